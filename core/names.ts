@@ -1,0 +1,108 @@
+/**
+ * Every name that Slipway shares with the cluster, once: API groups, labels, annotations, condition
+ * types, states, field managers, task queues, workflow IDs.
+ *
+ * The `machineconfiguration.openshift.io` names are MCO's, spelled as there
+ * (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and runbooks
+ * keep working.
+ */
+
+export const MCO_GROUP = 'machineconfiguration.openshift.io';
+export const MCO_VERSION = 'v1';
+export const SLIPWAY_GROUP = 'slipway.dev';
+export const SLIPWAY_VERSION = 'v1alpha1';
+export const OPERATOR_GROUP = 'operator.openshift.io';
+
+/** Node annotations, as in MCO. */
+export const ANNOTATION = {
+  CURRENT_CONFIG: `${MCO_GROUP}/currentConfig`,
+  DESIRED_CONFIG: `${MCO_GROUP}/desiredConfig`,
+  CURRENT_IMAGE: `${MCO_GROUP}/currentImage`,
+  DESIRED_IMAGE: `${MCO_GROUP}/desiredImage`,
+  STATE: `${MCO_GROUP}/state`,
+  REASON: `${MCO_GROUP}/reason`,
+  /** On MachineConfigs that a controller made: that controller's version. */
+  GENERATED_BY_CONTROLLER_VERSION: `${MCO_GROUP}/generated-by-controller-version`,
+  RELEASE_IMAGE_VERSION: `${MCO_GROUP}/release-image-version`,
+  OS_IMAGE_URL_OVERRIDDEN: `${MCO_GROUP}/os-image-url-overridden`,
+  /** Ours, on a Node: the workflow ID that set the cordon. Absent = a person's cordon. */
+  CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,
+  /** Ours, on a pool: the rendered config whose rollout a person cancelled; not restarted by itself. */
+  ROLLOUT_CANCELLED: `${SLIPWAY_GROUP}/rollout-cancelled`,
+  /** Ours, on a pool: why a person paused it. */
+  PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
+} as const;
+
+export const LABEL = {
+  /** On MachineConfigs: the role that decides the merge order. */
+  ROLE: `${MCO_GROUP}/role`,
+  ZONE: 'topology.kubernetes.io/zone',
+  OS: 'kubernetes.io/os',
+} as const;
+
+/** Values of the `state` annotation (MCO daemon constants). */
+export const NodeState = {
+  DONE: 'Done',
+  WORKING: 'Working',
+  REBOOTING: 'Rebooting',
+  DEGRADED: 'Degraded',
+  UNRECONCILABLE: 'Unreconcilable',
+} as const;
+export type NodeState = (typeof NodeState)[keyof typeof NodeState];
+
+/** Condition types of a MachineConfigPool. */
+export const PoolCondition = {
+  UPDATED: 'Updated',
+  UPDATING: 'Updating',
+  NODE_DEGRADED: 'NodeDegraded',
+  RENDER_DEGRADED: 'RenderDegraded',
+  DEGRADED: 'Degraded',
+} as const;
+export type PoolCondition = (typeof PoolCondition)[keyof typeof PoolCondition];
+
+/** Condition types of a MachineConfigNode (MCO pkg/upgrademonitor, 7ff337a4). */
+export const NodeCondition = {
+  UPDATE_PREPARED: 'UpdatePrepared',
+  UPDATE_EXECUTED: 'UpdateExecuted',
+  CORDONED: 'Cordoned',
+  DRAINED: 'Drained',
+  APPLIED_FILES_AND_OS: 'AppliedFilesAndOS',
+  APPLIED_FILES: 'AppliedFiles',
+  APPLIED_OS_IMAGE: 'AppliedOSImage',
+  UPDATE_POST_ACTION_COMPLETE: 'UpdatePostActionComplete',
+  REBOOTED_NODE: 'RebootedNode',
+  UPDATE_COMPLETE: 'UpdateComplete',
+  UNCORDONED: 'Uncordoned',
+  RESUMED: 'Resumed',
+  UPDATED: 'Updated',
+  NODE_DEGRADED: 'NodeDegraded',
+} as const;
+export type NodeCondition = (typeof NodeCondition)[keyof typeof NodeCondition];
+
+/** Server-side-apply field managers, one per process. */
+export const FIELD_MANAGER = {
+  CONTROLLERS: 'slipway-controllers',
+  CLUSTER_WORKER: 'slipway-cluster-worker',
+  CLI: 'slipway-cli',
+} as const;
+
+/** Temporal namespace of a development server; production sets its own. */
+export const TEMPORAL_NAMESPACE = 'slipway';
+
+/** Task queue of all workflows and cluster activities. */
+export const CLUSTER_QUEUE = 'slipway';
+
+/** Task queue of the one host worker on a node. */
+export function hostQueue(node: string): string {
+  return `host/${node}`;
+}
+
+/** Workflow ID of a pool's rollout: at most one per pool by construction. */
+export function poolRolloutId(pool: string): string {
+  return `pool-rollout/${pool}`;
+}
+
+/** Workflow ID of a node's update: at most one per machine, whatever the config. */
+export function updateNodeId(node: string): string {
+  return `update-node/${node}`;
+}

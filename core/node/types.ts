@@ -1,0 +1,40 @@
+/** The Node and MachineConfigNode fields that the domain reads. */
+
+import type { Condition, ObjectMeta } from '../object-meta';
+
+export interface Node {
+  readonly metadata: ObjectMeta;
+  readonly spec?: {
+    readonly unschedulable?: boolean;
+    readonly taints?: readonly {
+      readonly key: string;
+      readonly value?: string;
+      readonly effect: string;
+    }[];
+  };
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly lastTransitionTime?: string;
+      readonly reason?: string;
+      readonly message?: string;
+    }[];
+    readonly nodeInfo?: { readonly bootID?: string };
+  };
+}
+
+/** One per node: where its update stands. Named after the node. */
+export interface MachineConfigNode {
+  readonly metadata: ObjectMeta;
+  readonly spec: {
+    readonly node: { readonly name: string };
+    readonly pool: { readonly name: string };
+    readonly configVersion: { readonly desired: string };
+  };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly conditions?: readonly Condition[];
+    readonly configVersion?: { readonly current?: string; readonly desired?: string };
+  };
+}

@@ -1,0 +1,45 @@
+/** The Kubernetes object fields that the domain reads, spelled as in Kubernetes. */
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+}
+
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly ownerReferences?: readonly OwnerReference[];
+  /** RFC 3339. */
+  readonly creationTimestamp?: string;
+  /** RFC 3339; present = being deleted. */
+  readonly deletionTimestamp?: string;
+  readonly finalizers?: readonly string[];
+}
+
+/** A label selector; `undefined` or empty matches nothing, as everywhere in MCO. */
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
+
+/** A condition as Kubernetes writes it. `lastTransitionTime` is RFC 3339. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime?: string;
+}

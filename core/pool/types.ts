@@ -1,0 +1,82 @@
+/** MachineConfigPool and RolloutPolicy: which nodes roll together, and how. */
+
+import type { Condition, LabelSelector, ObjectMeta } from '../object-meta';
+
+export interface MachineConfigPool {
+  readonly metadata: ObjectMeta;
+  readonly spec: {
+    readonly machineConfigSelector?: LabelSelector;
+    readonly nodeSelector?: LabelSelector;
+    readonly paused?: boolean;
+    /** An integer, or a percentage such as `25%`; absent = 1. */
+    readonly maxUnavailable?: number | string;
+    /** Written by the render controller. */
+    readonly configuration?: PoolConfiguration;
+  };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly configuration?: PoolConfiguration;
+    readonly machineCount?: number;
+    readonly updatedMachineCount?: number;
+    readonly readyMachineCount?: number;
+    readonly unavailableMachineCount?: number;
+    readonly degradedMachineCount?: number;
+    readonly conditions?: readonly Condition[];
+  };
+}
+
+/** A rendered config by name, and the MachineConfigs it was made from, sorted by name. */
+export interface PoolConfiguration {
+  readonly name?: string;
+  readonly source?: readonly {
+    readonly name: string;
+    readonly apiVersion?: string;
+    readonly kind?: string;
+  }[];
+}
+
+/**
+ * How a pool rolls (`slipway.dev/v1alpha1`, cluster-scoped, named after its pool), as written by a
+ * person: every field may be missing. `core/rollout/policy.ts` fills the defaults.
+ */
+export interface RolloutPolicySpec {
+  readonly trigger?: 'Automatic' | 'Manual';
+  readonly canary?: { readonly nodes?: number };
+  /** This many failed nodes stop the rollout from starting more: an integer or a percentage. */
+  readonly failureThreshold?: number | string;
+  readonly drain?: {
+    readonly timeoutSeconds?: number;
+    readonly gracePeriodSeconds?: number;
+    readonly skipWaitForDeleteTimeoutSeconds?: number;
+    readonly onTimeout?: 'RetryLater' | 'Fail';
+  };
+  readonly reboot?: { readonly timeoutSeconds?: number };
+  /** Nodes prepared ahead of their slot; absent = as many as maxUnavailable. */
+  readonly prepareAhead?: number;
+  readonly verify?: { readonly readySeconds?: number; readonly reconnectSeconds?: number };
+}
+
+export interface RolloutPolicy {
+  readonly metadata: ObjectMeta;
+  readonly spec?: RolloutPolicySpec;
+}
+
+/** A policy with every default filled in; what workflows and activities work with. */
+export interface ResolvedPolicy {
+  readonly trigger: 'Automatic' | 'Manual';
+  readonly canaryNodes: number;
+  readonly failureThreshold: number | string;
+  readonly drain: {
+    readonly timeoutSeconds: number;
+    /** Absent = each pod's own. */
+    readonly gracePeriodSeconds?: number;
+    /** Absent = wait for every pod. */
+    readonly skipWaitForDeleteTimeoutSeconds?: number;
+    readonly onTimeout: 'RetryLater' | 'Fail';
+  };
+  readonly rebootTimeoutSeconds: number;
+  /** Absent = as many as maxUnavailable. */
+  readonly prepareAhead?: number;
+  readonly readySeconds: number;
+  readonly reconnectSeconds: number;
+}

@@ -1,0 +1,47 @@
+'use strict';
+
+/** Packages that ship ES modules only; jest's CommonJS runtime needs them transformed. */
+const ESM_ONLY = [
+  '@kubernetes/client-node',
+  'jsonpath-plus',
+  'openid-client',
+  'oauth4webapi',
+  'jose',
+];
+
+const shared = {
+  rootDir: __dirname,
+  testEnvironment: 'node',
+  transform: {
+    '^.+\\.[cm]?[jt]s$': [
+      '@swc/jest',
+      {
+        jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
+        module: { type: 'commonjs' },
+        sourceMaps: 'inline',
+      },
+    ],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!(${ESM_ONLY.join('|')})/)`],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.slipway/'],
+};
+
+/** One project per test folder, cheapest first: `jest --selectProjects unit workflow`. */
+const project = (name, extra = {}) => ({
+  ...shared,
+  displayName: name,
+  testMatch: [`<rootDir>/test/${name}/**/*.test.ts`],
+  ...extra,
+});
+
+module.exports = {
+  projects: [
+    project('unit'),
+    project('workflow'),
+    project('replay'),
+    project('integration'),
+    project('e2e'),
+  ],
+  // Two cores are what a continuous-integration machine has; the suites start real servers.
+  maxWorkers: 2,
+};
