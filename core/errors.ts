@@ -1,0 +1,208 @@
+/**
+ * The failure catalogue: everything that Slipway throws on purpose, by name. The kind decides what
+ * happens next, so nobody writes a retry rule at a call site:
+ *
+ * - `transient`: retried with backoff, nothing shown until it persists
+ * - `waiting`: come back later; the status says what for
+ * - `stalled`: a person must change something; never retried by itself
+ * - `cancelled`: superseded or aborted; cleaned up after
+ * - `bug`: cannot happen; shown with its stack
+ *
+ * `docs/errors.md` is the human form; a test compares both ways.
+ */
+
+export type FailureKind = 'transient' | 'waiting' | 'stalled' | 'cancelled' | 'bug';
+
+export interface FailureEntry {
+  readonly kind: FailureKind;
+  /** One sentence: what is wrong. */
+  readonly means: string;
+  /** The operator's next step. */
+  readonly next: string;
+}
+
+export const FAILURES = {
+  // Reading and rendering MachineConfigs
+  InvalidIgnition: {
+    kind: 'stalled',
+    means: 'a MachineConfig has an Ignition config that cannot be read, translated or merged',
+    next: 'correct the field that the message names, or delete the MachineConfig',
+  },
+  InvalidMachineConfig: {
+    kind: 'stalled',
+    means: 'a MachineConfig has a field with a value that no node can apply',
+    next: 'correct the field that the message names',
+  },
+  InvalidPool: {
+    kind: 'stalled',
+    means: 'a MachineConfigPool has a field with an impossible value',
+    next: 'correct the field that the message names',
+  },
+  NoMachineConfigs: {
+    kind: 'stalled',
+    means: 'the selector of a pool matches no MachineConfig',
+    next: 'label the MachineConfigs, or correct spec.machineConfigSelector',
+  },
+  ConfigTooLarge: {
+    kind: 'stalled',
+    means: 'the rendered config is larger than the API server can store',
+    next: 'compress large files (compression: gzip), or move data out of the MachineConfig',
+  },
+  Unreconcilable: {
+    kind: 'stalled',
+    means: 'the difference between two configs cannot be applied to a running machine',
+    next: 'revert the change, or reprovision the machines',
+  },
+  NodeInSeveralPools: {
+    kind: 'stalled',
+    means: 'a node belongs to more than one custom pool',
+    next: 'remove all but one of its custom role labels',
+  },
+  // Cluster
+  ObjectNotFound: {
+    kind: 'stalled',
+    means: 'an object that the rollout needs does not exist',
+    next: 'create it, or correct the name',
+  },
+  Conflict: {
+    kind: 'transient',
+    means: 'somebody else changed the object in between',
+    next: 'nothing; it is read and tried again',
+  },
+  ApiUnavailable: {
+    kind: 'transient',
+    means: 'the Kubernetes API server does not answer or is overloaded',
+    next: 'nothing at first; check the API server when it lasts',
+  },
+  DrainBlocked: {
+    kind: 'waiting',
+    means: 'a disruption budget refuses an eviction, or a pod does not go',
+    next: 'scale the workload up, correct its budget, or delete the pod that is named',
+  },
+  DrainTimedOut: {
+    kind: 'stalled',
+    means: 'the node could not be drained within drain.timeoutSeconds',
+    next: 'look at the pods and budgets that are named, then retry the node',
+  },
+  CordonedByUser: {
+    kind: 'waiting',
+    means: 'a person cordoned the node, so it is left alone',
+    next: 'uncordon it to let it be updated',
+  },
+  NodeNotReady: {
+    kind: 'stalled',
+    means: 'the node did not become Ready in time after its update',
+    next: 'look at the kubelet of the node; it was taken back to its previous config',
+  },
+  // Host
+  HostUnreachable: {
+    kind: 'stalled',
+    means: 'the host worker of the node did not pick its work up in time',
+    next: 'check that the slipway host worker runs on the machine and reaches Temporal',
+  },
+  ConfigFetchFailed: {
+    kind: 'transient',
+    means: 'the host could not fetch its rendered config from the server',
+    next: 'check that the server runs and that the machine reaches it',
+  },
+  ConfigForbidden: {
+    kind: 'stalled',
+    means: 'the server refuses this config to this node',
+    next: 'check the certificate of the host and the pool of the node',
+  },
+  DigestMismatch: {
+    kind: 'stalled',
+    means: 'the bytes of the fetched config do not have the digest that the order names',
+    next: 'check what stands between host and server; retry the node',
+  },
+  OrderRefused: {
+    kind: 'stalled',
+    means: 'an order was for another node, or had expired',
+    next: 'retry the node; check the clocks if it happens again',
+  },
+  ConfigDrift: {
+    kind: 'stalled',
+    means: 'the disk no longer matches the current config of the node',
+    next: 'restore the path that is named, then retry the node',
+  },
+  ApplyFailed: {
+    kind: 'stalled',
+    means: 'writing the config to the host failed; everything was put back',
+    next: 'correct what the message names, then retry the node or change the config',
+  },
+  WrongDeployment: {
+    kind: 'stalled',
+    means: 'after the reboot the host runs another deployment than the expected one',
+    next: 'look at the boot log of the host; it is on its previous config',
+  },
+  VerifyFailed: {
+    kind: 'stalled',
+    means: 'after the update the host does not match its config',
+    next: 'look at the path or argument that is named; the host was taken back',
+  },
+  RollbackFailed: {
+    kind: 'stalled',
+    means: 'the host could not be taken back to its previous config',
+    next: 'look at the machine: the message names the step that failed; then retry the node',
+  },
+  NotYetRebooted: {
+    kind: 'waiting',
+    means: 'the machine has not come back from its reboot',
+    next: 'wait; look at its console when it lasts',
+  },
+  // Workflows and operators
+  WrongWorkflowId: {
+    kind: 'stalled',
+    means: 'the rollout of a pool was started under another workflow ID',
+    next: 'start it as pool-rollout/<pool>',
+  },
+  RefusedRequest: {
+    kind: 'stalled',
+    means: 'a request makes no sense in the present state of the rollout',
+    next: 'read the message; look at the progress of the rollout',
+  },
+  McoPresent: {
+    kind: 'stalled',
+    means: 'the Machine Config Operator already manages this cluster',
+    next: 'run Slipway on clusters without it, or remove it first',
+  },
+} as const satisfies Record<string, FailureEntry>;
+
+export type FailureName = keyof typeof FAILURES;
+
+/** An error of the catalogue. `details` is plain JSON without secrets. */
+export interface DomainError extends Error {
+  readonly name: FailureName;
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Makes an error of the catalogue.
+ *
+ * @param message - subject and cause, lower case, no full stop, no secret
+ */
+export function fail(
+  name: FailureName,
+  message: string,
+  details?: Readonly<Record<string, unknown>>,
+): DomainError {
+  const error = new Error(message);
+  return Object.assign(error, { name, ...(details === undefined ? {} : { details }) });
+}
+
+/** The catalogue name of an error, recognised by name because errors cross realms; or undefined. */
+export function failureName(error: unknown): FailureName | undefined {
+  if (typeof error !== 'object' || error === null || !('name' in error)) return undefined;
+  const name = error.name;
+  return typeof name === 'string' && Object.hasOwn(FAILURES, name)
+    ? (name as FailureName)
+    : undefined;
+}
+
+/** The text of anything thrown. */
+export function messageOf(error: unknown): string {
+  if (typeof error === 'object' && error !== null && 'message' in error) {
+    return String(error.message);
+  }
+  return String(error);
+}
