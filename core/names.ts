@@ -29,6 +29,10 @@ export const ANNOTATION = {
   CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,
   /** Ours, on a pool: the rendered config whose rollout a person cancelled; not restarted by itself. */
   ROLLOUT_CANCELLED: `${SLIPWAY_GROUP}/rollout-cancelled`,
+  /** Ours, on a Node: the rendered config that a person skipped or cancelled on this node. */
+  HELD_FOR: `${SLIPWAY_GROUP}/held-for`,
+  /** Ours, on a Node: why it is held. */
+  HELD_REASON: `${SLIPWAY_GROUP}/held-reason`,
   /** Ours, on a pool: why a person paused it. */
   PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
 } as const;

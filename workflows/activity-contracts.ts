@@ -1,0 +1,243 @@
+/**
+ * What workflows ask of the outside. `activities/` satisfies these interfaces, so the arrows point
+ * one way and the sandbox compiles without Node types.
+ *
+ * Everything here is plain JSON. Configs never travel through Temporal: a `ConfigReference` names
+ * one, and the host fetches it by name and checks the digest.
+ */
+
+import type { NodeDisruptionPolicy } from '../core/disruption/types';
+import type { UpdatePlan } from '../core/node/plan';
+import type { ResolvedPolicy } from '../core/pool/types';
+
+/** A rendered config: its object name and the SHA-256 (hex) of its canonical bytes. */
+export interface ConfigReference {
+  readonly name: string;
+  readonly digest: string;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Host activities: one worker per machine, task queue `host/<node>`
+// ---------------------------------------------------------------------------------------------
+
+/**
+ * One order to one host. A repeated order returns the recorded result; an order for another node or
+ * one past `notAfter` is refused (`OrderRefused`).
+ */
+export interface HostOrder {
+  /** Workflow ID, run and phase. */
+  readonly orderId: string;
+  readonly node: string;
+  readonly config: ConfigReference;
+  /** What the Node says it runs; the host prefers its own record. Absent = never configured. */
+  readonly currentConfig?: ConfigReference;
+  /** The cluster's own disruption policies; the defaults are added on the host. */
+  readonly disruptionPolicies: NodeDisruptionPolicy;
+  /** RFC 3339. */
+  readonly notAfter: string;
+}
+
+/** What the host found and what the update will do. No file contents, only names and reasons. */
+export interface PreparedUpdate {
+  readonly bootId: string;
+  /** Name of the config that the host is on, from its own record. */
+  readonly currentConfig?: string;
+  /** Nothing to do: the host is on the config and its disk matches. */
+  readonly alreadyOnTarget: boolean;
+  readonly plan: UpdatePlan;
+  /** Half-done work that was found: taken over, or undone before preparing. */
+  readonly settled?: string;
+}
+
+export interface AppliedUpdate {
+  readonly files: number;
+  readonly units: number;
+}
+
+export interface ArmedReboot {
+  /** Boot ID before the reboot; a later boot has another one. */
+  readonly bootId: string;
+}
+
+export interface VerifiedHost {
+  readonly bootId: string;
+}
+
+export interface HostActivities {
+  /** Inspects, settles half-done work, fetches, checks, plans, stages the OS image locked. */
+  prepareUpdate(order: HostOrder): Promise<PreparedUpdate>;
+  /** Writes files, units, users, kernel arguments, extensions through the undo journal. */
+  applyUpdate(order: HostOrder): Promise<AppliedUpdate>;
+  /** Reloads and restarts what the plan says; for updates without a reboot. */
+  performServiceActions(order: HostOrder): Promise<void>;
+  /** Records the reboot durably and returns; the machine goes down after the acknowledgement. */
+  armReboot(order: HostOrder): Promise<ArmedReboot>;
+  /**
+   * Proves that the host is on the config: deployment, kernel arguments, files, units.
+   * `rebootedFrom` = boot ID that must be gone; while it is not, throws `NotYetRebooted` (waiting).
+   */
+  verifyUpdate(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedHost>;
+  /** Makes the new config the host's current one and drops the before-images. */
+  commitUpdate(order: HostOrder): Promise<void>;
+  /** Undoes the journal byte for byte; arms a reboot into the previous deployment when needed. */
+  goBack(order: HostOrder): Promise<{ readonly rebooting: boolean; readonly bootId: string }>;
+  /** Proves that the host is on its previous config again. */
+  verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedHost>;
+  /** Drops the staged deployment; the node was never disturbed. */
+  discardStaged(order: HostOrder): Promise<void>;
+}
+
+// ---------------------------------------------------------------------------------------------
+// Cluster activities: the shared queue
+// ---------------------------------------------------------------------------------------------
+
+export interface SelectNodesInput {
+  readonly pool: string;
+  /** Nodes whose update runs; never candidates. */
+  readonly inFlight: readonly string[];
+  /** Failed nodes that a person asked to retry: candidates although they failed on this target. */
+  readonly retry: readonly string[];
+  /** How many candidates to return at most. */
+  readonly limit: number;
+}
+
+export interface Candidate {
+  readonly node: string;
+  /** What the Node says it runs; absent = never configured. */
+  readonly currentConfig?: ConfigReference;
+  /** Already unavailable because of an earlier failed update: takes no new slot. */
+  readonly repair: boolean;
+}
+
+export interface NamedReason {
+  readonly node: string;
+  readonly reason: string;
+}
+
+/** One look at a pool, decided in `core/rollout`. */
+export interface PoolSelection {
+  /** The pool's rendered config; absent = not rendered yet. */
+  readonly config?: ConfigReference;
+  readonly paused: boolean;
+  readonly pausedReason?: string;
+  readonly policy: ResolvedPolicy;
+  readonly disruptionPolicies: NodeDisruptionPolicy;
+  readonly maxUnavailable: number;
+  readonly machineCount: number;
+  /** How many nodes are on the config, verified. */
+  readonly updated: number;
+  /** Unavailable in Slipway's sense, whatever the reason. */
+  readonly unavailable: readonly string[];
+  /** In the order in which they should start: repairs first, then by zone and age. */
+  readonly candidates: readonly Candidate[];
+  /** All candidates, also those beyond `limit`. */
+  readonly candidateCount: number;
+  /** Failed on this very config; not tried again until told. */
+  readonly failed: readonly NamedReason[];
+  /** Held by a person on this very config (skipped or cancelled). */
+  readonly held: readonly NamedReason[];
+  /** Cannot be taken now, with a sentence each; at most 50. */
+  readonly blocked: readonly NamedReason[];
+  readonly blockedCount: number;
+}
+
+export type SelectNodesResult =
+  { readonly exists: false } | ({ readonly exists: true } & PoolSelection);
+
+/** Common to all activities on one node of one update. */
+export interface NodeStep {
+  readonly node: string;
+  readonly pool: string;
+  readonly config: string;
+  /** The update's workflow ID: the owner of a cordon. */
+  readonly workflowId: string;
+}
+
+export interface CordonNodeInput extends NodeStep {
+  /** False = only target the node (the plan needs no drain). */
+  readonly cordon: boolean;
+  /** One sentence: what the update does and why. */
+  readonly summary: string;
+}
+
+export interface DrainNodeInput extends NodeStep {
+  readonly drain: ResolvedPolicy['drain'];
+  /** RFC 3339: when the drain began, so that a retried activity keeps the same deadline. */
+  readonly startedAt: string;
+}
+
+export interface DrainedNode {
+  readonly evicted: number;
+  /** Pods left alone on purpose (DaemonSet, mirror, finished). */
+  readonly left: number;
+}
+
+/** Heartbeat details of a drain: what is left and why. */
+export interface DrainProgress {
+  readonly evicted: number;
+  readonly remaining: readonly { readonly pod: string; readonly blocker: string }[];
+  readonly remainingCount: number;
+}
+
+/** A step of an update that the MachineConfigNode shows while it runs. */
+export type ReportedPhase = 'Applying' | 'Rebooting' | 'GoingBack';
+
+export interface ReportPhaseInput extends NodeStep {
+  readonly phase: ReportedPhase;
+  readonly message: string;
+}
+
+export interface AwaitReadyInput extends NodeStep {
+  /** The boot ID that the Node must report; absent = no reboot took place. */
+  readonly bootId?: string;
+  readonly readySeconds: number;
+  readonly timeoutSeconds: number;
+}
+
+export interface ReleaseNodeInput extends NodeStep {
+  /**
+   * `cancelled`: the node is back where it was, nothing failed. `failed`: it is back on its old
+   * config and stays marked Degraded (or Unreconcilable) with the reason.
+   */
+  readonly outcome: 'cancelled' | 'failed';
+  readonly unreconcilable: boolean;
+  readonly reason: string;
+  /** False = the host could not be taken back: the cordon stays, and the reason says so. */
+  readonly hostIsBack: boolean;
+}
+
+export interface ClusterActivities {
+  /** One look at the pool from the watch-fed cache. Runs as a local activity: no API request. */
+  selectNodes(input: SelectNodesInput): Promise<SelectNodesResult>;
+  /**
+   * Targets the node and, if asked, cordons it, in one PATCH. A cordon that was there is left as it
+   * is. Refuses with `CordonedByUser` when a person cordoned it since.
+   */
+  cordonNode(input: CordonNodeInput): Promise<{ readonly cordoned: boolean }>;
+  /** Evicts until only pods that stay are left; heartbeats `DrainProgress`. */
+  drainNode(input: DrainNodeInput): Promise<DrainedNode>;
+  /** Shows a phase on the MachineConfigNode. */
+  reportNodePhase(input: ReportPhaseInput): Promise<void>;
+  /** Waits until the Node is Ready with the new boot ID for `readySeconds`. */
+  awaitNodeReady(input: AwaitReadyInput): Promise<void>;
+  /** currentConfig, state Done, uncordon if we cordoned: one PATCH; then the MachineConfigNode. */
+  completeNode(input: NodeStep): Promise<void>;
+  /** Compensation: uncordons if we cordoned, names the reason. */
+  releaseNode(input: ReleaseNodeInput): Promise<void>;
+  /** Marks a node as held (skipped or cancelled) for a config, or clears it (`reason` absent). */
+  holdNode(input: {
+    readonly node: string;
+    readonly config: string;
+    readonly reason?: string;
+  }): Promise<void>;
+  /** Sets `spec.paused` and the reason on the pool. */
+  setPoolPaused(input: {
+    readonly pool: string;
+    readonly paused: boolean;
+    readonly reason: string;
+  }): Promise<void>;
+  /** Remembers on the pool that a person cancelled the rollout of this config. */
+  markRolloutCancelled(input: { readonly pool: string; readonly config: string }): Promise<void>;
+  /** Which of these nodes still have an open `update-node/<node>` workflow. */
+  findRunningUpdates(input: { readonly nodes: readonly string[] }): Promise<readonly string[]>;
+}

@@ -1,0 +1,169 @@
+/**
+ * Signals, queries and updates of the workflows, and their payloads. Every message takes one JSON
+ * object, because that is what the Temporal UI's dialogs post.
+ */
+
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { NodeDisruptionPolicy } from '../core/disruption/types';
+import type { ResolvedPolicy } from '../core/pool/types';
+import type { ConfigReference, NamedReason } from './activity-contracts';
+
+/** Input of `poolRollout`: everything else is read from the cluster. */
+export interface PoolRolloutInput {
+  readonly pool: string;
+  /** Carried across continue-as-new; never set by a person. */
+  readonly carry?: PoolRolloutCarry;
+}
+
+/** What a run of `poolRollout` hands to the next one. */
+export interface PoolRolloutCarry {
+  readonly config: string;
+  readonly startedAt: string;
+  readonly children: readonly ChildState[];
+  readonly retry: readonly string[];
+  /** Durations of finished nodes, newest last, bounded. */
+  readonly finished: readonly NodeReport[];
+  readonly failedReports: readonly NodeReport[];
+  readonly updatedByUs: number;
+}
+
+/** A node update that the rollout has started or adopted and that has not reported its end. */
+export interface ChildState {
+  readonly node: string;
+  readonly config: string;
+  /** `preparing` → `waiting` (prepared, no slot) → `working` (slot granted). */
+  readonly stage: 'preparing' | 'waiting' | 'working';
+  readonly holdsSlot: boolean;
+  /** RFC 3339, of the stage. */
+  readonly since: string;
+  /** Set when the rollout asked it to stop, with the reason. */
+  readonly cancelling?: {
+    readonly why: 'retarget' | 'operator' | 'rollout';
+    readonly reason: string;
+  };
+}
+
+/** Input of `updateNode`. Started by `poolRollout` only. */
+export interface UpdateNodeInput {
+  readonly node: string;
+  readonly pool: string;
+  readonly config: ConfigReference;
+  readonly currentConfig?: ConfigReference;
+  readonly policy: ResolvedPolicy;
+  readonly disruptionPolicies: NodeDisruptionPolicy;
+  /** Workflow ID that gives the slot and gets the report. */
+  readonly reportTo: string;
+}
+
+export type UpdateOutcome = 'updated' | 'failed' | 'cancelled';
+
+/** How one node update ended. */
+export interface NodeReport {
+  readonly node: string;
+  readonly config: string;
+  readonly outcome: UpdateOutcome;
+  /** Phase in which it failed or was cancelled. */
+  readonly phase?: NodePhase;
+  readonly reason?: string;
+  /** Catalogue name of the first cause. */
+  readonly failure?: string;
+  /** Seconds per phase that ran, in order. */
+  readonly phases: readonly { readonly phase: NodePhase; readonly seconds: number }[];
+  /** Drain and reboot happened or not. */
+  readonly disruption: 'none' | 'services' | 'drain' | 'reboot';
+  readonly startedAt: string;
+  readonly finishedAt: string;
+}
+
+export type NodePhase =
+  | 'Preparing'
+  | 'WaitingForSlot'
+  | 'Cordoning'
+  | 'Draining'
+  | 'Applying'
+  | 'Reloading'
+  | 'Rebooting'
+  | 'Verifying'
+  | 'Completing'
+  | 'GoingBack'
+  | 'Finished';
+
+/** What `updateNode` answers to `status`. */
+export interface NodeStatus {
+  readonly node: string;
+  readonly pool: string;
+  readonly config: string;
+  readonly phase: NodePhase;
+  /** RFC 3339. */
+  readonly since: string;
+  /** What the update does, once planned. */
+  readonly summary?: string;
+  /** What it waits for. */
+  readonly blocker?: string;
+  readonly pastPointOfNoReturn: boolean;
+}
+
+export type RolloutState =
+  'Rolling' | 'Paused' | 'Halted' | 'Blocked' | 'WaitingForRender' | 'Completed' | 'Cancelling';
+
+/** What `poolRollout` answers to `progress` and returns at its end. */
+export interface RolloutProgress {
+  readonly pool: string;
+  readonly config: string;
+  readonly state: RolloutState;
+  /** What the rollout waits for, in a sentence a person can act on. */
+  readonly blocker?: string;
+  readonly maxUnavailable: number;
+  readonly machineCount: number;
+  readonly updated: number;
+  /** Nodes holding a slot. */
+  readonly slots: readonly string[];
+  readonly children: readonly ChildState[];
+  readonly failed: readonly NamedReason[];
+  readonly held: readonly NamedReason[];
+  readonly blocked: readonly NamedReason[];
+  readonly waitingCount: number;
+  readonly startedAt: string;
+  /** Estimated seconds to the end; absent = no node has finished yet. */
+  readonly remainingSeconds?: number;
+  /** The last reports, newest last, at most 200. */
+  readonly reports: readonly NodeReport[];
+}
+
+/** A reason for the record; `by` names the person when known. */
+export interface Reason {
+  readonly reason: string;
+  readonly by?: string;
+}
+
+export interface NodeRequest {
+  readonly node: string;
+  readonly reason?: string;
+  readonly by?: string;
+}
+
+// poolRollout
+export const pauseUpdate = defineUpdate<RolloutProgress, [Reason]>('pause');
+export const resumeUpdate = defineUpdate<RolloutProgress, [Partial<Reason>]>('resume');
+export const retryNodeUpdate = defineUpdate<RolloutProgress, [NodeRequest]>('retryNode');
+export const skipNodeUpdate = defineUpdate<RolloutProgress, [NodeRequest]>('skipNode');
+export const cancelNodeUpdate = defineUpdate<RolloutProgress, [NodeRequest]>('cancelNode');
+/** Look at the pool's configuration now; `config` is what the caller saw, for the record. */
+export const retargetUpdate = defineUpdate<RolloutProgress, [{ readonly config: string }]>(
+  'retarget',
+);
+export const clusterChangedSignal = defineSignal<[{ readonly reason: string }]>('clusterChanged');
+export const nodeFinishedSignal = defineSignal<[NodeReport]>('nodeFinished');
+/** A child is ready for its slot; an adopted one also says whether it already holds one. */
+export const preparedSignal =
+  defineSignal<[{ readonly node: string; readonly config: string; readonly holdsSlot: boolean }]>(
+    'prepared',
+  );
+export const progressQuery = defineQuery<RolloutProgress>('progress');
+
+// updateNode
+/** The slot: this node may be made unavailable now. */
+export const proceedSignal = defineSignal<[{ readonly slot: string }]>('proceed');
+/** A rollout that found this update already running: answer with `prepared`, report to it. */
+export const attachSignal = defineSignal<[{ readonly reportTo: string }]>('attach');
+export const statusQuery = defineQuery<NodeStatus>('status');
