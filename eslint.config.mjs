@@ -1,0 +1,202 @@
+// Type-aware rules for everything; per-folder import rules say where a thing belongs.
+import js from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+/** Node built-ins, with and without the `node:` prefix. */
+const NODE_BUILTINS = {
+  regex:
+    '^(node:.*|fs|path|os|crypto|child_process|http|https|net|tls|url|util|stream|events|zlib|process|buffer|timers|worker_threads)(/.*)?$',
+  message: 'No Node built-ins here: effects belong in activities/ or adapters/.',
+};
+
+/** Forbids imports in one folder; each pattern's message says where the thing belongs. */
+function layer(files, patterns, extra = {}) {
+  return {
+    files,
+    rules: { '@typescript-eslint/no-restricted-imports': ['error', { patterns }], ...extra },
+  };
+}
+
+const folder = (name, message) => ({ regex: `^(\\.\\./)+${name}(/|$)`, message });
+
+export default tseslint.config(
+  {
+    ignores: [
+      'dist/',
+      'node_modules/',
+      'coverage/',
+      '.slipway/',
+      'test/histories/',
+      'test/fixtures/',
+    ],
+  },
+  js.configs.recommended,
+  ...tseslint.configs.recommendedTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/unbound-method': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-empty-object-type': [
+        'error',
+        { allowInterfaces: 'with-single-extends' },
+      ],
+      // Domain errors are Error objects with a catalogue name (core/errors.ts).
+      '@typescript-eslint/only-throw-error': 'error',
+      'no-empty': ['error', { allowEmptyCatch: false }],
+      eqeqeq: 'error',
+    },
+  },
+  { files: ['**/*.mjs', '**/*.cjs', '**/*.js', 'bin/*'], ...tseslint.configs.disableTypeChecked },
+  {
+    files: ['**/*.mjs', '**/*.cjs', '**/*.js', 'bin/*'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          'process',
+          'console',
+          'require',
+          'module',
+          '__dirname',
+          'Buffer',
+          'URL',
+          'setTimeout',
+          'setInterval',
+          'clearInterval',
+          'clearTimeout',
+        ].map((name) => [name, 'readonly']),
+      ),
+    },
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
+  },
+  layer(
+    ['core/**/*.ts'],
+    [
+      NODE_BUILTINS,
+      {
+        regex: '^[^.]',
+        message: 'core/ imports nothing from npm: take what you need as an argument.',
+      },
+      {
+        regex:
+          '^(\\.\\./)+(workflows|activities|adapters|controllers|server|workers|cli|tools|test)(/|$)',
+        message: 'core/ imports nothing outside itself: the others import it.',
+      },
+    ],
+    {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+          message: 'core/ has no clock: take `now` as an argument.',
+        },
+        {
+          selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+          message: 'core/ has no clock: take `now` as an argument.',
+        },
+        {
+          selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']",
+          message: 'core/ has no randomness: take it as an argument.',
+        },
+        {
+          selector: "CallExpression[callee.property.name='localeCompare']",
+          message: 'Order by code unit (`<`): the locale of a host must not change a decision.',
+        },
+      ],
+    },
+  ),
+  layer(
+    ['workflows/**/*.ts'],
+    [
+      NODE_BUILTINS,
+      {
+        regex:
+          '^(pino|zod|@kubernetes/.*|@temporalio/(client|worker|activity)|fastify|commander|yaml|undici)',
+        message: 'Workflows run in the sandbox: validate at the edges, act in activities/.',
+      },
+      {
+        regex: '^(\\.\\./)+(activities|adapters|controllers|server|workers|cli|tools)(/|$)',
+        message: 'workflows/ declares contracts (activity-contracts.ts); the others satisfy them.',
+      },
+    ],
+  ),
+  layer(
+    ['activities/**/*.ts'],
+    [
+      {
+        regex: '^@kubernetes/',
+        message:
+          'Activities see ports (activities/ports.ts); the Kubernetes client lives in adapters/kube/.',
+      },
+      {
+        regex: '^@temporalio/(worker|client)',
+        message: 'Workers and clients are made in workers/.',
+      },
+      {
+        regex: '^pino',
+        message:
+          'Activities log through @temporalio/activity; pino is set up in workers/logging.ts.',
+      },
+      folder(
+        '(workers|cli|controllers|server|tools)',
+        'Composition roots import activities/, not the other way.',
+      ),
+    ],
+  ),
+  layer(
+    ['adapters/**/*.ts'],
+    [
+      { regex: '^@temporalio/', message: 'Adapters know core/ and their own client library only.' },
+      folder(
+        '(workflows|activities|workers|cli|controllers|server|tools)',
+        'Adapters know core/ and their own client library only.',
+      ),
+    ],
+  ),
+  layer(
+    ['server/**/*.ts'],
+    [
+      folder(
+        '(workflows|activities|cli|controllers|tools)',
+        'The server decides nothing: it serves what core/ and adapters/ give it.',
+      ),
+    ],
+  ),
+  layer(
+    ['controllers/**/*.ts'],
+    [
+      folder(
+        '(activities|cli|tools|server)',
+        'Controllers watch, decide in core/ and write through adapters/.',
+      ),
+    ],
+  ),
+  layer(
+    [
+      'workers/host-worker.ts',
+      'workers/host-settings.ts',
+      'activities/host/**/*.ts',
+      'adapters/host/**/*.ts',
+    ],
+    [
+      { regex: '^@kubernetes/', message: 'The host worker holds no Kubernetes client.' },
+      { regex: '^zod$', message: 'zod costs the host worker memory: parse by hand here.' },
+      folder('adapters/kube', 'The host worker holds no Kubernetes client.'),
+    ],
+  ),
+  {
+    files: ['test/**/*.ts', 'bench/**/*.ts'],
+    rules: { '@typescript-eslint/unbound-method': 'off' },
+  },
+);
