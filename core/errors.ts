@@ -38,6 +38,11 @@ export const FAILURES = {
     means: 'a MachineConfigPool has a field with an impossible value',
     next: 'correct the field that the message names',
   },
+  InvalidPolicy: {
+    kind: 'stalled',
+    means: 'a RolloutPolicy has a field with an impossible value',
+    next: 'correct the field that the message names',
+  },
   NoMachineConfigs: {
     kind: 'stalled',
     means: 'the selector of a pool matches no MachineConfig',

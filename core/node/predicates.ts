@@ -1,0 +1,102 @@
+/**
+ * What can be said about a node from its annotations and conditions, in MCO's sense. Slipway's own
+ * idea of which nodes take a slot is in `core/rollout/`.
+ *
+ * @see MCO pkg/controller/common/layered_node_state.go (7ff337a4)
+ */
+
+import { ANNOTATION, NodeState } from '../names';
+import type { Node } from './types';
+
+/** A node annotation; undefined when it is absent or empty, which MCO treats alike. */
+export function annotationOf(node: Node, key: string): string | undefined {
+  const value = node.metadata.annotations?.[key];
+  return value === '' ? undefined : value;
+}
+
+/** What the node says it runs; undefined = no config was ever verified on it. */
+export function currentConfigOf(node: Node): string | undefined {
+  return annotationOf(node, ANNOTATION.CURRENT_CONFIG);
+}
+
+/** What the node was last told to run. */
+export function desiredConfigOf(node: Node): string | undefined {
+  return annotationOf(node, ANNOTATION.DESIRED_CONFIG);
+}
+
+/** Conditions that make a node unready, with the status it must have when it is reported at all. */
+const READY_CONDITIONS: Readonly<Record<string, string>> = {
+  Ready: 'True',
+  DiskPressure: 'False',
+  NetworkUnavailable: 'False',
+};
+
+/**
+ * Schedulable, and every reported condition of the three that count is fine. A node that reports no
+ * condition at all counts as ready; memory and process pressure do not count.
+ */
+export function isReady(node: Node): boolean {
+  return !isUnschedulable(node) && unreadyCondition(node) === undefined;
+}
+
+export function isUnschedulable(node: Node): boolean {
+  return node.spec?.unschedulable === true;
+}
+
+/** The first condition that makes the node unready, whatever its schedulability. */
+export function unreadyCondition(
+  node: Node,
+): NonNullable<NonNullable<Node['status']>['conditions']>[number] | undefined {
+  return node.status?.conditions?.find((condition) => {
+    const wanted = Object.hasOwn(READY_CONDITIONS, condition.type)
+      ? READY_CONDITIONS[condition.type]
+      : undefined;
+    return wanted !== undefined && condition.status !== wanted;
+  });
+}
+
+/** Current and desired config (and image, if either is set) agree, and the state is `Done`. */
+export function isDone(node: Node): boolean {
+  const current = currentConfigOf(node);
+  return (
+    current !== undefined &&
+    current === desiredConfigOf(node) &&
+    imagesAgree(node) &&
+    annotationOf(node, ANNOTATION.STATE) === NodeState.DONE
+  );
+}
+
+/** The node was told to change and reports that it cannot. */
+export function isFailing(node: Node): boolean {
+  return currentConfigOf(node) !== desiredConfigOf(node) && isDegraded(node);
+}
+
+/** The node reports a failure, whether it was changing or drifted at rest. */
+export function isDegraded(node: Node): boolean {
+  const state = annotationOf(node, ANNOTATION.STATE);
+  return state === NodeState.DEGRADED || state === NodeState.UNRECONCILABLE;
+}
+
+/** Not ready, or on its way to another config without having failed. */
+export function isUnavailable(node: Node): boolean {
+  return !isReady(node) || (!isDone(node) && !isFailing(node));
+}
+
+/** Told to run exactly this rendered config, and no layered image. */
+export function isTargetedAt(node: Node, config: string | undefined): boolean {
+  return (
+    (desiredConfigOf(node) ?? '') === (config ?? '') &&
+    node.metadata.annotations?.[ANNOTATION.DESIRED_IMAGE] === undefined
+  );
+}
+
+/** On this rendered config, verified. */
+export function isUpdatedTo(node: Node, config: string | undefined): boolean {
+  return isDone(node) && isTargetedAt(node, config);
+}
+
+function imagesAgree(node: Node): boolean {
+  const current = node.metadata.annotations?.[ANNOTATION.CURRENT_IMAGE];
+  const desired = node.metadata.annotations?.[ANNOTATION.DESIRED_IMAGE];
+  return current === desired && current !== '';
+}

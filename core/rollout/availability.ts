@@ -1,0 +1,72 @@
+/**
+ * Which nodes take a slot because of what the cluster shows. This is MCO's `isUnavailable` with three
+ * corrections:
+ *
+ * - A Ready, schedulable node that reports a failure is in service, also when its disk drifted at
+ *   rest (current and desired config agree). It takes no slot; what stops a bad config is the
+ *   failure threshold. MCO lets one drifted node block a pool of maxUnavailable 1.
+ * - Every node counts once. MCO counts a cordoned node that failed on the target twice.
+ * - A Ready, schedulable node without any config annotation is not adopted yet, and in service.
+ *
+ * A node that is being deleted counts as unavailable whatever it reports: it is about to go.
+ */
+
+import { ANNOTATION } from '../names';
+import {
+  annotationOf,
+  currentConfigOf,
+  desiredConfigOf,
+  isDegraded,
+  isDone,
+  isReady,
+  isUnschedulable,
+  unreadyCondition,
+} from '../node/predicates';
+import type { Node } from '../node/types';
+
+/** Whether the node takes a slot before anybody touches it. */
+export function takesSlot(node: Node): boolean {
+  return isBeingDeleted(node) || !isReady(node) || isUnderWay(node);
+}
+
+/** The node is on its way to another config and has not failed: it may go down at any moment. */
+export function isUnderWay(node: Node): boolean {
+  return isAdopted(node) && !isDone(node) && !isDegraded(node);
+}
+
+/** Slipway, or MCO before it, has written a config annotation on the node. */
+export function isAdopted(node: Node): boolean {
+  return currentConfigOf(node) !== undefined || desiredConfigOf(node) !== undefined;
+}
+
+export function isBeingDeleted(node: Node): boolean {
+  return node.metadata.deletionTimestamp !== undefined;
+}
+
+/** Unschedulable, and it was Slipway that did it. */
+export function isCordonedBySlipway(node: Node): boolean {
+  return isUnschedulable(node) && annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined;
+}
+
+/** Unschedulable, and it was not Slipway: hands off. */
+export function isCordonedByPerson(node: Node): boolean {
+  return isUnschedulable(node) && !isCordonedBySlipway(node);
+}
+
+/** Why a node takes a slot, in a few words that name what a person can act on. */
+export function unavailability(node: Node): string | undefined {
+  if (isBeingDeleted(node)) return `being deleted since ${node.metadata.deletionTimestamp}`;
+  if (isCordonedByPerson(node)) return 'cordoned by a person';
+  const condition = unreadyCondition(node);
+  if (condition !== undefined) {
+    const since =
+      condition.lastTransitionTime === undefined ? '' : ` since ${condition.lastTransitionTime}`;
+    const detail = condition.message || condition.reason;
+    const name = condition.type === 'Ready' ? 'not Ready' : condition.type;
+    return `${name}${since}${detail ? ` (${detail})` : ''}`;
+  }
+  if (isCordonedBySlipway(node)) {
+    return `cordoned for its update by ${annotationOf(node, ANNOTATION.CORDONED_BY)}`;
+  }
+  return isUnderWay(node) ? `on its way to ${desiredConfigOf(node) ?? 'no config'}` : undefined;
+}

@@ -1,0 +1,29 @@
+/** The first nodes that try a config are alone until they are verified. */
+
+import type { ResolvedPolicy } from '../pool/types';
+
+/** How many nodes may try a config that is not proven yet, and which ones do. */
+export interface CanaryLimit {
+  /** At least 1. */
+  readonly slots: number;
+  /** Nodes that hold a slot for this config. */
+  readonly trying: readonly string[];
+}
+
+export interface CanaryInput {
+  readonly policy: Pick<ResolvedPolicy, 'canaryNodes'>;
+  /** Nodes of the pool that are verified on the config by now, however they got there. */
+  readonly updated: number;
+  /** Nodes that hold a slot for this config (not those that still finish an earlier one). */
+  readonly trying: readonly string[];
+}
+
+/**
+ * The limit while fewer than `canary.nodes` nodes are verified on the config; undefined once it is
+ * proven, or when the policy asks for no canary. A canary that fails leaves its place to the next
+ * node: what stops a bad config is the failure threshold.
+ */
+export function canaryLimit(input: CanaryInput): CanaryLimit | undefined {
+  const missing = input.policy.canaryNodes - input.updated;
+  return missing > 0 ? { slots: missing, trying: input.trying } : undefined;
+}

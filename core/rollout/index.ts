@@ -1,0 +1,34 @@
+/**
+ * Slipway's own rules for rolling a pool, each in its own file: what the cluster allows (`view`), in
+ * which order, how many at once (`slots`, `canary`, `prepare-ahead`), when to stop (`threshold`), and
+ * what to tell a person (`progress`, `estimate`). They stand on top of `core/pool`, which decides as
+ * MCO does. Nothing here knows of Temporal or of the Kubernetes API.
+ */
+
+export {
+  isAdopted,
+  isBeingDeleted,
+  isCordonedByPerson,
+  isCordonedBySlipway,
+  isUnderWay,
+  takesSlot,
+  unavailability,
+} from './availability';
+export { canaryLimit, type CanaryInput, type CanaryLimit } from './canary';
+export { remainingSeconds, type EstimateInput } from './estimate';
+export { orderCandidates, type Orderable } from './order';
+export { DEFAULT_POLICY, failureLimit, resolvePolicy } from './policy';
+export { startable, type PrepareAheadInput } from './prepare-ahead';
+export { rolloutState, RolloutState, type RolloutFacts, type StateAndBlocker } from './progress';
+export { REASONS_SHOWN, selectFrom, type SelectionLimits, type ViewSelection } from './selection';
+export { decideSlots, freeSlots, grantable, type SlotDecision, type SlotRequest } from './slots';
+export { halted } from './threshold';
+export {
+  observePool,
+  placeNode,
+  type NamedReason,
+  type NodePlacement,
+  type PoolObservation,
+  type PoolView,
+  type RolloutCandidate,
+} from './view';

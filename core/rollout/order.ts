@@ -1,0 +1,43 @@
+/** In which order nodes get their turn: what is broken first, then MCO's order by zone and age. */
+
+import { comparePlaces, placeOf } from '../pool/candidates';
+import { isDegraded } from '../node/predicates';
+import type { Node } from '../node/types';
+
+/** A node that may be updated, as far as its order is concerned. */
+export interface Orderable {
+  readonly node: Node;
+  /** Already unavailable because of an unfinished or failed update: takes no new slot. */
+  readonly repair: boolean;
+}
+
+/**
+ * Repairs first, because they cost no slot and give one back; then nodes that report a failure but
+ * are in service; then all others. In each group by zone and age as in MCO, at last by name, so that
+ * equal clusters give equal orders.
+ */
+export function orderCandidates<T extends Orderable>(candidates: readonly T[]): T[] {
+  return candidates
+    .map((candidate) => ({
+      candidate,
+      urgency: urgencyOf(candidate),
+      place: placeOf(candidate.node),
+    }))
+    .sort(
+      (a, b) =>
+        a.urgency - b.urgency ||
+        comparePlaces(a.place, b.place) ||
+        compareNames(a.candidate.node, b.candidate.node),
+    )
+    .map(({ candidate }) => candidate);
+}
+
+function urgencyOf({ node, repair }: Orderable): number {
+  if (repair) return 0;
+  return isDegraded(node) ? 1 : 2;
+}
+
+function compareNames(a: Node, b: Node): number {
+  if (a.metadata.name === b.metadata.name) return 0;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}

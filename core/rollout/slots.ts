@@ -1,0 +1,101 @@
+/**
+ * Slots: the permission to make one node unavailable. Pure accounting; who asks, and what the
+ * cluster shows, comes in as lists of names.
+ *
+ * Three rules keep it safe. A slot that was given counts until its node has reported its end, whether
+ * or not the cluster view has seen the cordon, so a stale view can only give too little. A node that is
+ * unavailable already costs nothing more, so it is repaired even when the pool is over its limit. And a
+ * child that ended without a report keeps its slot until its node has been taken up again: what it
+ * left behind may be a cordon that the view has not seen.
+ */
+
+import type { CanaryLimit } from './canary';
+
+export interface SlotRequest {
+  /** Nodes of the pool that may be unavailable at once. */
+  readonly maxUnavailable: number;
+  /** Nodes that the cluster shows unavailable, for whatever reason. */
+  readonly unavailable: readonly string[];
+  /** Nodes that hold a slot. */
+  readonly holders: readonly string[];
+  /** Prepared nodes that want one, in the order in which they should get it. */
+  readonly waiting: readonly string[];
+  /** Present while the config is not proven yet. */
+  readonly canary?: CanaryLimit;
+}
+
+export interface SlotDecision {
+  /** Nodes that get a slot now, in order. */
+  readonly granted: readonly string[];
+  /** Nodes that do not, with a sentence each. */
+  readonly withheld: readonly { readonly node: string; readonly reason: string }[];
+}
+
+/** Which waiting nodes get a slot now. */
+export function grantable(request: SlotRequest): readonly string[] {
+  return decideSlots(request).granted;
+}
+
+/** Which waiting nodes get a slot now, and what each other one waits for. */
+export function decideSlots(request: SlotRequest): SlotDecision {
+  const taken = takenBy(request.unavailable, request.holders);
+  const holders = new Set(request.holders);
+  const trying = new Set(request.canary?.trying ?? []);
+  const granted: string[] = [];
+  const withheld: { node: string; reason: string }[] = [];
+  let fullReason: string | undefined;
+
+  for (const node of request.waiting) {
+    if (holders.has(node)) continue;
+    if (request.canary !== undefined && trying.size >= request.canary.slots) {
+      withheld.push({ node, reason: canaryReason([...trying]) });
+    } else if (taken.has(node) || taken.size < request.maxUnavailable) {
+      taken.add(node);
+      holders.add(node);
+      trying.add(node);
+      granted.push(node);
+    } else {
+      fullReason ??= slotsReason(request.maxUnavailable, request.unavailable, [...holders]);
+      withheld.push({ node, reason: fullReason });
+    }
+  }
+  return { granted, withheld };
+}
+
+/** How many more nodes could be made unavailable now; 0 when the pool is at or over its limit. */
+export function freeSlots(request: Omit<SlotRequest, 'waiting'>): number {
+  const taken = takenBy(request.unavailable, request.holders);
+  const free = Math.max(0, request.maxUnavailable - taken.size);
+  if (request.canary === undefined) return free;
+  return Math.min(free, Math.max(0, request.canary.slots - request.canary.trying.length));
+}
+
+function takenBy(unavailable: readonly string[], holders: readonly string[]): Set<string> {
+  return new Set([...unavailable, ...holders]);
+}
+
+function slotsReason(
+  maxUnavailable: number,
+  unavailable: readonly string[],
+  holders: readonly string[],
+): string {
+  const held = new Set(holders);
+  const others = unavailable.filter((node) => !held.has(node));
+  const parts = [
+    ...(holders.length > 0 ? [`being updated: ${names(holders)}`] : []),
+    ...(others.length > 0 ? [`unavailable: ${names(others)}`] : []),
+  ];
+  return `waiting for a slot: maxUnavailable is ${maxUnavailable}; ${parts.join('; ')}`;
+}
+
+function canaryReason(trying: readonly string[]): string {
+  return trying.length === 0
+    ? 'waiting for the canary: no node may try the config yet'
+    : `waiting for the canary: ${names(trying)} must be verified on the config first`;
+}
+
+/** At most three names, then how many more. */
+function names(nodes: readonly string[]): string {
+  const shown = nodes.slice(0, 3).join(', ');
+  return nodes.length > 3 ? `${shown} and ${nodes.length - 3} more` : shown;
+}

@@ -1,0 +1,223 @@
+/** One look at a pool: every node in exactly one place, with what can be done about it. */
+
+import { ANNOTATION, LABEL, NodeCondition } from '../names';
+import {
+  annotationOf,
+  currentConfigOf,
+  desiredConfigOf,
+  isDegraded,
+  isDone,
+  isFailing,
+  isReady,
+  isTargetedAt,
+  isUpdatedTo,
+} from '../node/predicates';
+import type { MachineConfigNode, Node } from '../node/types';
+import { slotCount } from '../pool/capacity';
+import type { MachineConfigPool } from '../pool/types';
+import {
+  isAdopted,
+  isBeingDeleted,
+  isCordonedByPerson,
+  isCordonedBySlipway,
+  takesSlot,
+  unavailability,
+} from './availability';
+import { orderCandidates } from './order';
+
+/** A node and a sentence about it. */
+export interface NamedReason {
+  readonly node: string;
+  readonly reason: string;
+}
+
+/** A node that may start now. */
+export interface RolloutCandidate {
+  readonly node: string;
+  /** What the Node says it runs; absent = never configured. */
+  readonly currentConfig?: string;
+  readonly zone?: string;
+  /** Already unavailable because of an unfinished or failed update: takes no new slot. */
+  readonly repair: boolean;
+}
+
+/**
+ * A pool as the rollout sees it; plain JSON. Every node that is not on the target is in exactly one of
+ * `candidates`, `failed`, `held` and `blocked`; any node may also be in `unavailable`.
+ */
+export interface PoolView {
+  readonly pool: string;
+  /** The pool's rendered config; absent = not rendered yet, and nothing is a candidate. */
+  readonly target?: string;
+  readonly paused: boolean;
+  /** Why a person paused it, if they said so. */
+  readonly pausedReason?: string;
+  /** Nodes that may be unavailable at once. */
+  readonly maxUnavailable: number;
+  readonly machineCount: number;
+  /** Names of the nodes that are on the target, verified. */
+  readonly updated: readonly string[];
+  /** Names of the nodes that take a slot because of what the cluster shows. */
+  readonly unavailable: readonly string[];
+  /** Why each of `unavailable` is so, in the same order. */
+  readonly unavailableBecause: readonly NamedReason[];
+  /** In the order in which they should start. */
+  readonly candidates: readonly RolloutCandidate[];
+  /** Failed on this very config, or drifted from it; not tried again until told. */
+  readonly failed: readonly NamedReason[];
+  /** Skipped or cancelled by a person on this very config. */
+  readonly held: readonly NamedReason[];
+  /** Cannot be taken now: cordoned by a person, not ready, being deleted. */
+  readonly blocked: readonly NamedReason[];
+}
+
+export interface PoolObservation {
+  readonly pool: MachineConfigPool;
+  /** Members of the pool: nodes whose primary pool this is. */
+  readonly nodes: readonly Node[];
+  /** They say why a node failed when its annotation does not. */
+  readonly machineConfigNodes?: readonly MachineConfigNode[];
+  /** Failed or held nodes that a person told to try again. */
+  readonly retry?: readonly string[];
+}
+
+/**
+ * Looks at a pool and says which nodes are done, which may start, and why the others may not.
+ *
+ * @throws `InvalidPool` when maxUnavailable is impossible (`checkMaxUnavailable`)
+ */
+export function observePool(observation: PoolObservation): PoolView {
+  const { pool, nodes } = observation;
+  const target = pool.spec.configuration?.name || undefined;
+  const pausedReason = pool.metadata.annotations?.[ANNOTATION.PAUSED_REASON];
+  const sorted = sortIntoPlaces(observation, target);
+  const unavailable = nodes.filter(takesSlot);
+  return {
+    pool: pool.metadata.name,
+    ...(target === undefined ? {} : { target }),
+    paused: pool.spec.paused === true,
+    ...(pausedReason === undefined ? {} : { pausedReason }),
+    maxUnavailable: slotCount(pool, nodes.length),
+    machineCount: nodes.length,
+    updated: sorted.updated,
+    unavailable: unavailable.map((node) => node.metadata.name),
+    unavailableBecause: unavailable.map((node) => ({
+      node: node.metadata.name,
+      reason: unavailability(node) ?? 'unavailable',
+    })),
+    candidates: orderCandidates(sorted.candidates).map(candidateOf),
+    failed: sorted.failed,
+    held: sorted.held,
+    blocked: sorted.blocked,
+  };
+}
+
+/** What one look at one node says. */
+export type NodePlacement =
+  | { readonly in: 'updated' }
+  | { readonly in: 'candidates'; readonly repair: boolean }
+  | { readonly in: 'failed' | 'held' | 'blocked'; readonly reason: string };
+
+/**
+ * Where a node stands. `told` = a person told to try it again, which opens `failed` and `held` but not
+ * `blocked`: a cordon of a person and a dead kubelet stay in the way.
+ *
+ * @param messages - MachineConfigNode failure messages by node
+ */
+export function placeNode(
+  node: Node,
+  target: string,
+  told: boolean,
+  messages?: ReadonlyMap<string, string>,
+): NodePlacement {
+  // A finished node that still has our cordon is not finished: somebody must take it away.
+  if (isUpdatedTo(node, target) && !isCordonedBySlipway(node)) return { in: 'updated' };
+  if (isBeingDeleted(node)) return { in: 'blocked', reason: unavailability(node) ?? '' };
+  if (!told) {
+    const held = heldReason(node, target);
+    if (held !== undefined) return { in: 'held', reason: held };
+    const failure = failureReason(node, target, messages);
+    if (failure !== undefined) return { in: 'failed', reason: failure };
+  }
+  if (isCordonedByPerson(node)) {
+    return {
+      in: 'blocked',
+      reason: 'cordoned by a person, so it is left alone; uncordon it to let it be updated',
+    };
+  }
+  const repair = takesSlot(node);
+  if (repair && !isReady(node) && !isUnfinished(node)) {
+    return { in: 'blocked', reason: unavailability(node) ?? 'not ready' };
+  }
+  return { in: 'candidates', repair };
+}
+
+/** An update of this node began and did not end well, or not at all; somebody must take it up. */
+function isUnfinished(node: Node): boolean {
+  return isCordonedBySlipway(node) || isFailing(node) || (isAdopted(node) && !isDone(node));
+}
+
+function heldReason(node: Node, target: string): string | undefined {
+  if (annotationOf(node, ANNOTATION.HELD_FOR) !== target) return undefined;
+  return annotationOf(node, ANNOTATION.HELD_REASON) ?? 'held by a person';
+}
+
+function failureReason(
+  node: Node,
+  target: string,
+  messages: ReadonlyMap<string, string> | undefined,
+): string | undefined {
+  if (!isDegraded(node) || !isTargetedAt(node, target)) return undefined;
+  const reason =
+    annotationOf(node, ANNOTATION.REASON) ??
+    messages?.get(node.metadata.name) ??
+    `the node reports state ${annotationOf(node, ANNOTATION.STATE)} without a reason`;
+  return currentConfigOf(node) === desiredConfigOf(node)
+    ? `no longer matches its config: ${reason}`
+    : reason;
+}
+
+interface SortedNodes {
+  readonly updated: string[];
+  readonly candidates: { readonly node: Node; readonly repair: boolean }[];
+  readonly failed: NamedReason[];
+  readonly held: NamedReason[];
+  readonly blocked: NamedReason[];
+}
+
+function sortIntoPlaces(observation: PoolObservation, target: string | undefined): SortedNodes {
+  const sorted: SortedNodes = { updated: [], candidates: [], failed: [], held: [], blocked: [] };
+  if (target === undefined) return sorted;
+  const told = new Set(observation.retry ?? []);
+  const messages = failureMessages(observation.machineConfigNodes ?? []);
+  for (const node of observation.nodes) {
+    const name = node.metadata.name;
+    const place = placeNode(node, target, told.has(name), messages);
+    if (place.in === 'updated') sorted.updated.push(name);
+    else if (place.in === 'candidates') sorted.candidates.push({ node, repair: place.repair });
+    else sorted[place.in].push({ node: name, reason: place.reason });
+  }
+  return sorted;
+}
+
+function failureMessages(nodes: readonly MachineConfigNode[]): ReadonlyMap<string, string> {
+  const messages = new Map<string, string>();
+  for (const node of nodes) {
+    const condition = node.status?.conditions?.find(
+      (candidate) => candidate.type === NodeCondition.NODE_DEGRADED && candidate.status === 'True',
+    );
+    if (condition?.message) messages.set(node.metadata.name, condition.message);
+  }
+  return messages;
+}
+
+function candidateOf({ node, repair }: { node: Node; repair: boolean }): RolloutCandidate {
+  const currentConfig = currentConfigOf(node);
+  const zone = node.metadata.labels?.[LABEL.ZONE];
+  return {
+    node: node.metadata.name,
+    ...(currentConfig === undefined ? {} : { currentConfig }),
+    ...(zone === undefined ? {} : { zone }),
+    repair,
+  };
+}
