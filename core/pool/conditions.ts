@@ -1,0 +1,49 @@
+/** Conditions of a pool: reading one, and setting one without forgetting since when it holds. */
+
+import type { Condition } from '../object-meta';
+import type { PoolCondition } from '../names';
+
+/** What a condition shall say; the time is decided when it is set. */
+export interface ConditionValue {
+  readonly type: PoolCondition;
+  readonly status: 'True' | 'False' | 'Unknown';
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export function isConditionTrue(
+  conditions: readonly Condition[] | undefined,
+  type: PoolCondition,
+): boolean {
+  return (
+    conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false
+  );
+}
+
+/**
+ * The conditions with this one set. `lastTransitionTime` stays while the status stays, also when reason
+ * or message change; a condition keeps its place in the list, a new one goes to the end. Equal values
+ * give back the same list, so that an unchanged status can be recognised.
+ *
+ * @param now - RFC 3339
+ * @see MCO pkg/apihelpers, SetMachineConfigPoolCondition (7ff337a4)
+ */
+export function setCondition(
+  conditions: readonly Condition[],
+  value: ConditionValue,
+  now: string,
+): readonly Condition[] {
+  const { type, status, reason = '', message = '' } = value;
+  const before = conditions.find((condition) => condition.type === type);
+  if (before?.status === status && before.reason === reason && before.message === message) {
+    return conditions;
+  }
+  const lastTransitionTime =
+    before?.status === status && before.lastTransitionTime !== undefined
+      ? before.lastTransitionTime
+      : now;
+  const after: Condition = { type, status, reason, message, lastTransitionTime };
+  return before === undefined
+    ? [...conditions, after]
+    : conditions.map((condition) => (condition === before ? after : condition));
+}

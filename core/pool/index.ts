@@ -1,0 +1,35 @@
+/**
+ * Pools as MCO understands them: who is a member, how many may be unavailable, who is next, what the
+ * status says. Exact on purpose, defects included where `test/conformance` pins them; Slipway's own
+ * rules are in `core/rollout`.
+ */
+
+export {
+  allCandidates,
+  comparePlaces,
+  placeOf,
+  selectCandidates,
+  sortByZoneAndAge,
+  unavailableNodes,
+  type CandidateSelection,
+  type NodePlace,
+} from './candidates';
+export { checkMaxUnavailable, maxUnavailable, slotCount } from './capacity';
+export { isConditionTrue, setCondition, type ConditionValue } from './conditions';
+export { goQuote } from './go-quote';
+export {
+  assignNodes,
+  nodesOfPool,
+  poolsForNode,
+  primaryPoolForNode,
+  type Membership,
+  type PoolsOfNode,
+} from './membership';
+export { calculateStatus, poolStatus, type PoolStatus, type StatusInput } from './status';
+export type {
+  MachineConfigPool,
+  PoolConfiguration,
+  ResolvedPolicy,
+  RolloutPolicy,
+  RolloutPolicySpec,
+} from './types';

@@ -1,0 +1,136 @@
+/**
+ * Which pool a node belongs to.
+ *
+ * A node may match several pools by its labels; one of them is its primary pool, whose config it runs.
+ * Custom pools inherit from `worker`, so a custom pool beats `worker`; `master` beats everything.
+ *
+ * @see MCO pkg/helpers/helpers.go, GetPoolsForNode, GetPrimaryPoolForNode (7ff337a4)
+ */
+
+import { fail, messageOf } from '../errors';
+import { LABEL } from '../names';
+import type { Node } from '../node/types';
+import { compileSelector, type CompiledSelector } from '../selectors';
+import type { MachineConfigPool } from './types';
+
+const MASTER_POOL = 'master';
+const WORKER_POOL = 'worker';
+
+/** The pools of one node; the first is its primary pool. */
+export interface PoolsOfNode {
+  readonly pools: readonly MachineConfigPool[];
+  /** The custom pool that a master matches and that is ignored for it, which deserves an alert. */
+  readonly ignoredCustomPool?: MachineConfigPool;
+}
+
+/**
+ * The pools of a node, primary first; none when no pool matches or when it is a Windows node.
+ *
+ * @throws `NodeInSeveralPools` when more than one custom pool matches, in MCO's words
+ * @throws `InvalidPool` when a pool has a selector that Kubernetes would refuse
+ */
+export function poolsForNode(node: Node, pools: readonly MachineConfigPool[]): PoolsOfNode {
+  return poolsAmong(node, pools.map(compilePool));
+}
+
+/** The pool whose config the node runs, or undefined when it is unmanaged. Throws as `poolsForNode`. */
+export function primaryPoolForNode(
+  node: Node,
+  pools: readonly MachineConfigPool[],
+): MachineConfigPool | undefined {
+  return poolsForNode(node, pools).pools[0];
+}
+
+/** All nodes by primary pool, and those that have none because something is wrong. */
+export interface Membership {
+  /** Members by pool name, in the order of the given nodes; every pool has an entry. */
+  readonly members: ReadonlyMap<string, readonly Node[]>;
+  /** Nodes in several custom pools. MCO leaves them out of every pool; so do we, but we say so. */
+  readonly conflicts: readonly { readonly node: string; readonly reason: string }[];
+  /** Pools whose selector Kubernetes would refuse: they match nothing. */
+  readonly invalidPools: readonly { readonly pool: string; readonly reason: string }[];
+}
+
+/**
+ * Sorts all nodes into their pools in one pass. Unlike `poolsForNode`, one bad selector hurts its own
+ * pool only, and one node in two custom pools hurts only itself.
+ */
+export function assignNodes(
+  nodes: readonly Node[],
+  pools: readonly MachineConfigPool[],
+): Membership {
+  const invalidPools: { pool: string; reason: string }[] = [];
+  const compiled = pools.flatMap((pool) => {
+    try {
+      return [compilePool(pool)];
+    } catch (error) {
+      invalidPools.push({ pool: pool.metadata.name, reason: messageOf(error) });
+      return [];
+    }
+  });
+  const members = new Map<string, Node[]>(pools.map((pool) => [pool.metadata.name, []]));
+  const conflicts: { node: string; reason: string }[] = [];
+  for (const node of nodes) {
+    try {
+      const primary = poolsAmong(node, compiled).pools[0];
+      if (primary !== undefined) members.get(primary.metadata.name)?.push(node);
+    } catch (error) {
+      conflicts.push({ node: node.metadata.name, reason: messageOf(error) });
+    }
+  }
+  return { members, conflicts, invalidPools };
+}
+
+/** The members of one pool among all nodes; see `assignNodes`. */
+export function nodesOfPool(
+  pool: MachineConfigPool,
+  nodes: readonly Node[],
+  pools: readonly MachineConfigPool[],
+): readonly Node[] {
+  return assignNodes(nodes, pools).members.get(pool.metadata.name) ?? [];
+}
+
+interface CompiledPool {
+  readonly pool: MachineConfigPool;
+  readonly selector: CompiledSelector;
+}
+
+function compilePool(pool: MachineConfigPool): CompiledPool {
+  try {
+    return { pool, selector: compileSelector(pool.spec.nodeSelector) };
+  } catch (error) {
+    throw fail(
+      'InvalidPool',
+      `machineconfigpool ${pool.metadata.name}: spec.nodeSelector: invalid label selector: ${messageOf(error)}`,
+      { pool: pool.metadata.name, field: 'spec.nodeSelector' },
+    );
+  }
+}
+
+function poolsAmong(node: Node, pools: readonly CompiledPool[]): PoolsOfNode {
+  if (node.metadata.labels?.[LABEL.OS] === 'windows') return { pools: [] };
+  const matching = pools
+    .filter(({ selector }) => !selector.empty && selector.matches(node.metadata.labels))
+    .map(({ pool }) => pool);
+  const master = matching.find((pool) => pool.metadata.name === MASTER_POOL);
+  const worker = matching.find((pool) => pool.metadata.name === WORKER_POOL);
+  const custom = matching.filter((pool) => pool !== master && pool !== worker);
+  const [customPool, another] = custom;
+
+  if (another !== undefined) {
+    throw fail(
+      'NodeInSeveralPools',
+      `node ${node.metadata.name} belongs to ${custom.length} custom roles, cannot proceed with this Node`,
+      { node: node.metadata.name, pools: custom.map((pool) => pool.metadata.name) },
+    );
+  }
+  if (customPool === undefined) return { pools: [master ?? worker].filter(isPool) };
+  return {
+    pools: [master ?? customPool, worker].filter(isPool),
+    ...(master === undefined ? {} : { ignoredCustomPool: customPool }),
+  };
+}
+
+function isPool(pool: MachineConfigPool | undefined): pool is MachineConfigPool {
+  return pool !== undefined;
+}

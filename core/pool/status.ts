@@ -1,0 +1,228 @@
+/**
+ * The status of a pool: a pure function of the pool, its nodes and their MachineConfigNodes.
+ *
+ * @see MCO pkg/controller/node/status.go, calculateStatus (7ff337a4; image mode reporting off)
+ */
+
+import { ANNOTATION, NodeCondition, PoolCondition } from '../names';
+import {
+  annotationOf,
+  desiredConfigOf,
+  isDegraded,
+  isReady,
+  isUnavailable,
+  isUpdatedTo,
+} from '../node/predicates';
+import type { MachineConfigNode, Node } from '../node/types';
+import type { Condition } from '../object-meta';
+import { isConditionTrue, setCondition, type ConditionValue } from './conditions';
+import { goQuote } from './go-quote';
+import type { MachineConfigPool } from './types';
+
+export type PoolStatus = NonNullable<MachineConfigPool['status']>;
+
+export interface StatusInput {
+  readonly pool: MachineConfigPool;
+  /** Members of the pool: nodes whose primary pool this is. */
+  readonly nodes: readonly Node[];
+  readonly machineConfigNodes: readonly MachineConfigNode[];
+  /** RFC 3339; becomes the transition time of what changes. */
+  readonly now: string;
+}
+
+/**
+ * The status that the pool should have, exactly as MCO computes it. `status.configuration` follows
+ * `spec.configuration` only when every node is updated, ready and available. Conditions that others
+ * write (RenderDegraded) stay as they are.
+ */
+export function calculateStatus(input: StatusInput): PoolStatus {
+  const { pool, nodes } = input;
+  const counts = countNodes(pool, nodes);
+  const allUpdated =
+    counts.updatedMachineCount === nodes.length &&
+    counts.readyMachineCount === nodes.length &&
+    counts.unavailableMachineCount === 0;
+  const reports = degradedReports(input);
+  const values = [
+    ...updateConditions(pool, allUpdated),
+    nodeDegradedCondition(counts.degradedMachineCount, reports),
+  ];
+  const configuration = allUpdated ? pool.spec.configuration : pool.status?.configuration;
+  return {
+    ...pool.status,
+    ...(pool.metadata.generation === undefined
+      ? {}
+      : { observedGeneration: pool.metadata.generation }),
+    ...(configuration === undefined ? {} : { configuration }),
+    ...counts,
+    conditions: withDegraded(pool.status?.conditions ?? [], values, input.now),
+  };
+}
+
+/**
+ * The status that Slipway writes: MCO's, with a NodeDegraded condition that always counts and names
+ * the nodes that the pool counts as degraded. MCO takes the number from the nodes and the text from
+ * their MachineConfigNodes, and says "0 nodes" when the two disagree.
+ */
+export function poolStatus(input: StatusInput): PoolStatus {
+  const status = calculateStatus(input);
+  const messages = degradedMessages(input.machineConfigNodes);
+  const degraded = input.nodes.filter(isCountedDegraded);
+  const reports = degraded.map((node) => {
+    const message = annotationOf(node, ANNOTATION.REASON) ?? messages.get(node.metadata.name);
+    return report(node.metadata.name, message ?? 'no reason given');
+  });
+  const value = nodeDegradedCondition(degraded.length, { machines: degraded.length, reports });
+  // Start from the conditions on the pool, so that a text that MCO's rule changes and this one changes
+  // back does not count as a change.
+  const others = updateConditionsOf(status);
+  return {
+    ...status,
+    conditions: withDegraded(input.pool.status?.conditions ?? [], [...others, value], input.now),
+  };
+}
+
+type Counts = Required<
+  Pick<
+    PoolStatus,
+    | 'machineCount'
+    | 'updatedMachineCount'
+    | 'readyMachineCount'
+    | 'unavailableMachineCount'
+    | 'degradedMachineCount'
+  >
+>;
+
+function countNodes(pool: MachineConfigPool, nodes: readonly Node[]): Counts {
+  const updated = nodes.filter((node) => isUpdatedTo(node, pool.spec.configuration?.name));
+  return {
+    machineCount: nodes.length,
+    updatedMachineCount: updated.length,
+    readyMachineCount: updated.filter(isReady).length,
+    unavailableMachineCount: nodes.filter(isUnavailable).length,
+    degradedMachineCount: nodes.filter(isCountedDegraded).length,
+  };
+}
+
+/** A node without a desired config is not counted, whatever state it reports. */
+function isCountedDegraded(node: Node): boolean {
+  return desiredConfigOf(node) !== undefined && isDegraded(node);
+}
+
+function updateConditions(pool: MachineConfigPool, allUpdated: boolean): readonly ConditionValue[] {
+  const target = `MachineConfig ${pool.spec.configuration?.name ?? ''}`;
+  if (allUpdated) {
+    return [
+      {
+        type: PoolCondition.UPDATED,
+        status: 'True',
+        message: `All nodes are updated with ${target}`,
+      },
+      { type: PoolCondition.UPDATING, status: 'False' },
+    ];
+  }
+  const updating: ConditionValue =
+    pool.spec.paused === true
+      ? {
+          type: PoolCondition.UPDATING,
+          status: 'False',
+          message: `Pool is paused; will not update to ${target}`,
+        }
+      : {
+          type: PoolCondition.UPDATING,
+          status: 'True',
+          message: `All nodes are updating to ${target}`,
+        };
+  return [{ type: PoolCondition.UPDATED, status: 'False' }, updating];
+}
+
+/** Updated and Updating as they were just computed. */
+function updateConditionsOf(status: PoolStatus): readonly ConditionValue[] {
+  return [PoolCondition.UPDATED, PoolCondition.UPDATING].flatMap((type) =>
+    (status.conditions ?? [])
+      .filter((condition) => condition.type === type)
+      .map(({ status: value, reason, message }) => ({ type, status: value, reason, message })),
+  );
+}
+
+interface DegradedReports {
+  /** Machines that a report was read from. */
+  readonly machines: number;
+  readonly reports: readonly string[];
+}
+
+/**
+ * MCO's text: first the messages of the MachineConfigNodes, then the reason annotations of the same
+ * nodes. The first MachineConfigNode without any condition hides all that follow.
+ */
+function degradedReports({ nodes, machineConfigNodes }: StatusInput): DegradedReports {
+  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+  const machines: Node[] = [];
+  const reports: string[] = [];
+  for (const state of machineConfigNodes) {
+    const conditions = state.status?.conditions ?? [];
+    if (conditions.length === 0) break;
+    const node = byName.get(state.metadata.name);
+    const degraded = conditions.find(isNodeDegraded);
+    // MCO dereferences a missing node here and panics; a node that has just left is no report.
+    if (degraded === undefined || node === undefined) continue;
+    machines.push(node);
+    reports.push(report(node.metadata.name, degraded.message));
+  }
+  for (const node of machines) {
+    const reason = annotationOf(node, ANNOTATION.REASON);
+    if (reason !== undefined) reports.push(report(node.metadata.name, reason));
+  }
+  return { machines: machines.length, reports };
+}
+
+function degradedMessages(states: readonly MachineConfigNode[]): ReadonlyMap<string, string> {
+  return new Map(
+    states.flatMap((state) => {
+      const message = state.status?.conditions?.find(isNodeDegraded)?.message;
+      return message ? [[state.metadata.name, message] as const] : [];
+    }),
+  );
+}
+
+function isNodeDegraded(condition: Condition): boolean {
+  return condition.type === NodeCondition.NODE_DEGRADED && condition.status === 'True';
+}
+
+function report(node: string, message: string): string {
+  return `Node ${node} is reporting: ${goQuote(message)}`;
+}
+
+function nodeDegradedCondition(degraded: number, reports: DegradedReports): ConditionValue {
+  const type = PoolCondition.NODE_DEGRADED;
+  if (degraded === 0) return { type, status: 'False' };
+  return {
+    type,
+    status: 'True',
+    reason: `${reports.machines} nodes are reporting degraded status on sync`,
+    message: reports.reports.join(', '),
+  };
+}
+
+/** Sets the given conditions, and Degraded from NodeDegraded (with its message) and RenderDegraded. */
+function withDegraded(
+  before: readonly Condition[],
+  values: readonly ConditionValue[],
+  now: string,
+): readonly Condition[] {
+  const nodeDegraded = values.find(
+    ({ type, status }) => type === PoolCondition.NODE_DEGRADED && status === 'True',
+  );
+  const degraded: ConditionValue = {
+    type: PoolCondition.DEGRADED,
+    status:
+      nodeDegraded !== undefined || isConditionTrue(before, PoolCondition.RENDER_DEGRADED)
+        ? 'True'
+        : 'False',
+    message: nodeDegraded?.message ?? '',
+  };
+  return [...values, degraded].reduce<readonly Condition[]>(
+    (conditions, value) => setCondition(conditions, value, now),
+    before,
+  );
+}
