@@ -1,0 +1,117 @@
+/** From what changed to what it costs. */
+
+import type { MachineConfigDiff } from '../machine-config/diff';
+import { closestFilePolicy } from './policies';
+import type { DisruptionAction, DisruptionActionType, DisruptionPolicies } from './types';
+
+/** What changed between two configs, by name. */
+export interface ChangedParts {
+  readonly diff: MachineConfigDiff;
+  /** Paths of added, changed and removed files. */
+  readonly files: readonly string[];
+  /** Names of added, changed and removed units. */
+  readonly units: readonly string[];
+}
+
+const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
+
+/** Whether a section differs that only a boot puts into force, whatever the policies say. */
+export function forcesReboot(diff: MachineConfigDiff): boolean {
+  return diff.osUpdate || diff.kargs || diff.fips || diff.kernelType || diff.extensions;
+}
+
+/**
+ * The actions for a change, exactly as MCO finds them: in the order of the parts, not de-duplicated. A
+ * part that no policy covers costs a reboot, and one reboot replaces everything else.
+ *
+ * @see MCO pkg/daemon/update.go, calculatePostConfigChangeNodeDisruptionAction (7ff337a4)
+ */
+export function disruptionActions(
+  parts: ChangedParts,
+  policies: DisruptionPolicies,
+): readonly DisruptionAction[] {
+  const { diff } = parts;
+  if (forcesReboot(diff)) return REBOOT;
+  if (!diff.files && !diff.units && !diff.passwd) return [{ type: 'None' }];
+  const found = [
+    ...parts.files.map((path) => closestFilePolicy(path, policies.files)?.actions ?? REBOOT),
+    ...parts.units.map((name) => unitActions(name, policies)),
+    // A changed password has no policy of its own: it costs what SSH keys cost.
+    ...(diff.passwd ? [policies.sshkey.actions] : []),
+  ].flat();
+  return reduceActions(found);
+}
+
+/** The actions of the policy for a unit; a reboot when it has none. */
+export function unitActions(
+  name: string,
+  policies: DisruptionPolicies,
+): readonly DisruptionAction[] {
+  return policies.units.find((policy) => policy.name === name)?.actions ?? REBOOT;
+}
+
+function reduceActions(actions: readonly DisruptionAction[]): readonly DisruptionAction[] {
+  if (hasAction(actions, 'Reboot')) return REBOOT;
+  if (!hasAction(actions, 'None')) return actions;
+  const real = actions.filter((action) => action.type !== 'None');
+  return real.length > 0 ? real : [{ type: 'None' }];
+}
+
+/** Whether one of the types is among the actions. */
+export function hasAction(
+  actions: readonly DisruptionAction[],
+  ...types: readonly DisruptionActionType[]
+): boolean {
+  return actions.some((action) => types.includes(action.type));
+}
+
+/**
+ * What really runs on the host, each once and in an order that works: `systemctl daemon-reload`
+ * first, because restarts must see new units, then restarts, then reloads. A restart makes a reload of
+ * the same service superfluous. `Special` is a reload of CRI-O; `None` and `Drain` run nothing.
+ *
+ * MCO runs its list as it comes, duplicates included and in the random order of a Go map.
+ */
+export function runnableActions(actions: readonly DisruptionAction[]): readonly DisruptionAction[] {
+  if (hasAction(actions, 'Reboot')) return REBOOT;
+  const restarts = unique(
+    actions.flatMap((a) => (a.type === 'Restart' ? a.restart.serviceName : [])),
+  );
+  const reloads = unique(actions.flatMap((action) => reloadedService(action)));
+  return [
+    ...(hasAction(actions, 'DaemonReload') ? ([{ type: 'DaemonReload' }] as const) : []),
+    ...restarts.map((serviceName) => ({ type: 'Restart', restart: { serviceName } }) as const),
+    ...reloads
+      .filter((serviceName) => !restarts.includes(serviceName))
+      .map((serviceName) => ({ type: 'Reload', reload: { serviceName } }) as const),
+  ];
+}
+
+function reloadedService(action: DisruptionAction): readonly string[] {
+  if (action.type === 'Special') return ['crio.service'];
+  return action.type === 'Reload' ? [action.reload.serviceName] : [];
+}
+
+function unique(names: readonly string[]): readonly string[] {
+  return [...new Set(names)];
+}
+
+/** An action for a person: `restart kubelet.service`, `reboot`, `reload crio.service`. */
+export function actionText(action: DisruptionAction): string {
+  switch (action.type) {
+    case 'Reload':
+      return `reload ${action.reload.serviceName}`;
+    case 'Restart':
+      return `restart ${action.restart.serviceName}`;
+    case 'DaemonReload':
+      return 'reload systemd units';
+    case 'Special':
+      return 'reload crio.service, drain unless harmless';
+    case 'None':
+      return 'nothing';
+    case 'Drain':
+      return 'drain';
+    case 'Reboot':
+      return 'reboot';
+  }
+}

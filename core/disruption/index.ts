@@ -1,0 +1,32 @@
+/** What a change costs a node: policies, actions, the drain decision. Nothing runs here. */
+
+export {
+  actionText,
+  disruptionActions,
+  forcesReboot,
+  hasAction,
+  runnableActions,
+  unitActions,
+  type ChangedParts,
+} from './actions';
+export { decideDrain, type DrainDecision } from './drain-required';
+export { legacyAction, type LegacyAction } from './legacy-actions';
+export {
+  closestFilePolicy,
+  DEFAULT_DISRUPTION_POLICIES,
+  mergeDisruptionPolicies,
+  REGISTRIES_CONF,
+} from './policies';
+export {
+  judgeRegistriesChange,
+  type ContentPorts,
+  type RegistriesVerdict,
+} from './registries-conf';
+export type {
+  DisruptionAction,
+  DisruptionActionType,
+  DisruptionPolicies,
+  FilePolicy,
+  NodeDisruptionPolicy,
+  UnitPolicy,
+} from './types';

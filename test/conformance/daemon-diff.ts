@@ -1,0 +1,92 @@
+/** Cases of MCO's daemon: diff, disruption actions, drain decision, kernel argument commands. */
+
+import { gunzipSync } from 'node:zlib';
+import { parse as parseToml } from 'smol-toml';
+
+import {
+  decideDrain,
+  disruptionActions,
+  forcesReboot,
+  legacyAction,
+  mergeDisruptionPolicies,
+  type ContentPorts,
+  type NodeDisruptionPolicy,
+} from '../../core/disruption';
+import { messageOf } from '../../core/errors';
+import {
+  changedFiles,
+  changedUnits,
+  diffMachineConfigs,
+  diffText,
+  type DiffableSpec,
+} from '../../core/machine-config/diff';
+import type { IgnitionConfig, MachineConfigSpec } from '../../core/machine-config/types';
+import { rpmOstreeKernelArguments } from '../../core/os';
+import { casesOf, isJsonObject, type ConformanceKind, type JsonObject } from './kind';
+
+const PORTS: ContentPorts = { parseToml, gunzip: (bytes) => gunzipSync(bytes) };
+
+export const daemonDiffKind: ConformanceKind = {
+  name: 'daemon: diff, actions, drain, kernel arguments',
+  matches: (file) => {
+    const expected = casesOf(file)?.[0]?.['expected'];
+    return isJsonObject(expected) && 'diff' in expected && 'rpmOstreeKargs' in expected;
+  },
+  cases: (file) =>
+    (casesOf(file) ?? []).map((entry) => {
+      const input = entry['input'] as CaseInput;
+      return {
+        name: input.name,
+        run: () => ({ expected: entry['expected'], actual: answer(input) }),
+      };
+    }),
+};
+
+interface CaseInput {
+  readonly name: string;
+  readonly old?: MachineConfigSpec;
+  readonly new?: MachineConfigSpec;
+  readonly policies?: NodeDisruptionPolicy;
+}
+
+function answer(input: CaseInput): JsonObject {
+  const old = diffable(input.old ?? {});
+  const desired = diffable(input.new ?? {});
+  const diff = diffMachineConfigs(old, desired);
+  const { changed, removed } = changedFiles(old.config, desired.config);
+  const files = [...changed, ...removed].sort();
+  const unitChanges = changedUnits(old.config, desired.config);
+  const units = [...unitChanges.added, ...unitChanges.updated, ...unitChanges.removed];
+  const policies = mergeDisruptionPolicies(input.policies);
+  const actions = disruptionActions({ diff, files, units }, policies);
+  return {
+    name: input.name,
+    diff: diffText(diff),
+    diffFiles: files,
+    // Go writes a list that was never appended to as null.
+    diffUnits: units.length > 0 ? units : null,
+    forcedRebootByDiffFlags: forcesReboot(diff),
+    actions,
+    ...drainAnswer(() =>
+      decideDrain({ actions, old: old.config, desired: desired.config, ports: PORTS }),
+    ),
+    legacyFirstbootActions: [legacyAction(diff, files)],
+    rpmOstreeKargs: rpmOstreeKernelArguments(
+      old.kernelArguments ?? [],
+      desired.kernelArguments ?? [],
+    ),
+  };
+}
+
+function drainAnswer(decide: () => { readonly drain: boolean }): JsonObject {
+  try {
+    return { drain: decide().drain };
+  } catch (error) {
+    return { drain: false, drainError: messageOf(error) };
+  }
+}
+
+function diffable(spec: MachineConfigSpec): DiffableSpec {
+  const empty: IgnitionConfig = { ignition: { version: '3.5.0' } };
+  return { ...spec, config: (spec.config as IgnitionConfig | undefined) ?? empty };
+}
