@@ -132,10 +132,12 @@ export interface PoolSelection {
   readonly candidates: readonly Candidate[];
   /** All candidates, also those beyond `limit`. */
   readonly candidateCount: number;
-  /** Failed on this very config; not tried again until told. */
+  /** Failed on this very config; not tried again until told. At most 50, the count says how many. */
   readonly failed: readonly NamedReason[];
-  /** Held by a person on this very config (skipped or cancelled). */
+  readonly failedCount: number;
+  /** Held by a person on this very config (skipped or cancelled). At most 50. */
   readonly held: readonly NamedReason[];
+  readonly heldCount: number;
   /** Cannot be taken now, with a sentence each; at most 50. */
   readonly blocked: readonly NamedReason[];
   readonly blockedCount: number;
@@ -218,7 +220,7 @@ export interface ClusterActivities {
   drainNode(input: DrainNodeInput): Promise<DrainedNode>;
   /** Shows a phase on the MachineConfigNode. */
   reportNodePhase(input: ReportPhaseInput): Promise<void>;
-  /** Waits until the Node is Ready with the new boot ID for `readySeconds`. */
+  /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats. */
   awaitNodeReady(input: AwaitReadyInput): Promise<void>;
   /** currentConfig, state Done, uncordon if we cordoned: one PATCH; then the MachineConfigNode. */
   completeNode(input: NodeStep): Promise<void>;
@@ -238,6 +240,13 @@ export interface ClusterActivities {
   }): Promise<void>;
   /** Remembers on the pool that a person cancelled the rollout of this config. */
   markRolloutCancelled(input: { readonly pool: string; readonly config: string }): Promise<void>;
-  /** Which of these nodes still have an open `update-node/<node>` workflow. */
-  findRunningUpdates(input: { readonly nodes: readonly string[] }): Promise<readonly string[]>;
+  /**
+   * Which of these nodes have an open `update-node/<node>` workflow. With `pool`, also every other
+   * node of that pool that has one (search attribute `SlipwayPool`): a rollout that starts without
+   * a memory must know them before it gives its first slot.
+   */
+  findRunningUpdates(input: {
+    readonly nodes: readonly string[];
+    readonly pool?: string;
+  }): Promise<readonly string[]>;
 }

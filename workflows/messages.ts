@@ -25,6 +25,18 @@ export interface PoolRolloutCarry {
   readonly finished: readonly NodeReport[];
   readonly failedReports: readonly NodeReport[];
   readonly updatedByUs: number;
+  /** Nodes whose drain timed out, oldest first: tried again after all others. */
+  readonly deferred?: readonly NamedReason[];
+  /** Nodes held by a message whose annotation the view has not shown yet. */
+  readonly heldByUs?: readonly NamedReason[];
+  /** Slots of updates that ended without a report, with the instant until which they count. */
+  readonly orphanedSlots?: readonly { readonly node: string; readonly until: string }[];
+  /** A pause or resume that the view has not shown yet. */
+  readonly pause?: {
+    readonly paused: boolean;
+    readonly reason: string;
+    readonly until: string;
+  };
 }
 
 /** A node update that the rollout has started or adopted and that has not reported its end. */
@@ -36,6 +48,8 @@ export interface ChildState {
   readonly holdsSlot: boolean;
   /** RFC 3339, of the stage. */
   readonly since: string;
+  /** Found already running and asked to report here; counts as a slot holder until it answers. */
+  readonly adopting?: boolean;
   /** Set when the rollout asked it to stop, with the reason. */
   readonly cancelling?: {
     readonly why: 'retarget' | 'operator' | 'rollout';
@@ -69,6 +83,11 @@ export interface NodeReport {
   readonly failure?: string;
   /** Seconds per phase that ran, in order. */
   readonly phases: readonly { readonly phase: NodePhase; readonly seconds: number }[];
+  /**
+   * Ready and schedulable at the end, because this update itself took away the cordon it had set: a
+   * view that still shows the node unavailable is older than this report. Absent = not known.
+   */
+  readonly inService?: boolean;
   /** Drain and reboot happened or not. */
   readonly disruption: 'none' | 'services' | 'drain' | 'reboot';
   readonly startedAt: string;
@@ -154,11 +173,15 @@ export const retargetUpdate = defineUpdate<RolloutProgress, [{ readonly config: 
 );
 export const clusterChangedSignal = defineSignal<[{ readonly reason: string }]>('clusterChanged');
 export const nodeFinishedSignal = defineSignal<[NodeReport]>('nodeFinished');
-/** A child is ready for its slot; an adopted one also says whether it already holds one. */
-export const preparedSignal =
-  defineSignal<[{ readonly node: string; readonly config: string; readonly holdsSlot: boolean }]>(
-    'prepared',
-  );
+/** A child is ready for its slot, or an adopted one says how far it is. */
+export interface Prepared {
+  readonly node: string;
+  readonly config: string;
+  readonly holdsSlot: boolean;
+  /** Absent = `waiting` without and `working` with a slot. */
+  readonly stage?: ChildState['stage'];
+}
+export const preparedSignal = defineSignal<[Prepared]>('prepared');
 export const progressQuery = defineQuery<RolloutProgress>('progress');
 
 // updateNode
