@@ -1,0 +1,23 @@
+import { BINARY_NAMES, type BinaryName } from './binaries/catalogue';
+import { resolveBinary } from './binaries/resolve';
+import { readSettings } from './binaries/settings';
+
+export { BINARY_NAMES, type BinaryName } from './binaries/catalogue';
+
+/**
+ * The path of a program of the development servers, ready to run. Finds it (environment variable,
+ * PATH, cache) or makes it (official release, build with Go), which takes minutes the first time
+ * and is reported on stderr.
+ *
+ * @throws Error saying what was tried and which Go is needed
+ */
+export function ensureBinary(name: BinaryName): Promise<string> {
+  return resolveBinary(name, { settings: readSettings() });
+}
+
+/** All of them, one after the other, because each build already uses every core. */
+export async function ensureAllBinaries(): Promise<Readonly<Record<BinaryName, string>>> {
+  const paths: Partial<Record<BinaryName, string>> = {};
+  for (const name of BINARY_NAMES) paths[name] = await ensureBinary(name);
+  return paths as Record<BinaryName, string>;
+}

@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BinarySource } from './catalogue';
+import { findOnPath } from './search-path';
+import { run } from './run';
+import type { BinarySettings } from './settings';
+import { compareVersions, parseVersion } from './versions';
+
+/**
+ * Builds a program with Go from tools/<folder>/go.mod into `directory`.
+ *
+ * @returns the path of the program
+ * @throws Error saying which Go is needed, or with the end of the compiler's output
+ */
+export async function buildFromSource(
+  source: BinarySource,
+  program: string,
+  directory: string,
+  toolsDirectory: string,
+  settings: BinarySettings,
+): Promise<string> {
+  const moduleDirectory = join(toolsDirectory, source.folder);
+  const go = await requireGo(source, moduleDirectory, settings);
+  const output = join(directory, program);
+  const variables = Object.entries(source.goVariables).map(
+    ([name, value]) => `-X ${name}=${value}`,
+  );
+  const linker = ['-s', '-w', ...variables].join(' ');
+  const args = ['build', '-trimpath', `-ldflags=${linker}`, '-o', output, source.goPackage];
+  await run(go, args, { ...settings.environment, CGO_ENABLED: '0' }, moduleDirectory);
+  return output;
+}
+
+/** The Go command, refused when it is missing or too old to build this module. */
+async function requireGo(
+  source: BinarySource,
+  moduleDirectory: string,
+  settings: BinarySettings,
+): Promise<string> {
+  const needed = await goDirective(moduleDirectory);
+  const go = await findOnPath('go', settings.searchPath);
+  if (go === undefined) {
+    throw new Error(`building ${source.folder} needs Go ${needed} or newer on PATH; there is none`);
+  }
+  const answer = await run(go, ['env', 'GOVERSION', 'GOTOOLCHAIN'], settings.environment, '/');
+  const [found = '', toolchain = ''] = answer.split('\n');
+  const version = parseVersion(found);
+  const tooOld = version === undefined || compareVersions(version, parseVersion(needed)) < 0;
+  // From 1.21 on, Go fetches the toolchain that go.mod asks for, unless told to stay local.
+  if (tooOld && !toolchain.includes('auto')) {
+    throw new Error(
+      `building ${source.folder} needs Go ${needed} or newer; ${go} is ${found || 'unknown'}`,
+    );
+  }
+  return go;
+}
+
+async function goDirective(moduleDirectory: string): Promise<string> {
+  const manifest = join(moduleDirectory, 'go.mod');
+  const version = /^go (\S+)$/m.exec(await readFile(manifest, 'utf8'))?.[1];
+  if (version === undefined) throw new Error(`${manifest} has no go directive`);
+  return version;
+}

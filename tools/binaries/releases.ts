@@ -1,0 +1,85 @@
+import { basename } from 'node:path';
+import { ChecksumFormat, type BinarySource } from './catalogue';
+import type { BinarySettings, Platform } from './settings';
+
+/** What to download for one platform, with URLs filled in. */
+export interface ReleaseDownload {
+  readonly url: string;
+  readonly fileName: string;
+  readonly checksumUrl: string;
+  readonly checksumFormat: ChecksumFormat;
+  /** Path of the program in the tar.gz; absent when the file is the program. */
+  readonly member: string | undefined;
+}
+
+/** The official release of a program for this platform; undefined when its publisher has none. */
+export function releaseFor(
+  source: BinarySource,
+  settings: Pick<BinarySettings, 'platform' | 'releaseHosts'>,
+): ReleaseDownload | undefined {
+  const { release, version } = source;
+  const { platform, releaseHosts } = settings;
+  if (!release.systems.includes(platform.os)) return undefined;
+  const path = fillIn(release.path, version, platform);
+  return {
+    url: releaseHosts[release.host] + path,
+    fileName: basename(path),
+    checksumUrl:
+      releaseHosts[release.checksum.host] + fillIn(release.checksum.path, version, platform),
+    checksumFormat: release.checksum.format,
+    member: release.member === undefined ? undefined : fillIn(release.member, version, platform),
+  };
+}
+
+function fillIn(template: string, version: string, platform: Platform): string {
+  return template
+    .replaceAll('{version}', version)
+    .replaceAll('{os}', platform.os)
+    .replaceAll('{arch}', platform.arch);
+}
+
+/**
+ * The SHA-256 of a release file, in lower-case hex, from what its publisher wrote; undefined when
+ * the text does not name the file or has no SHA-256 for it.
+ */
+export function findChecksum(
+  format: ChecksumFormat,
+  text: string,
+  fileName: string,
+): string | undefined {
+  switch (format) {
+    case ChecksumFormat.DIGEST:
+      return asDigest(text.trim().split(/\s+/)[0]);
+    case ChecksumFormat.LIST:
+      return findInList(text, fileName);
+    case ChecksumFormat.GITHUB_ASSETS:
+      return findInAssets(text, fileName);
+  }
+}
+
+function findInList(text: string, fileName: string): string | undefined {
+  for (const line of text.split('\n')) {
+    // A star before the name is sha256sum's mark for binary mode.
+    const [digest, name] = line.trim().split(/\s+/);
+    if (name?.replace(/^\*/, '') === fileName) return asDigest(digest);
+  }
+  return undefined;
+}
+
+function findInAssets(text: string, fileName: string): string | undefined {
+  const release: unknown = JSON.parse(text);
+  if (typeof release !== 'object' || release === null || !('assets' in release)) return undefined;
+  const assets: readonly unknown[] = Array.isArray(release.assets) ? release.assets : [];
+  for (const asset of assets) {
+    if (typeof asset !== 'object' || asset === null || !('name' in asset)) continue;
+    if (asset.name !== fileName || !('digest' in asset)) continue;
+    const match = /^sha256:(.+)$/.exec(String(asset.digest));
+    return asDigest(match?.[1]);
+  }
+  return undefined;
+}
+
+function asDigest(text: string | undefined): string | undefined {
+  const digest = text?.toLowerCase();
+  return digest !== undefined && /^[0-9a-f]{64}$/.test(digest) ? digest : undefined;
+}

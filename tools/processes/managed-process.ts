@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { adoptChild } from './watchdog';
+
+/** A server process to start. */
+export interface ProcessSpec {
+  /** For people: `kube-apiserver`. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Gets stdout and stderr; appended to. */
+  readonly logFile: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** A running server process; it ends with this process however that ends. */
+export interface ManagedProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly logFile: string;
+  /** Settles when the process has ended, with how; never rejects. */
+  readonly exited: Promise<string>;
+  /** How it ended, or undefined while it runs. */
+  ending(): string | undefined;
+  /** Ends it: SIGTERM, and SIGKILL for one that has not gone after `graceMs`. */
+  stop(graceMs?: number): Promise<void>;
+  /** Ends it at once, as a crash does. */
+  kill(): Promise<void>;
+}
+
+const GRACE_MS = 10_000;
+
+/** Starts a server process with its output in a file, under the watchdog. */
+export async function startProcess(spec: ProcessSpec): Promise<ManagedProcess> {
+  mkdirSync(dirname(spec.logFile), { recursive: true });
+  const log = openSync(spec.logFile, 'a');
+  const child = spawn(spec.command, spec.args, {
+    // Its own group: a Ctrl-C in the terminal is for us, and we end it in order.
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { ...process.env, ...spec.environment },
+  });
+  closeSync(log);
+  await once(child, 'spawn');
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${spec.name} started without a process id`);
+  const disown = adoptChild(pid);
+  let ending: string | undefined;
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (status, signal) => {
+      disown();
+      ending = signal === null ? `exit status ${status}` : `signal ${signal}`;
+      resolve(ending);
+    });
+  });
+  // A running server is no reason for this process to stay: the watchdog ends it.
+  child.unref();
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (ending !== undefined) return;
+    child.ref(); // until its end is seen
+    child.kill(signal);
+    await exited;
+  };
+  return {
+    name: spec.name,
+    pid,
+    logFile: spec.logFile,
+    exited,
+    ending: () => ending,
+    kill: () => end('SIGKILL'),
+    stop: async (graceMs = GRACE_MS) => {
+      const tooLong = new AbortController();
+      const force = delay(graceMs, undefined, { signal: tooLong.signal }).then(
+        () => end('SIGKILL'),
+        () => undefined, // it ended in time
+      );
+      await end('SIGTERM');
+      tooLong.abort();
+      await force;
+    },
+  };
+}
+
+/**
+ * Waits until `isReady` says so, and fails at once, with the end of its log, when the process ends
+ * instead.
+ *
+ * @param isReady - may throw; that counts as not ready, and the last reason is in the message
+ */
+export async function waitUntilReady(
+  server: ManagedProcess,
+  isReady: () => Promise<boolean>,
+  timeoutMs: number,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  let last: unknown = 'it does not answer';
+  while (performance.now() < deadline) {
+    const ending = server.ending();
+    if (ending !== undefined) {
+      throw new Error(`${server.name} ended with ${ending}\n${logTail(server.logFile)}`);
+    }
+    try {
+      if (await isReady()) return;
+    } catch (error) {
+      last = error;
+    }
+    await delay(50);
+  }
+  throw new Error(
+    `${server.name} is not ready after ${timeoutMs / 1000} s: ${String(last)}\n${logTail(server.logFile)}`,
+    { cause: last },
+  );
+}
+
+const TAIL_CHARACTERS = 3_000;
+
+function logTail(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8').slice(-TAIL_CHARACTERS) : '';
+}

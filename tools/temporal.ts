@@ -1,0 +1,198 @@
+import { Connection } from '@temporalio/client';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TEMPORAL_NAMESPACE } from '../core/names';
+import { ensureBinary } from './binaries';
+import {
+  startProcess,
+  waitUntilReady,
+  type ManagedProcess,
+  type ProcessSpec,
+} from './processes/managed-process';
+import { residentBytes } from './processes/identity';
+import { freePorts } from './processes/ports';
+import { adoptDirectory } from './processes/watchdog';
+
+/** The search attributes of Slipway's workflows, all of type Keyword. */
+export const DEFAULT_SEARCH_ATTRIBUTES = [
+  'SlipwayPool',
+  'SlipwayNode',
+  'SlipwayConfig',
+  'SlipwayOutcome',
+] as const;
+
+/** How to start a Temporal server. Everything has a default. */
+export interface TemporalOptions {
+  readonly namespace?: string;
+  /** False: no web UI, which saves memory and a port. */
+  readonly ui?: boolean;
+  /**
+   * Keeps workflows in a file, so that they survive `restart()`; otherwise they are in memory.
+   * `true`: in the server's own directory, removed with it. A path: that file, which stays.
+   */
+  readonly database?: boolean | string;
+  /** Names of search attributes to register, all of type Keyword. */
+  readonly searchAttributes?: readonly string[];
+  /** More dynamic configuration; the values are JSON. */
+  readonly dynamicConfig?: Readonly<Record<string, unknown>>;
+  /** How long the server may take to be ready; generous, because machines are busy. */
+  readonly startTimeoutMs?: number;
+}
+
+/** A running Temporal server. It ends with this process, however that ends. */
+export interface TemporalServer {
+  /** `host:port` of the gRPC API. */
+  readonly address: string;
+  readonly namespace: string;
+  /** Web UI at the namespace's workflows; undefined without one. */
+  readonly uiUrl: string | undefined;
+  /** Of the present process: another one after a restart. */
+  readonly pid: number;
+  readonly logFile: string;
+  /** Resident memory in bytes; undefined while it does not run. */
+  memory(): number | undefined;
+  /** Ends it as a crash does. Workflows survive only with a database. */
+  kill(): Promise<void>;
+  /** Starts it again on the same ports, ending it first if it runs. */
+  restart(): Promise<void>;
+  /** Ends it in order and removes its directory. */
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 120_000;
+
+/**
+ * What Slipway needs from a development server. The limits are per namespace and made for shared
+ * clusters; here one namespace has the whole server. One partition per task queue keeps the
+ * latency of a queue with a single poller low.
+ */
+const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
+  'frontend.namespaceCount': 20_000,
+  'frontend.namespaceRPS': 20_000,
+  'frontend.rps': 20_000,
+  'frontend.namespaceRPS.visibility': 1_000,
+  'history.rps': 50_000,
+  'matching.rps': 20_000,
+  'matching.numTaskqueueReadPartitions': 1,
+  'matching.numTaskqueueWritePartitions': 1,
+  'system.enableActivityEagerExecution': true,
+  'frontend.enableCancelWorkerPollsOnShutdown': true,
+  'system.forceSearchAttributesCacheRefreshOnRead': true,
+};
+
+/**
+ * Starts Temporal's development server on free loopback ports and waits until its namespace and
+ * search attributes can be used.
+ *
+ * @throws Error with the end of the server's log when it does not start
+ */
+export async function startTemporal(options: TemporalOptions = {}): Promise<TemporalServer> {
+  const namespace = options.namespace ?? TEMPORAL_NAMESPACE;
+  const searchAttributes = options.searchAttributes ?? DEFAULT_SEARCH_ATTRIBUTES;
+  const command = await ensureBinary('temporal');
+  const [port = 0, uiPort = 0, httpPort = 0, metricsPort = 0] = await freePorts(4);
+  const address = `127.0.0.1:${port}`;
+  const directory = await mkdtemp(join(tmpdir(), 'slipway-temporal-'));
+  const disownDirectory = adoptDirectory(directory);
+  const spec: ProcessSpec = {
+    name: 'temporal',
+    command,
+    args: serverArguments(options, { namespace, port, uiPort, httpPort, metricsPort, directory }),
+    logFile: join(directory, 'temporal.log'),
+  };
+  const start = async (): Promise<ManagedProcess> => {
+    const server = await startProcess(spec);
+    try {
+      await waitUntilReady(
+        server,
+        () => isUsable(address, namespace, searchAttributes),
+        options.startTimeoutMs ?? START_TIMEOUT_MS,
+      );
+      return server;
+    } catch (error) {
+      await server.kill();
+      throw error;
+    }
+  };
+  const removeDirectory = async (): Promise<void> => {
+    await rm(directory, { recursive: true, force: true });
+    disownDirectory();
+  };
+  let running: ManagedProcess;
+  try {
+    running = await start();
+  } catch (error) {
+    await removeDirectory();
+    throw error;
+  }
+  return {
+    address,
+    namespace,
+    uiUrl:
+      options.ui === false
+        ? undefined
+        : `http://127.0.0.1:${uiPort}/namespaces/${namespace}/workflows`,
+    get pid() {
+      return running.pid;
+    },
+    logFile: spec.logFile,
+    memory: () => (running.ending() === undefined ? residentBytes(running.pid) : undefined),
+    kill: () => running.kill(),
+    restart: async () => {
+      await running.stop();
+      running = await start();
+    },
+    stop: async () => {
+      await running.stop();
+      await removeDirectory();
+    },
+  };
+}
+
+interface Placement {
+  readonly namespace: string;
+  readonly port: number;
+  readonly uiPort: number;
+  readonly httpPort: number;
+  readonly metricsPort: number;
+  readonly directory: string;
+}
+
+function serverArguments(options: TemporalOptions, placement: Placement): readonly string[] {
+  const { database = false, searchAttributes = DEFAULT_SEARCH_ATTRIBUTES } = options;
+  const file = database === true ? join(placement.directory, 'temporal.db') : database;
+  return [
+    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(placement.port)],
+    ...['--http-port', String(placement.httpPort), '--metrics-port', String(placement.metricsPort)],
+    ...['--namespace', placement.namespace, '--log-level', 'warn'],
+    // Nothing of the user's own Temporal settings may change how this server starts.
+    ...['--disable-config-file', '--disable-config-env'],
+    ...(options.ui === false
+      ? ['--headless']
+      : ['--ui-port', String(placement.uiPort), '--ui-disable-news-fetch']),
+    ...(file === false ? [] : ['--db-filename', file]),
+    ...searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
+    ...Object.entries({ ...DYNAMIC_CONFIG, ...options.dynamicConfig }).flatMap(([key, value]) => [
+      '--dynamic-config-value',
+      `${key}=${JSON.stringify(value)}`,
+    ]),
+  ];
+}
+
+/** Usable: the namespace answers a query over every search attribute, as Slipway will ask it. */
+async function isUsable(
+  address: string,
+  namespace: string,
+  searchAttributes: readonly string[],
+): Promise<boolean> {
+  const connection = await Connection.connect({ address, connectTimeout: '2s' });
+  try {
+    await connection.workflowService.describeNamespace({ namespace });
+    const query = searchAttributes.map((name) => `${name} = 'none'`).join(' OR ');
+    await connection.workflowService.countWorkflowExecutions({ namespace, query });
+    return true;
+  } finally {
+    await connection.close();
+  }
+}
