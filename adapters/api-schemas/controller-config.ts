@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { field, objectHead } from './object-schemas';
+
+/** The facts about the cluster that rendered configs depend on. */
+export const ControllerConfig = z.looseObject({
+  ...objectHead,
+  spec: z.looseObject({
+    baseOSContainerImage: field(z.string()),
+    osImageURL: field(z.string()),
+    baseOSExtensionsContainerImage: field(z.string()),
+    releaseImage: field(z.string()),
+  }),
+  status: field(z.looseObject({})),
+});
+export type ControllerConfig = z.output<typeof ControllerConfig>;

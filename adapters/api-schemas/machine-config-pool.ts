@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { ConditionStatus, field, IntOrString, LabelSelector, objectHead } from './object-schemas';
+
+const reference = {
+  apiVersion: field(z.string()),
+  fieldPath: field(z.string()),
+  kind: field(z.string()),
+  name: field(z.string()),
+  namespace: field(z.string()),
+  resourceVersion: field(z.string()),
+  uid: field(z.string()),
+};
+
+/** MCO writes no source without a name, and nothing could be done with one. */
+const Configuration = z.looseObject({
+  ...reference,
+  source: field(z.array(z.looseObject(reference))),
+});
+
+const Condition = z.looseObject({
+  type: z.string(),
+  status: ConditionStatus,
+  reason: field(z.string()),
+  message: field(z.string()),
+  lastTransitionTime: field(z.string().nullable()),
+});
+
+/** A MachineConfigPool. `maxUnavailable` may be nonsense here; `core/pool/capacity` judges it. */
+export const MachineConfigPool = z.looseObject({
+  ...objectHead,
+  spec: z.looseObject({
+    machineConfigSelector: field(LabelSelector),
+    nodeSelector: field(LabelSelector),
+    paused: field(z.boolean()),
+    maxUnavailable: field(IntOrString),
+    configuration: field(Configuration),
+  }),
+  status: field(
+    z.looseObject({
+      observedGeneration: field(z.int()),
+      configuration: field(Configuration),
+      machineCount: field(z.int32()),
+      updatedMachineCount: field(z.int32()),
+      readyMachineCount: field(z.int32()),
+      unavailableMachineCount: field(z.int32()),
+      degradedMachineCount: field(z.int32()),
+      conditions: field(z.array(Condition)),
+    }),
+  ),
+});

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { field, objectHead } from './object-schemas';
+
+const Service = z.looseObject({ serviceName: z.string().max(255) });
+
+const Action = z.looseObject({
+  type: z.enum(['Reboot', 'Drain', 'Reload', 'Restart', 'DaemonReload', 'None']),
+  reload: field(Service),
+  restart: field(Service),
+});
+
+const actions = z.array(Action).max(10);
+
+/** The cluster's own disruption policies; everything else of the object is somebody else's. */
+export const MachineConfiguration = z.looseObject({
+  ...objectHead,
+  spec: z.looseObject({
+    nodeDisruptionPolicy: field(
+      z.looseObject({
+        files: field(
+          z.array(z.looseObject({ path: z.string().min(1).max(4096), actions })).max(50),
+        ),
+        units: field(z.array(z.looseObject({ name: z.string().min(1).max(255), actions })).max(50)),
+        sshkey: field(z.looseObject({ actions })),
+      }),
+    ),
+  }),
+  status: field(z.looseObject({})),
+});
