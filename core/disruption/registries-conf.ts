@@ -48,7 +48,7 @@ const DIGEST_ONLY = 'digest-only';
  * Harmless is what cannot change which image a reference means: search registries appended at the end,
  * new registries and new mirrors that serve digests only, a mirror narrowed to digests.
  *
- * @throws `InvalidMachineConfig` when either content is not TOML, in MCO's words
+ * @throws `InvalidMachineConfig` when either content cannot be read or is not TOML, in MCO's words
  * @see MCO pkg/daemon/drain.go, isSafeContainerRegistryConfChanges (7ff337a4)
  */
 export function judgeRegistriesChange(
@@ -56,8 +56,11 @@ export function judgeRegistriesChange(
   desired: IgnitionConfig,
   ports: ContentPorts,
 ): RegistriesVerdict {
-  const before = readRegistriesConf(old, ports);
-  const after = readRegistriesConf(desired, ports);
+  // Both contents are decoded before either is parsed; the words for the second lack the colon.
+  const oldText = readText(old, ports, ': ');
+  const newText = readText(desired, ports, ' ');
+  const before = parseRegistriesConf(oldText, ports);
+  const after = parseRegistriesConf(newText, ports);
   const reason =
     searchHarm(before.searchRegistries, after.searchRegistries) ??
     removedRegistry(before, after) ??
@@ -131,8 +134,7 @@ function firstHarm<T>(
   return undefined;
 }
 
-function readRegistriesConf(config: IgnitionConfig, ports: ContentPorts): RegistriesConf {
-  const text = readText(config, ports);
+function parseRegistriesConf(text: string, ports: ContentPorts): RegistriesConf {
   let root: Reader;
   try {
     root = readerOf(text, '', ports.parseToml(text));
@@ -156,18 +158,19 @@ function notToml(fault: string): Error {
   return fail('InvalidMachineConfig', `${subject}: ${fault}`);
 }
 
-function readText(config: IgnitionConfig, ports: ContentPorts): string {
+function readText(config: IgnitionConfig, ports: ContentPorts, separator: string): string {
   const file = config.storage?.files?.find(
     ({ path, contents }) => path === REGISTRIES_CONF && contents?.source !== undefined,
   );
   if (file?.contents?.source === undefined) return '';
-  const bytes = decodeDataUrl(file.contents.source);
-  if (bytes === undefined) {
+  const decoded = decodeDataUrl(file.contents.source);
+  if (decoded.error !== undefined) {
     throw fail(
       'InvalidMachineConfig',
-      `failed decoding Data URL scheme string: source of file ${REGISTRIES_CONF} is not a data URL`,
+      `failed decoding Data URL scheme string${separator}${decoded.error}`,
     );
   }
+  const { bytes } = decoded;
   return decodeUtf8(file.contents.compression === 'gzip' ? unzip(bytes, ports) : bytes);
 }
 

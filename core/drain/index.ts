@@ -1,0 +1,38 @@
+/**
+ * Draining as decisions: which pods go (`filters`), what holds them (`budgets`). Evicting and waiting
+ * are effects and live in `activities/cluster`.
+ */
+
+export {
+  blockerOf,
+  budgetsOf,
+  evictionRefusal,
+  predictBlockers,
+  type PodDisruptionBudget,
+  type PredictedBlocker,
+  type PredictedReason,
+} from './budgets';
+export {
+  FILTERS,
+  groupedMessages,
+  judgePod,
+  judgePods,
+  MCO_DRAIN_OPTIONS,
+  type DrainContext,
+  type DrainOptions,
+  type DrainVerdict,
+  type Finding,
+  type FindingReason,
+  type JudgedPod,
+  type PodFilter,
+} from './filters';
+export {
+  controllerOf,
+  isFinished,
+  isReady,
+  isTerminating,
+  MIRROR_ANNOTATION,
+  nameOf,
+  ownerText,
+  type Pod,
+} from './pods';
