@@ -79,6 +79,16 @@ export const FAILURES = {
     means: 'the Kubernetes API server does not answer or is overloaded',
     next: 'nothing at first; check the API server when it lasts',
   },
+  ApiForbidden: {
+    kind: 'transient',
+    means: 'the Kubernetes API server does not know or does not permit this process',
+    next: 'apply deploy/rbac, and check the credentials of the process that is named',
+  },
+  ApiRefused: {
+    kind: 'stalled',
+    means: 'the Kubernetes API server refuses a request as invalid',
+    next: 'correct what the message names; apply deploy/crds of the same version',
+  },
   DrainBlocked: {
     kind: 'waiting',
     means: 'a disruption budget refuses an eviction, or a pod does not go',
@@ -88,6 +98,11 @@ export const FAILURES = {
     kind: 'stalled',
     means: 'the node could not be drained within drain.timeoutSeconds',
     next: 'look at the pods and budgets that are named, then retry the node',
+  },
+  UncordonedByUser: {
+    kind: 'stalled',
+    means: 'somebody uncordoned the node while it was being drained',
+    next: 'leave the cordon alone until the update ends, then retry the node',
   },
   CordonedByUser: {
     kind: 'waiting',

@@ -1,0 +1,89 @@
+/** What the API server, or its absence, answers → the failure catalogue. */
+
+import { fail, type DomainError } from '../../core/errors';
+
+/** The `Status` object of a refused request; only what is read. */
+export interface ApiStatus {
+  readonly code: number;
+  readonly reason?: string;
+  readonly message?: string;
+  /** `details.causes`, as they come: an eviction names its disruption budget here. */
+  readonly causes: readonly { readonly reason?: string; readonly message?: string }[];
+  readonly retryAfterSeconds?: number;
+}
+
+/** Reads a `Status` from a reply, tolerating proxies that answer with something else. */
+export function readStatus(code: number, body: string, retryAfter?: string): ApiStatus {
+  const seconds = Number(retryAfter);
+  const wait = retryAfter !== undefined && seconds >= 0 ? { retryAfterSeconds: seconds } : {};
+  return { ...statusFrom(parse(body), code), ...wait };
+}
+
+/** Reads a `Status` object, as a watch sends one in an ERROR event. */
+export function statusFrom(value: unknown, code: number): ApiStatus {
+  const status = isRecord(value) ? value : {};
+  const details = isRecord(status['details']) ? status['details'] : {};
+  const causes = Array.isArray(details['causes']) ? details['causes'].filter(isRecord) : [];
+  return {
+    code: typeof status['code'] === 'number' ? status['code'] : code,
+    ...text('reason', status['reason']),
+    ...text('message', status['message']),
+    causes: causes.map((cause) => ({
+      ...text('reason', cause['reason']),
+      ...text('message', cause['message']),
+    })),
+  };
+}
+
+/**
+ * The catalogue entry for a refusal. `details` carry `code` and the API's `reason`.
+ *
+ * 401 and 403 count as transient: an API server that has just started refuses everything until its
+ * roles are loaded, and a rollout must survive that.
+ *
+ * @param what - the request in words: `patch Node worker-1`
+ */
+export function refusal(what: string, status: ApiStatus): DomainError {
+  const said = status.message ?? `the API server answered ${status.code}`;
+  const details = { code: status.code, reason: status.reason ?? '' };
+  const message = `${what}: ${said}`;
+  if (status.code === 404) return fail('ObjectNotFound', message, details);
+  if (status.code === 409) return fail('Conflict', message, details);
+  if (status.code === 401 || status.code === 403) return fail('ApiForbidden', message, details);
+  // 410 ends a watch or a paged list, and the caller begins again.
+  if (status.code === 410 || status.code === 429 || status.code >= 500) {
+    return fail('ApiUnavailable', message, details);
+  }
+  return fail('ApiRefused', message, details);
+}
+
+/** No answer: refused connection, reset, timeout, broken TLS. */
+export function unreachable(what: string, cause: string): DomainError {
+  return fail('ApiUnavailable', `${what}: ${cause}`, { code: 0, reason: 'Unreachable' });
+}
+
+/** The HTTP status that an error of this module carries; 0 = no answer; undefined = not ours. */
+export function codeOf(error: unknown): number | undefined {
+  if (!isRecord(error) || !isRecord(error['details'])) return undefined;
+  const code = error['details']['code'];
+  return typeof code === 'number' ? code : undefined;
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    // A proxy's HTML page; the code alone decides then.
+    return undefined;
+  }
+}
+
+function text<K extends string>(key: K, value: unknown): Partial<Record<K, string>> {
+  return typeof value === 'string' && value !== ''
+    ? ({ [key]: value } as Partial<Record<K, string>>)
+    : {};
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

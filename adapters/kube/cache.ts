@@ -1,0 +1,260 @@
+/**
+ * A picture of one kind of object, fed by a watch: lookups cost no request. Own writes are absorbed
+ * from their replies, so that whoever wrote something also reads it.
+ */
+
+import { messageOf } from '../../core/errors';
+import { isRecord } from './api-errors';
+import type { ListResult, WatchEvent } from './client';
+import type { KubeObject, Resource } from './resources';
+import type { Log } from './transport';
+import { followChanges, type Backoff, type WatchSource, type WatchTarget } from './watch';
+
+export interface CacheOptions<T extends KubeObject> extends WatchTarget<T> {
+  readonly log: Log;
+  /** Keeps only what is read; what it drops never counts as a change. */
+  readonly transform?: (object: T) => T;
+  /** Names of secondary lookups, and the keys of an object in each. */
+  readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
+  readonly backoff?: Backoff;
+}
+
+export type CacheEvent<T> =
+  | { readonly type: 'added'; readonly object: T }
+  | { readonly type: 'modified'; readonly object: T; readonly previous: T }
+  | { readonly type: 'deleted'; readonly object: T };
+
+export type CacheListener<T> = (event: CacheEvent<T>) => void;
+
+/** The reading half of a cache: what decisions are made from. */
+export interface CacheView<T> {
+  readonly synced: Promise<void>;
+  readonly isSynced: boolean;
+  get(name: string, namespace?: string): T | undefined;
+  list(): readonly T[];
+  byIndex(index: string, key: string): readonly T[];
+  /** Calls back for every change from now on; returns how to stop. */
+  subscribe(listener: CacheListener<T>): () => void;
+}
+
+export class WatchCache<T extends KubeObject> implements CacheView<T> {
+  /** Resolves at the first complete picture. */
+  readonly synced: Promise<void>;
+  readonly #options: CacheOptions<T>;
+  readonly #objects = new Map<string, T>();
+  readonly #indexes = new Map<string, Map<string, Set<string>>>();
+  readonly #listeners = new Set<CacheListener<T>>();
+  readonly #markSynced: () => void;
+  #isSynced = false;
+  #snapshot: readonly T[] | undefined;
+  /** The newest version that the watch has shown: what is older than this and absent is gone. */
+  #seen = 0;
+  #warned = false;
+
+  constructor(options: CacheOptions<T>) {
+    this.#options = options;
+    let markSynced = (): void => undefined;
+    this.synced = new Promise((resolve) => {
+      markSynced = resolve;
+    });
+    this.#markSynced = () => {
+      markSynced();
+    };
+    for (const index of Object.keys(options.indexes ?? {})) this.#indexes.set(index, new Map());
+  }
+
+  get resource(): Resource<T> {
+    return this.#options.resource;
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  /** Follows the cluster until the signal aborts; survives an API server that is away. */
+  async run(source: WatchSource, signal: AbortSignal): Promise<void> {
+    const { log, backoff } = this.#options;
+    await followChanges(
+      source,
+      this.#options,
+      {
+        listed: (list) => {
+          this.#replaceAll(list);
+        },
+        changed: (event) => {
+          this.#change(event);
+        },
+      },
+      { signal, log, ...(backoff === undefined ? {} : { backoff }) },
+    );
+  }
+
+  get(name: string, namespace?: string): T | undefined {
+    return this.#objects.get(cacheKey(name, namespace));
+  }
+
+  /** All objects; the same array until something changes, so do not modify it. */
+  list(): readonly T[] {
+    this.#snapshot ??= [...this.#objects.values()];
+    return this.#snapshot;
+  }
+
+  byIndex(index: string, key: string): readonly T[] {
+    const keys = this.#indexes.get(index)?.get(key);
+    if (keys === undefined) return [];
+    return [...keys].flatMap((objectKey) => this.#objects.get(objectKey) ?? []);
+  }
+
+  subscribe(listener: CacheListener<T>): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  /**
+   * Takes over the reply to an own write, unless the watch has already shown something newer. A
+   * deleted object does not come back through a late reply.
+   */
+  absorb(object: T): void {
+    const kept = this.#keep(object);
+    if (kept === undefined) return;
+    const known = this.#objects.get(keyOf(kept));
+    const isNewer =
+      known === undefined
+        ? versionOf(kept) > this.#seen
+        : known.metadata.uid === kept.metadata.uid && versionOf(kept) > versionOf(known);
+    if (isNewer) this.#put(kept);
+  }
+
+  #replaceAll(list: ListResult<T>): void {
+    const listedAt = Number(list.resourceVersion);
+    const present = new Set<string>();
+    for (const item of list.items) {
+      const kept = this.#keep(item);
+      if (kept === undefined) continue;
+      const key = keyOf(kept);
+      present.add(key);
+      const known = this.#objects.get(key);
+      if (known === undefined || versionOf(kept) > versionOf(known)) this.#put(kept);
+    }
+    for (const [key, known] of this.#objects) {
+      // An own creation that the list is too old for stays.
+      if (!present.has(key) && versionOf(known) <= listedAt) this.#remove(key, known);
+    }
+    if (listedAt > this.#seen) this.#seen = listedAt;
+    this.#isSynced = true;
+    this.#markSynced();
+  }
+
+  #change(event: WatchEvent<T>): void {
+    const kept = this.#keep(event.object);
+    if (kept === undefined) return;
+    const key = keyOf(kept);
+    const known = this.#objects.get(key);
+    const version = versionOf(kept);
+    if (version > this.#seen) this.#seen = version;
+    if (event.type === 'DELETED') {
+      // A deletion of an earlier object of the same name must not remove the new one.
+      if (known !== undefined && version >= versionOf(known)) this.#remove(key, kept);
+      return;
+    }
+    if (known !== undefined && version <= versionOf(known)) return;
+    this.#put(kept);
+  }
+
+  #keep(object: T): T | undefined {
+    try {
+      if (!isRecord(object.metadata) || typeof object.metadata.name !== 'string') {
+        throw new Error('it has no metadata.name');
+      }
+      return this.#options.transform?.(object) ?? withoutManagedFields(object);
+    } catch (error) {
+      const fields = { resource: this.resource.plural, reason: messageOf(error) };
+      const { log } = this.#options;
+      if (this.#warned) log.debug(fields, 'skipped a malformed object');
+      else log.warn(fields, 'skipped a malformed object');
+      this.#warned = true;
+      return undefined;
+    }
+  }
+
+  #put(object: T): void {
+    const key = keyOf(object);
+    const previous = this.#objects.get(key);
+    this.#objects.set(key, object);
+    this.#snapshot = undefined;
+    if (previous !== undefined) this.#index(previous, key, 'remove');
+    this.#index(object, key, 'add');
+    if (previous === undefined) this.#tell({ type: 'added', object });
+    else if (!isSameContent(previous, object)) this.#tell({ type: 'modified', object, previous });
+  }
+
+  #remove(key: string, object: T): void {
+    const previous = this.#objects.get(key);
+    this.#objects.delete(key);
+    this.#snapshot = undefined;
+    if (previous !== undefined) this.#index(previous, key, 'remove');
+    this.#tell({ type: 'deleted', object });
+  }
+
+  #index(object: T, objectKey: string, change: 'add' | 'remove'): void {
+    for (const [name, keysOf] of Object.entries(this.#options.indexes ?? {})) {
+      const index = this.#indexes.get(name);
+      if (index === undefined) continue;
+      for (const key of keysOf(object)) {
+        const members = index.get(key) ?? new Set();
+        if (change === 'add') members.add(objectKey);
+        else members.delete(objectKey);
+        if (members.size === 0) index.delete(key);
+        else index.set(key, members);
+      }
+    }
+  }
+
+  #tell(event: CacheEvent<T>): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#options.log.error(
+          { resource: this.resource.plural, err: error },
+          'listener of a watch cache failed',
+        );
+      }
+    }
+  }
+}
+
+function withoutManagedFields<T extends KubeObject>(object: T): T {
+  const metadata = { ...object.metadata, managedFields: undefined };
+  delete metadata.managedFields;
+  return { ...object, metadata };
+}
+
+function isSameContent(a: KubeObject, b: KubeObject): boolean {
+  return contentOf(a) === contentOf(b);
+}
+
+function contentOf(object: KubeObject): string {
+  return JSON.stringify(object, (key, value: unknown) =>
+    key === 'resourceVersion' ? undefined : value,
+  );
+}
+
+function keyOf(object: KubeObject): string {
+  return cacheKey(object.metadata.name, object.metadata.namespace);
+}
+
+function cacheKey(name: string, namespace?: string): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
+function versionOf(object: KubeObject): number {
+  return Number(object.metadata.resourceVersion ?? 0);
+}

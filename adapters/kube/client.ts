@@ -1,0 +1,412 @@
+/** Typed requests to the Kubernetes API. Failures are entries of the catalogue. */
+
+import { StringDecoder } from 'node:string_decoder';
+import type { IncomingMessage } from 'node:http';
+import { failureName, messageOf } from '../../core/errors';
+import {
+  isRecord,
+  readStatus,
+  refusal,
+  statusFrom,
+  unreachable,
+  type ApiStatus,
+} from './api-errors';
+import { findEndpoint, type EndpointSettings } from './credentials';
+import {
+  apiVersionOf,
+  describeObject,
+  pathOf,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+} from './resources';
+import { Transport, type Log } from './transport';
+
+export interface KubeSettings extends EndpointSettings {
+  /** Shown in the API server's audit log: `slipway-cluster-worker/0.1.0`. */
+  readonly userAgent: string;
+  /** Requests under way at once; default 64. Watches do not count. */
+  readonly maxRequests?: number;
+  /** Default 30 s. */
+  readonly timeoutMs?: number;
+  readonly log: Log;
+}
+
+export interface ListOptions {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface ListResult<T> {
+  readonly items: readonly T[];
+  /** Where a watch goes on from. */
+  readonly resourceVersion: string;
+}
+
+export interface WatchOptions extends ListOptions {
+  readonly resourceVersion: string;
+  readonly signal: AbortSignal;
+  /** After this long the server ends the watch by itself, and the caller resumes. */
+  readonly timeoutSeconds?: number;
+}
+
+export interface WatchEvent<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: T;
+}
+
+export type PatchKind = 'merge' | 'strategic' | 'json';
+
+const PATCH_TYPES: Readonly<Record<PatchKind, string>> = {
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  json: 'application/json-patch+json',
+};
+
+/** Objects per page of a LIST: keeps one reply small at 5,000 nodes. */
+const PAGE = 500;
+
+/**
+ * Reads the credentials and makes a client; sends nothing yet, so the API server may be away.
+ *
+ * @throws an `Error` that names the kubeconfig and what is wrong with it
+ */
+export async function connectKube(settings: KubeSettings): Promise<KubeClient> {
+  const endpoint = await findEndpoint(settings);
+  return new KubeClient(
+    new Transport(endpoint, {
+      userAgent: settings.userAgent,
+      maxRequests: settings.maxRequests ?? 64,
+      timeoutMs: settings.timeoutMs ?? 30_000,
+      log: settings.log,
+    }),
+    settings.log,
+  );
+}
+
+export class KubeClient {
+  readonly #transport: Transport;
+  readonly #log: Log;
+
+  constructor(transport: Transport, log: Log) {
+    this.#transport = transport;
+    this.#log = log;
+  }
+
+  /** The address of the API server. */
+  get server(): string {
+    return this.#transport.server;
+  }
+
+  /** @throws `ObjectNotFound`, `ApiUnavailable` */
+  async get<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey & { readonly name: string },
+    signal?: AbortSignal,
+  ): Promise<T> {
+    return this.#json<T>(`get ${describeObject(resource, key)}`, 'GET', pathOf(resource, key), {
+      ...(signal === undefined ? {} : { signal }),
+    });
+  }
+
+  /**
+   * Every object, read page by page.
+   *
+   * @throws `ApiUnavailable` with `details.code` 410 when the snapshot expired between two pages
+   */
+  async list<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions = {},
+  ): Promise<ListResult<T>> {
+    const items: T[] = [];
+    let next: string | undefined;
+    let resourceVersion: string;
+    do {
+      const page = await this.#page(resource, options, next);
+      items.push(...page.items);
+      resourceVersion = page.resourceVersion;
+      next = page.next;
+    } while (next !== undefined);
+    return { items, resourceVersion };
+  }
+
+  /** @throws `Conflict` when it exists */
+  async create<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: { readonly fieldManager?: string } = {},
+  ): Promise<T> {
+    const { name, namespace } = object.metadata;
+    const key = { name, ...(namespace === undefined ? {} : { namespace }) };
+    const path = pathOf(resource, namespace === undefined ? {} : { namespace });
+    return this.#json<T>(`create ${describeObject(resource, key)}`, 'POST', path, {
+      body: typed(resource, object),
+      query: { fieldManager: options.fieldManager },
+    });
+  }
+
+  /**
+   * Replaces an object; its `resourceVersion` guards against a change in between.
+   *
+   * @throws `Conflict`
+   */
+  async replace<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    options: { readonly subresource?: string; readonly fieldManager?: string } = {},
+  ): Promise<T> {
+    const { name, namespace } = object.metadata;
+    const key = keyOf({ name, namespace, subresource: options.subresource });
+    return this.#json<T>(`replace ${describeObject(resource, key)}`, 'PUT', pathOf(resource, key), {
+      body: typed(resource, object),
+      query: { fieldManager: options.fieldManager },
+    });
+  }
+
+  /**
+   * Patches an object in one request. `metadata.resourceVersion` in a merge or strategic patch
+   * makes it conditional.
+   *
+   * @throws `Conflict` when the condition does not hold, `ObjectNotFound`
+   */
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey & { readonly name: string },
+    patch: object,
+    options: { readonly kind?: PatchKind; readonly fieldManager?: string } = {},
+  ): Promise<T> {
+    return this.#json<T>(`patch ${describeObject(resource, key)}`, 'PATCH', pathOf(resource, key), {
+      body: patch,
+      contentType: PATCH_TYPES[options.kind ?? 'merge'],
+      query: { fieldManager: options.fieldManager },
+    });
+  }
+
+  /**
+   * Server-side apply: the fields of `object` belong to `fieldManager` from now on, and fields that
+   * it owned and that are missing now are removed. Creates the object when it is absent.
+   */
+  async apply<T extends KubeObject>(
+    resource: Resource<T>,
+    object: object & { readonly metadata: { readonly name: string; readonly namespace?: string } },
+    options: { readonly fieldManager: string; readonly subresource?: string },
+  ): Promise<T> {
+    const { name, namespace } = object.metadata;
+    const key = keyOf({ name, namespace, subresource: options.subresource });
+    return this.#json<T>(`apply ${describeObject(resource, key)}`, 'PATCH', pathOf(resource, key), {
+      body: typed(resource, object),
+      contentType: 'application/apply-patch+yaml',
+      query: { fieldManager: options.fieldManager, force: true },
+    });
+  }
+
+  /** Deletes an object; `uid` keeps a new one of the same name alive. An absent one is fine. */
+  async delete(
+    resource: Resource,
+    key: ObjectKey & { readonly name: string },
+    preconditions: { readonly uid?: string; readonly resourceVersion?: string } = {},
+  ): Promise<void> {
+    const what = `delete ${describeObject(resource, key)}`;
+    const reply = await this.#transport.send({
+      method: 'DELETE',
+      path: pathOf(resource, key),
+      what,
+      body: JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', preconditions }),
+    });
+    if (reply.code >= 300 && reply.code !== 404) {
+      throw refusal(what, readStatus(reply.code, reply.body, reply.retryAfter));
+    }
+  }
+
+  /** Posts to a path, and returns a refusal as a value: evictions, whose refusals are normal. */
+  async post(
+    path: string,
+    body: object,
+    what: string,
+    signal?: AbortSignal,
+  ): Promise<{ readonly ok: true } | { readonly ok: false; readonly status: ApiStatus }> {
+    const reply = await this.#transport.send({
+      method: 'POST',
+      path,
+      what,
+      body: JSON.stringify(body),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (reply.code < 300) return { ok: true };
+    return { ok: false, status: readStatus(reply.code, reply.body, reply.retryAfter) };
+  }
+
+  /** The text at a path: `/readyz`, `/metrics`. */
+  async text(path: string): Promise<string> {
+    const what = `get ${path}`;
+    const reply = await this.#transport.send({ method: 'GET', path, what });
+    if (reply.code >= 300) throw refusal(what, readStatus(reply.code, reply.body));
+    return reply.body;
+  }
+
+  /**
+   * The changes since a resource version, with bookmarks, until the server ends the watch or the
+   * signal aborts it (both end the iteration normally).
+   *
+   * @throws `ApiUnavailable` with `details.code` 410 when the version is too old to resume from
+   */
+  async *watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>> {
+    const { signal, namespace, resourceVersion, labelSelector, fieldSelector } = options;
+    const timeoutSeconds = options.timeoutSeconds ?? 300 + Math.floor(Math.random() * 300);
+    const what = `watch ${resource.plural}`;
+    try {
+      const reply = await this.#transport.stream({
+        method: 'GET',
+        path: pathOf(resource, namespace === undefined ? {} : { namespace }),
+        query: {
+          watch: true,
+          allowWatchBookmarks: true,
+          resourceVersion,
+          labelSelector,
+          fieldSelector,
+          timeoutSeconds,
+        },
+        what,
+        signal,
+      });
+      yield* this.#events<T>(reply, what);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (failureName(error) !== undefined) throw error;
+      throw unreachable(what, `the connection broke (${messageOf(error)})`);
+    }
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  async *#events<T>(reply: IncomingMessage, what: string): AsyncGenerator<WatchEvent<T>> {
+    if (reply.statusCode !== 200) {
+      let body = '';
+      for await (const line of linesOf(reply)) body += line;
+      throw refusal(what, readStatus(reply.statusCode ?? 0, body));
+    }
+    for await (const line of linesOf(reply)) {
+      const event = parseEvent(line);
+      if (event === undefined) {
+        this.#log.warn({ what, sizeBytes: line.length }, 'skipped an unreadable watch event');
+      } else if (event.type === 'ERROR') {
+        throw refusal(what, statusFrom(event.object, 500));
+      } else {
+        yield event as WatchEvent<T>;
+      }
+    }
+  }
+
+  async #page<T extends KubeObject>(
+    resource: Resource<T>,
+    options: ListOptions,
+    next: string | undefined,
+  ): Promise<ListResult<T> & { readonly next?: string }> {
+    const { namespace, labelSelector, fieldSelector, signal } = options;
+    const reply = await this.#json<{
+      items?: readonly T[];
+      metadata?: { resourceVersion?: string; continue?: string };
+    }>(
+      `list ${resource.plural}`,
+      'GET',
+      pathOf(resource, namespace === undefined ? {} : { namespace }),
+      {
+        query: { limit: PAGE, continue: next, labelSelector, fieldSelector },
+        ...(signal === undefined ? {} : { signal }),
+      },
+    );
+    const token = reply.metadata?.continue;
+    return {
+      items: reply.items ?? [],
+      resourceVersion: reply.metadata?.resourceVersion ?? '',
+      ...(token === undefined || token === '' ? {} : { next: token }),
+    };
+  }
+
+  async #json<R>(
+    what: string,
+    method: string,
+    path: string,
+    request: {
+      readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+      readonly body?: object;
+      readonly contentType?: string;
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<R> {
+    const { body, ...rest } = request;
+    const reply = await this.#transport.send({
+      method,
+      path,
+      what,
+      ...rest,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (reply.code >= 300) {
+      throw refusal(what, readStatus(reply.code, reply.body, reply.retryAfter));
+    }
+    return JSON.parse(reply.body) as R;
+  }
+}
+
+function typed(resource: Resource, object: object): object {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
+}
+
+function keyOf(parts: {
+  readonly name: string;
+  readonly namespace: string | undefined;
+  readonly subresource: string | undefined;
+}): ObjectKey & { readonly name: string } {
+  return {
+    name: parts.name,
+    ...(parts.namespace === undefined ? {} : { namespace: parts.namespace }),
+    ...(parts.subresource === undefined ? {} : { subresource: parts.subresource }),
+  };
+}
+
+function parseEvent(
+  line: string,
+): { readonly type: WatchEvent<unknown>['type'] | 'ERROR'; readonly object: unknown } | undefined {
+  try {
+    const event: unknown = JSON.parse(line);
+    if (!isRecord(event) || !isRecord(event['object'])) return undefined;
+    const type = event['type'];
+    switch (type) {
+      case 'ADDED':
+      case 'MODIFIED':
+      case 'DELETED':
+      case 'BOOKMARK':
+      case 'ERROR':
+        return { type, object: event['object'] };
+      default:
+        return undefined;
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+async function* linesOf(reply: IncomingMessage): AsyncGenerator<string> {
+  const decoder = new StringDecoder('utf8');
+  let rest = '';
+  for await (const chunk of reply) {
+    rest += decoder.write(chunk as Buffer);
+    let end = rest.indexOf('\n');
+    while (end !== -1) {
+      const line = rest.slice(0, end);
+      rest = rest.slice(end + 1);
+      if (line !== '') yield line;
+      end = rest.indexOf('\n');
+    }
+  }
+  rest += decoder.end();
+  if (rest !== '') yield rest;
+}

@@ -1,0 +1,149 @@
+/** The API resources that Slipway reads and writes, and the paths under which they are served. */
+
+import type { MachineConfig } from '../../core/machine-config/types';
+import {
+  MCO_GROUP,
+  MCO_VERSION,
+  OPERATOR_GROUP,
+  SLIPWAY_GROUP,
+  SLIPWAY_VERSION,
+} from '../../core/names';
+import type { MachineConfigNode, Node } from '../../core/node/types';
+import type { ObjectMeta } from '../../core/object-meta';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+
+/** Anything that the API server stores. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** Where a kind of object lives. `T` is what Slipway reads of it; nothing of it exists at runtime. */
+export interface Resource<T extends KubeObject = KubeObject> {
+  /** Empty = the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  /** Carries the type only. */
+  readonly object?: T;
+}
+
+function resource<T extends KubeObject>(
+  group: string,
+  version: string,
+  plural: string,
+  kind: string,
+  namespaced = false,
+): Resource<T> {
+  return { group, version, plural, kind, namespaced };
+}
+
+/** `operator.openshift.io/v1` MachineConfiguration: where a cluster keeps its disruption policies. */
+export interface MachineConfiguration extends KubeObject {
+  readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
+}
+
+/** The fields of a PodDisruptionBudget that name a blocker. */
+export interface PodDisruptionBudget extends KubeObject {
+  readonly spec?: { readonly selector?: unknown };
+  readonly status?: {
+    readonly disruptionsAllowed?: number;
+    readonly currentHealthy?: number;
+    readonly desiredHealthy?: number;
+    readonly expectedPods?: number;
+  };
+}
+
+export interface Lease extends KubeObject {
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly acquireTime?: string;
+    readonly renewTime?: string;
+    readonly leaseTransitions?: number;
+  };
+}
+
+export const NODES = resource<Node>('', 'v1', 'nodes', 'Node');
+export const PODS = resource<KubeObject>('', 'v1', 'pods', 'Pod', true);
+export const NAMESPACES = resource<KubeObject>('', 'v1', 'namespaces', 'Namespace');
+export const EVENTS = resource<KubeObject>('', 'v1', 'events', 'Event', true);
+export const LEASES = resource<Lease>('coordination.k8s.io', 'v1', 'leases', 'Lease', true);
+export const POD_DISRUPTION_BUDGETS = resource<PodDisruptionBudget>(
+  'policy',
+  'v1',
+  'poddisruptionbudgets',
+  'PodDisruptionBudget',
+  true,
+);
+export const DAEMON_SETS = resource<KubeObject>('apps', 'v1', 'daemonsets', 'DaemonSet', true);
+export const DEPLOYMENTS = resource<KubeObject>('apps', 'v1', 'deployments', 'Deployment', true);
+export const MACHINE_CONFIGS = resource<MachineConfig>(
+  MCO_GROUP,
+  MCO_VERSION,
+  'machineconfigs',
+  'MachineConfig',
+);
+export const MACHINE_CONFIG_POOLS = resource<MachineConfigPool>(
+  MCO_GROUP,
+  MCO_VERSION,
+  'machineconfigpools',
+  'MachineConfigPool',
+);
+export const MACHINE_CONFIG_NODES = resource<MachineConfigNode>(
+  MCO_GROUP,
+  MCO_VERSION,
+  'machineconfignodes',
+  'MachineConfigNode',
+);
+export const CONTROLLER_CONFIGS = resource<KubeObject>(
+  MCO_GROUP,
+  MCO_VERSION,
+  'controllerconfigs',
+  'ControllerConfig',
+);
+export const ROLLOUT_POLICIES = resource<RolloutPolicy>(
+  SLIPWAY_GROUP,
+  SLIPWAY_VERSION,
+  'rolloutpolicies',
+  'RolloutPolicy',
+);
+export const MACHINE_CONFIGURATIONS = resource<MachineConfiguration>(
+  OPERATOR_GROUP,
+  'v1',
+  'machineconfigurations',
+  'MachineConfiguration',
+);
+
+/** Which object, or which collection when there is no name. */
+export interface ObjectKey {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly subresource?: string;
+}
+
+/** `group/version` as objects carry it. */
+export function apiVersionOf(resource: Resource): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+}
+
+/** The path of an object or a collection, every part escaped. */
+export function pathOf(resource: Resource, key: ObjectKey = {}): string {
+  const root = resource.group === '' ? '/api' : `/apis/${resource.group}`;
+  const parts = [root, resource.version];
+  if (key.namespace !== undefined) parts.push('namespaces', encodeURIComponent(key.namespace));
+  parts.push(resource.plural);
+  if (key.name !== undefined) parts.push(encodeURIComponent(key.name));
+  if (key.subresource !== undefined) parts.push(key.subresource);
+  return parts.join('/');
+}
+
+/** `Node worker-3` or `Pod shop/cart`: how messages name an object. */
+export function describeObject(resource: Resource, key: ObjectKey): string {
+  if (key.name === undefined) return resource.plural;
+  const scope = key.namespace === undefined ? '' : `${key.namespace}/`;
+  return `${resource.kind} ${scope}${key.name}`;
+}

@@ -1,0 +1,272 @@
+/**
+ * HTTP to one API server: kept-alive connections, a bound on how many requests are under way, and
+ * one log line when the server goes away and one when it is back.
+ */
+
+import { request as httpRequest, Agent as HttpAgent, type IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https';
+import { messageOf } from '../../core/errors';
+import { unreachable } from './api-errors';
+import type { Credentials, KubeEndpoint } from './credentials';
+
+/** The part of a pino logger that the adapters use. */
+export interface Log {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: string;
+  readonly contentType?: string;
+  /** The request in words, for messages: `patch Node worker-1`. */
+  readonly what: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface HttpReply {
+  readonly code: number;
+  readonly body: string;
+  readonly retryAfter?: string;
+}
+
+export interface TransportOptions {
+  readonly userAgent: string;
+  /** How many requests may be under way at once; more wait their turn. Watches do not count. */
+  readonly maxRequests: number;
+  readonly timeoutMs: number;
+  readonly log: Log;
+}
+
+/** How long credentials are used before they are read from disk again. */
+const CREDENTIALS_MS = 60_000;
+
+export class Transport {
+  readonly #endpoint: KubeEndpoint;
+  readonly #options: TransportOptions;
+  readonly #base: URL;
+  #channel: { readonly made: Channel; readonly readAt: number } | undefined;
+  #away = false;
+
+  constructor(endpoint: KubeEndpoint, options: TransportOptions) {
+    this.#endpoint = endpoint;
+    this.#options = options;
+    this.#base = new URL(endpoint.server);
+  }
+
+  get server(): string {
+    return this.#endpoint.server;
+  }
+
+  /**
+   * Sends a request and reads the whole reply, whatever its status code.
+   *
+   * @throws `ApiUnavailable` when there is no reply
+   */
+  async send(request: HttpRequest): Promise<HttpReply> {
+    const channel = await this.#open(request.what);
+    const timeout = AbortSignal.timeout(this.#options.timeoutMs);
+    const signal = request.signal ? AbortSignal.any([request.signal, timeout]) : timeout;
+    try {
+      const reply = await readAll(await this.#exchange(request, channel, channel.requests, signal));
+      this.#answered();
+      return reply;
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      throw this.#lost(request.what, error);
+    }
+  }
+
+  /**
+   * Sends a request and returns the reply as soon as its head has arrived: watches. Aborting the
+   * signal ends the body.
+   */
+  async stream(request: HttpRequest & { readonly signal: AbortSignal }): Promise<IncomingMessage> {
+    const channel = await this.#open(request.what);
+    try {
+      const reply = await this.#exchange(request, channel, channel.watches, request.signal);
+      // A peer that vanished without a word is noticed within about a minute.
+      reply.socket.setKeepAlive(true, 30_000);
+      this.#answered();
+      return reply;
+    } catch (error) {
+      request.signal.throwIfAborted();
+      throw this.#lost(request.what, error);
+    }
+  }
+
+  close(): void {
+    this.#channel?.made.close();
+    this.#channel = undefined;
+  }
+
+  async #open(what: string): Promise<Channel> {
+    const now = Date.now();
+    if (this.#channel !== undefined && now - this.#channel.readAt < CREDENTIALS_MS) {
+      return this.#channel.made;
+    }
+    let credentials: Credentials;
+    try {
+      credentials = await this.#endpoint.read();
+    } catch (error) {
+      throw this.#lost(what, error);
+    }
+    const previous = this.#channel?.made;
+    const made = previous?.accepts(credentials)
+      ? previous.with(credentials)
+      : new Channel(this.#base, credentials, this.#options.maxRequests);
+    this.#channel = { made, readAt: now };
+    return made;
+  }
+
+  async #exchange(
+    request: HttpRequest,
+    channel: Channel,
+    agent: HttpAgent,
+    signal: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const options: RequestOptions = {
+      method: request.method,
+      agent,
+      signal,
+      headers: {
+        accept: 'application/json',
+        'user-agent': this.#options.userAgent,
+        ...channel.headers,
+        ...(request.body === undefined
+          ? {}
+          : {
+              'content-type': request.contentType ?? 'application/json',
+              'content-length': Buffer.byteLength(request.body),
+            }),
+      },
+    };
+    const url = this.#url(request);
+    try {
+      return await exchange(url, options, request.body);
+    } catch (error) {
+      // The server closed an idle connection at the moment of its reuse; it has seen nothing.
+      if (!isStaleConnection(error)) throw error;
+      return exchange(url, options, request.body);
+    }
+  }
+
+  #url(request: HttpRequest): URL {
+    const url = new URL(this.#base.href.replace(/\/$/, '') + request.path);
+    for (const [key, value] of Object.entries(request.query ?? {})) {
+      if (value !== undefined) url.searchParams.set(key, String(value));
+    }
+    return url;
+  }
+
+  #answered(): void {
+    if (!this.#away) return;
+    this.#away = false;
+    this.#options.log.info({ server: this.server }, 'Kubernetes API answers again');
+  }
+
+  #lost(what: string, error: unknown): Error {
+    const reason = reasonOf(error);
+    const fields = { server: this.server, reason };
+    if (this.#away) this.#options.log.debug(fields, 'Kubernetes API still does not answer');
+    else this.#options.log.warn(fields, 'Kubernetes API does not answer; waiting for it');
+    this.#away = true;
+    return unreachable(what, `the Kubernetes API at ${this.server} does not answer (${reason})`);
+  }
+}
+
+/** Agents for one set of credentials. */
+class Channel {
+  readonly requests: HttpAgent;
+  readonly watches: HttpAgent;
+  readonly #tls: string;
+  readonly #proxied: boolean;
+
+  constructor(
+    base: URL,
+    readonly credentials: Credentials,
+    maxRequests: number,
+    reuse?: Channel,
+  ) {
+    this.#tls = JSON.stringify(credentials.tls);
+    this.#proxied = credentials.agent !== undefined;
+    if (reuse !== undefined) {
+      this.requests = reuse.requests;
+      this.watches = reuse.watches;
+      return;
+    }
+    const make = (options: { maxSockets?: number; keepAlive: boolean }): HttpAgent =>
+      credentials.agent ??
+      (base.protocol === 'http:'
+        ? new HttpAgent(options)
+        : new Agent({ ...options, ...credentials.tls }));
+    this.requests = make({ keepAlive: true, maxSockets: maxRequests });
+    this.watches = make({ keepAlive: false });
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return this.credentials.headers;
+  }
+
+  /** Whether the connections can stay: only headers differ. */
+  accepts(credentials: Credentials): boolean {
+    return !this.#proxied && JSON.stringify(credentials.tls) === this.#tls;
+  }
+
+  with(credentials: Credentials): Channel {
+    return new Channel(new URL('https://kept'), credentials, 0, this);
+  }
+
+  close(): void {
+    this.requests.destroy();
+    this.watches.destroy();
+  }
+}
+
+function exchange(
+  url: URL,
+  options: RequestOptions,
+  body: string | undefined,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'http:' ? httpRequest : httpsRequest;
+    const request = send(url, options, resolve);
+    request.on('error', (error) => {
+      reject(Object.assign(error, { reusedSocket: request.reusedSocket }));
+    });
+    request.end(body);
+  });
+}
+
+async function readAll(reply: IncomingMessage): Promise<HttpReply> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of reply) chunks.push(chunk as Buffer);
+  const retryAfter = reply.headers['retry-after'];
+  return {
+    code: reply.statusCode ?? 0,
+    body: Buffer.concat(chunks).toString('utf8'),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+  };
+}
+
+function isStaleConnection(error: unknown): boolean {
+  const failure = error as { code?: string; reusedSocket?: boolean };
+  return (
+    failure.reusedSocket === true && (failure.code === 'ECONNRESET' || failure.code === 'EPIPE')
+  );
+}
+
+/** `ECONNREFUSED`, `TimeoutError`, or the message: never the certificate or the token. */
+function reasonOf(error: unknown): string {
+  if (typeof error === 'object' && error !== null) {
+    if ('code' in error && typeof error.code === 'string' && error.code !== 'ABORT_ERR') {
+      return error.code;
+    }
+    if ('cause' in error && error.cause !== undefined) return reasonOf(error.cause);
+  }
+  return messageOf(error);
+}

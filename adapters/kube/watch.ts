@@ -1,0 +1,157 @@
+/**
+ * Keeps up with one kind of object: LIST once, then WATCH with bookmarks. A broken or ended watch
+ * resumes from the last version seen; only a version that the server no longer knows (410) costs
+ * another LIST.
+ *
+ * `ListWatch` of `@kubernetes/client-node` 2.0 asks for no bookmarks, lists in one page, and stops
+ * at the first connection error, so it is not used.
+ */
+
+import { messageOf } from '../../core/errors';
+import { codeOf } from './api-errors';
+import type { ListOptions, ListResult, WatchEvent, WatchOptions } from './client';
+import type { KubeObject, Resource } from './resources';
+import type { Log } from './transport';
+
+/** What the loop needs of a client. */
+export interface WatchSource {
+  list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ListResult<T>>;
+  watch<T extends KubeObject>(
+    resource: Resource<T>,
+    options: WatchOptions,
+  ): AsyncIterable<WatchEvent<T>>;
+}
+
+export interface WatchTarget<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** The kind may not be served at all: then there are no objects, and it is looked for now and then. */
+  readonly optional?: boolean;
+}
+
+export interface WatchHandler<T> {
+  /** A complete picture; objects that are not in it are gone. */
+  listed(list: ListResult<T>): void;
+  changed(event: WatchEvent<T>): void;
+}
+
+export interface Backoff {
+  readonly firstMs: number;
+  readonly maxMs: number;
+}
+
+const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000 };
+
+/** How often a kind that is not served is looked for. */
+const ABSENT_MS = 30_000;
+
+/** Runs until the signal aborts; never throws. */
+export async function followChanges<T extends KubeObject>(
+  source: WatchSource,
+  target: WatchTarget<T>,
+  handler: WatchHandler<T>,
+  options: { readonly signal: AbortSignal; readonly log: Log; readonly backoff?: Backoff },
+): Promise<void> {
+  const { signal, log } = options;
+  const { resource } = target;
+  const pause = new Pause(options.backoff ?? BACKOFF, signal);
+  let version: string | undefined;
+  let missing = false;
+  while (!signal.aborted) {
+    try {
+      if (version === undefined) {
+        const list = await source.list(resource, { ...selection(target), signal });
+        handler.listed(list);
+        version = list.resourceVersion;
+        missing = false;
+        log.debug({ resource: resource.plural, count: list.items.length }, 'listed');
+      }
+      const events = source.watch(resource, {
+        ...selection(target),
+        resourceVersion: version,
+        signal,
+      });
+      for await (const event of events) {
+        pause.reset();
+        version = versionOf(event.object) ?? version;
+        if (event.type !== 'BOOKMARK') handler.changed(event);
+      }
+      // A quiet watch that the server ended: resume, but never in a tight loop.
+      await pause.wait();
+    } catch (error) {
+      if (signal.aborted) return;
+      const code = codeOf(error);
+      if (code === 410) version = undefined;
+      if (code === 404) {
+        version = undefined;
+        if (!missing) reportMissing(target, handler, log);
+        missing = true;
+        await pause.wait(target.optional === true ? ABSENT_MS : undefined);
+        continue;
+      }
+      log.debug({ resource: resource.plural, reason: messageOf(error) }, 'resuming watch');
+      await pause.wait();
+    }
+  }
+}
+
+function reportMissing<T extends KubeObject>(
+  target: WatchTarget<T>,
+  handler: WatchHandler<T>,
+  log: Log,
+): void {
+  const fields = { resource: target.resource.plural, group: target.resource.group };
+  if (target.optional === true) {
+    log.debug(fields, 'kind is not served; going on without it');
+    handler.listed({ items: [], resourceVersion: '' });
+  } else {
+    log.warn(fields, 'kind is not served; waiting for its CustomResourceDefinition');
+  }
+}
+
+function selection<T extends KubeObject>(target: WatchTarget<T>): ListOptions {
+  const { namespace, labelSelector, fieldSelector } = target;
+  return {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  };
+}
+
+function versionOf(object: unknown): string | undefined {
+  const version = (object as Partial<KubeObject>).metadata?.resourceVersion;
+  return version === undefined || version === '' ? undefined : version;
+}
+
+/** Waits with growing, jittered delays; ends early on abort. */
+class Pause {
+  #nextMs: number;
+
+  constructor(
+    readonly backoff: Backoff,
+    readonly signal: AbortSignal,
+  ) {
+    this.#nextMs = backoff.firstMs;
+  }
+
+  reset(): void {
+    this.#nextMs = this.backoff.firstMs;
+  }
+
+  wait(fixedMs?: number): Promise<void> {
+    const delayMs = fixedMs ?? this.#nextMs * (0.5 + Math.random());
+    if (fixedMs === undefined) this.#nextMs = Math.min(this.#nextMs * 2, this.backoff.maxMs);
+    if (this.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, delayMs);
+      this.signal.addEventListener('abort', done);
+    });
+  }
+}
