@@ -1,0 +1,108 @@
+/** etcd and a kube-apiserver with Slipway's CRDs: what the tests of API objects and controllers need. */
+
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { connectKube, type KubeClient } from '../../../adapters/kube/client';
+import type { KubeObject, Resource } from '../../../adapters/kube/resources';
+import type { Log } from '../../../adapters/kube/transport';
+import { startClusterProcess } from '../../../tools/cluster/control-plane';
+import { prepareLayout } from '../../../tools/cluster/layout';
+
+export const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
+
+export const QUIET: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+export interface TestApiServer {
+  readonly client: KubeClient;
+  readonly kubeconfig: string;
+  /** Ends the API server as a crash does; etcd stays. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Crd extends KubeObject {
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  };
+}
+
+const CRDS: Resource<Crd> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
+/** Starts the two servers in a directory of their own and installs `deploy/crds`. */
+export async function startApiServer(): Promise<TestApiServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'slipway-api-'));
+  const layout = await prepareLayout(directory);
+  const etcd = await startClusterProcess('etcd', layout);
+  let server = await startClusterProcess('kube-apiserver', layout);
+  const client = await connectKube({
+    kubeconfig: layout.adminKubeconfig,
+    userAgent: 'slipway-tests',
+    log: QUIET,
+  });
+  await installCrds(client);
+  return {
+    client,
+    kubeconfig: layout.adminKubeconfig,
+    kill: () => server.kill(),
+    start: async () => {
+      server = await startClusterProcess('kube-apiserver', layout);
+    },
+    stop: async () => {
+      client.close();
+      await server.kill();
+      await etcd.kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function installCrds(client: KubeClient): Promise<void> {
+  const crds = await manifests<Crd>('crds');
+  for (const crd of crds) await client.create(CRDS, crd);
+  const waiting = new Set(crds.map((crd) => crd.metadata.name));
+  const list = await client.list(CRDS);
+  list.items.filter(isEstablished).forEach((crd) => waiting.delete(crd.metadata.name));
+  if (waiting.size === 0) return;
+  const signal = AbortSignal.timeout(60_000);
+  for await (const { object } of client.watch(CRDS, {
+    resourceVersion: list.resourceVersion,
+    signal,
+  })) {
+    if (isEstablished(object)) waiting.delete(object.metadata.name);
+    if (waiting.size === 0) return;
+  }
+  throw new Error(`never established: ${[...waiting].join(', ')}`);
+}
+
+function isEstablished(crd: Crd): boolean {
+  return (
+    crd.status?.conditions?.some(
+      ({ type, status }) => type === 'Established' && status === 'True',
+    ) ?? false
+  );
+}
+
+/** The documents of every file of a folder below `deploy`, by file name. */
+export async function manifests<T extends KubeObject>(folder: string): Promise<readonly T[]> {
+  const files = (await readdir(join(DEPLOY, folder)))
+    .filter((file) => file.endsWith('.yaml'))
+    .sort();
+  const texts = await Promise.all(
+    files.map((file) => readFile(join(DEPLOY, folder, file), 'utf8')),
+  );
+  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as T));
+}

@@ -1,0 +1,295 @@
+import {
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_NODES,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  MACHINE_CONFIGURATIONS,
+  ROLLOUT_POLICIES,
+  type KubeObject,
+  type Resource,
+} from '../../../adapters/kube/resources';
+import * as schemas from '../../../adapters/api-schemas';
+import { manifests, startApiServer, type TestApiServer } from './api-server';
+
+const RESOURCES: readonly Resource[] = [
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_NODES,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  MACHINE_CONFIGURATIONS,
+  ROLLOUT_POLICIES,
+];
+
+const SCHEMAS = { ...schemas } as unknown as Record<
+  string,
+  { parse(value: unknown): unknown } | undefined
+>;
+
+let api: TestApiServer;
+
+beforeAll(async () => {
+  api = await startApiServer();
+}, 300_000);
+
+afterAll(async () => {
+  await api.stop();
+}, 60_000);
+
+/** Creates an object from any shape; what the API server says when it refuses. */
+async function refusalOf(resource: Resource, object: object): Promise<string> {
+  try {
+    await api.client.create(resource, object as KubeObject);
+    return 'accepted';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const selector = { matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' } };
+
+function aPool(name: string, spec: object = {}): object {
+  return {
+    metadata: { name },
+    spec: { machineConfigSelector: selector, nodeSelector: selector, ...spec },
+  };
+}
+
+describe('the samples', () => {
+  it('are all accepted, strictly, and read as the schemas say', async () => {
+    const samples = await manifests('samples');
+    expect(samples.length).toBeGreaterThan(12);
+
+    for (const sample of samples) {
+      const resource = RESOURCES.find(({ kind }) => kind === sample.kind);
+      if (resource === undefined) throw new Error(`no resource for ${sample.kind}`);
+      const path = `/apis/${sample.apiVersion}/${resource.plural}?fieldValidation=Strict`;
+      const answer = await api.client.post(path, sample, `create ${sample.metadata.name}`);
+      expect({ name: sample.metadata.name, answer }).toEqual({
+        name: sample.metadata.name,
+        answer: { ok: true },
+      });
+      const stored = await api.client.get(resource, { name: sample.metadata.name });
+      expect(() => SCHEMAS[resource.kind]?.parse(stored)).not.toThrow();
+      expect(stored).toMatchObject(sample);
+    }
+  });
+});
+
+describe('names and columns', () => {
+  it.each([
+    ['machineconfigs', 'mc', ['Name', 'GeneratedByController', 'IgnitionVersion', 'Age']],
+    [
+      'machineconfigpools',
+      'mcp',
+      [
+        'Name',
+        'Config',
+        'Updated',
+        'Updating',
+        'Degraded',
+        'MachineCount',
+        'ReadyMachineCount',
+        'UpdatedMachineCount',
+        'DegradedMachineCount',
+        'Age',
+      ],
+    ],
+    [
+      'machineconfignodes',
+      'mcn',
+      ['Name', 'PoolName', 'DesiredConfig', 'CurrentConfig', 'Updated', 'Age'],
+    ],
+  ])('%s is also %s, and prints as with MCO', async (plural, short, columns) => {
+    const group = '/apis/machineconfiguration.openshift.io/v1';
+    const discovery = JSON.parse(await api.client.text(group)) as {
+      resources: { name: string; shortNames?: string[]; namespaced: boolean }[];
+    };
+    const resource = discovery.resources.find(({ name }) => name === plural);
+    expect(resource?.shortNames).toEqual([short]);
+    expect(resource?.namespaced).toBe(false);
+
+    const crd = await api.client.get(
+      {
+        group: 'apiextensions.k8s.io',
+        version: 'v1',
+        plural: 'customresourcedefinitions',
+        kind: 'CustomResourceDefinition',
+        namespaced: false,
+      } as Resource<
+        KubeObject & {
+          spec: { versions: { additionalPrinterColumns: { name: string; priority?: number }[] }[] };
+        }
+      >,
+      { name: `${plural}.machineconfiguration.openshift.io` },
+    );
+    const shown = crd.spec.versions[0]?.additionalPrinterColumns.filter((c) => !c.priority);
+    expect(['Name', ...(shown ?? []).map(({ name }) => name)]).toEqual(columns);
+  });
+});
+
+describe('a MachineConfig', () => {
+  it.each([
+    ['a string', 'ignition'],
+    ['a list', []],
+    ['a number', 3],
+  ])('is refused when config is %s', async (_what, config) => {
+    const refused = await refusalOf(MACHINE_CONFIGS, { metadata: { name: 'x' }, spec: { config } });
+
+    expect(refused).toContain('spec.config');
+    expect(refused).toContain('must be of type object');
+  });
+
+  it('is accepted with any Ignition, which rendering judges', async () => {
+    const odd = { metadata: { name: 'odd' }, spec: { config: { ignition: { version: '9.9.9' } } } };
+
+    expect(await refusalOf(MACHINE_CONFIGS, odd)).toBe('accepted');
+  });
+
+  it('keeps unknown fields of its config', async () => {
+    const config = { ignition: { version: '3.5.0', anything: [1, { deep: true }] } };
+    await api.client.create(MACHINE_CONFIGS, { metadata: { name: 'deep' }, spec: { config } });
+
+    expect((await api.client.get(MACHINE_CONFIGS, { name: 'deep' })).spec.config).toEqual(config);
+  });
+});
+
+describe('a MachineConfigPool', () => {
+  it.each([0, -1, '0', '0%', '150%', '101%', 'abc', '5', '-5%', '5.5%', '', '٥%'])(
+    'is refused with maxUnavailable %p, and told what to write',
+    async (maxUnavailable) => {
+      const refused = await refusalOf(MACHINE_CONFIG_POOLS, aPool('nonsense', { maxUnavailable }));
+
+      expect(refused).toContain(
+        'spec.maxUnavailable must be an integer of at least 1, or a percentage from "1%" to "100%"',
+      );
+      expect(refused).toContain('set paused to true to stop updates');
+    },
+  );
+
+  it.each([1, 250, '1%', '50%', '100%'])('is accepted with maxUnavailable %p', async (value) => {
+    const name = `pool-${String(value).replace('%', '-percent')}`;
+
+    expect(await refusalOf(MACHINE_CONFIG_POOLS, aPool(name, { maxUnavailable: value }))).toBe(
+      'accepted',
+    );
+  });
+
+  it.each(['machineConfigSelector', 'nodeSelector'])(
+    'is refused without %s, and told what to add',
+    async (field) => {
+      const pool = aPool('bare') as { spec: Record<string, unknown> };
+      delete pool.spec[field];
+
+      const refused = await refusalOf(MACHINE_CONFIG_POOLS, pool);
+
+      expect(refused).toContain(`spec.${field} is missing`);
+      expect(refused).toContain('add for example matchLabels');
+    },
+  );
+
+  it('has a status of its own', async () => {
+    await api.client.create(MACHINE_CONFIG_POOLS, aPool('with-status') as never);
+    const status = { machineCount: 3, conditions: [{ type: 'Updated', status: 'True' }] };
+    const patched = await api.client.patch(
+      MACHINE_CONFIG_POOLS,
+      { name: 'with-status', subresource: 'status' },
+      { spec: { paused: true }, status },
+    );
+
+    expect(patched.status).toMatchObject(status);
+    expect(patched.spec.paused).toBeUndefined();
+  });
+});
+
+describe('a MachineConfigNode', () => {
+  const spec = (node: string) => ({
+    node: { name: node },
+    pool: { name: 'worker' },
+    configVersion: { desired: 'not-yet-set' },
+  });
+
+  it('must be named after its node', async () => {
+    const other = { metadata: { name: 'worker-1' }, spec: spec('worker-2') };
+
+    expect(await refusalOf(MACHINE_CONFIG_NODES, other)).toContain(
+      'name the MachineConfigNode after its node',
+    );
+    expect(
+      await refusalOf(MACHINE_CONFIG_NODES, {
+        metadata: { name: 'worker-1' },
+        spec: spec('worker-1'),
+      }),
+    ).toBe('accepted');
+  });
+});
+
+describe('a RolloutPolicy', () => {
+  it.each([
+    [{ trigger: 'Sometimes' }, 'spec.trigger'],
+    [{ canary: { nodes: -1 } }, 'spec.canary.nodes'],
+    [{ failureThreshold: 0 }, 'spec.failureThreshold must be an integer of at least 1'],
+    [{ failureThreshold: '0%' }, 'spec.failureThreshold must be'],
+    [{ failureThreshold: 'many' }, 'spec.failureThreshold must be'],
+    [{ drain: { timeoutSeconds: 0 } }, 'spec.drain.timeoutSeconds'],
+    [{ drain: { gracePeriodSeconds: -1 } }, 'spec.drain.gracePeriodSeconds'],
+    [{ drain: { onTimeout: 'Panic' } }, 'spec.drain.onTimeout'],
+    [{ reboot: { timeoutSeconds: 0 } }, 'spec.reboot.timeoutSeconds'],
+    [{ prepareAhead: -1 }, 'spec.prepareAhead'],
+    [{ verify: { readySeconds: -1 } }, 'spec.verify.readySeconds'],
+    [{ verify: { reconnectSeconds: 0 } }, 'spec.verify.reconnectSeconds'],
+  ])('is refused as %j', async (spec, naming) => {
+    expect(await refusalOf(ROLLOUT_POLICIES, { metadata: { name: 'p' }, spec })).toContain(naming);
+  });
+
+  it('may say nothing at all', async () => {
+    expect(await refusalOf(ROLLOUT_POLICIES, { metadata: { name: 'empty' } })).toBe('accepted');
+  });
+});
+
+describe('a MachineConfiguration', () => {
+  const policy = (actions: object[]) => ({
+    metadata: { name: 'cluster' },
+    spec: { nodeDisruptionPolicy: { files: [{ path: '/etc/a', actions }] } },
+  });
+
+  it('is a singleton', async () => {
+    expect(
+      await refusalOf(MACHINE_CONFIGURATIONS, { metadata: { name: 'other' }, spec: {} }),
+    ).toContain('its name must be cluster');
+  });
+
+  it.each([
+    ['Reboot with another', [{ type: 'Reboot' }, { type: 'Drain' }], 'must be the only one'],
+    ['None with another', [{ type: 'None' }, { type: 'Drain' }], 'must be the only one'],
+    ['an unknown type', [{ type: 'Explode' }], 'Unsupported value'],
+    ['Special, which is not for users', [{ type: 'Special' }], 'Unsupported value'],
+    ['Restart without a service', [{ type: 'Restart' }], 'restart: {serviceName'],
+    ['Drain with a service', [{ type: 'Drain', reload: { serviceName: 'a.service' } }], 'reload'],
+    [
+      'a service without suffix',
+      [{ type: 'Restart', restart: { serviceName: 'chronyd' } }],
+      'with its suffix',
+    ],
+  ])('is refused with %s', async (_what, actions, message) => {
+    expect(await refusalOf(MACHINE_CONFIGURATIONS, policy(actions))).toContain(message);
+  });
+
+  it('takes backslashes and templates in unit names, and fields that others own', async () => {
+    const object = policy([
+      { type: 'Restart', restart: { serviceName: 'dev-disk\\x2d1.mount' } },
+      { type: 'Reload', reload: { serviceName: 'getty@tty1.service' } },
+    ]) as { metadata: { name: string }; spec: object };
+    const path =
+      '/apis/operator.openshift.io/v1/machineconfigurations?dryRun=All&fieldValidation=Strict';
+    const body = {
+      apiVersion: 'operator.openshift.io/v1',
+      kind: 'MachineConfiguration',
+      ...object,
+      metadata: { name: 'cluster' },
+      spec: { ...object.spec, managementState: 'Managed' },
+    };
+    await api.client.delete(MACHINE_CONFIGURATIONS, { name: 'cluster' });
+
+    expect(await api.client.post(path, body, 'create')).toEqual({ ok: true });
+  });
+});
