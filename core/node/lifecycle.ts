@@ -1,0 +1,63 @@
+/**
+ * The life of one node update: its phases, which phase may follow which, and what the
+ * MachineConfigNode says in each.
+ */
+
+/** Where a node update stands. The last three are ends; a new update begins with `Preparing`. */
+export const NodePhase = {
+  PREPARING: 'Preparing',
+  WAITING_FOR_SLOT: 'WaitingForSlot',
+  CORDONING: 'Cordoning',
+  DRAINING: 'Draining',
+  APPLYING: 'Applying',
+  RELOADING: 'Reloading',
+  REBOOTING: 'Rebooting',
+  VERIFYING: 'Verifying',
+  COMPLETING: 'Completing',
+  GOING_BACK: 'GoingBack',
+  UPDATED: 'Updated',
+  DEGRADED: 'Degraded',
+  CANCELLED: 'Cancelled',
+} as const;
+export type NodePhase = (typeof NodePhase)[keyof typeof NodePhase];
+
+/** Allowed next phases. This table is the truth; the diagram in docs/ is drawn from it. */
+export const TRANSITIONS = {
+  // A host that is on its config already has nothing to wait for.
+  Preparing: ['WaitingForSlot', 'Completing', 'Degraded', 'Cancelled'],
+  // Nothing was disturbed yet: the staged deployment is dropped, and that is all.
+  WaitingForSlot: ['Cordoning', 'Applying', 'Degraded', 'Cancelled'],
+  // A plan without a drain targets the node and goes on.
+  Cordoning: ['Draining', 'Applying', 'GoingBack'],
+  Draining: ['Applying', 'GoingBack'],
+  Applying: ['Reloading', 'Rebooting', 'Verifying', 'GoingBack'],
+  Reloading: ['Verifying', 'GoingBack'],
+  Rebooting: ['Verifying', 'GoingBack'],
+  Verifying: ['Completing', 'GoingBack'],
+  // Retried until it holds: the node is on its config, so there is nothing to go back from.
+  Completing: ['Updated'],
+  GoingBack: ['Degraded', 'Cancelled'],
+  Updated: ['Preparing'],
+  Degraded: ['Preparing'],
+  Cancelled: ['Preparing'],
+} as const satisfies Record<NodePhase, readonly NodePhase[]>;
+
+/** Whether one phase may follow the other. */
+export function mayFollow(from: NodePhase, to: NodePhase): boolean {
+  const next: readonly NodePhase[] = TRANSITIONS[from];
+  return next.includes(to);
+}
+
+/** Whether an update that is in this phase has ended. */
+export function isEnd(phase: NodePhase): boolean {
+  return ENDS.includes(phase);
+}
+
+const ENDS: readonly NodePhase[] = [NodePhase.UPDATED, NodePhase.DEGRADED, NodePhase.CANCELLED];
+
+/** Phases in which the node may be unavailable, so that it must hold a slot. */
+export function needsSlot(phase: NodePhase): boolean {
+  return !isEnd(phase) && !WITHOUT_SLOT.includes(phase);
+}
+
+const WITHOUT_SLOT: readonly NodePhase[] = [NodePhase.PREPARING, NodePhase.WAITING_FOR_SLOT];
