@@ -1,0 +1,111 @@
+/** From what the SDK throws to a name of the catalogue and a sentence, and back. */
+
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  TimeoutFailure,
+  isCancellation,
+} from '@temporalio/workflow';
+import { FAILURES, messageOf, type FailureName } from '../core/errors';
+import type { ClusterActivities, HostActivities } from './activity-contracts';
+
+/** Why something failed. `name` is absent for what nobody threw on purpose. */
+export interface Failure {
+  readonly name?: FailureName;
+  readonly reason: string;
+}
+
+/** A failure of the catalogue that ends a workflow or refuses an update. Never retried. */
+export function refuse(name: FailureName, message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, name);
+}
+
+/** `Name: reason`, for the record. */
+export function sentence({ name, reason }: Failure): string {
+  return name === undefined ? reason : `${name}: ${reason}`;
+}
+
+/** What it means that a step took too long; a step of the host that is not here: it is away. */
+const MEANING_OF_DELAY: Partial<
+  Record<keyof HostActivities | keyof ClusterActivities, FailureName>
+> = {
+  cordonNode: 'ApiUnavailable',
+  drainNode: 'DrainTimedOut',
+  awaitNodeReady: 'NodeNotReady',
+  completeNode: 'ApiUnavailable',
+  releaseNode: 'ApiUnavailable',
+  holdNode: 'ApiUnavailable',
+  setPoolPaused: 'ApiUnavailable',
+  selectNodes: 'ApiUnavailable',
+};
+
+/**
+ * The first cause of an error, by name. A step that was given up because time ran out is named by
+ * what that means for the step, with the last thing that kept it waiting in the reason.
+ *
+ * @param rebooting - the host was told to reboot: when it is away, it has not come back
+ */
+export function explain(error: unknown, rebooting = false): Failure {
+  const { failure, timeout } = causesOf(error);
+  const late = timeout ?? (error instanceof ActivityFailure && error.retryState === 'TIMEOUT');
+  if (late === false) return failure ?? { reason: messageOf(error) };
+  const last = failure === undefined ? '' : `; last: ${failure.reason}`;
+  return {
+    name: nameOfDelay(error, timeout, failure?.name, rebooting),
+    reason: `${lateSentence(error, timeout)}${last}`,
+  };
+}
+
+/** Whether this is the end of a cancellation, whatever it is wrapped in. */
+export { isCancellation };
+
+function nameOfDelay(
+  error: unknown,
+  timeout: TimeoutFailure | undefined,
+  lastName: FailureName | undefined,
+  rebooting: boolean,
+): FailureName {
+  if (lastName !== undefined && FAILURES[lastName].kind !== 'waiting') return lastName;
+  if (rebooting && stepOf(error) === 'verifyUpdate') return 'NotYetRebooted';
+  if (timeout?.timeoutType === 'SCHEDULE_TO_START') return 'HostUnreachable';
+  return (
+    (MEANING_OF_DELAY as Readonly<Record<string, FailureName>>)[stepOf(error)] ?? 'HostUnreachable'
+  );
+}
+
+function lateSentence(error: unknown, timeout: TimeoutFailure | undefined): string {
+  switch (timeout?.timeoutType) {
+    case 'SCHEDULE_TO_START':
+      return `the host worker did not pick up ${stepOf(error)} in time`;
+    case 'HEARTBEAT':
+      return `the worker went silent during ${stepOf(error)}`;
+    default:
+      return `${stepOf(error)} did not succeed in time`;
+  }
+}
+
+function stepOf(error: unknown): string {
+  return error instanceof ActivityFailure ? error.activityType : 'the step';
+}
+
+/** The innermost named failure and the outermost timeout of a chain of causes. */
+function causesOf(error: unknown): {
+  readonly failure?: Failure;
+  readonly timeout?: TimeoutFailure;
+} {
+  let failure: Failure | undefined;
+  let timeout: TimeoutFailure | undefined;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof TimeoutFailure) timeout ??= cause;
+    if (cause instanceof ApplicationFailure) failure = named(cause) ?? failure;
+  }
+  return {
+    ...(failure === undefined ? {} : { failure }),
+    ...(timeout === undefined ? {} : { timeout }),
+  };
+}
+
+function named({ type, message }: ApplicationFailure): Failure {
+  const known = typeof type === 'string' && Object.hasOwn(FAILURES, type);
+  return known ? { name: type as FailureName, reason: message } : { reason: message };
+}

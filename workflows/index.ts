@@ -1,0 +1,3 @@
+/** The workflows: what a Temporal worker bundles. */
+
+export { updateNode } from './update-node';

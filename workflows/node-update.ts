@@ -1,0 +1,71 @@
+/** One node update under way: its bookkeeping, its steps, and how far it disturbed the node. */
+
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
+import { updateNodeId } from '../core/names';
+import type { UpdatePlan } from '../core/node/plan';
+import { refuse } from './failures';
+import type { UpdateNodeInput } from './messages';
+import { NodeProgress } from './node-progress';
+import { answerMessages } from './node-slot';
+import { clusterSteps, hostSteps, type ClusterSteps, type HostSteps } from './node-steps';
+
+export interface NodeUpdate {
+  readonly input: UpdateNodeInput;
+  readonly progress: NodeProgress;
+  readonly host: HostSteps;
+  readonly cluster: ClusterSteps;
+  /** The host has answered: what was half done before is settled. */
+  settled: boolean;
+  /** Nobody else's cordon is on the node. Absent = it was not touched. */
+  ownsCordon?: boolean;
+  /** Something on the host may have changed. */
+  applied: boolean;
+  /** The host is on the new config; there is nothing to take back any more. */
+  verified: boolean;
+}
+
+/** Answers messages from here on, so call it before the first wait. */
+export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
+  const progress = new NodeProgress(input);
+  answerMessages(input, progress);
+  return {
+    input,
+    progress,
+    host: hostSteps(input),
+    cluster: clusterSteps(input),
+    settled: false,
+    applied: false,
+    verified: false,
+  };
+}
+
+/** Refuses an update that a person started by hand: the Temporal UI lets one. */
+export function refuseForeignStart(input: Partial<UpdateNodeInput> | undefined): void {
+  const { workflowId } = workflowInfo();
+  const { node, pool, config, policy, disruptionPolicies, reportTo } = input ?? {};
+  if (!node || !pool || !config || !policy || !disruptionPolicies || !reportTo) {
+    throw refuse(
+      'RefusedRequest',
+      'node updates are started by the rollout of their pool, which knows node, config and policy; ' +
+        'use the update retryNode of pool-rollout/<pool>',
+    );
+  }
+  const right = updateNodeId(node);
+  if (workflowId !== right) {
+    throw refuse(
+      'WrongWorkflowId',
+      `the update of node ${node} runs as ${right}, not as ${workflowId}; ` +
+        `use the update retryNode of ${reportTo}`,
+    );
+  }
+}
+
+/** @throws `Unreconcilable` with the reason of the plan */
+export function refuseUnreconcilable(plan: UpdatePlan): void {
+  if (!plan.reconcilable.ok) throw refuse('Unreconcilable', plan.reconcilable.reason);
+}
+
+/** Work that a cancellation of the workflow does not reach. */
+export function shielded<T>(work: () => Promise<T>): Promise<T> {
+  return CancellationScope.nonCancellable(work);
+}

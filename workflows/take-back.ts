@@ -1,0 +1,104 @@
+/** Compensation of a node update: the node goes back as far as it was disturbed. */
+
+import { log } from '@temporalio/workflow';
+import { explain, isCancellation, sentence, type Failure } from './failures';
+import type { Ending } from './node-progress';
+import type { NodeUpdate } from './node-update';
+
+/**
+ * Takes the host back if anything was applied, removes the cordon if it was ours, and writes the
+ * reason on the node. Only a host that cannot be taken back keeps its cordon, and says why. Never
+ * throws: what fails on the way back is part of the ending.
+ */
+export async function takeBack(update: NodeUpdate, error: unknown): Promise<Ending> {
+  const { progress, cluster } = update;
+  const phase = progress.phase;
+  const cause = causeOf(update, error);
+  progress.enter('GoingBack');
+  const back = await takeHostBack(update, cause.failure);
+  cluster.hideShown();
+  const failure = back.problem ?? cause.failure;
+  const outcome = back.problem === undefined ? cause.outcome : 'failed';
+  const { ownsCordon } = update;
+  await Promise.all([
+    cluster
+      .release({
+        // A drain that is tried again later is no failure of the node: it stays a candidate.
+        outcome: isTriedAgain(update, failure) ? 'cancelled' : outcome,
+        unreconcilable: failure.name === 'Unreconcilable',
+        reason: sentence(failure),
+        hostIsBack: back.ok,
+      })
+      .catch((problem: unknown) => log.error('the node was not released', { problem })),
+    discard(update, failure),
+  ]);
+  return {
+    outcome,
+    failure,
+    phase,
+    ...(ownsCordon === undefined ? {} : { inService: ownsCordon && back.ok && back.ready }),
+  };
+}
+
+function causeOf(
+  update: NodeUpdate,
+  error: unknown,
+): { readonly outcome: 'cancelled' | 'failed'; readonly failure: Failure } {
+  if (isCancellation(error)) {
+    return { outcome: 'cancelled', failure: { reason: 'the update was cancelled' } };
+  }
+  const failure = explain(error, update.progress.pastPointOfNoReturn);
+  return { outcome: failure.name === 'CordonedByUser' ? 'cancelled' : 'failed', failure };
+}
+
+interface HostBack {
+  /** The host is known to be in a good state. */
+  readonly ok: boolean;
+  readonly ready: boolean;
+  /** Why it is not, when it should have been taken back. */
+  readonly problem?: Failure;
+}
+
+async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
+  const { host, cluster, progress, settled, verified, applied } = update;
+  if (verified) return { ok: true, ready: true };
+  if (!applied) return { ok: settled, ready: settled };
+  cluster.show('GoingBack', sentence(cause));
+  try {
+    const { rebooting, bootId } = await host.goBack();
+    if (rebooting) progress.enter('GoingBack', 'the machine to come back on its old config');
+    const back = await host.verifyBack(rebooting ? bootId : undefined);
+    return { ok: true, ready: await isReadyAgain(update, rebooting ? back.bootId : undefined) };
+  } catch (error) {
+    const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
+    return { ok: false, ready: false, problem: { name: 'RollbackFailed', reason } };
+  }
+}
+
+/** The host is back, so the cordon goes in any case; whether the node serves is only reported. */
+async function isReadyAgain(update: NodeUpdate, bootId: string | undefined): Promise<boolean> {
+  const { cluster, input } = update;
+  try {
+    await cluster.awaitReady(bootId, bootId === undefined ? 0 : input.policy.readySeconds);
+    return true;
+  } catch (error) {
+    log.warn('the node is back on its old config, but not Ready', { error });
+    return false;
+  }
+}
+
+/** Drops the staged deployment, unless it was booted or the host is out of reach. */
+async function discard(update: NodeUpdate, failure: Failure): Promise<void> {
+  const { settled, verified, host, progress } = update;
+  if (!settled || verified || progress.pastPointOfNoReturn) return;
+  if (failure.name === 'HostUnreachable' || failure.name === 'RollbackFailed') return;
+  try {
+    await host.discardStaged();
+  } catch (error) {
+    log.warn('what was staged stays on the host', { error });
+  }
+}
+
+function isTriedAgain({ input }: NodeUpdate, failure: Failure): boolean {
+  return failure.name === 'DrainTimedOut' && input.policy.drain.onTimeout === 'RetryLater';
+}

@@ -1,0 +1,116 @@
+/**
+ * Every time limit of every activity, in one place: operational tuning never touches logic.
+ *
+ * A host queue has one machine behind it, so each host activity says how long that machine may be
+ * away (`pickUp`), how long one attempt may take, and when the whole step is given up (`total`, over
+ * all attempts). Heartbeats tell a dead machine from a slow one. What is retried and what is not
+ * follows from the kind of the failure (`core/errors.ts`), decided where it is thrown.
+ */
+
+import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import type { ResolvedPolicy } from '../core/pool/types';
+import type { ClusterActivities, HostActivities } from './activity-contracts';
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+/** Seconds. */
+export interface Limits {
+  readonly pickUp?: number;
+  readonly attempt: number;
+  readonly total: number;
+  readonly heartbeat?: number;
+  readonly maximumAttempts?: number;
+  /** Failures that are given up here although they could be waited for. */
+  readonly giveUpOn?: readonly string[];
+}
+
+type PolicyTimes = Pick<
+  ResolvedPolicy,
+  'drain' | 'rebootTimeoutSeconds' | 'readySeconds' | 'reconnectSeconds'
+>;
+
+/** Limits of the host activities; `away` is how long a host may be out of reach. */
+export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActivities, Limits>> {
+  const away = Math.max(1, policy.reconnectSeconds);
+  const reboot = Math.max(1, policy.rebootTimeoutSeconds);
+  const step = { pickUp: away, heartbeat: 30 };
+  // After a reboot that cut the network, the host goes back by itself after `away` and boots again.
+  const back = { pickUp: away + reboot, heartbeat: 30 };
+  return {
+    prepareUpdate: { ...step, attempt: 30 * MINUTE, total: away + HOUR },
+    applyUpdate: { ...step, attempt: 30 * MINUTE, total: away + 45 * MINUTE },
+    performServiceActions: { ...step, attempt: 10 * MINUTE, total: away + 15 * MINUTE },
+    armReboot: { ...step, attempt: 2 * MINUTE, total: away + 5 * MINUTE },
+    // Also the time for the machine to come back: a poll while it boots is `NotYetRebooted`.
+    verifyUpdate: { pickUp: reboot, heartbeat: 30, attempt: 10 * MINUTE, total: reboot },
+    commitUpdate: { ...step, attempt: 5 * MINUTE, total: away + 30 * MINUTE },
+    goBack: { ...back, attempt: 30 * MINUTE, total: away + reboot + 45 * MINUTE },
+    verifyBack: { ...back, attempt: 10 * MINUTE, total: away + reboot },
+    discardStaged: {
+      pickUp: Math.min(away, MINUTE),
+      heartbeat: 30,
+      attempt: 5 * MINUTE,
+      total: 10 * MINUTE,
+      maximumAttempts: 3,
+    },
+  };
+}
+
+type RolloutActivity = keyof typeof ROLLOUT_LIMITS | 'selectNodes';
+type NodeActivity = Exclude<keyof ClusterActivities, RolloutActivity>;
+
+/** Limits of the cluster activities. A Kubernetes API server may be away for a long time. */
+export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity, Limits>> {
+  const drain = policy.drain.timeoutSeconds;
+  const ready = policy.readySeconds + policy.reconnectSeconds;
+  return {
+    // A cordon of a person means hands off: the slot is given back instead of waiting for them.
+    cordonNode: { attempt: 30, total: HOUR, giveUpOn: ['CordonedByUser'] },
+    drainNode: { attempt: drain + 5 * MINUTE, total: drain + 10 * MINUTE, heartbeat: 15 },
+    reportNodePhase: { attempt: 10, total: MINUTE, maximumAttempts: 3 },
+    awaitNodeReady: { attempt: ready + 5 * MINUTE, total: ready + 10 * MINUTE, heartbeat: 30 },
+    // Retried until they hold: a node must not stay behind half done because of an outage.
+    completeNode: { attempt: 30, total: 24 * HOUR },
+    releaseNode: { attempt: 30, total: 24 * HOUR },
+  };
+}
+
+/** Limits of what a rollout asks for on behalf of a person. */
+export const ROLLOUT_LIMITS = {
+  holdNode: { attempt: 10, total: MINUTE },
+  setPoolPaused: { attempt: 10, total: MINUTE },
+  markRolloutCancelled: { attempt: 30, total: HOUR },
+  findRunningUpdates: { attempt: 30, total: 10 * MINUTE },
+} as const satisfies Partial<Record<keyof ClusterActivities, Limits>>;
+
+/** A look at the pool: from memory, so tried again soon and then given back to the rollout. */
+export const LOOK: LocalActivityOptions = {
+  startToCloseTimeout: '10s',
+  scheduleToCloseTimeout: '1m',
+  retry: { initialInterval: '200ms', maximumInterval: '5s' },
+};
+
+/** Clocks of hosts may differ by this much before an order counts as expired. */
+export const CLOCK_SKEW_SECONDS = 5 * MINUTE;
+
+/** How long a prepared update waits for its slot before it says again that it is ready. */
+export const REMIND_SECONDS = 10 * MINUTE;
+
+/** Turns limits into what the SDK takes, with the sentence that the Temporal UI shows. */
+export function optionsFor(limits: Limits, summary: string): ActivityOptions {
+  return {
+    summary,
+    startToCloseTimeout: `${limits.attempt}s`,
+    scheduleToCloseTimeout: `${limits.total}s`,
+    ...(limits.pickUp === undefined ? {} : { scheduleToStartTimeout: `${limits.pickUp}s` }),
+    ...(limits.heartbeat === undefined ? {} : { heartbeatTimeout: `${limits.heartbeat}s` }),
+    retry: {
+      initialInterval: '1s',
+      backoffCoefficient: 2,
+      maximumInterval: '20s',
+      ...(limits.maximumAttempts === undefined ? {} : { maximumAttempts: limits.maximumAttempts }),
+      ...(limits.giveUpOn === undefined ? {} : { nonRetryableErrorTypes: [...limits.giveUpOn] }),
+    },
+  };
+}
