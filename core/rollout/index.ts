@@ -21,7 +21,14 @@ export { DEFAULT_POLICY, failureLimit, resolvePolicy } from './policy';
 export { startable, type PrepareAheadInput } from './prepare-ahead';
 export { rolloutState, RolloutState, type RolloutFacts, type StateAndBlocker } from './progress';
 export { REASONS_SHOWN, selectFrom, type SelectionLimits, type ViewSelection } from './selection';
-export { decideSlots, freeSlots, grantable, type SlotDecision, type SlotRequest } from './slots';
+export {
+  decideSlots,
+  freeSlots,
+  grantable,
+  settleBroken,
+  type SlotDecision,
+  type SlotRequest,
+} from './slots';
 export { halted } from './threshold';
 export {
   observePool,

@@ -5,8 +5,8 @@
  * Three rules keep it safe. A slot that was given counts until its node has reported its end, whether
  * or not the cluster view has seen the cordon, so a stale view can only give too little. A node that is
  * unavailable already costs nothing more, so it is repaired even when the pool is over its limit. And a
- * child that ended without a report keeps its slot until its node has been taken up again: what it
- * left behind may be a cordon that the view has not seen.
+ * node that was left out of service (its update ended without a report, or could not take the host
+ * back) keeps its slot until the view shows it unavailable (`settleBroken`) or it is taken up again.
  */
 
 import type { CanaryLimit } from './canary';
@@ -60,6 +60,18 @@ export function decideSlots(request: SlotRequest): SlotDecision {
     }
   }
   return { granted, withheld };
+}
+
+/**
+ * Of the nodes that an update left out of service, those that the cluster view has not shown
+ * unavailable yet. They still count as holders; for the others the view counts from now on.
+ */
+export function settleBroken(
+  broken: readonly string[],
+  unavailable: readonly string[],
+): readonly string[] {
+  const seen = new Set(unavailable);
+  return broken.filter((node) => !seen.has(node));
 }
 
 /** How many more nodes could be made unavailable now; 0 when the pool is at or over its limit. */
