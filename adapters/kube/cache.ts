@@ -231,7 +231,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
 }
 
 function withoutManagedFields<T extends KubeObject>(object: T): T {
-  const metadata = { ...object.metadata, managedFields: undefined };
+  const metadata: T['metadata'] & { managedFields?: unknown } = { ...object.metadata };
   delete metadata.managedFields;
   return { ...object, metadata };
 }
