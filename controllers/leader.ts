@@ -1,0 +1,260 @@
+/**
+ * One leader among the replicas, by a `Lease`.
+ *
+ * The leader's work gets a signal that aborts as soon as the lease is lost, or could not be renewed
+ * for so long that another replica may soon take it. A leader that stops in order gives the lease
+ * back, so that the next one need not wait.
+ */
+
+import { failureName, messageOf } from '../core/errors';
+import { LEASES, type Lease } from '../adapters/kube/resources';
+import type { Log } from '../adapters/kube/transport';
+
+/** What the election needs of a client; `KubeClient` is one. */
+export interface LeaseApi {
+  get(resource: typeof LEASES, key: LeaseKey, signal?: AbortSignal): Promise<Lease>;
+  create(resource: typeof LEASES, lease: Lease): Promise<Lease>;
+  replace(resource: typeof LEASES, lease: Lease): Promise<Lease>;
+}
+
+interface LeaseKey {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface LeaderOptions {
+  readonly api: LeaseApi;
+  readonly namespace: string;
+  readonly name: string;
+  /** Who we are: unique among the replicas, and the same for one process. */
+  readonly identity: string;
+  /** A lease that was not renewed for this long may be taken. */
+  readonly leaseMs: number;
+  /** The leader stops by itself when it could not renew for this long; less than `leaseMs`. */
+  readonly renewDeadlineMs: number;
+  /** How often the leader renews and the others look. */
+  readonly retryMs: number;
+  readonly log: Log;
+  /** Called when the namespace of the lease does not exist. */
+  readonly createNamespace?: () => Promise<void>;
+}
+
+/**
+ * Takes part in the election until `signal` aborts. Whenever this process leads, `lead` runs with a
+ * signal that aborts at the loss; the election goes on when `lead` has returned.
+ */
+export async function runForLeader(
+  options: LeaderOptions,
+  lead: (leading: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const candidate = new Candidate(options);
+  while (!signal.aborted) {
+    if (await candidate.tryToLead()) await leadOnce(candidate, options, lead, signal);
+    else await pause(options.retryMs, signal);
+  }
+}
+
+async function leadOnce(
+  candidate: Candidate,
+  options: LeaderOptions,
+  lead: (leading: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { log, identity } = options;
+  const lost = new AbortController();
+  const leading = AbortSignal.any([signal, lost.signal]);
+  log.info({ identity }, 'became leader');
+  const work = lead(leading)
+    .catch((error: unknown) => {
+      log.error({ err: error }, 'leading failed; giving the lease up');
+    })
+    .finally(() => {
+      lost.abort(new Error('nothing left to lead'));
+    });
+  const reason = await candidate.keep(leading);
+  if (!leading.aborted) {
+    log.warn({ identity, reason }, 'lost the lease; every write stops');
+    lost.abort(new Error(`lost the lease: ${reason}`));
+  }
+  await work;
+  await candidate.giveBack();
+}
+
+class Candidate {
+  readonly #options: LeaderOptions;
+  /** The lease as last seen, and when it was first seen so, by the local clock. */
+  #seen: { readonly lease: Lease; readonly version: string; readonly at: number } | undefined;
+  #waitingFor: string | undefined;
+
+  constructor(options: LeaderOptions) {
+    this.#options = options;
+  }
+
+  /** One attempt to get the lease. Never throws: a server that is away is waited for. */
+  async tryToLead(): Promise<boolean> {
+    try {
+      const lease = await this.#read();
+      if (lease === undefined) return await this.#create();
+      if (!this.#isFree(lease)) {
+        this.#tellHolder(lease);
+        return false;
+      }
+      this.#remember(await this.#replace(lease, this.#taken(lease)));
+      return true;
+    } catch (error) {
+      // Another replica was faster, or the API server is away, which its client says once.
+      this.#options.log.debug({ reason: messageOf(error) }, 'did not get the lease');
+      return false;
+    }
+  }
+
+  /** Renews until the signal aborts or the lease is lost; then says why. */
+  async keep(leading: AbortSignal): Promise<string> {
+    const { renewDeadlineMs, retryMs } = this.#options;
+    let renewedAt = performance.now();
+    let failed = 'the answer came late';
+    for (;;) {
+      await pause(retryMs, leading);
+      if (leading.aborted) return 'stopped';
+      const sentAt = performance.now();
+      const remainingMs = renewDeadlineMs - (sentAt - renewedAt);
+      if (remainingMs <= 0) return `not renewed for ${renewDeadlineMs} ms (${failed})`;
+      const failure = await this.#renew(remainingMs);
+      if (failure?.final === true) return failure.reason;
+      if (failure === undefined) renewedAt = sentAt;
+      else failed = failure.reason;
+    }
+  }
+
+  /** Lets the next leader in at once, if the lease is still ours. */
+  async giveBack(): Promise<void> {
+    const seen = this.#seen;
+    if (seen?.lease.spec?.holderIdentity !== this.#options.identity) return;
+    try {
+      const spec = { ...seen.lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
+      this.#remember(await this.#replace(seen.lease, spec));
+    } catch (error) {
+      this.#options.log.debug({ reason: messageOf(error) }, 'did not give the lease back');
+      this.#seen = undefined;
+    }
+  }
+
+  /** One renewal, given up at the deadline so that a hanging request cannot hide the loss. */
+  async #renew(
+    remainingMs: number,
+  ): Promise<{ readonly final: boolean; readonly reason: string } | undefined> {
+    const { identity } = this.#options;
+    const seen = this.#seen;
+    try {
+      const renewed = { ...seen?.lease.spec, renewTime: microTime() };
+      this.#remember(await within(remainingMs, this.#replace(seen?.lease, renewed)));
+      return undefined;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (failureName(error) !== 'Conflict' && failureName(error) !== 'ObjectNotFound') {
+        return { final: false, reason };
+      }
+      const lease = await within(remainingMs, this.#read()).catch(() => undefined);
+      const holder = lease?.spec?.holderIdentity;
+      if (holder === identity) return { final: false, reason };
+      return { final: true, reason: holder ? `${holder} holds it` : 'it was taken away' };
+    }
+  }
+
+  async #read(): Promise<Lease | undefined> {
+    const { api, namespace, name } = this.#options;
+    try {
+      const lease = await api.get(LEASES, { namespace, name });
+      this.#remember(lease);
+      return lease;
+    } catch (error) {
+      if (failureName(error) === 'ObjectNotFound') return undefined;
+      throw error;
+    }
+  }
+
+  async #create(): Promise<boolean> {
+    const { api, namespace, name, createNamespace } = this.#options;
+    const lease: Lease = { metadata: { name, namespace }, spec: this.#taken(undefined) };
+    try {
+      this.#remember(await api.create(LEASES, lease));
+      return true;
+    } catch (error) {
+      if (failureName(error) !== 'ObjectNotFound') throw error;
+      // The namespace is what is missing.
+      await createNamespace?.();
+      return false;
+    }
+  }
+
+  async #replace(lease: Lease | undefined, spec: NonNullable<Lease['spec']>): Promise<Lease> {
+    const { api, namespace, name } = this.#options;
+    return api.replace(LEASES, { metadata: lease?.metadata ?? { name, namespace }, spec });
+  }
+
+  #taken(lease: Lease | undefined): NonNullable<Lease['spec']> {
+    const { identity, leaseMs } = this.#options;
+    const now = microTime();
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(leaseMs / 1000),
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: (lease?.spec?.leaseTransitions ?? -1) + 1,
+    };
+  }
+
+  /**
+   * Free = given back, ours from before, or seen unchanged for its whole duration by our own clock,
+   * because the clocks of two machines may differ.
+   */
+  #isFree(lease: Lease): boolean {
+    const { identity, leaseMs } = this.#options;
+    const holder = lease.spec?.holderIdentity ?? '';
+    if (holder === '' || holder === identity) return true;
+    return this.#seen !== undefined && performance.now() - this.#seen.at > leaseMs;
+  }
+
+  #remember(lease: Lease): void {
+    const version = lease.metadata.resourceVersion ?? '';
+    if (this.#seen?.version === version) return;
+    this.#seen = { lease, version, at: performance.now() };
+  }
+
+  #tellHolder(lease: Lease): void {
+    const holder = lease.spec?.holderIdentity;
+    if (holder === undefined || holder === this.#waitingFor) return;
+    this.#waitingFor = holder;
+    this.#options.log.info({ holder }, 'another replica leads; standing by');
+  }
+}
+
+/** RFC 3339 with microseconds, as Lease wants it. */
+function microTime(): string {
+  return new Date().toISOString().replace('Z', '000Z');
+}
+
+function within<T>(limitMs: number, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Error('no answer in time'));
+    }, limitMs);
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+    });
+  });
+}
+
+function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, delayMs);
+    signal.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,177 @@
+/**
+ * Runs a piece of work per key: never twice at once for one key, never lost, and as seldom as bursts
+ * allow.
+ *
+ * The first change of a key after a quiet time runs at once. Changes that follow closely are folded:
+ * they wait until no more have come for `quietMs`, yet never longer than `longestMs`. So a single
+ * `kubectl apply` costs no delay, and fifty of them cost two runs. Failures are tried again with
+ * growing delays, per key.
+ */
+
+import { messageOf } from '../core/errors';
+
+export interface WorkQueueOptions {
+  /** The work; it reads the present state itself, so running it too often does no harm. */
+  readonly work: (key: string, signal: AbortSignal) => Promise<void>;
+  /** Called before a failed key waits for its next try. */
+  readonly onFailure: (failure: WorkFailure) => void;
+  readonly quietMs: number;
+  readonly longestMs: number;
+  readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
+}
+
+export interface WorkFailure {
+  readonly key: string;
+  readonly error: unknown;
+  /** How many times in a row, 1 at first. */
+  readonly failures: number;
+  readonly retryMs: number;
+}
+
+const BACKOFF = { firstMs: 200, maxMs: 60_000 };
+
+interface Entry {
+  running: boolean;
+  /** Set while the key waits for a run. */
+  timer?: NodeJS.Timeout;
+  /** When the waiting run happens. */
+  dueAt?: number;
+  /** When the oldest change came that no run has seen. */
+  pendingSince?: number;
+  /** When the last change or run was; decides whether a change is part of a burst. */
+  lastActivityAt?: number;
+  failures: number;
+}
+
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #running = new Set<Promise<void>>();
+  readonly #signal: AbortSignal;
+
+  /** @param signal - ends the queue: waiting runs are dropped, and running ones see the same signal */
+  constructor(options: WorkQueueOptions, signal: AbortSignal) {
+    this.#options = options;
+    this.#signal = signal;
+    signal.addEventListener(
+      'abort',
+      () => {
+        for (const entry of this.#entries.values()) clearTimeout(entry.timer);
+      },
+      { once: true },
+    );
+  }
+
+  /** Something about the key changed: it runs at once, or with the burst that it is part of. */
+  add(key: string): void {
+    if (this.#signal.aborted) return;
+    const entry = this.#entryOf(key);
+    const now = Date.now();
+    const inBurst =
+      entry.running ||
+      entry.pendingSince !== undefined ||
+      (entry.lastActivityAt !== undefined && now - entry.lastActivityAt < this.#options.quietMs);
+    entry.lastActivityAt = now;
+    entry.pendingSince ??= now;
+    // A run under way may have read the state before this change: the next one starts after it.
+    if (entry.running) return;
+    const longest = entry.pendingSince + this.#options.longestMs;
+    this.#schedule(key, entry, inBurst ? Math.min(now + this.#options.quietMs, longest) : now);
+  }
+
+  /** Runs the key after a delay, unless a change makes it run before. */
+  addAfter(key: string, delayMs: number): void {
+    if (this.#signal.aborted) return;
+    const entry = this.#entryOf(key);
+    const at = Date.now() + delayMs;
+    if (entry.running || (entry.dueAt !== undefined && entry.dueAt <= at)) return;
+    this.#schedule(key, entry, at);
+  }
+
+  /** Forgets a key that will not come back; its waiting run is dropped. */
+  forget(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.running) return;
+    clearTimeout(entry.timer);
+    this.#entries.delete(key);
+  }
+
+  /** Resolves when nothing runs any more; after an abort, nothing starts again. */
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+
+  #entryOf(key: string): Entry {
+    let entry = this.#entries.get(key);
+    if (entry === undefined) {
+      entry = { running: false, failures: 0 };
+      this.#entries.set(key, entry);
+    }
+    return entry;
+  }
+
+  #schedule(key: string, entry: Entry, at: number): void {
+    clearTimeout(entry.timer);
+    entry.dueAt = at;
+    entry.timer = setTimeout(
+      () => {
+        const run = this.#run(key, entry);
+        this.#running.add(run);
+        void run.finally(() => this.#running.delete(run));
+      },
+      Math.max(0, at - Date.now()),
+    );
+  }
+
+  async #run(key: string, entry: Entry): Promise<void> {
+    entry.running = true;
+    delete entry.timer;
+    delete entry.dueAt;
+    delete entry.pendingSince;
+    try {
+      await this.#options.work(key, this.#signal);
+      entry.failures = 0;
+    } catch (error) {
+      this.#failed(key, entry, error);
+    } finally {
+      entry.running = false;
+      this.#next(key, entry);
+    }
+  }
+
+  #failed(key: string, entry: Entry, error: unknown): void {
+    if (this.#signal.aborted) return;
+    entry.failures += 1;
+    const retryMs = this.#retryMs(entry.failures);
+    this.#options.onFailure({ key, error, failures: entry.failures, retryMs });
+  }
+
+  /** What comes after a run: the changes that came meanwhile, the next try, or nothing. */
+  #next(key: string, entry: Entry): void {
+    if (this.#signal.aborted) return;
+    const now = Date.now();
+    if (entry.pendingSince !== undefined) {
+      const quiet = (entry.lastActivityAt ?? now) + this.#options.quietMs;
+      const longest = entry.pendingSince + this.#options.longestMs;
+      this.#schedule(key, entry, Math.min(quiet, longest));
+    } else if (entry.failures > 0) {
+      this.#schedule(key, entry, now + this.#retryMs(entry.failures));
+    }
+    entry.lastActivityAt = now;
+  }
+
+  #retryMs(failures: number): number {
+    const { firstMs, maxMs } = this.#options.backoff ?? BACKOFF;
+    return Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 20));
+  }
+}
+
+/** One line for a log: what failed, why, and when it is tried again. */
+export function describeFailure({ key, error, failures, retryMs }: WorkFailure): {
+  readonly key: string;
+  readonly reason: string;
+  readonly failures: number;
+  readonly retryMs: number;
+} {
+  return { key, reason: messageOf(error), failures, retryMs };
+}

@@ -1,0 +1,240 @@
+import type { Lease } from '../../../adapters/kube/resources';
+import { runForLeader, type LeaseApi } from '../../../controllers/leader';
+import { fail } from '../../../core/errors';
+
+/** A Lease on an API server: versions, conflicts, and a switch that makes it go away. */
+class LeaseServer implements LeaseApi {
+  lease: Lease | undefined;
+  away = false;
+  hanging = false;
+  writes: string[] = [];
+  #version = 0;
+
+  async get(): Promise<Lease> {
+    await this.#answer();
+    if (this.lease === undefined) throw fail('ObjectNotFound', 'no lease');
+    return this.lease;
+  }
+
+  async create(_resource: unknown, lease: Lease): Promise<Lease> {
+    await this.#answer();
+    if (this.lease !== undefined) throw fail('Conflict', 'exists');
+    return this.#store(lease);
+  }
+
+  async replace(_resource: unknown, lease: Lease): Promise<Lease> {
+    await this.#answer();
+    if (lease.metadata.resourceVersion !== this.lease?.metadata.resourceVersion) {
+      throw fail('Conflict', 'somebody was faster');
+    }
+    return this.#store(lease);
+  }
+
+  /** Another process takes it, whatever its state. */
+  steal(holder: string): void {
+    this.#store({
+      metadata: { name: 'l', namespace: 'n' },
+      spec: { ...this.lease?.spec, holderIdentity: holder },
+    });
+  }
+
+  #store(lease: Lease): Lease {
+    this.#version += 1;
+    this.lease = {
+      ...lease,
+      metadata: { ...lease.metadata, resourceVersion: String(this.#version) },
+    };
+    this.writes.push(lease.spec?.holderIdentity ?? '');
+    return this.lease;
+  }
+
+  async #answer(): Promise<void> {
+    if (this.hanging) await new Promise(() => undefined);
+    if (this.away) throw fail('ApiUnavailable', 'connection refused');
+  }
+}
+
+const QUIET = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+interface Replica {
+  leads: boolean;
+  terms: number;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+function aReplica(api: LeaseApi, identity: string): Replica {
+  const stop = new AbortController();
+  const replica: { -readonly [K in keyof Replica]: Replica[K] } = {
+    leads: false,
+    terms: 0,
+    stop,
+    ended: Promise.resolve(),
+  };
+  replica.ended = runForLeader(
+    {
+      api,
+      namespace: 'n',
+      name: 'l',
+      identity,
+      leaseMs: 15_000,
+      renewDeadlineMs: 10_000,
+      retryMs: 2_000,
+      log: QUIET,
+    },
+    (leading) =>
+      new Promise((resolve) => {
+        replica.leads = true;
+        replica.terms += 1;
+        leading.addEventListener('abort', () => {
+          replica.leads = false;
+          resolve();
+        });
+      }),
+    stop.signal,
+  );
+  return replica;
+}
+
+const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+const replicas: Replica[] = [];
+const startReplica = (api: LeaseApi, identity: string): Replica => {
+  const replica = aReplica(api, identity);
+  replicas.push(replica);
+  return replica;
+};
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+
+afterEach(async () => {
+  for (const { stop } of replicas.splice(0)) stop.abort();
+  await pass(60_000);
+  jest.useRealTimers();
+});
+
+it('leads at once when nobody does, and keeps the lease', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+
+  await pass(60_000);
+
+  expect(replica).toMatchObject({ leads: true, terms: 1 });
+  expect(server.writes.length).toBeGreaterThan(25);
+});
+
+it('lets one of two lead', async () => {
+  const server = new LeaseServer();
+  const a = startReplica(server, 'a');
+  const b = startReplica(server, 'b');
+
+  await pass(120_000);
+
+  expect([a.leads, b.leads].filter(Boolean)).toHaveLength(1);
+  expect(a.terms + b.terms).toBe(1);
+});
+
+it('hands over within one look when the leader stops in order', async () => {
+  const server = new LeaseServer();
+  const a = startReplica(server, 'a');
+  await pass(0);
+  const b = startReplica(server, 'b');
+  await pass(5_000);
+
+  a.stop.abort();
+  await a.ended;
+  await pass(2_000);
+
+  expect(b.leads).toBe(true);
+});
+
+it('takes over from a leader that died, but not before its lease has run out', async () => {
+  const server = new LeaseServer();
+  server.steal('dead');
+  const replica = startReplica(server, 'a');
+
+  await pass(14_000);
+  expect(replica.leads).toBe(false);
+  await pass(4_000);
+
+  expect(replica.leads).toBe(true);
+});
+
+it('stops before another may take over when the API server goes away', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+  await pass(10_000);
+
+  server.away = true;
+  await pass(8_000);
+  expect(replica.leads).toBe(true);
+  await pass(6_000);
+
+  expect(replica.leads).toBe(false);
+});
+
+it('stops in time when renewals hang instead of failing', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+  await pass(10_000);
+
+  server.hanging = true;
+  await pass(14_000);
+
+  expect(replica.leads).toBe(false);
+});
+
+it('stops in time when renewals first fail and then hang', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+  await pass(10_000);
+
+  server.away = true;
+  await pass(8_500);
+  server.hanging = true;
+  await pass(5_500);
+
+  expect(replica.leads).toBe(false);
+});
+
+it('stops at once when somebody else holds the lease', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+  await pass(5_000);
+
+  server.steal('b');
+  await pass(2_000);
+
+  expect(replica.leads).toBe(false);
+});
+
+it('leads again when the API server is back and the lease is free', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+  await pass(5_000);
+  server.away = true;
+  await pass(20_000);
+
+  server.away = false;
+  await pass(4_000);
+
+  expect(replica).toMatchObject({ leads: true, terms: 2 });
+});
+
+it('survives a conflict about its own lease', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+  await pass(5_000);
+
+  server.steal('a');
+  await pass(6_000);
+
+  expect(replica).toMatchObject({ leads: true, terms: 1 });
+});
