@@ -3,7 +3,6 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 import { findChecksum, type ReleaseDownload } from './releases';
 import { run } from './run';
 import type { BinarySettings } from './settings';
@@ -57,7 +56,7 @@ async function fetchFile(url: string, path: string, settings: BinarySettings): P
         done(null, chunk);
       },
     });
-    const body = Readable.fromWeb(response.body as ReadableStream);
+    const body = Readable.fromWeb(response.body);
     await pipeline(body, observe, createWriteStream(path));
     return hash.digest('hex');
   } finally {
@@ -68,8 +67,8 @@ async function fetchFile(url: string, path: string, settings: BinarySettings): P
 interface Answer {
   readonly response: Response;
   /** Starts the stall clock again. */
-  keepAlive(): void;
-  stop(): void;
+  readonly keepAlive: () => void;
+  readonly stop: () => void;
 }
 
 /** A GET that gives up in seconds when nothing answers, and later when the body stands still. */

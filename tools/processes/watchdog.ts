@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { repositoryRoot } from '../repository-root';
 import { startTimeOf } from './identity';
@@ -63,7 +64,8 @@ function startWatchdog(): ChildProcess {
   // Writing to one that was killed must not bring this process down; 'exit' replaces it.
   started.stdin?.on('error', () => undefined);
   started.unref();
-  unrefPipe(started.stdin);
+  // Nor must the pipe keep this process alive: it is a socket, which the types do not say.
+  (started.stdin as Socket | null)?.unref();
   for (const [pid, startTime] of children) {
     started.stdin?.write(`${JSON.stringify({ add: pid, startTime })}\n`);
   }
@@ -71,10 +73,4 @@ function startWatchdog(): ChildProcess {
     started.stdin?.write(`${JSON.stringify({ addDirectory: path })}\n`);
   }
   return started;
-}
-
-/** The pipe must not keep this process alive; it is a socket, which the types do not say. */
-function unrefPipe(pipe: unknown): void {
-  if (typeof pipe !== 'object' || pipe === null || !('unref' in pipe)) return;
-  if (typeof pipe.unref === 'function') pipe.unref();
 }

@@ -1,0 +1,242 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApiClient, type ApiClient } from './cluster/api-client';
+import {
+  CertificateUse,
+  issueCertificate,
+  type Credentials,
+  type Subject,
+} from './cluster/certificates';
+import {
+  CLUSTER_PROCESSES,
+  startClusterProcess,
+  type ClusterProcess,
+} from './cluster/control-plane';
+import {
+  issueNodeCredentials,
+  userCertificate,
+  writeCredentials,
+  type CredentialFiles,
+  type Signer,
+} from './cluster/credentials';
+import { writeKubeconfig } from './cluster/kubeconfig';
+import { prepareLayout, type ClusterLayout } from './cluster/layout';
+import { postNodes, waitForNodes, type NodeSpec } from './cluster/nodes';
+import { residentBytes } from './processes/identity';
+import type { ManagedProcess } from './processes/managed-process';
+import { adoptDirectory } from './processes/watchdog';
+
+export { createApiClient, type ApiClient, type ApiError } from './cluster/api-client';
+export type { Credentials, Subject } from './cluster/certificates';
+export { readCredentials, Signer, type CredentialFiles } from './cluster/credentials';
+export type { NodeSpec, NodeTaint } from './cluster/nodes';
+
+/** How to start a cluster. Everything has a default. */
+export interface ClusterOptions {
+  /** False: no KWOK, so nodes and pods have no kubelet unless the caller plays it. */
+  readonly kwok?: boolean;
+  /**
+   * Where to keep everything; stays after `stop()`. Otherwise a temporary directory that is
+   * removed with the cluster.
+   */
+  readonly directory?: string;
+}
+
+/** A running process of the control plane. */
+export interface ProcessInfo {
+  readonly name: ClusterProcess;
+  readonly pid: number;
+  /** Resident memory in bytes. */
+  readonly memory: number;
+}
+
+/** A running cluster. Its processes end with this process, however that ends. */
+export interface Cluster {
+  readonly directory: string;
+  /** URL of the API server; the same after a restart. */
+  readonly server: string;
+  /** PEM of the authority behind the API server's and every client's certificate. */
+  readonly ca: string;
+  readonly caFile: string;
+  /** Path of a kubeconfig whose user may do everything. */
+  readonly adminKubeconfig: string;
+  /** The admin's client, for set-up and assertions. */
+  readonly admin: ApiClient;
+  /** What runs at present, with memory. */
+  processes(): readonly ProcessInfo[];
+  /** The API server's own metrics in Prometheus' text format. */
+  apiServerMetrics(): Promise<string>;
+  /**
+   * Path of a kubeconfig for another user, with a certificate signed through the cluster's CSR
+   * API. Such a user may do nothing until a RoleBinding says so.
+   *
+   * @throws ApiError for the organization `system:masters`, which that signer refuses
+   */
+  kubeconfigFor(user: Subject): Promise<string>;
+  /** The credentials of one node's kubelet: `system:node:<name>`, through the CSR API. */
+  nodeCredentials(nodeName: string): Promise<CredentialFiles>;
+  /** Those of many nodes, in the order of the names. `Signer.AUTHORITY` suits hundreds of them. */
+  nodeCredentialsBulk(
+    nodeNames: readonly string[],
+    options?: { readonly signer?: Signer },
+  ): Promise<readonly CredentialFiles[]>;
+  /** A server's key and certificate from the cluster's authority, for these names and addresses. */
+  serverCertificate(name: string, addresses: readonly string[]): Promise<CredentialFiles>;
+  /** Ends the API server as a crash does. etcd keeps everything. */
+  killApiServer(): Promise<void>;
+  /** Starts the API server again on its port and waits until it is ready. */
+  startApiServer(): Promise<void>;
+  /** Ends and starts every process, on the same ports with the same data. */
+  restart(): Promise<void>;
+  /** Ends every process, and removes the directory if it is a temporary one. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a whole control plane on free loopback ports: etcd, API server, controller manager,
+ * scheduler, and KWOK in place of kubelets. Ready when every process says so.
+ *
+ * @throws Error with the end of the log of the process that does not start; nothing is left running
+ */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { kwok = true } = options;
+  const temporary = options.directory === undefined;
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'slipway-cluster-')));
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const disownDirectory = temporary ? adoptDirectory(directory) : () => undefined;
+  const layout = await prepareLayout(directory);
+  const controlPlane = createControlPlane(
+    layout,
+    CLUSTER_PROCESSES.filter((name) => kwok || name !== 'kwok'),
+  );
+  const stop = async (): Promise<void> => {
+    await controlPlane.stop({ inOrder: !temporary });
+    if (temporary) await rm(directory, { recursive: true, force: true });
+    disownDirectory();
+  };
+  try {
+    await controlPlane.start();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return describeCluster(layout, controlPlane, stop);
+}
+
+/**
+ * Creates Node objects, a few at a time, and waits until KWOK has made them Ready and pods can be
+ * scheduled to them.
+ */
+export async function createNodes(
+  cluster: Cluster,
+  nodes: readonly NodeSpec[],
+  timeoutMs = 120_000,
+): Promise<void> {
+  await postNodes(cluster.admin, nodes);
+  await waitForNodes(
+    cluster.admin,
+    nodes.map(({ name }) => name),
+    timeoutMs,
+  );
+}
+
+interface ControlPlane {
+  start(): Promise<void>;
+  stop(how: { readonly inOrder: boolean }): Promise<void>;
+  startOne(name: ClusterProcess): Promise<void>;
+  killOne(name: ClusterProcess): Promise<void>;
+  running(): readonly ManagedProcess[];
+}
+
+function createControlPlane(layout: ClusterLayout, names: readonly ClusterProcess[]): ControlPlane {
+  const started = new Map<ClusterProcess, ManagedProcess>();
+  const startOne = async (name: ClusterProcess): Promise<void> => {
+    if (started.get(name)?.ending() === undefined && started.has(name)) return;
+    started.set(name, await startClusterProcess(name, layout));
+  };
+  const running = (): readonly ManagedProcess[] =>
+    [...started.values()].filter((process) => process.ending() === undefined);
+  return {
+    startOne,
+    running,
+    killOne: async (name) => {
+      await started.get(name)?.kill();
+    },
+    start: async () => {
+      // The others are clients of the API server and of nobody else.
+      const clients = names.filter((name) => name !== 'etcd' && name !== 'kube-apiserver');
+      await startOne('etcd');
+      await startOne('kube-apiserver');
+      const results = await Promise.allSettled(clients.map(startOne));
+      const failure = results.find((result) => result.status === 'rejected');
+      if (failure !== undefined) throw failure.reason;
+    },
+    stop: async ({ inOrder }) => {
+      if (!inOrder) {
+        // Their data goes too, so they need no time to put it away.
+        await Promise.all(running().map((process) => process.kill()));
+        return;
+      }
+      for (const process of [...running()].reverse()) await process.stop();
+    },
+  };
+}
+
+function describeCluster(
+  layout: ClusterLayout,
+  controlPlane: ControlPlane,
+  stopProcesses: () => Promise<void>,
+): Cluster {
+  const authority = layout.authority.certificate;
+  const admin = createApiClient(layout.server, authority, layout.admin);
+  const nodeCredentialsBulk: Cluster['nodeCredentialsBulk'] = (nodeNames, { signer } = {}) =>
+    issueNodeCredentials(admin, layout, nodeNames, signer);
+  return {
+    directory: layout.directory,
+    server: layout.server,
+    ca: authority,
+    caFile: layout.caFile,
+    adminKubeconfig: layout.adminKubeconfig,
+    admin,
+    processes: () =>
+      controlPlane.running().map(({ name, pid }) => ({
+        name: name as ClusterProcess,
+        pid,
+        memory: residentBytes(pid) ?? 0,
+      })),
+    apiServerMetrics: async () => {
+      const answer = await admin.send('GET', '/metrics');
+      if (answer.status !== 200) throw new Error(`/metrics answers ${answer.status}`);
+      return answer.text;
+    },
+    kubeconfigFor: async (user) => {
+      const credentials: Credentials = await userCertificate(admin, user);
+      const path = join(layout.directory, `${encodeURIComponent(user.commonName)}.kubeconfig`);
+      const { server } = layout;
+      await writeKubeconfig(path, { server, authority, user: user.commonName, credentials });
+      return path;
+    },
+    nodeCredentials: async (nodeName) => {
+      const [files] = await nodeCredentialsBulk([nodeName]);
+      if (files === undefined) throw new Error(`no credentials for ${nodeName}`);
+      return files;
+    },
+    nodeCredentialsBulk,
+    serverCertificate: async (name, addresses) => {
+      const request = { subject: { commonName: name }, use: CertificateUse.SERVER, addresses };
+      const credentials = await issueCertificate(layout.authority, request);
+      return writeCredentials(layout, join('servers', name), credentials);
+    },
+    killApiServer: () => controlPlane.killOne('kube-apiserver'),
+    startApiServer: () => controlPlane.startOne('kube-apiserver'),
+    restart: async () => {
+      await controlPlane.stop({ inOrder: true });
+      await controlPlane.start();
+    },
+    stop: async () => {
+      admin.close();
+      await stopProcesses();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { Agent, request } from 'node:https';
+import type { Credentials } from './certificates';
+
+/** An answer of the API server. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** What the API server refused or could not do. */
+export interface ApiError extends Error {
+  readonly status: number;
+}
+
+/**
+ * A client of the cluster's API server for the few calls that setting a cluster up takes. Bodies
+ * are JSON. Everything else uses the official client with a kubeconfig.
+ */
+export interface ApiClient {
+  /** Sends a request and returns any answer. */
+  send(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
+  /**
+   * Sends a request and returns the object in the answer.
+   *
+   * @throws ApiError for a status of 400 and more
+   */
+  call<T = unknown>(method: string, path: string, body?: unknown): Promise<T>;
+  /** Closes idle connections. */
+  close(): void;
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** A client that authenticates with a certificate; without one it is anonymous. */
+export function createApiClient(
+  server: string,
+  authority: string,
+  credentials?: Credentials,
+): ApiClient {
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: 16,
+    ca: authority,
+    ...(credentials === undefined ? {} : { cert: credentials.certificate, key: credentials.key }),
+  });
+
+  const send = (method: string, path: string, body?: unknown): Promise<ApiAnswer> =>
+    new Promise((resolve, reject) => {
+      const patch = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+      const outgoing = request(new URL(path, server), {
+        agent,
+        method,
+        timeout: TIMEOUT_MS,
+        headers: body === undefined ? {} : { 'content-type': patch },
+      });
+      outgoing.once('timeout', () => {
+        outgoing.destroy(new Error(`${method} ${path} took more than ${TIMEOUT_MS / 1000} s`));
+      });
+      outgoing.once('error', reject);
+      outgoing.once('response', (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => (text += chunk));
+        response.once('error', reject);
+        response.once('end', () => {
+          resolve({ status: response.statusCode ?? 0, text });
+        });
+      });
+      outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+
+  return {
+    send,
+    call: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
+      const answer = await send(method, path, body);
+      if (answer.status >= 400) throw apiError(method, path, answer);
+      return JSON.parse(answer.text) as T;
+    },
+    close: () => {
+      agent.destroy();
+    },
+  };
+}
+
+function apiError(method: string, path: string, answer: ApiAnswer): ApiError {
+  const error = new Error(`${method} ${path}: ${answer.status} ${reasonIn(answer.text)}`);
+  return Object.assign(error, { status: answer.status });
+}
+
+function reasonIn(text: string): string {
+  try {
+    const status: unknown = JSON.parse(text);
+    if (typeof status === 'object' && status !== null && 'message' in status) {
+      return String(status.message);
+    }
+  } catch {
+    // not JSON: a proxy or a server that is starting
+  }
+  return text.slice(0, 300);
+}

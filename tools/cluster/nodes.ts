@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApiClient } from './api-client';
+import { mapBounded } from './bounded';
+
+/** A node to create; KWOK makes it Ready. */
+export interface NodeSpec {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly taints?: readonly NodeTaint[];
+}
+
+/** As in Kubernetes. */
+export interface NodeTaint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+}
+
+const PARALLEL = 16;
+
+/** Creates Node objects, with the labels that a kubelet would set. */
+export async function postNodes(api: ApiClient, nodes: readonly NodeSpec[]): Promise<void> {
+  await mapBounded(nodes, PARALLEL, (node) =>
+    api.call('POST', '/api/v1/nodes', {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: {
+        name: node.name,
+        labels: {
+          'kubernetes.io/hostname': node.name,
+          'kubernetes.io/os': 'linux',
+          'kubernetes.io/arch': 'amd64',
+          ...node.labels,
+        },
+        annotations: node.annotations ?? {},
+      },
+      spec: { taints: node.taints ?? [] },
+    }),
+  );
+}
+
+interface NodeList {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string };
+    readonly spec: { readonly taints?: readonly { readonly key: string }[] };
+    readonly status?: {
+      readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    };
+  }[];
+}
+
+/**
+ * Waits until the nodes are Ready and pods can be scheduled to them: the controller manager takes
+ * the taint of a new node away a moment after it is Ready.
+ *
+ * @throws Error naming the nodes that are not
+ */
+export async function waitForNodes(
+  api: ApiClient,
+  names: readonly string[],
+  timeoutMs: number,
+): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const { items } = await api.call<NodeList>('GET', '/api/v1/nodes');
+    const usable = new Set(items.filter(isUsable).map(({ metadata }) => metadata.name));
+    const missing = names.filter((name) => !usable.has(name));
+    if (missing.length === 0) return;
+    if (performance.now() > deadline) {
+      throw new Error(`not Ready after ${timeoutMs / 1000} s: ${missing.join(', ')}`);
+    }
+    await delay(100);
+  }
+}
+
+function isUsable(node: NodeList['items'][number]): boolean {
+  const ready = node.status?.conditions?.some(
+    ({ type, status }) => type === 'Ready' && status === 'True',
+  );
+  return ready === true && !node.spec.taints?.some(({ key }) => key === NOT_READY_TAINT);
+}
+
+const NOT_READY_TAINT = 'node.kubernetes.io/not-ready';
