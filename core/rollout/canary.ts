@@ -12,8 +12,10 @@ export interface CanaryLimit {
 
 export interface CanaryInput {
   readonly policy: Pick<ResolvedPolicy, 'canaryNodes'>;
-  /** Nodes of the pool that are verified on the config by now, however they got there. */
+  /** Nodes that the cluster view shows verified on the config, however they got there. */
   readonly updated: number;
+  /** Nodes that reported so to this rollout; the view may not have seen them yet. */
+  readonly reported?: number;
   /** Nodes that hold a slot for this config (not those that still finish an earlier one). */
   readonly trying: readonly string[];
 }
@@ -24,6 +26,6 @@ export interface CanaryInput {
  * node: what stops a bad config is the failure threshold.
  */
 export function canaryLimit(input: CanaryInput): CanaryLimit | undefined {
-  const missing = input.policy.canaryNodes - input.updated;
+  const missing = input.policy.canaryNodes - Math.max(input.updated, input.reported ?? 0);
   return missing > 0 ? { slots: missing, trying: input.trying } : undefined;
 }

@@ -43,6 +43,8 @@ export interface RolloutFacts {
   /** Nodes that could start and are not in flight. */
   readonly candidateCount: number;
   readonly failed: readonly NamedReason[];
+  /** When `failed` was cut; absent = all are in it. */
+  readonly failedCount?: number;
   readonly held: readonly NamedReason[];
   readonly blocked: readonly NamedReason[];
   readonly policy: Pick<ResolvedPolicy, 'failureThreshold'>;
@@ -70,7 +72,7 @@ export function rolloutState(facts: RolloutFacts): StateAndBlocker {
     return { state: RolloutState.COMPLETED };
   }
   if (facts.paused) return { state: RolloutState.PAUSED, blocker: pausedSentence(facts) };
-  if (halted(facts.failed.length, facts.policy, facts.machineCount)) {
+  if (halted(failedCount(facts), facts.policy, facts.machineCount)) {
     return { state: RolloutState.HALTED, blocker: haltedSentence(facts) };
   }
   const working = facts.children.some((child) => child.holdsSlot && child.blocker === undefined);
@@ -114,11 +116,15 @@ function haltedSentence(facts: RolloutFacts): string {
   const limit = failureLimit(facts.policy, facts.machineCount);
   const first = facts.failed[0];
   return (
-    `${count(facts.failed.length, 'node')} failed on ${facts.config} (the limit is ${limit}): ` +
+    `${count(failedCount(facts), 'node')} failed on ${facts.config} (the limit is ${limit}): ` +
     `${list(facts.failed.map(({ node }) => node))}` +
     `${first === undefined ? '' : `; ${first.node}: ${first.reason}`}` +
     '; retry a node or change the config'
   );
+}
+
+function failedCount(facts: RolloutFacts): number {
+  return facts.failedCount ?? facts.failed.length;
 }
 
 function slotsSentence(facts: RolloutFacts): string {

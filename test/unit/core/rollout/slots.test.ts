@@ -1,0 +1,95 @@
+import { decideSlots, freeSlots, grantable, settleBroken } from '../../../../core/rollout';
+
+const request = { maxUnavailable: 2, unavailable: [], holders: [], waiting: [] };
+
+describe('slots', () => {
+  it('are given in order up to maxUnavailable', () => {
+    expect(grantable({ ...request, waiting: ['a', 'b', 'c'] })).toEqual(['a', 'b']);
+  });
+
+  it('are counted for holders that the cluster view does not show unavailable yet', () => {
+    expect(grantable({ ...request, holders: ['x', 'y'], waiting: ['a'] })).toEqual([]);
+  });
+
+  it('are counted once for a holder that the view shows', () => {
+    const both = { ...request, holders: ['x'], unavailable: ['x'], waiting: ['a', 'b'] };
+
+    expect(grantable(both)).toEqual(['a']);
+  });
+
+  it('are taken by nodes that others made unavailable', () => {
+    expect(grantable({ ...request, unavailable: ['x', 'y'], waiting: ['a'] })).toEqual([]);
+  });
+
+  it('are not needed to repair a node that is unavailable already, even over the limit', () => {
+    const over = { ...request, unavailable: ['x', 'y', 'z'], waiting: ['a', 'y'] };
+
+    expect(grantable(over)).toEqual(['y']);
+  });
+
+  it('are not given twice to the same node', () => {
+    expect(grantable({ ...request, holders: ['a'], waiting: ['a', 'b', 'b'] })).toEqual(['b']);
+  });
+
+  it('are kept for the canary while the config is not proven', () => {
+    const canary = { slots: 1, trying: [] };
+
+    expect(grantable({ ...request, waiting: ['a', 'b'], canary })).toEqual(['a']);
+    expect(
+      grantable({
+        ...request,
+        waiting: ['b'],
+        holders: ['a'],
+        canary: { slots: 1, trying: ['a'] },
+      }),
+    ).toEqual([]);
+  });
+
+  it('are not given for repairs beside the canary either', () => {
+    const canary = { slots: 1, trying: ['a'] };
+
+    expect(
+      grantable({ ...request, holders: ['a'], unavailable: ['x'], waiting: ['x'], canary }),
+    ).toEqual([]);
+  });
+
+  it('do not wait for a node that still finishes an older config, except by its slot', () => {
+    const canary = { slots: 1, trying: [] };
+
+    expect(grantable({ ...request, holders: ['older'], waiting: ['a', 'b'], canary })).toEqual([
+      'a',
+    ]);
+  });
+
+  it('name what a node waits for', () => {
+    const decision = decideSlots({
+      ...request,
+      unavailable: ['down', 'a'],
+      holders: ['a'],
+      waiting: ['b'],
+    });
+
+    expect(decision.withheld).toEqual([
+      {
+        node: 'b',
+        reason: 'waiting for a slot: maxUnavailable is 2; being updated: a; unavailable: down',
+      },
+    ]);
+    const canary = decideSlots({ ...request, waiting: ['b'], canary: { slots: 1, trying: ['a'] } });
+    expect(canary.withheld).toEqual([
+      { node: 'b', reason: 'waiting for the canary: a must be verified on the config first' },
+    ]);
+  });
+
+  it('are free as many as could be given', () => {
+    expect(freeSlots(request)).toBe(2);
+    expect(freeSlots({ ...request, holders: ['a'], unavailable: ['a'] })).toBe(1);
+    expect(freeSlots({ ...request, unavailable: ['a', 'b', 'c'] })).toBe(0);
+    expect(freeSlots({ ...request, canary: { slots: 1, trying: [] } })).toBe(1);
+    expect(freeSlots({ ...request, holders: ['a'], canary: { slots: 1, trying: ['a'] } })).toBe(0);
+  });
+
+  it('are kept by a node that was left out of service until the view shows it', () => {
+    expect(settleBroken(['a', 'b'], ['b', 'c'])).toEqual(['a']);
+  });
+});

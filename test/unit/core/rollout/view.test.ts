@@ -1,0 +1,290 @@
+import { failureName } from '../../../../core/errors';
+import { ANNOTATION } from '../../../../core/names';
+import type { Node } from '../../../../core/node/types';
+import { allCandidates, maxUnavailable, selectCandidates } from '../../../../core/pool';
+import { observePool, selectFrom, type PoolView } from '../../../../core/rollout';
+import { A, aNewNode, aNode, aPool, B, namesOf, updated } from '../pool/builders';
+
+const X = 'rendered-worker-x';
+const OURS = 'update-node/n0';
+
+function look(
+  nodes: readonly Node[],
+  rest: Partial<Parameters<typeof observePool>[0]> = {},
+): PoolView {
+  return observePool({ pool: aPool(), nodes, ...rest });
+}
+
+function names(view: PoolView): readonly string[] {
+  return view.candidates.map(({ node }) => node);
+}
+
+describe('one look at a pool', () => {
+  it('says what every node is', () => {
+    const view = look([
+      updated('done'),
+      aNode('old', { zone: 'a' }),
+      aNode('failed', { desired: B, state: 'Degraded', reason: 'ApplyFailed: disk full' }),
+      aNode('held', {
+        annotations: { [ANNOTATION.HELD_FOR]: B, [ANNOTATION.HELD_REASON]: 'skip: audit' },
+      }),
+      aNode('cordoned', { cordoned: true }),
+      aNode('dead', { ready: 'Unknown' }),
+      aNode('leaving', { deleted: '2029-12-01T00:00:00Z' }),
+    ]);
+
+    expect(view).toEqual({
+      pool: 'worker',
+      target: B,
+      paused: false,
+      maxUnavailable: 1,
+      machineCount: 7,
+      updated: ['done'],
+      unavailable: ['cordoned', 'dead', 'leaving'],
+      unavailableBecause: [
+        { node: 'cordoned', reason: 'cordoned by a person' },
+        {
+          node: 'dead',
+          reason: 'not Ready since 2029-06-01T00:00:00Z (kubelet stopped posting node status)',
+        },
+        { node: 'leaving', reason: 'being deleted since 2029-12-01T00:00:00Z' },
+      ],
+      candidates: [{ node: 'old', currentConfig: A, zone: 'a', repair: false }],
+      failed: [{ node: 'failed', reason: 'ApplyFailed: disk full' }],
+      held: [{ node: 'held', reason: 'skip: audit' }],
+      blocked: [
+        {
+          node: 'cordoned',
+          reason: 'cordoned by a person, so it is left alone; uncordon it to let it be updated',
+        },
+        {
+          node: 'dead',
+          reason: 'not Ready since 2029-06-01T00:00:00Z (kubelet stopped posting node status)',
+        },
+        { node: 'leaving', reason: 'being deleted since 2029-12-01T00:00:00Z' },
+      ],
+    });
+  });
+
+  it('survives the way through JSON', () => {
+    const view = look([updated('a'), aNewNode('b')]);
+
+    expect(JSON.parse(JSON.stringify(view))).toEqual(view);
+  });
+
+  it('has no candidates before the pool is rendered', () => {
+    const view = look([aNode('n0')], { pool: { metadata: { name: 'worker' }, spec: {} } });
+
+    expect(view.target).toBeUndefined();
+    expect(view.candidates).toEqual([]);
+  });
+
+  it('shows who paused the pool and why', () => {
+    const pool = aPool({ paused: true });
+    const metadata = { ...pool.metadata, annotations: { [ANNOTATION.PAUSED_REASON]: 'audit' } };
+
+    expect(look([], { pool: { ...pool, metadata } })).toMatchObject({
+      paused: true,
+      pausedReason: 'audit',
+    });
+  });
+
+  it('refuses a pool that could never roll', () => {
+    let thrown: unknown;
+    try {
+      look([aNode('n0')], { pool: aPool({ maxUnavailable: 0 }) });
+    } catch (error) {
+      thrown = error;
+    }
+
+    expect(failureName(thrown)).toBe('InvalidPool');
+  });
+});
+
+describe('a node that takes no slot although MCO counts it', () => {
+  it('is one whose disk drifted while it serves', () => {
+    const drifted = updated('n0', { state: 'Degraded', reason: 'content of /etc/motd differs' });
+
+    const view = look([drifted, aNode('n1')]);
+
+    expect(view.unavailable).toEqual([]);
+    expect(view.failed).toEqual([
+      { node: 'n0', reason: 'no longer matches its config: content of /etc/motd differs' },
+    ]);
+    expect(names(view)).toEqual(['n1']);
+  });
+
+  it('is one that was never configured', () => {
+    const view = look([aNewNode('n0')]);
+
+    expect(view.unavailable).toEqual([]);
+    expect(view.candidates).toEqual([{ node: 'n0', repair: false }]);
+  });
+
+  it('is one that failed on the target and is back in service', () => {
+    const view = look([
+      aNode('n0', { desired: B, state: 'Degraded', reason: 'boom' }),
+      aNode('n1'),
+    ]);
+
+    expect(view.unavailable).toEqual([]);
+  });
+
+  it('is not one that was never configured and is not ready', () => {
+    const view = look([aNewNode('n0', { ready: 'False' })]);
+
+    expect(view.unavailable).toEqual(['n0']);
+    expect(view.blocked.map(({ node }) => node)).toEqual(['n0']);
+  });
+
+  it('counts a cordoned failed node once', () => {
+    const failed = aNode('n0', { desired: B, state: 'Degraded', cordonedBy: OURS });
+
+    expect(
+      look([failed, aNode('n1'), aNode('n2')], { pool: aPool({ maxUnavailable: 2 }) }),
+    ).toMatchObject({ unavailable: ['n0'], maxUnavailable: 2 });
+  });
+});
+
+describe('a node that an update left behind', () => {
+  const stuck = aNode('stuck', { desired: X, state: 'Degraded', cordonedBy: OURS });
+
+  it.each([
+    ['fixed', B],
+    ['reverted', A],
+  ])(
+    'is repaired without a slot once the config is %s, where MCO is dead-locked',
+    (_name, target) => {
+      const pool = aPool({ configuration: { name: target } });
+      const nodes = [aNode('n1', { current: target }), stuck];
+
+      expect(allCandidates(pool, nodes, maxUnavailable(pool, 2))).toEqual({
+        candidates: [],
+        capacity: 0,
+      });
+      expect(look(nodes, { pool }).candidates).toEqual([
+        { node: 'stuck', currentConfig: A, repair: true },
+      ]);
+    },
+  );
+
+  it('comes before an older healthy one, where MCO takes that one', () => {
+    const failed = aNode('young', {
+      desired: X,
+      state: 'Degraded',
+      created: '2029-05-01T00:00:00Z',
+    });
+    const healthy = aNode('old', { created: '2020-01-01T00:00:00Z' });
+
+    const mco = selectCandidates(allCandidates(aPool(), [healthy, failed], 1));
+
+    expect(namesOf(mco)).toEqual(['old']);
+    expect(names(look([healthy, failed]))).toEqual(['young', 'old']);
+  });
+
+  it('is taken up again when nobody finishes it', () => {
+    const halfDone = aNode('n0', { desired: B, state: 'Working', cordonedBy: OURS });
+
+    const view = look([halfDone, aNode('n1')]);
+
+    expect(view.unavailable).toEqual(['n0']);
+    expect(view.candidates[0]).toEqual({ node: 'n0', currentConfig: A, repair: true });
+  });
+
+  it('is taken up again even on its config, while it has our cordon', () => {
+    const view = look([updated('n0', { cordonedBy: OURS })]);
+
+    expect(view.updated).toEqual([]);
+    expect(view.candidates).toEqual([{ node: 'n0', currentConfig: B, repair: true }]);
+  });
+
+  it('is left alone when a person cordoned it', () => {
+    const view = look([aNode('n0', { desired: X, state: 'Degraded', cordoned: true })]);
+
+    expect(view.candidates).toEqual([]);
+    expect(view.blocked[0]?.node).toBe('n0');
+  });
+});
+
+describe('a node that is not tried again until told', () => {
+  const failed = aNode('n0', { desired: B, state: 'Degraded', reason: 'boom' });
+  const held = aNode('n1', { annotations: { [ANNOTATION.HELD_FOR]: B } });
+
+  it('is tried again when a person says so', () => {
+    const view = look([failed, held], { retry: ['n0', 'n1'] });
+
+    expect(names(view)).toEqual(['n0', 'n1']);
+    expect(view.failed).toEqual([]);
+    expect(view.held).toEqual([]);
+  });
+
+  it('is tried again on another config', () => {
+    const view = look([failed, held], { pool: aPool({ configuration: { name: X } }) });
+
+    expect(names(view)).toEqual(['n0', 'n1']);
+  });
+
+  it('stays blocked by the cordon of a person although told', () => {
+    const view = look([aNode('n0', { desired: B, state: 'Degraded', cordoned: true })], {
+      retry: ['n0'],
+    });
+
+    expect(view.candidates).toEqual([]);
+    expect(view.blocked[0]?.node).toBe('n0');
+  });
+
+  it('has the reason of its MachineConfigNode when its own annotation has none', () => {
+    const view = look([aNode('n0', { desired: B, state: 'Degraded' })], {
+      machineConfigNodes: [
+        {
+          metadata: { name: 'n0' },
+          spec: { node: { name: 'n0' }, pool: { name: 'worker' }, configVersion: { desired: B } },
+          status: {
+            conditions: [
+              { type: 'NodeDegraded', status: 'True', reason: 'x', message: 'no space left' },
+            ],
+          },
+        },
+      ],
+    });
+
+    expect(view.failed).toEqual([{ node: 'n0', reason: 'no space left' }]);
+  });
+});
+
+describe('the order of candidates', () => {
+  it('is repairs, then failed ones in service, then by zone, age and name', () => {
+    const view = look([
+      aNode('z', { zone: 'b' }),
+      aNode('b', { zone: 'a', created: '2029-02-01T00:00:00Z' }),
+      aNode('c', { zone: 'a', created: '2029-01-01T00:00:00Z' }),
+      aNode('a', { zone: 'a', created: '2029-02-01T00:00:00Z' }),
+      aNode('none'),
+      aNode('failed', { desired: X, state: 'Unreconcilable', zone: 'z' }),
+      aNode('repair', { desired: X, state: 'Working', zone: 'z' }),
+    ]);
+
+    expect(names(view)).toEqual(['repair', 'failed', 'c', 'a', 'b', 'z', 'none']);
+  });
+});
+
+describe('what a workflow gets of a view', () => {
+  const nodes = Array.from({ length: 200 }, (_, i) =>
+    i < 100 ? aNode(`old-${i}`) : aNode(`cordoned-${i}`, { cordoned: true }),
+  );
+
+  it('is as many candidates as it wants, none of them in flight', () => {
+    const selection = selectFrom(look(nodes), { inFlight: ['old-0', 'old-1'], limit: 2 });
+
+    expect(selection.candidates.map(({ node }) => node)).toEqual(['old-10', 'old-11']);
+    expect(selection.candidateCount).toBe(98);
+  });
+
+  it('has 50 reasons at most, and says how many there are', () => {
+    const selection = selectFrom(look(nodes), { inFlight: ['cordoned-100'], limit: 0 });
+
+    expect(selection.candidates).toEqual([]);
+    expect(selection.blocked).toHaveLength(50);
+    expect(selection.blockedCount).toBe(99);
+  });
+});
