@@ -3,7 +3,28 @@
  * follow from it. Plain JSON without any file content, so that it may appear in a workflow history.
  */
 
-import type { DisruptionAction } from '../disruption/types';
+import {
+  decideDrain,
+  disruptionActions,
+  runnableActions,
+  type ContentPorts,
+  type DisruptionAction,
+  type DisruptionPolicies,
+  type DrainDecision,
+} from '../disruption';
+import { failureName, messageOf } from '../errors';
+import {
+  canonicalKernelType,
+  changedFiles,
+  changedUnits,
+  diffMachineConfigs,
+  passwdChanges,
+} from '../machine-config/diff';
+import type { IgnitionConfig, RenderedSpec } from '../machine-config/types';
+import { kernelArgumentChanges, splitKernelArguments } from '../os';
+import { plannedChanges } from './plan-changes';
+import { planPhases } from './plan-phases';
+import { planSummary } from './plan-text';
 
 /** The phases of a node update, in the order in which they run. */
 export const PLAN_PHASES = [
@@ -28,7 +49,8 @@ export interface PlanPhase {
 
 /** One change: `what` names it without its content, `why` is the rule that sets its cost. */
 export interface PlannedChange {
-  /** `file /etc/foo`, `unit a.service`, `kernel arguments`, `OS image`, … */
+  readonly part: 'OS' | 'File' | 'Unit' | 'User';
+  /** `file /etc/foo changed`, `unit a.service removed`, `kernel arguments changed (+nosmt)`, … */
   readonly what: string;
   readonly cost: readonly DisruptionAction[];
   readonly why: string;
@@ -71,6 +93,150 @@ export interface UpdatePlan {
   readonly phases: readonly PlanPhase[];
   /** One sentence for a person: `reboot: kernel arguments changed (+nosmt)`. */
   readonly summary: string;
+}
+
+/** What the machine really runs; whatever is known of it goes before what was recorded. */
+export interface OsState {
+  /** Image of the booted deployment. */
+  readonly bootedImage?: string;
+  /** Arguments of the running kernel, all of them, one per entry. */
+  readonly kernelArguments?: readonly string[];
+}
+
+export interface PlanInput {
+  /** Absent = the machine was never configured: everything is new to it. */
+  readonly current: RenderedSpec | undefined;
+  readonly desired: RenderedSpec;
+  /** Defaults included, see `mergeDisruptionPolicies`. */
+  readonly policies: DisruptionPolicies;
+  readonly osState?: OsState;
+  readonly ports: ContentPorts;
+}
+
+/** Everything about a plan that does not depend on costs. */
+export type PlanFacts = Pick<
+  UpdatePlan,
+  | 'files'
+  | 'units'
+  | 'sshKeysChanged'
+  | 'passwordChanged'
+  | 'kernelArguments'
+  | 'extensions'
+  | 'osImage'
+  | 'kernelType'
+>;
+
+/**
+ * Plans the way from one rendered config to another: what changes, what it costs, which phases follow.
+ *
+ * Costs are MCO's (`core/disruption`); the order of the actions is ours. A `registries.conf` that
+ * decides about the drain and cannot be read gives a plan that is not reconcilable and has no phase
+ * but Prepare.
+ */
+export function planUpdate(input: PlanInput): UpdatePlan {
+  const { desired, policies, ports } = input;
+  const old = effectiveCurrent(input);
+  const facts = planFacts(old, desired);
+  const diff = diffMachineConfigs(old, desired);
+  const parts = {
+    diff,
+    files: [...facts.files.changed, ...facts.files.removed].sort(),
+    units: [...facts.units.changed, ...facts.units.removed].sort(),
+  };
+  const required = disruptionActions(parts, policies);
+  const judged = judge(() =>
+    decideDrain({ actions: required, old: old.config, desired: desired.config, ports }),
+  );
+  const actions = judged.verdict.ok ? runnableActions(required) : [];
+  const plan = {
+    ...facts,
+    reconcilable: judged.verdict,
+    changes: plannedChanges({ facts, diff, policies, drain: judged.drain }),
+    actions,
+    drain: judged.verdict.ok && judged.drain.drain,
+    reboot: actions.some(({ type }) => type === 'Reboot'),
+  };
+  return { ...plan, phases: planPhases(plan, judged.drain), summary: planSummary(plan) };
+}
+
+interface Judgement {
+  readonly verdict: PlanVerdict;
+  readonly drain: DrainDecision;
+}
+
+function judge(decide: () => DrainDecision): Judgement {
+  try {
+    return { verdict: { ok: true }, drain: decide() };
+  } catch (error) {
+    if (failureName(error) !== 'InvalidMachineConfig') throw error;
+    return { verdict: { ok: false, reason: messageOf(error) }, drain: { drain: false } };
+  }
+}
+
+/** What the machine is on: its recorded config, corrected by what is seen to run. */
+function effectiveCurrent({ current, desired, osState }: PlanInput): RenderedSpec {
+  const recorded = current ?? blankSpec(desired);
+  return {
+    ...recorded,
+    // Without a desired image there is nothing to go to, so the image stays whatever it is.
+    osImageURL: desired.osImageURL === '' ? '' : (osState?.bootedImage ?? recorded.osImageURL),
+    kernelArguments: argumentsInForce(
+      current === undefined ? desired.kernelArguments : current.kernelArguments,
+      osState?.kernelArguments ?? (current === undefined ? [] : undefined),
+    ),
+  };
+}
+
+/** The configured arguments that the running kernel has; the entries as written when it has them all. */
+function argumentsInForce(
+  entries: readonly string[],
+  running: readonly string[] | undefined,
+): readonly string[] {
+  if (running === undefined) return entries;
+  const single = splitKernelArguments(entries);
+  const inForce = single.filter((argument) => running.includes(argument));
+  return inForce.length === single.length ? entries : inForce;
+}
+
+function blankSpec(desired: RenderedSpec): RenderedSpec {
+  const config: IgnitionConfig = { ignition: { version: desired.config.ignition.version } };
+  return {
+    osImageURL: '',
+    baseOSExtensionsContainerImage: '',
+    config,
+    kernelArguments: [],
+    extensions: [],
+    fips: desired.fips,
+    kernelType: '',
+  };
+}
+
+function planFacts(old: RenderedSpec, desired: RenderedSpec): PlanFacts {
+  const units = changedUnits(old.config, desired.config);
+  const from = canonicalKernelType(old.kernelType);
+  const to = canonicalKernelType(desired.kernelType);
+  return {
+    files: changedFiles(old.config, desired.config),
+    units: {
+      changed: [...units.added, ...units.updated].sort(),
+      removed: [...units.removed].sort(),
+    },
+    ...passwdChanges(old.config, desired.config),
+    kernelArguments: kernelArgumentChanges(old.kernelArguments, desired.kernelArguments),
+    extensions: {
+      install: desired.extensions.filter((name) => !old.extensions.includes(name)).sort(),
+      uninstall: old.extensions.filter((name) => !desired.extensions.includes(name)).sort(),
+    },
+    ...(old.osImageURL === desired.osImageURL
+      ? {}
+      : {
+          osImage: {
+            ...(old.osImageURL === '' ? {} : { from: old.osImageURL }),
+            to: desired.osImageURL,
+          },
+        }),
+    ...(from === to ? {} : { kernelType: { from, to } }),
+  };
 }
 
 /** Whether the update has this phase. */

@@ -1,0 +1,49 @@
+/** Plans for people: one sentence, or one line per change. */
+
+import { actionText, type DisruptionAction } from '../disruption';
+import type { PlannedChange, UpdatePlan } from './plan';
+
+/** So many changes are named in a sentence; the others are counted. */
+const NAMED = 3;
+
+/** Cost first, then the changes that cause it: `reboot: kernel arguments changed (+nosmt)`. */
+export function planSummary(plan: Omit<UpdatePlan, 'phases' | 'summary'>): string {
+  if (!plan.reconcilable.ok) return `cannot be applied: ${plan.reconcilable.reason}`;
+  if (plan.changes.length === 0) return 'nothing to do';
+  const costs = [...(plan.drain && !plan.reboot ? ['drain'] : []), ...plan.actions.map(actionText)];
+  const cost = costs.length === 0 ? 'no disruption' : costs.join(', ');
+  return `${cost}: ${changesText(causesOf(plan))}`;
+}
+
+/** The changes that cause the reboot, if there is one; otherwise those that cost anything; or all. */
+export function causesOf({
+  changes,
+  reboot,
+}: Pick<UpdatePlan, 'changes' | 'reboot'>): readonly PlannedChange[] {
+  const costly = changes.filter(({ cost }) =>
+    cost.some(({ type }) => (reboot ? type === 'Reboot' : type !== 'None')),
+  );
+  return costly.length > 0 ? costly : changes;
+}
+
+/** The first changes by name and the number of the others; empty for none. */
+export function changesText(changes: readonly PlannedChange[]): string {
+  const named = changes.slice(0, NAMED).map(({ what }) => what);
+  const more = changes.length - named.length;
+  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/**
+ * The plan for a terminal: the summary, then one indented line per change with its cost and the rule
+ * behind it. No colour and no alignment.
+ */
+export function describePlan(plan: UpdatePlan): readonly string[] {
+  return [
+    plan.summary,
+    ...plan.changes.map(({ what, cost, why }) => `  ${what}: ${costText(cost)} (${why})`),
+  ];
+}
+
+function costText(cost: readonly DisruptionAction[]): string {
+  return cost.length === 0 ? 'nothing' : cost.map(actionText).join(', ');
+}
