@@ -95,8 +95,7 @@ function unitChange(name: string, verb: string, policies: DisruptionPolicies): P
     : { ...named, cost: policy.actions, why: `policy for unit ${name}` };
 }
 
-function userChanges({ facts, diff, policies }: ChangesInput): readonly PlannedChange[] {
-  if (!diff.passwd) return [];
+function userChanges({ facts, policies }: ChangesInput): readonly PlannedChange[] {
   const change = (what: string, why: string): PlannedChange => ({
     part: 'User',
     what,

@@ -26,6 +26,8 @@ import { plannedChanges } from './plan-changes';
 import { planPhases } from './plan-phases';
 import { planSummary } from './plan-text';
 
+export { describePlan } from './plan-text';
+
 /** The phases of a node update, in the order in which they run. */
 export const PLAN_PHASES = [
   'Prepare',

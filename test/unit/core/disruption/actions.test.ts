@@ -61,6 +61,11 @@ describe('policies', () => {
     }));
     expect(closestFilePolicy(path, policies)?.path).toBe(expected);
   });
+
+  it('take the first of two for one path', () => {
+    const policies = [none, reboot].map((action) => ({ path: '/a', actions: [action] }));
+    expect(closestFilePolicy('/a', policies)).toBe(policies[0]);
+  });
 });
 
 describe('actions', () => {

@@ -58,6 +58,12 @@ describe('a change of registries.conf', () => {
       registry(`mirror-by-digest-only = true\n${mirror('m')}`),
       undefined,
     ],
+    [
+      'mirror for digests beside one for tags',
+      registry(mirror('m', 'all')),
+      registry(`${mirror('m', 'all')}${mirror('n', 'digest-only')}`),
+      undefined,
+    ],
     ['mirror removed', registry(mirror('m')), registry(), 'mirror m of registry r.io is removed'],
     [
       'mirror widened',

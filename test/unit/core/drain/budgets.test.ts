@@ -86,6 +86,12 @@ describe('whether the Eviction API would refuse', () => {
       undefined,
     ],
     [
+      'an unready pod while none need be healthy',
+      aPod({ labels }, { status: unready }),
+      [aBudget({ status: { currentHealthy: 0, desiredHealthy: 0 } })],
+      zero,
+    ],
+    [
       'an unready pod that may always go',
       aPod({ labels }, { status: unready }),
       [aBudget({ spec: { unhealthyPodEvictionPolicy: 'AlwaysAllow' } })],

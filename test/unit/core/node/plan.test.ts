@@ -3,8 +3,13 @@ import { parse as parseToml } from 'smol-toml';
 
 import { mergeDisruptionPolicies, type NodeDisruptionPolicy } from '../../../../core/disruption';
 import type { IgnitionFile, RenderedSpec } from '../../../../core/machine-config/types';
-import { hasPhase, planUpdate, type OsState, type UpdatePlan } from '../../../../core/node/plan';
-import { describePlan } from '../../../../core/node/plan-text';
+import {
+  describePlan,
+  hasPhase,
+  planUpdate,
+  type OsState,
+  type UpdatePlan,
+} from '../../../../core/node/plan';
 
 const ports = { parseToml, gunzip: (bytes: Uint8Array) => gunzipSync(bytes) };
 
@@ -104,6 +109,13 @@ describe('the phases of an update', () => {
       spec({ files: [file('/b'), file('/a')] }),
       ['Prepare', 'Verify'],
       'nothing to do',
+    ],
+    [
+      'a reload beside a reboot',
+      spec(),
+      spec({ files: [file('/etc/containers/policy.json'), file('/etc/foo')] }),
+      ['Prepare', 'Cordon', 'Drain', 'ApplyFiles', 'Reboot', 'Verify', 'Uncordon'],
+      'reboot: file /etc/foo changed',
     ],
     [
       'many files',
@@ -238,6 +250,9 @@ describe('what really runs on the machine', () => {
     expect(missing.kernelArguments).toEqual({ add: ['a'], remove: [] });
     const present = plan(desired, desired, { osState: { kernelArguments: ['root=x', 'b', 'a'] } });
     expect(present.summary).toBe('nothing to do');
+    const together = spec({ osImageURL: 'new', kernelArguments: ['a b'] });
+    const seen = plan(together, together, { osState: { kernelArguments: ['b', 'a'] } });
+    expect(seen.summary).toBe('nothing to do');
   });
 
   it('is everything that is known of a machine without a config', () => {
@@ -263,7 +278,8 @@ describe('what really runs on the machine', () => {
 
 describe('a plan', () => {
   const current = spec({ files: [file('/etc/secret', 'old-password')] });
-  const desired = spec({ files: [file('/etc/secret', 'new-password'), file('/b'), file('/a')] });
+  const files = [file('/etc/secret', 'new-password'), file('/b'), file('/a')];
+  const desired = spec({ files });
 
   it('is plain JSON without any file content', () => {
     const text = JSON.stringify(plan(current, desired));
@@ -272,7 +288,7 @@ describe('a plan', () => {
   });
 
   it('does not depend on the order of the files in the config', () => {
-    const reversed = spec({ files: [...(desired.config.storage.files ?? [])].reverse() });
+    const reversed = spec({ files: [...files].reverse() });
     expect(plan(current, reversed)).toEqual(plan(current, desired));
   });
 
