@@ -1,0 +1,251 @@
+/**
+ * The rollout of one pool: which node is updated when. It promises that never more nodes are
+ * unavailable than the pool allows, and that no report and no slot is lost, also when it is
+ * continued as new, terminated and started again, or overtaken by another config.
+ */
+
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  log,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { poolRolloutId } from '../core/names';
+import { explain, isCancellation, refuse, sentence } from './failures';
+import type { PoolRolloutInput, RolloutProgress } from './messages';
+import { shielded } from './node-update';
+import {
+  adoptUpdate,
+  brief,
+  cancelUpdate,
+  findRunningUpdates,
+  grantSlot,
+  holdNode,
+  markRolloutCancelled,
+  selectNodes,
+  startUpdate,
+} from './pool-steps';
+import {
+  candidatesWanted,
+  isCompleted,
+  isTurnOfDeferred,
+  outdated,
+  progressOf,
+  toGrant,
+  toStart,
+} from './rollout-decisions';
+import { rolloutDetails } from './rollout-details';
+import { answerRolloutMessages } from './rollout-messages';
+import { Rollout } from './rollout-state';
+import { SEARCH_ATTRIBUTE } from './search-attributes';
+
+/** A view that may be behind is looked at again soon. */
+const BEHIND_MS = 500;
+/** Silence after which it is checked whether the updates still run. */
+const SILENCE_MS = 60_000;
+/** In a long silence only the cluster or a person can change anything, and both say so. */
+const IDLE_MS = 600_000;
+
+/**
+ * Rolls a pool to its rendered config, node by node. Runs as `pool-rollout/<pool>`: at most one per
+ * pool. Answers `progress`; takes `pause`, `resume`, `retryNode`, `skipNode`, `cancelNode` and
+ * `retarget`; hears `clusterChanged`, `prepared` and `nodeFinished`.
+ *
+ * Cancelling it takes back every node that is not past its point of no return, waits for the others
+ * and remembers on the pool that this config was cancelled.
+ *
+ * @returns the last progress, when every node of the pool is on the pool's config
+ * @throws `WrongWorkflowId` or `ObjectNotFound` at once, before anything else
+ */
+export async function poolRollout(input: PoolRolloutInput): Promise<RolloutProgress> {
+  refuseWrongStart(input);
+  const rollout = new Rollout(input);
+  answerRolloutMessages(rollout);
+  try {
+    return await roll(rollout, input.carry === undefined);
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    await shielded(() => cancelRollout(rollout));
+    throw error;
+  }
+}
+
+async function roll(rollout: Rollout, withoutMemory: boolean): Promise<RolloutProgress> {
+  let adopted = !withoutMemory;
+  for (;;) {
+    const seen = rollout.changes;
+    await look(rollout);
+    if (!adopted && rollout.view !== undefined) {
+      await adoptRunning(rollout);
+      adopted = true;
+    }
+    if (adopted) decide(rollout);
+    setCurrentDetails(rolloutDetails(progressOf(rollout)));
+    if (isCompleted(rollout) && rollout.changes === seen) return await finish(rollout);
+    if (workflowInfo().continueAsNewSuggested) await handOver(rollout);
+    await waitForNews(rollout, seen);
+  }
+}
+
+/** One look at the pool. A look that fails changes nothing, and the rollout says why it waits. */
+async function look(rollout: Rollout): Promise<void> {
+  const { pool } = rollout;
+  const inFlight = [...rollout.children.keys(), ...rollout.deferred.keys()];
+  const question = { pool, inFlight, retry: [...rollout.retry], limit: candidatesWanted(rollout) };
+  let found;
+  try {
+    found = await selectNodes(question);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    rollout.viewProblem = sentence(explain(error));
+    return;
+  }
+  if (!found.exists) throw await poolIsGone(rollout);
+  if (rollout.accept(found)) {
+    upsertSearchAttributes([
+      { key: SEARCH_ATTRIBUTE.pool, value: pool },
+      { key: SEARCH_ATTRIBUTE.config, value: rollout.config },
+    ]);
+  }
+}
+
+/** Everything here is synchronous: no message can come in between a decision and its record. */
+function decide(rollout: Rollout): void {
+  const { view, config } = rollout;
+  if (view === undefined) return;
+  for (const node of rollout.toHold) hold(rollout, node);
+  for (const { node } of outdated(rollout)) {
+    cancelUpdate(rollout, node, { why: 'retarget', reason: `the pool is rolled to ${config} now` });
+  }
+  if (isTurnOfDeferred(rollout)) {
+    rollout.deferred.clear();
+    rollout.touch();
+  }
+  for (const candidate of toStart(rollout)) void startUpdate(rollout, view, candidate);
+  for (const node of toGrant(rollout)) grantSlot(rollout, node);
+}
+
+/** Updates that run although this rollout has no memory of them: they may hold slots. */
+async function adoptRunning(rollout: Rollout): Promise<void> {
+  const nodes = rollout.view?.candidates.map(({ node }) => node) ?? [];
+  for (const node of await findRunningUpdates(nodes, rollout.pool)) {
+    if (!rollout.children.has(node)) adoptUpdate(rollout, node);
+  }
+}
+
+async function waitForNews(rollout: Rollout, seen: number): Promise<void> {
+  const { state, blocker = 'reports of the node updates' } = progressOf(rollout);
+  const summary = brief(`${state}: waiting for ${blocker.replace(/^waiting for /, '')}`);
+  const heard = await condition(() => rollout.changes !== seen, patience(rollout), { summary });
+  rollout.expire();
+  if (!heard && Date.now() - rollout.lastHeard >= SILENCE_MS) await reconcile(rollout);
+}
+
+function patience(rollout: Rollout): number {
+  if (rollout.isViewBehind()) return BEHIND_MS;
+  const { children, viewProblem, lastHeard } = rollout;
+  const awake = children.size > 0 || Date.now() - lastHeard < IDLE_MS;
+  const usual = awake || viewProblem !== undefined ? SILENCE_MS : IDLE_MS;
+  return Math.min(usual, rollout.expiresInMs() ?? usual);
+}
+
+/** An update that was terminated from outside never reports: ask whether all still run. */
+async function reconcile(rollout: Rollout): Promise<void> {
+  const nodes = [...rollout.children.keys()].filter((node) => !rollout.starting.has(node));
+  if (nodes.length === 0) return;
+  rollout.lastHeard = Date.now();
+  try {
+    const running = new Set(await findRunningUpdates(nodes));
+    for (const node of nodes) if (!running.has(node)) rollout.vanished(node);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    log.warn('it is not known which updates still run', { error });
+  }
+}
+
+/** Somebody cancelled the update in Temporal itself: that is a decision, so it is written down. */
+function hold(rollout: Rollout, node: string): void {
+  rollout.toHold.delete(node);
+  const reason = rollout.heldByUs.get(node);
+  if (reason === undefined) return;
+  holdNode(node, rollout.config, reason).catch((error: unknown) =>
+    log.warn('the hold of a node is not written down', { node, error }),
+  );
+}
+
+async function finish(rollout: Rollout): Promise<RolloutProgress> {
+  await condition(allHandlersFinished);
+  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'completed' }]);
+  return progressOf(rollout);
+}
+
+/** Goes on in a new history, once nothing is half said: no slot and no report is lost. */
+async function handOver(rollout: Rollout): Promise<never> {
+  const isQuiet = (): boolean =>
+    rollout.starting.size === 0 && rollout.sending === 0 && allHandlersFinished();
+  await condition(isQuiet);
+  return continueAsNew<typeof poolRollout>({ pool: rollout.pool, carry: rollout.carry() });
+}
+
+async function cancelRollout(rollout: Rollout): Promise<void> {
+  const { pool, config } = rollout;
+  await windDown(rollout, 'rollout', 'it was cancelled');
+  if (config !== '') {
+    await markRolloutCancelled(pool, config).catch((error: unknown) =>
+      log.error('the cancellation is not remembered on the pool', { pool, error }),
+    );
+  }
+  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'cancelled' }]);
+}
+
+async function poolIsGone(rollout: Rollout): Promise<Error> {
+  const { pool, view } = rollout;
+  if (view === undefined && rollout.children.size === 0) {
+    return refuse('ObjectNotFound', `machineconfigpool ${pool} does not exist; correct the name`);
+  }
+  await windDown(rollout, 'rollout', `pool ${pool} was deleted`);
+  return refuse('ObjectNotFound', `machineconfigpool ${pool} was deleted during its rollout`);
+}
+
+/** Takes every node back that can be, and waits for all. */
+async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promise<void> {
+  rollout.ending = reason;
+  for (;;) {
+    const seen = rollout.changes;
+    for (const { node, cancelling } of rollout.children.values()) {
+      if (cancelling === undefined && !rollout.starting.has(node)) {
+        cancelUpdate(rollout, node, { why, reason });
+      }
+    }
+    setCurrentDetails(rolloutDetails(progressOf(rollout)));
+    if (rollout.children.size === 0 && rollout.sending === 0) break;
+    const { blocker = 'node updates to end' } = progressOf(rollout);
+    const summary = brief(`ending, because ${reason}: ${blocker}`);
+    const heard = await condition(
+      () => rollout.changes !== seen || (rollout.children.size === 0 && rollout.sending === 0),
+      SILENCE_MS,
+      { summary },
+    );
+    if (!heard) await reconcile(rollout);
+  }
+  await condition(allHandlersFinished);
+}
+
+function refuseWrongStart(input: Partial<PoolRolloutInput> | undefined): void {
+  const { workflowId } = workflowInfo();
+  const pool = input?.pool;
+  if (typeof pool !== 'string' || pool === '') {
+    throw refuse('RefusedRequest', 'name the pool in the input: {"pool": "worker"}');
+  }
+  const right = poolRolloutId(pool);
+  if (workflowId !== right) {
+    throw refuse(
+      'WrongWorkflowId',
+      `the rollout of pool ${pool} runs as ${right}, not as ${workflowId}: start it with that ` +
+        'workflow ID, so that a pool never has two',
+    );
+  }
+}

@@ -1,0 +1,163 @@
+/** What a rollout asks of the cluster and of its node updates, with the sentence the UI shows. */
+
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  getExternalWorkflowHandle,
+  log,
+  proxyActivities,
+  proxyLocalActivities,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { CLUSTER_QUEUE, updateNodeId } from '../core/names';
+import type {
+  Candidate,
+  ClusterActivities,
+  PoolSelection,
+  SelectNodesInput,
+  SelectNodesResult,
+} from './activity-contracts';
+import { attachSignal, proceedSignal, type ChildState } from './messages';
+import { shielded } from './node-update';
+import type { Rollout } from './rollout-state';
+import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { LOOK, optionsFor, ROLLOUT_LIMITS } from './timeouts';
+import type { updateNode } from './update-node';
+
+const memory = proxyLocalActivities<ClusterActivities>(LOOK);
+const cluster = proxyActivities<ClusterActivities>({
+  taskQueue: CLUSTER_QUEUE,
+  startToCloseTimeout: '1m',
+});
+
+/** One look at the pool; costs no request, because the cluster worker watches it anyway. */
+export function selectNodes(input: SelectNodesInput): Promise<SelectNodesResult> {
+  const summary = `look at pool ${input.pool}`;
+  return memory.selectNodes.executeWithOptions({ ...LOOK, summary }, [input]);
+}
+
+export function holdNode(node: string, config: string, reason?: string): Promise<void> {
+  const summary = reason === undefined ? `release ${node}` : `hold ${node}: ${reason}`;
+  return cluster.holdNode.executeWithOptions(optionsFor(ROLLOUT_LIMITS.holdNode, brief(summary)), [
+    { node, config, ...(reason === undefined ? {} : { reason }) },
+  ]);
+}
+
+export function setPoolPaused(pool: string, paused: boolean, reason: string): Promise<void> {
+  const summary = brief(`${paused ? 'pause' : 'resume'} pool ${pool}: ${reason}`);
+  return cluster.setPoolPaused.executeWithOptions(
+    optionsFor(ROLLOUT_LIMITS.setPoolPaused, summary),
+    [{ pool, paused, reason }],
+  );
+}
+
+export function markRolloutCancelled(pool: string, config: string): Promise<void> {
+  return cluster.markRolloutCancelled.executeWithOptions(
+    optionsFor(ROLLOUT_LIMITS.markRolloutCancelled, `remember that ${config} was cancelled`),
+    [{ pool, config }],
+  );
+}
+
+export function findRunningUpdates(
+  nodes: readonly string[],
+  pool?: string,
+): Promise<readonly string[]> {
+  return cluster.findRunningUpdates.executeWithOptions(
+    optionsFor(ROLLOUT_LIMITS.findRunningUpdates, 'find node updates that still run'),
+    [{ nodes, ...(pool === undefined ? {} : { pool }) }],
+  );
+}
+
+/**
+ * Starts the update of a node; it outlives this run of the rollout and reports by signal. One that
+ * runs already is adopted.
+ */
+export async function startUpdate(
+  rollout: Rollout,
+  view: PoolSelection,
+  { node, currentConfig }: Candidate,
+): Promise<void> {
+  const { pool } = rollout;
+  const { config, policy, disruptionPolicies } = view;
+  if (config === undefined) return;
+  rollout.start(node, config.name);
+  try {
+    const handle = await shielded(() =>
+      startChild<typeof updateNode>('updateNode', {
+        workflowId: updateNodeId(node),
+        args: [
+          {
+            ...{ node, pool, config, policy, disruptionPolicies },
+            ...(currentConfig === undefined ? {} : { currentConfig }),
+            reportTo: workflowInfo().workflowId,
+          },
+        ],
+        parentClosePolicy: 'ABANDON',
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        staticSummary: `${pool}: ${node} → ${config.name}`,
+        typedSearchAttributes: [
+          { key: SEARCH_ATTRIBUTE.pool, value: pool },
+          { key: SEARCH_ATTRIBUTE.node, value: node },
+          { key: SEARCH_ATTRIBUTE.config, value: config.name },
+        ],
+      }),
+    );
+    const runId = handle.firstExecutionRunId;
+    rollout.started(node, runId);
+    const closed = (): void => rollout.closed(node, runId);
+    handle.result().then(closed, closed);
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) adoptUpdate(rollout, node);
+    else {
+      log.error('the update of a node did not start', { node, error });
+      rollout.vanished(node);
+    }
+  }
+}
+
+/** Asks an update that runs already to report here; until it answers it counts as a slot holder. */
+export function adoptUpdate(rollout: Rollout, node: string): void {
+  rollout.adopt(node);
+  const { workflowId } = workflowInfo();
+  tell(rollout, node, () =>
+    getExternalWorkflowHandle(updateNodeId(node)).signal(attachSignal, { reportTo: workflowId }),
+  );
+}
+
+/** Gives a node its slot. */
+export function grantSlot(rollout: Rollout, node: string): void {
+  rollout.grant(node);
+  const slot = workflowInfo().workflowId;
+  tell(rollout, node, () =>
+    getExternalWorkflowHandle(updateNodeId(node)).signal(proceedSignal, { slot }),
+  );
+}
+
+/** Asks an update to stop; it takes its node back first, or finishes if it must. */
+export function cancelUpdate(
+  rollout: Rollout,
+  node: string,
+  why: NonNullable<ChildState['cancelling']>,
+): void {
+  rollout.cancelling(node, why);
+  tell(rollout, node, () => getExternalWorkflowHandle(updateNodeId(node)).cancel());
+}
+
+/** Sends without waiting. An update that cannot be reached does not run any more. */
+function tell(rollout: Rollout, node: string, send: () => Promise<void>): void {
+  rollout.sending += 1;
+  shielded(send)
+    .catch((error: unknown) => {
+      log.warn('a node update is gone', { node, error });
+      rollout.vanished(node);
+    })
+    .finally(() => {
+      rollout.sending -= 1;
+    })
+    .catch(() => undefined);
+}
+
+/** Summaries are short: the server refuses more than 400 bytes. */
+export function brief(text: string): string {
+  return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
+}

@@ -1,0 +1,191 @@
+/** From what a rollout knows to what it does next; the rules are those of `core/rollout`. */
+
+import {
+  canaryLimit,
+  decideSlots,
+  freeSlots,
+  halted,
+  remainingSeconds,
+  rolloutState,
+  startable,
+  type StateAndBlocker,
+} from '../core/rollout/index';
+import type { Candidate } from './activity-contracts';
+import type { ChildState, NodeReport, RolloutProgress } from './messages';
+import type { Rollout } from './rollout-state';
+
+/** Temporal bears many more children at once, but not many more in one history. */
+const CHILDREN_AT_MOST = 500;
+/** Broken nodes that are looked at beyond the number that may be prepared ahead. */
+const REPAIRS_AHEAD = 20;
+const SHOWN = 50;
+
+/** How many candidates the next look should return. */
+export function candidatesWanted(rollout: Rollout): number {
+  const { view } = rollout;
+  const ahead = view === undefined ? SHOWN : Math.min(SHOWN, roomAhead(rollout));
+  return ahead + REPAIRS_AHEAD + rollout.failed.size + rollout.heldByUs.size;
+}
+
+/** Updates that run on another config than the pool's. Those past no return finish first. */
+export function outdated(rollout: Rollout): readonly ChildState[] {
+  return [...rollout.children.values()].filter(
+    (child) =>
+      child.config !== rollout.config &&
+      child.cancelling === undefined &&
+      child.adopting !== true &&
+      !rollout.starting.has(child.node),
+  );
+}
+
+/** Candidates whose update should start now: broken nodes in any case, others ahead of slots. */
+export function toStart(rollout: Rollout): readonly Candidate[] {
+  const { view, children } = rollout;
+  if (view?.config === undefined || mayNotGoOn(rollout)) return [];
+  let room = Math.min(roomAhead(rollout), CHILDREN_AT_MOST - children.size);
+  const possible = view.candidates.filter(({ node }) => !rollout.isOutOfQuestion(node));
+  return possible.filter(({ repair }) => repair || room-- > 0);
+}
+
+/** Waiting updates that get their slot now. */
+export function toGrant(rollout: Rollout): readonly string[] {
+  const { view } = rollout;
+  if (view === undefined || mayNotGoOn(rollout)) return [];
+  const ready = [...rollout.children.values()].filter(
+    ({ stage, config, cancelling }) =>
+      stage === 'waiting' && config === rollout.config && cancelling === undefined,
+  );
+  const request = slotRequest(rollout);
+  const waiting = ready.filter(({ holdsSlot }) => !holdsSlot).map(({ node }) => node);
+  const alreadyTheirs = ready.filter(({ holdsSlot }) => holdsSlot).map(({ node }) => node);
+  return [...alreadyTheirs, ...decideSlots({ ...request, waiting }).granted];
+}
+
+/**
+ * Whether the nodes whose drain timed out get their next turn: nothing else is left to start, and
+ * nobody waits for a slot.
+ */
+export function isTurnOfDeferred(rollout: Rollout): boolean {
+  const { view, deferred, children } = rollout;
+  if (view === undefined || deferred.size === 0 || mayNotGoOn(rollout)) return false;
+  const others = view.candidates.some(({ node }) => !rollout.isOutOfQuestion(node));
+  return !others && [...children.values()].every(({ holdsSlot }) => holdsSlot);
+}
+
+/** Every node is on the config, the view knows it, and nothing runs any more. */
+export function isCompleted(rollout: Rollout): boolean {
+  return !rollout.isViewBehind() && stateOf(rollout).state === 'Completed';
+}
+
+/** What `poolRollout` answers to `progress`. Every list is bounded. */
+export function progressOf(rollout: Rollout): RolloutProgress {
+  const { view, pool, config, startedAt, reports } = rollout;
+  const children = [...rollout.children.values()];
+  const remaining = remainingOf(rollout);
+  return {
+    pool,
+    config,
+    ...stateOf(rollout),
+    maxUnavailable: view?.maxUnavailable ?? 0,
+    machineCount: view?.machineCount ?? 0,
+    updated: view?.updated ?? 0,
+    slots: rollout.holders(),
+    children,
+    failed: rollout.failedReasons().slice(0, SHOWN),
+    held: rollout.heldReasons().slice(0, SHOWN),
+    blocked: blockedReasons(rollout).slice(0, SHOWN),
+    waitingCount: view?.candidateCount ?? 0,
+    startedAt,
+    ...(remaining === undefined ? {} : { remainingSeconds: remaining }),
+    reports,
+  };
+}
+
+function stateOf(rollout: Rollout): StateAndBlocker {
+  const { view, pool, config, children, starting, ending, viewProblem } = rollout;
+  if (view === undefined) {
+    return { state: 'Rolling', blocker: viewProblem ?? `looking at pool ${pool}` };
+  }
+  const { paused, reason } = rollout.paused();
+  const found = rolloutState({
+    pool,
+    ...(config === '' ? {} : { config }),
+    paused,
+    ...(reason === undefined ? {} : { pausedReason: reason }),
+    cancelling: ending !== undefined,
+    machineCount: view.machineCount,
+    maxUnavailable: view.maxUnavailable,
+    updated: view.updated,
+    unavailable: rollout.unavailable(),
+    children: [...children.values()],
+    candidateCount: view.candidateCount + starting.size,
+    failed: rollout.failedReasons(),
+    held: rollout.heldReasons(),
+    blocked: blockedReasons(rollout),
+    policy: view.policy,
+  });
+  return viewProblem === undefined ? found : { ...found, blocker: viewProblem };
+}
+
+function blockedReasons(rollout: Rollout): RolloutProgress['blocked'] {
+  const deferred = [...rollout.deferred].map(([node, reason]) => ({ node, reason }));
+  return [...deferred, ...(rollout.view?.blocked ?? [])];
+}
+
+function mayNotGoOn(rollout: Rollout): boolean {
+  const { view, ending, viewProblem } = rollout;
+  if (view === undefined || ending !== undefined || viewProblem !== undefined) return true;
+  return rollout.paused().paused || halted(rollout.failedCount(), view.policy, view.machineCount);
+}
+
+function roomAhead(rollout: Rollout): number {
+  const { view, children } = rollout;
+  if (view === undefined) return 0;
+  const withoutSlot = [...children.values()].filter(({ holdsSlot }) => !holdsSlot).length;
+  return startable({
+    policy: view.policy,
+    maxUnavailable: view.maxUnavailable,
+    freeSlots: freeSlots(slotRequest(rollout)),
+    withoutSlot,
+  });
+}
+
+function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 'waiting'> {
+  const { view, config, children } = rollout;
+  const trying = [...children.values()]
+    .filter((child) => child.holdsSlot && child.config === config)
+    .map(({ node }) => node);
+  const canary =
+    view === undefined
+      ? undefined
+      : canaryLimit({ policy: view.policy, updated: view.updated, trying });
+  return {
+    maxUnavailable: view?.maxUnavailable ?? 0,
+    unavailable: rollout.unavailable(),
+    holders: rollout.holders(),
+    ...(canary === undefined ? {} : { canary }),
+  };
+}
+
+function remainingOf(rollout: Rollout): number | undefined {
+  const { view, reports, config, children } = rollout;
+  if (view === undefined) return undefined;
+  const all = [...children.values()];
+  const working = all.filter(({ holdsSlot }) => holdsSlot);
+  return remainingSeconds({
+    finishedSeconds: reports.filter(isUpdateTo(config)).map(secondsWithSlot),
+    workingSeconds: working.map(({ since }) => (Date.now() - Date.parse(since)) / 1000),
+    pending: all.length - working.length + view.candidateCount,
+    parallel: view.maxUnavailable,
+  });
+}
+
+function isUpdateTo(config: string): (report: NodeReport) => boolean {
+  return (report) => report.outcome === 'updated' && report.config === config;
+}
+
+function secondsWithSlot({ phases }: NodeReport): number {
+  return phases
+    .filter(({ phase }) => phase !== 'Preparing' && phase !== 'WaitingForSlot')
+    .reduce((sum, { seconds }) => sum + seconds, 0);
+}

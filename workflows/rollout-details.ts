@@ -1,0 +1,61 @@
+/** What the Temporal UI shows of a rollout: a small table in markdown. */
+
+import type { ChildState, RolloutProgress } from './messages';
+
+const ROWS = 25;
+
+const STAGE: Readonly<Record<ChildState['stage'], string>> = {
+  preparing: 'preparing',
+  waiting: 'prepared, waiting for a slot',
+  working: 'updating',
+};
+
+/** Counts, what it waits for, and the nodes under way; bounded whatever the size of the pool. */
+export function rolloutDetails(progress: RolloutProgress): string {
+  const { pool, config, state, blocker, updated, machineCount, maxUnavailable } = progress;
+  return [
+    `**${pool}** → \`${config || 'no config yet'}\` — **${state}**`,
+    ...(blocker === undefined ? [] : ['', blocker]),
+    '',
+    '| updated | slots in use | failed | held | blocked |',
+    '| --- | --- | --- | --- | --- |',
+    `| ${updated} of ${machineCount} | ${progress.slots.length} of ${maxUnavailable} ` +
+      `| ${progress.failed.length} | ${progress.held.length} | ${progress.blocked.length} |`,
+    ...nodesUnderWay(progress.children),
+    ...failedNodes(progress),
+  ].join('\n');
+}
+
+function nodesUnderWay(children: readonly ChildState[]): readonly string[] {
+  if (children.length === 0) return [];
+  const working = children.filter(({ holdsSlot }) => holdsSlot);
+  const others = children.filter(({ holdsSlot }) => !holdsSlot);
+  const shown = [...working, ...others].slice(0, ROWS);
+  const more = children.length - shown.length;
+  return [
+    '',
+    '| node | is | since |',
+    '| --- | --- | --- |',
+    ...shown.map((child) => `| ${child.node} | ${doing(child)} | ${child.since} |`),
+    ...(more > 0 ? [`| … | and ${more} more | |`] : []),
+  ];
+}
+
+function doing({ stage, cancelling, adopting }: ChildState): string {
+  if (cancelling !== undefined) return `being stopped (${cancelling.why})`;
+  return adopting === true ? 'found running' : STAGE[stage];
+}
+
+function failedNodes({ failed }: RolloutProgress): readonly string[] {
+  if (failed.length === 0) return [];
+  return [
+    '',
+    '| failed | reason |',
+    '| --- | --- |',
+    ...failed.slice(0, ROWS).map(({ node, reason }) => `| ${node} | ${oneLine(reason)} |`),
+  ];
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').replace(/\|/g, '\\|').slice(0, 200);
+}

@@ -1,0 +1,259 @@
+/**
+ * What a rollout answers, and what it refuses with a sentence. Validators see only what the
+ * rollout knows; what needs the cluster is checked by the handler.
+ */
+
+import { setHandler } from '@temporalio/workflow';
+import type { ApplicationFailure } from '@temporalio/workflow';
+import { explain, refuse, sentence } from './failures';
+import {
+  cancelNodeUpdate,
+  clusterChangedSignal,
+  nodeFinishedSignal,
+  pauseUpdate,
+  preparedSignal,
+  progressQuery,
+  resumeUpdate,
+  retargetUpdate,
+  retryNodeUpdate,
+  skipNodeUpdate,
+  type NodeRequest,
+  type Reason,
+  type RolloutProgress,
+} from './messages';
+import { cancelUpdate, holdNode, selectNodes, setPoolPaused } from './pool-steps';
+import { progressOf } from './rollout-decisions';
+import type { Rollout } from './rollout-state';
+import { ROLLOUT_LIMITS } from './timeouts';
+
+/** As many nodes as one answer may name when a name is checked against the whole pool. */
+const NAMES_CHECKED = 1000;
+
+/** Registers every message. Called before the first wait, so that none is missed. */
+export function answerRolloutMessages(rollout: Rollout): void {
+  setHandler(progressQuery, () => progressOf(rollout), {
+    description: 'State of the rollout: counts, slots, nodes under way, what it waits for',
+  });
+  hearUpdates(rollout);
+  answerPause(rollout);
+  answerNodeRequests(rollout);
+  setHandler(
+    retargetUpdate,
+    ({ config }) => {
+      rollout.expect(config);
+      return progressOf(rollout);
+    },
+    {
+      description: 'Look at the configuration of the pool now. Example: {"config": "rendered-…"}',
+      validator: (request: { readonly config?: string } | undefined) => {
+        refuseWhileEnding(rollout);
+        if (isBlank(request?.config)) throw nonsense('name the config: {"config": "rendered-…"}');
+      },
+    },
+  );
+}
+
+function hearUpdates(rollout: Rollout): void {
+  setHandler(nodeFinishedSignal, (report) => rollout.finished(report), {
+    description: 'From a node update: how it ended',
+  });
+  setHandler(preparedSignal, (prepared) => rollout.prepared(prepared), {
+    description: 'From a node update: it is ready for its slot',
+  });
+  setHandler(clusterChangedSignal, () => rollout.touch(), {
+    description: 'Something in the pool changed: look again',
+  });
+}
+
+function answerPause(rollout: Rollout): void {
+  setHandler(pauseUpdate, (request) => changePause(rollout, true, reasonOf(request, 'paused')), {
+    description:
+      'Start no more nodes; nodes under way finish. Example: {"reason": "change freeze"}',
+    validator: (request: Partial<Reason> | undefined) => {
+      refuseWhileEnding(rollout);
+      if (isBlank(request?.reason)) {
+        throw nonsense('say why: {"reason": "change freeze"}');
+      }
+      const { paused, reason } = rollout.paused();
+      if (paused) throw nonsense(`pool ${rollout.pool} is already paused${because(reason)}`);
+    },
+  });
+  setHandler(resumeUpdate, (request) => changePause(rollout, false, reasonOf(request, 'resumed')), {
+    description: 'Go on after a pause. Example: {"reason": "freeze is over"}, or {}',
+    validator: (_request) => {
+      refuseWhileEnding(rollout);
+      if (!rollout.paused().paused) throw nonsense(`pool ${rollout.pool} is not paused`);
+    },
+  });
+}
+
+function answerNodeRequests(rollout: Rollout): void {
+  setHandler(retryNodeUpdate, (request) => retryNode(rollout, request.node), {
+    description: 'Try a failed, skipped or cancelled node again. Example: {"node": "worker-3"}',
+    validator: (request: NodeRequest | undefined) => refuseRetry(rollout, nodeOf(request)),
+  });
+  setHandler(skipNodeUpdate, (request) => skipNode(rollout, request), {
+    description:
+      'Leave a node out of this config until it is retried; a running update is taken back. ' +
+      'Example: {"node": "worker-3", "reason": "hardware fault"}',
+    validator: (request: NodeRequest | undefined) => {
+      refuseWhileEnding(rollout);
+      const node = nodeOf(request);
+      const held = rollout.heldReasons().find((known) => known.node === node);
+      if (held !== undefined) throw nonsense(`${node} is already held${because(held.reason)}`);
+    },
+  });
+  setHandler(cancelNodeUpdate, (request) => cancelNode(rollout, request), {
+    description:
+      'Stop the running update of a node, take the node back and hold it until it is retried. ' +
+      'Example: {"node": "worker-3", "reason": "wrong window"}',
+    validator: (request: NodeRequest | undefined) => {
+      refuseWhileEnding(rollout);
+      const node = nodeOf(request);
+      const child = rollout.children.get(node);
+      if (child === undefined) {
+        throw nonsense(`${node} has no running update; use skipNode to leave it out`);
+      }
+      if (child.cancelling !== undefined) {
+        throw nonsense(`the update of ${node} is being stopped already`);
+      }
+    },
+  });
+}
+
+/** Acts at once, then writes it on the pool, which is where it is remembered. */
+async function changePause(
+  rollout: Rollout,
+  paused: boolean,
+  reason: string,
+): Promise<RolloutProgress> {
+  rollout.wishPaused(paused, reason, ROLLOUT_LIMITS.setPoolPaused.total * 1000);
+  try {
+    await setPoolPaused(rollout.pool, paused, reason);
+    rollout.wishPaused(paused, reason);
+  } catch (error) {
+    rollout.forgetPauseWish();
+    throw failed(`${paused ? 'pause' : 'resume'} pool ${rollout.pool}`, error);
+  }
+  return progressOf(rollout);
+}
+
+async function retryNode(rollout: Rollout, node: string): Promise<RolloutProgress> {
+  const isHeld = rollout.heldReasons().some((known) => known.node === node);
+  if (isHeld) await changeHold(rollout, node, undefined);
+  rollout.failed.delete(node);
+  rollout.deferred.delete(node);
+  rollout.heldByUs.delete(node);
+  rollout.retry.add(node);
+  rollout.touch();
+  return progressOf(rollout);
+}
+
+async function skipNode(rollout: Rollout, request: NodeRequest): Promise<RolloutProgress> {
+  const { node } = request;
+  if (!rollout.children.has(node)) await refuseUnknown(rollout, node);
+  return holdAndStop(rollout, node, `skipped: ${reasonOf(request, 'no reason given')}`);
+}
+
+async function cancelNode(rollout: Rollout, request: NodeRequest): Promise<RolloutProgress> {
+  const reason = `cancelled: ${reasonOf(request, 'no reason given')}`;
+  return holdAndStop(rollout, request.node, reason);
+}
+
+/** Holds first: a node that was stopped must not be started again at once. */
+async function holdAndStop(
+  rollout: Rollout,
+  node: string,
+  reason: string,
+): Promise<RolloutProgress> {
+  rollout.retry.delete(node);
+  rollout.heldByUs.set(node, reason);
+  rollout.touch();
+  try {
+    await changeHold(rollout, node, reason);
+  } catch (error) {
+    rollout.heldByUs.delete(node);
+    throw error;
+  }
+  const child = rollout.children.get(node);
+  if (child !== undefined && child.cancelling === undefined) {
+    cancelUpdate(rollout, node, { why: 'operator', reason });
+  }
+  return progressOf(rollout);
+}
+
+async function changeHold(
+  rollout: Rollout,
+  node: string,
+  reason: string | undefined,
+): Promise<void> {
+  try {
+    await holdNode(node, rollout.config, reason);
+  } catch (error) {
+    throw failed(`${reason === undefined ? 'release' : 'hold'} node ${node}`, error);
+  }
+}
+
+/** The rollout remembers only nodes that matter now, so the whole pool is asked for a name. */
+async function refuseUnknown(rollout: Rollout, node: string): Promise<void> {
+  const { pool } = rollout;
+  const view = await selectNodes({ pool, inFlight: [], retry: [], limit: NAMES_CHECKED });
+  if (!view.exists) throw refuse('ObjectNotFound', `pool ${pool} does not exist`);
+  const named = [...view.candidates, ...view.failed, ...view.held, ...view.blocked];
+  const all = view.candidateCount + view.failedCount + view.heldCount + view.blockedCount;
+  if (named.length < all || named.some((known) => known.node === node)) return;
+  throw nonsense(
+    `${node} has nothing to skip: it is not a node of pool ${pool}, or is on ${rollout.config} already`,
+  );
+}
+
+function refuseRetry(rollout: Rollout, node: string): void {
+  refuseWhileEnding(rollout);
+  if (rollout.children.has(node)) throw nonsense(`the update of ${node} is running already`);
+  if (rollout.retry.has(node)) throw nonsense(`${node} is about to be tried again already`);
+  const known = [...rollout.failedReasons(), ...rollout.heldReasons()];
+  if (rollout.deferred.has(node) || known.some((reason) => reason.node === node)) return;
+  throw nonsense(
+    `${node} is neither failed nor held on ${rollout.config || 'any config'}; ` +
+      `${known.length === 0 ? 'no node is' : `these are: ${listed(known)}`}`,
+  );
+}
+
+function refuseWhileEnding({ ending, pool }: Rollout): void {
+  if (ending !== undefined) throw nonsense(`the rollout of pool ${pool} is ending: ${ending}`);
+}
+
+function nodeOf(request: NodeRequest | undefined): string {
+  const node = request?.node;
+  if (isBlank(node)) throw nonsense('name the node: {"node": "worker-3"}');
+  return node;
+}
+
+/** The Temporal UI sends whatever a person typed, or nothing. */
+function isBlank(text: unknown): text is undefined {
+  return typeof text !== 'string' || text.trim() === '';
+}
+
+function reasonOf(request: Partial<Reason> | undefined, otherwise: string): string {
+  const reason = isBlank(request?.reason) ? otherwise : request.reason;
+  return isBlank(request?.by) ? reason : `${reason} (${request.by})`;
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? '' : ` (${reason})`;
+}
+
+function listed(nodes: readonly { readonly node: string }[]): string {
+  const names = nodes.map(({ node }) => node);
+  const more = names.length - 5;
+  return `${names.slice(0, 5).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function nonsense(message: string): ApplicationFailure {
+  return refuse('RefusedRequest', message);
+}
+
+function failed(what: string, error: unknown): ApplicationFailure {
+  const failure = explain(error);
+  return refuse(failure.name ?? 'RefusedRequest', `${what}: ${sentence(failure)}`);
+}

@@ -1,0 +1,407 @@
+/**
+ * What a rollout remembers between two looks at its pool. Bookkeeping only: which updates run, what
+ * they reported, and what the view cannot show yet. The decisions are in `rollout-decisions.ts` and
+ * in `core/rollout`.
+ *
+ * The view comes from a cache and may be behind. Two kinds of memory make up for that: what a report
+ * says is newer than the view until the view agrees, and a slot that was given counts until its
+ * update has reported, whatever the view shows.
+ */
+
+import type { NamedReason, PoolSelection } from './activity-contracts';
+import type {
+  ChildState,
+  NodeReport,
+  PoolRolloutCarry,
+  PoolRolloutInput,
+  Prepared,
+} from './messages';
+
+/** A report is newer than the view for at most this long. */
+const LAG_MS = 5_000;
+/** As long as a cordon of an update that was terminated may still arrive. */
+const ORPHANED_SLOT_MS = 60_000;
+const REPORTS_KEPT = 200;
+
+/** A report that the view may not reflect yet. */
+interface Settled {
+  readonly report: NodeReport;
+  readonly until: number;
+}
+
+interface PauseWish {
+  readonly paused: boolean;
+  readonly reason: string;
+  readonly until: string;
+}
+
+export class Rollout {
+  readonly pool: string;
+  /** Name of the config that the pool is rolled to; '' until the first look. */
+  config: string;
+  startedAt: string;
+  view: PoolSelection | undefined;
+  /** Why the last look failed. */
+  viewProblem: string | undefined;
+  /** Grows with everything that may change a decision. */
+  changes = 0;
+  /** Set when the rollout ends before its time, with the reason. */
+  ending: string | undefined;
+  lastHeard = Date.now();
+  updatedByUs: number;
+
+  readonly children: Map<string, ChildState>;
+  /** Updates whose start Temporal has not confirmed yet. */
+  readonly starting = new Set<string>();
+  /** Messages to updates that Temporal has not confirmed yet. */
+  sending = 0;
+  /** Failed on this config by our own reports; the view confirms it later, or never. */
+  readonly failed: Map<string, NodeReport>;
+  /** A person said: try again. */
+  readonly retry: Set<string>;
+  /** Drain timed out; tried again after all others. */
+  readonly deferred: Map<string, string>;
+  /** Held by a person; the view confirms it later. */
+  readonly heldByUs: Map<string, string>;
+  /** Held by us because somebody cancelled the update behind our back; to be written down. */
+  readonly toHold = new Set<string>();
+  reports: NodeReport[];
+
+  private readonly settled = new Map<string, Settled>();
+  /** Reported, but the workflow is not closed yet: its ID is taken until then. */
+  private readonly closing = new Map<string, number>();
+  private readonly orphanedSlots: Map<string, number>;
+  private readonly runs = new Map<string, string>();
+  private pauseWish: PauseWish | undefined;
+  private expected: { readonly config: string; readonly until: number } | undefined;
+
+  constructor(input: PoolRolloutInput) {
+    const { carry } = input;
+    this.pool = input.pool;
+    this.config = carry?.config ?? '';
+    this.startedAt = carry?.startedAt ?? instant();
+    this.updatedByUs = carry?.updatedByUs ?? 0;
+    this.children = byNode(carry?.children ?? []);
+    this.failed = byNode(carry?.failedReports ?? []);
+    this.retry = new Set(carry?.retry);
+    this.deferred = reasonsByNode(carry?.deferred);
+    this.heldByUs = reasonsByNode(carry?.heldByUs);
+    this.orphanedSlots = new Map(
+      (carry?.orphanedSlots ?? []).map(({ node, until }) => [node, Date.parse(until)]),
+    );
+    this.pauseWish = carry?.pause;
+    this.reports = [...(carry?.finished ?? [])];
+  }
+
+  touch(): void {
+    this.changes += 1;
+  }
+
+  // -- The view -------------------------------------------------------------------------------
+
+  /** @returns whether the pool is rolled to another config than before */
+  accept(view: PoolSelection): boolean {
+    const config = view.config?.name ?? '';
+    const retargeted = config !== '' && config !== this.config;
+    if (retargeted) this.retarget(config);
+    this.view = view;
+    this.viewProblem = undefined;
+    this.forgetWhatTheViewShows(view);
+    return retargeted;
+  }
+
+  /** Somebody saw this config on the pool: look until the view has it, too. */
+  expect(config: string): void {
+    if (config !== this.config) this.expected = { config, until: Date.now() + LAG_MS };
+    this.touch();
+  }
+
+  /** Nodes that the view shows unavailable, without those that are known to be back since. */
+  unavailable(): readonly string[] {
+    return (this.view?.unavailable ?? []).filter(
+      (node) => this.settled.get(node)?.report.inService !== true,
+    );
+  }
+
+  /** The view may not have caught up with what is known: look again soon. */
+  isViewBehind(): boolean {
+    return this.settled.size > 0 || this.pauseWish !== undefined || this.expected !== undefined;
+  }
+
+  paused(): { readonly paused: boolean; readonly reason?: string } {
+    if (this.pauseWish !== undefined) {
+      return { paused: this.pauseWish.paused, reason: this.pauseWish.reason };
+    }
+    const { paused = false, pausedReason } = this.view ?? {};
+    return { paused, ...(pausedReason === undefined ? {} : { reason: pausedReason }) };
+  }
+
+  /** Acts on a pause at once; the pool itself says so a moment later. */
+  wishPaused(paused: boolean, reason: string, forMs = LAG_MS): void {
+    this.pauseWish = { paused, reason, until: instant(forMs) };
+    this.touch();
+  }
+
+  forgetPauseWish(): void {
+    this.pauseWish = undefined;
+    this.touch();
+  }
+
+  failedReasons(): readonly NamedReason[] {
+    const shown = (this.view?.failed ?? []).filter(({ node }) => !this.isBeingTried(node));
+    const known = new Set(shown.map(({ node }) => node));
+    const own = [...this.failed.values()].filter(
+      ({ node }) => !known.has(node) && !this.isBeingTried(node),
+    );
+    return [...shown, ...own.map(({ node, reason = 'failed' }) => ({ node, reason }))];
+  }
+
+  /** Also those beyond the list. */
+  failedCount(): number {
+    const beyond = (this.view?.failedCount ?? 0) - (this.view?.failed.length ?? 0);
+    return this.failedReasons().length + Math.max(0, beyond);
+  }
+
+  heldReasons(): readonly NamedReason[] {
+    const shown = (this.view?.held ?? []).filter(({ node }) => !this.isBeingTried(node));
+    const known = new Set(shown.map(({ node }) => node));
+    const own = [...this.heldByUs].filter(([node]) => !known.has(node));
+    return [...shown, ...own.map(([node, reason]) => ({ node, reason }))];
+  }
+
+  /** Must not be started now, although the view may call it a candidate. */
+  isOutOfQuestion(node: string): boolean {
+    if (this.children.has(node) || this.closing.has(node) || this.deferred.has(node)) return true;
+    if (this.isKnownUpdated(node)) return true;
+    return !this.retry.has(node) && (this.failed.has(node) || this.heldByUs.has(node));
+  }
+
+  // -- The updates ----------------------------------------------------------------------------
+
+  /** Nodes that hold a slot, also those whose update ended without a report. */
+  holders(): readonly string[] {
+    const holding = [...this.children.values()].filter(({ holdsSlot }) => holdsSlot);
+    return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
+  }
+
+  start(node: string, config: string): void {
+    // An orphaned slot goes to the update that takes its node up again.
+    const holdsSlot = this.orphanedSlots.delete(node);
+    this.children.set(node, { node, config, stage: 'preparing', holdsSlot, since: instant() });
+    this.starting.add(node);
+    this.retry.delete(node);
+    this.failed.delete(node);
+    this.settled.delete(node);
+  }
+
+  started(node: string, runId: string): void {
+    this.starting.delete(node);
+    this.runs.set(node, runId);
+    this.touch();
+  }
+
+  /** An update that ran already; it holds a slot until it says otherwise. */
+  adopt(node: string): void {
+    const child = this.children.get(node);
+    this.starting.delete(node);
+    this.children.set(node, {
+      node,
+      config: child?.config ?? this.config,
+      stage: 'preparing',
+      holdsSlot: true,
+      since: instant(),
+      adopting: true,
+    });
+    this.touch();
+  }
+
+  prepared({ node, config, holdsSlot, stage }: Prepared): void {
+    const child = this.children.get(node);
+    const ours = child?.adopting !== true && child?.holdsSlot === true;
+    const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
+    // Said before it got its slot; said again much later, the slot did not arrive.
+    const crossed = ours && child.stage === 'working' && !holdsSlot;
+    if (crossed && Date.now() - Date.parse(child.since) < ORPHANED_SLOT_MS) return;
+    this.children.set(node, {
+      node,
+      config,
+      stage: reached,
+      holdsSlot: holdsSlot || ours,
+      since: instant(),
+      ...(child?.cancelling === undefined ? {} : { cancelling: child.cancelling }),
+    });
+    this.hear();
+  }
+
+  grant(node: string): void {
+    const child = this.children.get(node);
+    if (child === undefined) return;
+    this.children.set(node, { ...child, stage: 'working', holdsSlot: true, since: instant() });
+  }
+
+  cancelling(node: string, why: NonNullable<ChildState['cancelling']>): void {
+    const child = this.children.get(node);
+    if (child !== undefined) this.children.set(node, { ...child, cancelling: why });
+    this.touch();
+  }
+
+  /** A report counts once, also from an update that this rollout did not know of. */
+  finished(report: NodeReport): void {
+    const { node } = report;
+    if (this.reports.some((old) => old.node === node && old.finishedAt === report.finishedAt)) {
+      return;
+    }
+    const child = this.children.get(node);
+    this.children.delete(node);
+    this.orphanedSlots.delete(node);
+    this.closing.set(node, Date.now() + LAG_MS);
+    this.reports = [...this.reports, report].slice(-REPORTS_KEPT);
+    if (report.outcome === 'updated' || report.inService === true) {
+      this.settled.set(node, { report, until: Date.now() + LAG_MS });
+    }
+    if (report.config === this.config) this.count(report, child);
+    this.hear();
+  }
+
+  /** The workflow of an update is closed. Without a report before, it was ended from outside. */
+  closed(node: string, runId: string): void {
+    if (this.closing.delete(node)) this.touch();
+    if (this.runs.get(node) !== runId) return;
+    this.runs.delete(node);
+    if (this.children.has(node)) this.vanished(node);
+  }
+
+  /** An update ended without a report: its slot counts until nothing of it can arrive any more. */
+  vanished(node: string): void {
+    const child = this.children.get(node);
+    if (child === undefined) return;
+    this.children.delete(node);
+    this.starting.delete(node);
+    if (child.holdsSlot && child.adopting !== true) {
+      this.orphanedSlots.set(node, Date.now() + ORPHANED_SLOT_MS);
+    }
+    this.touch();
+  }
+
+  // -- Time -----------------------------------------------------------------------------------
+
+  /** Drops what was only remembered for a while. */
+  expire(): void {
+    const now = Date.now();
+    for (const [node, { until }] of this.settled) if (until <= now) this.settled.delete(node);
+    for (const [node, until] of this.closing) if (until <= now) this.closing.delete(node);
+    for (const [node, until] of this.orphanedSlots) {
+      if (until <= now) this.orphanedSlots.delete(node);
+    }
+    if (this.expected !== undefined && this.expected.until <= now) this.expected = undefined;
+    if (this.pauseWish !== undefined && Date.parse(this.pauseWish.until) <= now) {
+      this.pauseWish = undefined;
+    }
+  }
+
+  /** Milliseconds until something that is remembered expires; undefined = nothing does. */
+  expiresInMs(): number | undefined {
+    const ends = [...this.closing.values(), ...this.orphanedSlots.values()];
+    return ends.length === 0 ? undefined : Math.max(1, Math.min(...ends) - Date.now());
+  }
+
+  carry(): PoolRolloutCarry {
+    const orphans = [...this.orphanedSlots];
+    return {
+      config: this.config,
+      startedAt: this.startedAt,
+      children: [...this.children.values()],
+      retry: [...this.retry],
+      finished: this.reports,
+      failedReports: [...this.failed.values()],
+      updatedByUs: this.updatedByUs,
+      deferred: named(this.deferred),
+      heldByUs: named(this.heldByUs),
+      orphanedSlots: orphans.map(([node, until]) => ({
+        node,
+        until: new Date(until).toISOString(),
+      })),
+      ...(this.pauseWish === undefined ? {} : { pause: this.pauseWish }),
+    };
+  }
+
+  private hear(): void {
+    this.lastHeard = Date.now();
+    this.touch();
+  }
+
+  /** What a report on the present config means for what comes. */
+  private count(report: NodeReport, child: ChildState | undefined): void {
+    const { node, outcome, failure, reason = outcome } = report;
+    if (outcome === 'updated') {
+      this.updatedByUs += 1;
+      this.failed.delete(node);
+      this.heldByUs.delete(node);
+    } else if (outcome === 'failed') {
+      const later = failure === 'DrainTimedOut' && this.drainIsRetried();
+      if (later) this.deferred.set(node, `${reason}; tried again after the other nodes`);
+      else this.failed.set(node, report);
+    } else if (failure === undefined && child?.cancelling === undefined && !this.ending) {
+      this.heldByUs.set(node, 'its update was cancelled in Temporal');
+      this.toHold.add(node);
+    }
+  }
+
+  private drainIsRetried(): boolean {
+    return this.view?.policy.drain.onTimeout !== 'Fail';
+  }
+
+  private isBeingTried(node: string): boolean {
+    if (this.retry.has(node) || this.children.has(node) || this.deferred.has(node)) return true;
+    return this.isKnownUpdated(node);
+  }
+
+  private isKnownUpdated(node: string): boolean {
+    const report = this.settled.get(node)?.report;
+    return report?.outcome === 'updated' && report.config === this.config;
+  }
+
+  private retarget(config: string): void {
+    if (this.config !== '') this.startedAt = instant();
+    this.config = config;
+    this.failed.clear();
+    this.retry.clear();
+    this.deferred.clear();
+    this.heldByUs.clear();
+    this.toHold.clear();
+    this.updatedByUs = 0;
+  }
+
+  private forgetWhatTheViewShows(view: PoolSelection): void {
+    const open = new Set(
+      [...view.candidates, ...view.failed, ...view.held].map(({ node }) => node),
+    );
+    const unavailable = new Set(view.unavailable);
+    for (const node of this.settled.keys()) {
+      const behind = unavailable.has(node) || (this.isKnownUpdated(node) && open.has(node));
+      if (!behind) this.settled.delete(node);
+    }
+    for (const { node } of view.failed) this.failed.delete(node);
+    for (const { node } of view.held) this.heldByUs.delete(node);
+    if (this.pauseWish?.paused === view.paused) this.pauseWish = undefined;
+    if (this.expected?.config === this.config) this.expected = undefined;
+    this.expire();
+  }
+}
+
+/** RFC 3339. */
+export function instant(inMs = 0): string {
+  return new Date(Date.now() + inMs).toISOString();
+}
+
+function byNode<T extends { readonly node: string }>(items: readonly T[]): Map<string, T> {
+  return new Map(items.map((item) => [item.node, item]));
+}
+
+function reasonsByNode(items: readonly NamedReason[] = []): Map<string, string> {
+  return new Map(items.map(({ node, reason }) => [node, reason]));
+}
+
+function named(reasons: ReadonlyMap<string, string>): readonly NamedReason[] {
+  return [...reasons].map(([node, reason]) => ({ node, reason }));
+}
