@@ -1,0 +1,271 @@
+import { fail, messageOf } from '../../core/errors';
+import { controllerOf, type Pod } from '../../core/drain';
+import { NodePhase } from '../../core/node/lifecycle';
+import { isUnschedulable } from '../../core/node/predicates';
+import type {
+  ClusterActivities,
+  DrainedNode,
+  DrainNodeInput,
+  DrainProgress,
+} from '../../workflows/activity-contracts';
+import type { ActivityRun, ClusterPorts, EvictionOutcome } from '../ports';
+import { DrainPods } from './drain-pods';
+import { knownNode } from './known-node';
+import { showPhase } from './show-phase';
+import { tell } from './tell';
+import { Wakeups } from './wakeups';
+
+/** Evictions of one node under way at once. */
+const PARALLEL_EVICTIONS = 10;
+
+/** Cancellation arrives in the reply to a heartbeat, so heartbeats come often. */
+const HEARTBEAT_MS = 3_000;
+
+/** A blocker older than this is shown on the MachineConfigNode, at most this often. */
+const SHOW_BLOCKER_AFTER_MS = 10_000;
+
+/** Blockers named in a message. */
+const NAMED = 5;
+
+/**
+ * Evicts the pods of a cordoned node and waits until they are gone, by UID. Pods leave through the
+ * Eviction API only, so disruption budgets hold. Safe to run twice: it begins with what is there,
+ * and the deadline counts from `startedAt` whichever attempt this is.
+ *
+ * @throws `DrainTimedOut`, `UncordonedByUser`, `ObjectNotFound`
+ */
+export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNode'] {
+  return async (input) => {
+    const run = ports.run();
+    const following = new AbortController();
+    const stop = (): void => {
+      following.abort(run.signal.reason);
+    };
+    run.signal.throwIfAborted();
+    run.signal.addEventListener('abort', stop);
+    const drain = new Drain(ports, run, input, following.signal);
+    const follow = drain.followPods();
+    try {
+      return await Promise.race([drain.untilEmpty(), follow.then(() => neverEnds(run.signal))]);
+    } finally {
+      run.signal.removeEventListener('abort', stop);
+      drain.close();
+      following.abort();
+      await follow;
+    }
+  };
+}
+
+/** Following ends only when it is aborted; then the cancellation is what counts. */
+function neverEnds(signal: AbortSignal): Promise<never> {
+  signal.throwIfAborted();
+  return Promise.reject(new Error('watching the pods of the node ended by itself'));
+}
+
+class Drain {
+  readonly #wakeups: Wakeups;
+  readonly #pods: DrainPods;
+  readonly #unsubscribe: readonly (() => void)[];
+  readonly #deadline: number;
+  #asking = 0;
+  #failure: Error | undefined;
+  #warned = false;
+  #heartbeatAt = 0;
+  #shown = '';
+  #shownAt = 0;
+  #showing: Promise<void> | undefined;
+
+  constructor(
+    readonly ports: ClusterPorts,
+    readonly run: ActivityRun,
+    readonly input: DrainNodeInput,
+    /** Ends with the activity, however it ends. */
+    readonly signal: AbortSignal,
+  ) {
+    const { view, now } = ports;
+    this.#deadline = Date.parse(input.startedAt) + input.drain.timeoutSeconds * 1000;
+    this.#wakeups = new Wakeups(run.signal);
+    this.#pods = new DrainPods(input.drain, evictedBefore(run.lastHeartbeat), {
+      budgets: () => view.budgets.list(),
+      missingDaemonSets: (pods) => this.#missingDaemonSets(pods),
+      now,
+    });
+    this.#unsubscribe = [
+      view.budgets.subscribe(() => {
+        this.#pods.budgetsChanged();
+        this.#wakeups.ring();
+      }),
+      view.nodes.subscribe(({ object }) => {
+        if (object.metadata.name === input.node) this.#wakeups.ring();
+      }),
+    ];
+  }
+
+  followPods(): Promise<void> {
+    return this.ports.pods.follow(
+      this.input.node,
+      {
+        listed: (pods) => {
+          this.#pods.listed(pods);
+          this.#wakeups.ring();
+        },
+        changed: (pod, isGone) => {
+          this.#pods.changed(pod, isGone);
+          this.#wakeups.ring();
+        },
+      },
+      this.signal,
+    );
+  }
+
+  async untilEmpty(): Promise<DrainedNode> {
+    const { node } = this.input;
+    this.run.log.info('draining node', { node, config: this.input.config });
+    for (;;) {
+      this.run.signal.throwIfAborted();
+      if (this.#failure !== undefined) throw this.#failure;
+      await this.#checkCordon();
+      if (this.#pods.isDone() && this.#asking === 0) break;
+      await this.#checkTime();
+      this.#warnOnce();
+      this.#evictSome();
+      this.#reportProgress();
+      await this.#wakeups.wait(this.#asking < PARALLEL_EVICTIONS ? this.#dueMs() : HEARTBEAT_MS);
+    }
+    await this.#showing;
+    const result = { evicted: this.#pods.evicted, left: this.#pods.left() };
+    this.run.log.info('drained node', { node, config: this.input.config, ...result });
+    return result;
+  }
+
+  #dueMs(): number {
+    return Math.min(this.#pods.nextDueMs(), HEARTBEAT_MS);
+  }
+
+  close(): void {
+    this.#unsubscribe.forEach((unsubscribe) => {
+      unsubscribe();
+    });
+    this.#wakeups.close();
+  }
+
+  /** Draining an uncordoned node would never end: what leaves comes back. */
+  async #checkCordon(): Promise<void> {
+    const node = await knownNode(this.ports, this.input.node);
+    if (isUnschedulable(node)) return;
+    throw fail(
+      'UncordonedByUser',
+      `node ${this.input.node} was uncordoned while it was being drained, and not by Slipway`,
+      { node: this.input.node },
+    );
+  }
+
+  async #checkTime(): Promise<void> {
+    if (this.ports.now() < this.#deadline) return;
+    const { node, drain } = this.input;
+    const blockers = this.#pods.blockers().map(({ blocker }) => blocker);
+    const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${some(blockers)}`;
+    await tell(this.ports, await knownNode(this.ports, node), 'Warning', 'FailedToDrain', message);
+    throw fail('DrainTimedOut', message, { node, blockers: blockers.slice(0, NAMED) });
+  }
+
+  #warnOnce(): void {
+    if (this.#warned) return;
+    const warnings = this.#pods.messages('warn');
+    if (warnings.length === 0) return;
+    this.#warned = true;
+    this.run.log.warn('pods are deleted that lose something', {
+      node: this.input.node,
+      reason: some(warnings),
+    });
+  }
+
+  #evictSome(): void {
+    for (const pod of this.#pods.take(PARALLEL_EVICTIONS - this.#asking)) {
+      this.#asking += 1;
+      void this.#evict(pod)
+        .then((answer) => {
+          this.#pods.answered(pod, answer);
+        })
+        .catch((error: unknown) => {
+          this.#failure = error instanceof Error ? error : new Error(messageOf(error));
+        })
+        .finally(() => {
+          this.#asking -= 1;
+          this.#wakeups.ring();
+        });
+    }
+  }
+
+  async #evict(pod: Pod): Promise<EvictionOutcome> {
+    const { namespace = '', name, uid = '' } = pod.metadata;
+    const { gracePeriodSeconds } = this.input.drain;
+    return this.ports.pods.evict(
+      { namespace, name, uid },
+      {
+        signal: this.signal,
+        ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+      },
+    );
+  }
+
+  #reportProgress(): void {
+    const now = this.ports.now();
+    if (now - this.#heartbeatAt < HEARTBEAT_MS - 500) return;
+    this.#heartbeatAt = now;
+    this.run.heartbeat(this.#pods.progress());
+    this.#showBlockers(now);
+  }
+
+  /** On the MachineConfigNode: only what lasts, only when it changes, one write at a time. */
+  #showBlockers(now: number): void {
+    const lasting = this.#pods
+      .blockers()
+      .filter(({ since }) => now - since >= SHOW_BLOCKER_AFTER_MS)
+      .map(({ blocker }) => blocker);
+    const message = some(lasting);
+    const isTooSoon = now - this.#shownAt < SHOW_BLOCKER_AFTER_MS;
+    if (message === '' || message === this.#shown || isTooSoon) return;
+    if (this.#showing !== undefined) return;
+    this.#shown = message;
+    this.#shownAt = now;
+    this.run.log.info('drain is waiting', { node: this.input.node, reason: message });
+    this.#showing = this.#show(message).finally(() => {
+      this.#showing = undefined;
+    });
+  }
+
+  async #show(message: string): Promise<void> {
+    const { node: name, pool, config } = this.input;
+    try {
+      const node = await knownNode(this.ports, name);
+      await showPhase(this.ports, { node, pool, config, phase: NodePhase.DRAINING, message });
+    } catch (error) {
+      // The heartbeat carries the same words; the drain goes on.
+      this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
+    }
+  }
+
+  #missingDaemonSets(pods: readonly Pod[]): readonly string[] {
+    const { daemonSets } = this.ports.view;
+    return pods.flatMap((pod) => {
+      const owner = controllerOf(pod);
+      const namespace = pod.metadata.namespace ?? '';
+      if (owner?.kind !== 'DaemonSet') return [];
+      return daemonSets.get(owner.name, namespace) === undefined
+        ? [`${namespace}/${owner.name}`]
+        : [];
+    });
+  }
+}
+
+function evictedBefore(lastHeartbeat: unknown): number {
+  const progress = lastHeartbeat as Partial<DrainProgress> | undefined | null;
+  return typeof progress?.evicted === 'number' ? progress.evicted : 0;
+}
+
+/** The first few, and how many more. */
+function some(sentences: readonly string[]): string {
+  const shown = sentences.slice(0, NAMED).join('; ');
+  return sentences.length > NAMED ? `${shown}; and ${sentences.length - NAMED} more` : shown;
+}

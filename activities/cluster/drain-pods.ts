@@ -1,0 +1,237 @@
+/** The pods that a drain waits for: what the API shows, what was asked of them, what holds them. */
+
+import {
+  blockerOf,
+  evictionRefusal,
+  groupedMessages,
+  isTerminating,
+  judgePods,
+  MCO_DRAIN_OPTIONS,
+  nameOf,
+  type DrainContext,
+  type JudgedPod,
+  type Pod,
+  type PodDisruptionBudget,
+} from '../../core/drain';
+import type { DrainNodeInput, DrainProgress } from '../../workflows/activity-contracts';
+import type { EvictionOutcome } from '../ports';
+
+/** How soon a refused eviction is tried again when no budget changes in between. */
+const RETRY_MS = 5_000;
+
+/** Names in a heartbeat or a message; the count says how many there are. */
+const SHOWN = 20;
+
+interface Watched {
+  readonly pod: Pod;
+  /** Its eviction is under way; nobody else asks. */
+  readonly asking: boolean;
+  /** When to ask (again), ms; absent = it is going. */
+  readonly askAt?: number;
+  /** Since when it is refused, ms. */
+  readonly refusedSince?: number;
+  /** The API's own words, for a refusal that no budget explains. */
+  readonly said?: string;
+}
+
+export interface PodBlocker {
+  readonly pod: string;
+  readonly blocker: string;
+  /** Since when, ms. */
+  readonly since: number;
+}
+
+export interface DrainFacts {
+  readonly budgets: () => readonly PodDisruptionBudget[];
+  readonly missingDaemonSets: (pods: readonly Pod[]) => readonly string[];
+  readonly now: () => number;
+}
+
+export class DrainPods {
+  readonly #drain: DrainNodeInput['drain'];
+  readonly #facts: DrainFacts;
+  /** By UID: a pod that was recreated under its name is another one. */
+  readonly #pods = new Map<string, Watched>();
+  #evicted: number;
+  #isListed = false;
+  readonly #startedAt: number;
+
+  constructor(drain: DrainNodeInput['drain'], evictedBefore: number, facts: DrainFacts) {
+    this.#drain = drain;
+    this.#facts = facts;
+    this.#evicted = evictedBefore;
+    this.#startedAt = facts.now();
+  }
+
+  get evicted(): number {
+    return this.#evicted;
+  }
+
+  /** Takes a complete picture of the node's pods. */
+  listed(pods: readonly Pod[]): void {
+    const present = new Set(pods.map(uidOf));
+    for (const uid of this.#pods.keys()) {
+      if (!present.has(uid)) this.#pods.delete(uid);
+    }
+    for (const pod of pods) this.#see(pod);
+    this.#isListed = true;
+  }
+
+  changed(pod: Pod, isGone: boolean): void {
+    if (isGone) this.#pods.delete(uidOf(pod));
+    else this.#see(pod);
+  }
+
+  /** Nothing is left that has to go; only true once the pods were seen. */
+  isDone(): boolean {
+    return this.#isListed && this.#leaving().length === 0;
+  }
+
+  /** How many pods stay on purpose. */
+  left(): number {
+    return this.#pods.size - this.#leaving().length;
+  }
+
+  /** What the filters warn about or refuse, one sentence per message. */
+  messages(verdict: 'warn' | 'refuse'): readonly string[] {
+    return groupedMessages(this.#judged(), verdict);
+  }
+
+  /** Pods to ask now, at most `limit`; they count as being asked from here on. */
+  take(limit: number): readonly Pod[] {
+    const now = this.#facts.now();
+    const due = this.#leaving()
+      .filter(({ asking, askAt, pod }) => !asking && !isTerminating(pod) && isDue(askAt, now))
+      .slice(0, Math.max(0, limit));
+    for (const watched of due) this.#set({ ...watched, asking: true });
+    return due.map(({ pod }) => pod);
+  }
+
+  /** Notes how an eviction was answered. */
+  answered(pod: Pod, answer: EvictionOutcome): void {
+    const uid = uidOf(pod);
+    const watched = this.#pods.get(uid);
+    if (answer.outcome === 'accepted') this.#evicted += 1;
+    if (watched === undefined) return;
+    const now = this.#facts.now();
+    switch (answer.outcome) {
+      case 'gone':
+        this.#pods.delete(uid);
+        return;
+      case 'refused':
+        this.#set({
+          pod: watched.pod,
+          asking: false,
+          askAt: now + Math.min(RETRY_MS, (answer.retryAfterSeconds ?? 5) * 1000),
+          refusedSince: watched.refusedSince ?? now,
+          said: answer.said,
+        });
+        return;
+      case 'accepted':
+      case 'namespaceTerminating':
+        // Asked again only if it is still there, not terminating, after a while.
+        this.#set({ pod: watched.pod, asking: false, askAt: now + RETRY_MS });
+    }
+  }
+
+  /** A budget changed: whoever it would let go now is asked again at once. */
+  budgetsChanged(): void {
+    const budgets = this.#facts.budgets();
+    for (const watched of this.#leaving()) {
+      if (watched.refusedSince === undefined || watched.asking) continue;
+      if (evictionRefusal(watched.pod, budgets) === undefined) this.#set({ ...watched, askAt: 0 });
+    }
+  }
+
+  /** Milliseconds until some pod is to be asked. */
+  nextDueMs(): number {
+    const now = this.#facts.now();
+    const due = this.#leaving()
+      .filter(({ asking, pod }) => !asking && !isTerminating(pod))
+      .map(({ askAt }) => Math.max(0, (askAt ?? 0) - now));
+    return Math.min(RETRY_MS, ...due);
+  }
+
+  /** What each remaining pod waits for, longest first. */
+  blockers(): readonly PodBlocker[] {
+    const budgets = this.#facts.budgets();
+    return this.#leaving()
+      .map((watched) => ({
+        pod: nameOf(watched.pod),
+        blocker: sentence(watched, budgets),
+        since: sinceOf(watched) ?? this.#startedAt,
+      }))
+      .sort((a, b) => a.since - b.since || (a.pod < b.pod ? -1 : 1));
+  }
+
+  progress(): DrainProgress {
+    const blockers = this.blockers();
+    return {
+      evicted: this.#evicted,
+      remaining: blockers.slice(0, SHOWN).map(({ pod, blocker }) => ({ pod, blocker })),
+      remainingCount: blockers.length,
+    };
+  }
+
+  #see(pod: Pod): void {
+    const watched = this.#pods.get(uidOf(pod));
+    this.#set(watched === undefined ? { pod, asking: false } : { ...watched, pod });
+  }
+
+  #set(watched: Watched): void {
+    this.#pods.set(uidOf(watched.pod), watched);
+  }
+
+  /** Judged anew each time: `skipWaitForDeleteTimeoutSeconds` makes verdicts depend on the clock. */
+  #judged(): readonly JudgedPod[] {
+    return judgePods(
+      [...this.#pods.values()].map(({ pod }) => pod),
+      this.#context(),
+    );
+  }
+
+  #leaving(): readonly Watched[] {
+    return this.#judged()
+      .filter(({ verdict }) => verdict !== 'skip')
+      .flatMap(({ pod }) => this.#pods.get(uidOf(pod)) ?? []);
+  }
+
+  #context(): DrainContext {
+    const { gracePeriodSeconds, skipWaitForDeleteTimeoutSeconds } = this.#drain;
+    const pods = [...this.#pods.values()].map(({ pod }) => pod);
+    return {
+      now: new Date(this.#facts.now()).toISOString(),
+      missingDaemonSets: this.#facts.missingDaemonSets(pods),
+      options: {
+        ...MCO_DRAIN_OPTIONS,
+        ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+        ...(skipWaitForDeleteTimeoutSeconds === undefined
+          ? {}
+          : { skipWaitForDeleteTimeoutSeconds }),
+      },
+    };
+  }
+}
+
+/** The budget that refuses as the cache knows it, else what the API said. */
+function sentence(watched: Watched, budgets: readonly PodDisruptionBudget[]): string {
+  const { pod, said, refusedSince } = watched;
+  const isExplained = evictionRefusal(pod, budgets) !== undefined || isTerminating(pod);
+  if (said === undefined || refusedSince === undefined || isExplained) {
+    return blockerOf(pod, budgets);
+  }
+  return `waiting for pod ${nameOf(pod)} (${said})`;
+}
+
+function sinceOf({ pod, refusedSince }: Watched): number | undefined {
+  const { deletionTimestamp } = pod.metadata;
+  return deletionTimestamp === undefined ? refusedSince : Date.parse(deletionTimestamp);
+}
+
+function isDue(askAt: number | undefined, now: number): boolean {
+  return (askAt ?? 0) <= now;
+}
+
+function uidOf(pod: Pod): string {
+  return pod.metadata.uid ?? nameOf(pod);
+}

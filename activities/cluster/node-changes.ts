@@ -1,0 +1,133 @@
+/**
+ * What to write on a Node at each step of its update. Plain functions from the Node as it is to the
+ * fields to change, so that a step that was done already changes nothing.
+ */
+
+import { fail } from '../../core/errors';
+import { ANNOTATION, NodeState } from '../../core/names';
+import { annotationOf, currentConfigOf, isUnschedulable } from '../../core/node/predicates';
+import type { Node } from '../../core/node/types';
+import { isCordonedByPerson, isCordonedBySlipway } from '../../core/rollout';
+import type {
+  CordonNodeInput,
+  NodeStep,
+  ReleaseNodeInput,
+} from '../../workflows/activity-contracts';
+import type { NodeChange } from '../ports';
+
+/** The `reason` annotation is cut as in MCO (pkg/daemon/writer.go, 7ff337a4). */
+export const MAX_REASON_LENGTH = 2000;
+
+/**
+ * Targets the node and, if asked, cordons it under this update's name.
+ *
+ * @throws `CordonedByUser` when the node is cordoned and it was not Slipway
+ */
+export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | undefined {
+  if (isCordonedByPerson(node)) {
+    throw fail(
+      'CordonedByUser',
+      `node ${node.metadata.name} is cordoned, and not by Slipway; uncordon it to let it be updated`,
+      { node: node.metadata.name },
+    );
+  }
+  return difference(node, {
+    annotations: {
+      [ANNOTATION.DESIRED_CONFIG]: input.config,
+      [ANNOTATION.STATE]: NodeState.WORKING,
+      [ANNOTATION.REASON]: '',
+      ...(input.cordon ? { [ANNOTATION.CORDONED_BY]: input.workflowId } : {}),
+    },
+    ...(input.cordon ? { unschedulable: true } : {}),
+  });
+}
+
+/** The node is on its config, verified: say so, and uncordon it if the cordon was ours. */
+export function completeChange(node: Node, input: NodeStep): NodeChange | undefined {
+  const isHeldForThis = annotationOf(node, ANNOTATION.HELD_FOR) === input.config;
+  return difference(node, {
+    annotations: {
+      [ANNOTATION.CURRENT_CONFIG]: input.config,
+      [ANNOTATION.DESIRED_CONFIG]: input.config,
+      [ANNOTATION.STATE]: NodeState.DONE,
+      [ANNOTATION.REASON]: '',
+      ...(isHeldForThis ? { [ANNOTATION.HELD_FOR]: null, [ANNOTATION.HELD_REASON]: null } : {}),
+      [ANNOTATION.CORDONED_BY]: null,
+    },
+    ...ownCordonLifted(node),
+  });
+}
+
+/** Compensation: what the Node says after an update that did not happen. */
+export function releaseChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
+  if (!input.hostIsBack) {
+    return difference(node, { annotations: failedAnnotations(input) });
+  }
+  if (input.outcome === 'failed') {
+    return difference(node, {
+      annotations: { ...failedAnnotations(input), [ANNOTATION.CORDONED_BY]: null },
+      ...ownCordonLifted(node),
+    });
+  }
+  return cancelledChange(node, input);
+}
+
+/** A node that this update never targeted keeps what it says, also an earlier failure. */
+function cancelledChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
+  const current = currentConfigOf(node);
+  const isTargeted = annotationOf(node, ANNOTATION.DESIRED_CONFIG) === input.config;
+  const asBefore =
+    !isTargeted || current === input.config
+      ? {}
+      : {
+          [ANNOTATION.DESIRED_CONFIG]: current ?? null,
+          [ANNOTATION.STATE]: current === undefined ? null : NodeState.DONE,
+          [ANNOTATION.REASON]: '',
+        };
+  return difference(node, {
+    annotations: { ...asBefore, [ANNOTATION.CORDONED_BY]: null },
+    ...ownCordonLifted(node),
+  });
+}
+
+function failedAnnotations(input: ReleaseNodeInput): Readonly<Record<string, string>> {
+  return {
+    [ANNOTATION.DESIRED_CONFIG]: input.config,
+    [ANNOTATION.STATE]: input.unreconcilable ? NodeState.UNRECONCILABLE : NodeState.DEGRADED,
+    [ANNOTATION.REASON]: input.reason.slice(0, MAX_REASON_LENGTH),
+  };
+}
+
+/** Marks the node as held for a config, or clears the mark. */
+export function holdChange(
+  node: Node,
+  config: string,
+  reason: string | undefined,
+): NodeChange | undefined {
+  return difference(node, {
+    annotations: {
+      [ANNOTATION.HELD_FOR]: reason === undefined ? null : config,
+      [ANNOTATION.HELD_REASON]: reason?.slice(0, MAX_REASON_LENGTH) ?? null,
+    },
+  });
+}
+
+function ownCordonLifted(node: Node): { readonly unschedulable?: false } {
+  return isCordonedBySlipway(node) ? { unschedulable: false } : {};
+}
+
+/** What of a change is not so already; undefined = all of it is. */
+function difference(node: Node, wanted: NodeChange): NodeChange | undefined {
+  const annotations = Object.entries(wanted.annotations ?? {}).filter(
+    ([key, value]) => (node.metadata.annotations?.[key] ?? null) !== value,
+  );
+  const isSchedulingDifferent =
+    wanted.unschedulable !== undefined && wanted.unschedulable !== isUnschedulable(node);
+  if (annotations.length === 0 && !isSchedulingDifferent) return undefined;
+  return {
+    annotations: Object.fromEntries(annotations),
+    ...(isSchedulingDifferent && wanted.unschedulable !== undefined
+      ? { unschedulable: wanted.unschedulable }
+      : {}),
+  };
+}

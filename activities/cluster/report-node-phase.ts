@@ -1,0 +1,20 @@
+import { NodeState } from '../../core/names';
+import { desiredConfigOf, annotationOf } from '../../core/node/predicates';
+import { ANNOTATION } from '../../core/names';
+import type { ClusterActivities } from '../../workflows/activity-contracts';
+import type { ClusterPorts } from '../ports';
+import { knownNode } from './known-node';
+import { showPhase } from './show-phase';
+
+/**
+ * Shows a phase while the host works. Nobody waits for it, so it may come late: a node that is no
+ * longer working towards this config is left alone.
+ */
+export function createReportNodePhase(ports: ClusterPorts): ClusterActivities['reportNodePhase'] {
+  return async ({ node: name, pool, config, phase, message }) => {
+    const node = await knownNode(ports, name);
+    const isWorking = annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
+    if (!isWorking || desiredConfigOf(node) !== config) return;
+    await showPhase(ports, { node, pool, config, phase, message });
+  };
+}

@@ -1,0 +1,102 @@
+/** Shows on the MachineConfigNode where an update stands: at most one status write per phase. */
+
+import type { NodeCondition } from '../../core/names';
+import type { Condition } from '../../core/object-meta';
+import { mcnConditions } from '../../core/node/conditions';
+import type { NodePhase } from '../../core/node/lifecycle';
+import { currentConfigOf } from '../../core/node/predicates';
+import type { MachineConfigNode, Node } from '../../core/node/types';
+import type { ClusterPorts } from '../ports';
+
+export interface ShownPhase {
+  readonly node: Node;
+  readonly pool: string;
+  /** The rendered config that the update leads to. */
+  readonly config: string;
+  /** What the node is to be on after this phase: `config`, or the old one after a cancel. */
+  readonly desired?: string;
+  readonly phase: NodePhase;
+  readonly message?: string;
+  readonly failure?: string;
+  /** Steps that are done although no phase of theirs was shown. */
+  readonly done?: readonly NodeCondition[];
+}
+
+/** Kubernetes refuses longer messages; a list of blockers may be long. */
+const MAX_MESSAGE_LENGTH = 8_000;
+
+/** Writes spec and status where they differ from what is known. Twice is once. */
+export async function showPhase(
+  ports: Pick<ClusterPorts, 'view' | 'machineConfigNodes' | 'now'>,
+  shown: ShownPhase,
+): Promise<void> {
+  const { name, uid = '' } = shown.node.metadata;
+  const desired = shown.desired ?? shown.config;
+  const known = ports.view.machineConfigNodes.get(name);
+  const spec = specOf(name, shown.pool, desired);
+  const current =
+    known !== undefined && isSameSpec(known.spec, spec)
+      ? known
+      : await ports.machineConfigNodes.applySpec({ name, uid }, spec);
+  const previous = current.status?.conditions ?? known?.status?.conditions;
+  const conditions = mcnConditions(shown.phase, previous, {
+    config: shown.config,
+    now: instant(ports.now()),
+    ...(shown.message === undefined ? {} : { message: cut(shown.message) }),
+    ...(shown.failure === undefined ? {} : { failure: shown.failure }),
+    ...(shown.done === undefined ? {} : { done: shown.done }),
+  });
+  const onConfig = currentConfigOf(shown.node);
+  const configVersion = { desired, ...(onConfig === undefined ? {} : { current: onConfig }) };
+  if (isShown(current, conditions, configVersion)) return;
+  await ports.machineConfigNodes.applyStatus(name, {
+    observedGeneration: current.metadata.generation ?? 1,
+    configVersion,
+    conditions,
+  });
+}
+
+function specOf(node: string, pool: string, desired: string): MachineConfigNode['spec'] {
+  return { node: { name: node }, pool: { name: pool }, configVersion: { desired } };
+}
+
+function isSameSpec(a: MachineConfigNode['spec'], b: MachineConfigNode['spec']): boolean {
+  return (
+    a.node.name === b.node.name &&
+    a.pool.name === b.pool.name &&
+    a.configVersion.desired === b.configVersion.desired
+  );
+}
+
+function isShown(
+  known: MachineConfigNode,
+  conditions: readonly Condition[],
+  configVersion: { readonly desired: string; readonly current?: string },
+): boolean {
+  const status = known.status;
+  if (status?.configVersion?.desired !== configVersion.desired) return false;
+  if (status.configVersion.current !== configVersion.current) return false;
+  const before = new Map((status.conditions ?? []).map((one) => [one.type, one]));
+  return (
+    before.size === conditions.length &&
+    conditions.every((wanted) => {
+      const one = before.get(wanted.type);
+      return (
+        one?.status === wanted.status &&
+        one.reason === wanted.reason &&
+        one.message === wanted.message
+      );
+    })
+  );
+}
+
+/** Seconds, as Kubernetes keeps times. */
+function instant(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
+
+function cut(message: string): string {
+  return message.length <= MAX_MESSAGE_LENGTH
+    ? message
+    : `${message.slice(0, MAX_MESSAGE_LENGTH)}…`;
+}

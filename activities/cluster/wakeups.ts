@@ -1,0 +1,37 @@
+/** A loop's alarm clock: many may ring, nobody is lost, and a deadline rings by itself. */
+export class Wakeups {
+  readonly #signal: AbortSignal;
+  #pending = false;
+  #wake: (() => void) | undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener('abort', this.ring);
+  }
+
+  /** Something may have changed. */
+  readonly ring = (): void => {
+    this.#pending = true;
+    this.#wake?.();
+  };
+
+  /** Until somebody rings (also before this call) or the time is over. @throws when aborted */
+  async wait(maxMs: number): Promise<void> {
+    this.#signal.throwIfAborted();
+    if (!this.#pending) {
+      let timer: NodeJS.Timeout | undefined;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        timer = setTimeout(resolve, Math.max(0, maxMs));
+      });
+      clearTimeout(timer);
+      this.#wake = undefined;
+    }
+    this.#pending = false;
+    this.#signal.throwIfAborted();
+  }
+
+  close(): void {
+    this.#signal.removeEventListener('abort', this.ring);
+  }
+}

@@ -1,0 +1,20 @@
+import { fail } from '../../core/errors';
+import type { Lookup } from '../ports';
+
+/** A look that waits longer than this is tried again, so that the wait shows up as a failure. */
+const PATIENCE_MS = 8_000;
+
+/** Waits for the first complete picture. @throws `ApiUnavailable` when it does not come */
+export async function whenSynced(lookups: readonly Lookup<unknown>[]): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      reject(fail('ApiUnavailable', 'the watches of the cluster have not caught up yet'));
+    }, PATIENCE_MS);
+  });
+  try {
+    await Promise.race([Promise.all(lookups.map(({ synced }) => synced)), patience]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * The one boundary at which domain errors become Temporal failures. The kind of a failure decides
+ * whether it is retried, so that no activity and no workflow writes a rule of its own.
+ */
+
+import { activityInfo, ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
+import { FAILURES, failureName, messageOf, type FailureName } from '../core/errors';
+
+/** How soon to look again at what is waited for, in seconds. */
+const LOOK_AGAIN_SECONDS: Partial<Record<FailureName, number>> = {
+  // The machine is booting: whoever waits holds a slot.
+  NotYetRebooted: 1,
+  CordonedByUser: 30,
+};
+const DEFAULT_LOOK_AGAIN_SECONDS = 5;
+
+/** An error that nobody threw on purpose is tried this often, then shown as a bug. */
+const ATTEMPTS_OF_THE_UNKNOWN = 3;
+
+type Activity = (...args: never[]) => Promise<unknown>;
+
+/**
+ * Wraps every activity, so that what it throws is an `ApplicationFailure` whose type is the name in
+ * the catalogue. Cancellation passes through.
+ */
+export function withFailures<T extends object>(activities: T): T {
+  const wrapped = Object.entries(activities).map(([name, activity]) => [
+    name,
+    translated(activity as Activity),
+  ]);
+  return Object.fromEntries(wrapped) as T;
+}
+
+function translated(activity: Activity): Activity {
+  return async (...args) => {
+    try {
+      return await activity(...args);
+    } catch (error) {
+      throw cancellationOf(error) ?? toFailure(error, activityInfo().attempt);
+    }
+  };
+}
+
+/** The SDK's own error when the attempt was cancelled, whatever the interrupted call threw. */
+function cancellationOf(error: unknown): Error | undefined {
+  if (error instanceof CancelledFailure) return error;
+  const { cancellationSignal } = Context.current();
+  if (!cancellationSignal.aborted || !isAbort(error)) return undefined;
+  const reason: unknown = cancellationSignal.reason;
+  return reason instanceof CancelledFailure ? reason : new CancelledFailure('activity cancelled');
+}
+
+function isAbort(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'name' in error
+    ? error.name === 'AbortError' || error.name === 'CancelledFailure'
+    : false;
+}
+
+/**
+ * The Temporal failure for anything thrown.
+ *
+ * @param attempt - counts from 1
+ */
+export function toFailure(error: unknown, attempt: number): ApplicationFailure {
+  if (error instanceof ApplicationFailure) return error;
+  const cause = error instanceof Error ? error : undefined;
+  const name = failureName(error);
+  if (name === undefined) {
+    return ApplicationFailure.create({
+      message: messageOf(error),
+      type: cause?.name ?? 'Error',
+      nonRetryable: attempt >= ATTEMPTS_OF_THE_UNKNOWN,
+      ...(cause === undefined ? {} : { cause }),
+    });
+  }
+  const details = detailsOf(error);
+  const { kind } = FAILURES[name];
+  const isWaiting = kind === 'waiting';
+  return ApplicationFailure.create({
+    message: messageOf(error),
+    type: name,
+    nonRetryable: kind !== 'transient' && !isWaiting,
+    details: details === undefined ? [] : [details],
+    ...(isWaiting
+      ? {
+          nextRetryDelay: `${retryAfter(details) ?? LOOK_AGAIN_SECONDS[name] ?? DEFAULT_LOOK_AGAIN_SECONDS}s`,
+          category: ApplicationFailureCategory.BENIGN,
+        }
+      : {}),
+  });
+}
+
+function detailsOf(error: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (typeof error !== 'object' || error === null || !('details' in error)) return undefined;
+  const { details } = error;
+  return typeof details === 'object' && details !== null
+    ? (details as Readonly<Record<string, unknown>>)
+    : undefined;
+}
+
+/** A failure may say itself when to look again: `details.retryAfterSeconds`. */
+function retryAfter(details: Readonly<Record<string, unknown>> | undefined): number | undefined {
+  const seconds = details?.['retryAfterSeconds'];
+  return typeof seconds === 'number' && seconds > 0 ? seconds : undefined;
+}

@@ -1,0 +1,169 @@
+/**
+ * What the cluster activities need of the world, in their own nouns. `adapters/kube` and the workers
+ * fit these by shape; nothing here knows of HTTP.
+ */
+
+import type { Pod, PodDisruptionBudget } from '../core/drain';
+import type { MachineConfig } from '../core/machine-config/types';
+import type { MachineConfigNode, Node } from '../core/node/types';
+import type { Condition, ObjectMeta } from '../core/object-meta';
+import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
+
+/** A watch-fed picture of one kind of object: looking costs no request. */
+export interface Lookup<T> {
+  /** Resolves at the first complete picture. */
+  readonly synced: Promise<void>;
+  get(name: string, namespace?: string): T | undefined;
+  list(): readonly T[];
+  /** Calls back after every change; returns how to stop. */
+  subscribe(listener: (event: { readonly object: T }) => void): () => void;
+}
+
+/** `operator.openshift.io` MachineConfiguration: a person's disruption policies, unchecked. */
+export interface DisruptionSource {
+  readonly metadata: ObjectMeta;
+  readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
+}
+
+/** Everything that the activities look at. */
+export interface ClusterView {
+  readonly nodes: Lookup<Node>;
+  readonly pools: Lookup<MachineConfigPool>;
+  readonly machineConfigNodes: Lookup<MachineConfigNode>;
+  readonly policies: Lookup<RolloutPolicy>;
+  readonly machineConfigurations: Lookup<DisruptionSource>;
+  readonly budgets: Lookup<PodDisruptionBudget>;
+  readonly daemonSets: Lookup<{ readonly metadata: ObjectMeta }>;
+}
+
+/** The fields of a Node to change, all in one PATCH. `null` removes an annotation. */
+export interface NodeChange {
+  readonly annotations?: Readonly<Record<string, string | null>>;
+  readonly unschedulable?: boolean;
+}
+
+export interface NodeWriter {
+  /**
+   * Decides on the newest known Node and writes the change on the condition that nobody changed the
+   * Node in between; else it is read and decided again. No change, no write.
+   *
+   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and whatever `decide` throws
+   */
+  change(name: string, decide: (node: Node) => NodeChange | undefined): Promise<Node>;
+}
+
+export interface MachineConfigNodeStatus {
+  readonly observedGeneration: number;
+  readonly configVersion: { readonly desired: string; readonly current?: string };
+  readonly conditions: readonly Condition[];
+}
+
+export interface MachineConfigNodeWriter {
+  /** Creates or updates the spec; the object goes away with its Node. */
+  applySpec(
+    owner: { readonly name: string; readonly uid: string },
+    spec: MachineConfigNode['spec'],
+  ): Promise<MachineConfigNode>;
+  applyStatus(name: string, status: MachineConfigNodeStatus): Promise<MachineConfigNode>;
+}
+
+export interface PoolWriter {
+  /** Sets annotations (`null` removes) and, when given, `spec.paused`, in one PATCH. */
+  change(
+    pool: string,
+    change: {
+      readonly annotations: Readonly<Record<string, string | null>>;
+      readonly paused?: boolean;
+    },
+  ): Promise<void>;
+}
+
+/** How an eviction was answered. */
+export type EvictionOutcome =
+  /** Accepted; the pod is going. */
+  | { readonly outcome: 'accepted' }
+  /** No such pod any more, or another one of the same name. */
+  | { readonly outcome: 'gone' }
+  /** Its namespace is being deleted, and the pod with it. */
+  | { readonly outcome: 'namespaceTerminating' }
+  /** A budget refuses, or the server is busy; `said` is the API's own message. */
+  | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
+
+export interface PodPort {
+  /**
+   * Follows the pods of one node until the signal aborts: `listed` once, then changes by UID. A
+   * broken connection resumes; `listed` comes again when it could not.
+   */
+  follow(
+    node: string,
+    handler: {
+      listed(pods: readonly Pod[]): void;
+      changed(pod: Pod, isGone: boolean): void;
+    },
+    signal: AbortSignal,
+  ): Promise<void>;
+  /** Asks one pod, this very one, to leave, through the Eviction API. */
+  evict(
+    pod: { readonly namespace: string; readonly name: string; readonly uid: string },
+    options: { readonly gracePeriodSeconds?: number; readonly signal: AbortSignal },
+  ): Promise<EvictionOutcome>;
+}
+
+/** Rendered configs by name. */
+export interface ConfigReader {
+  /** @throws `ObjectNotFound` */
+  read(name: string): Promise<MachineConfig>;
+}
+
+/** Which node updates are open, as Temporal knows it. */
+export interface RunningUpdates {
+  isRunning(node: string): Promise<boolean>;
+  /** Names of the nodes of a pool with an open update. */
+  ofPool(pool: string): Promise<readonly string[]>;
+}
+
+/** Kubernetes Events on a Node: nice to have, so a failed one is only logged. */
+export interface EventWriter {
+  onNode(
+    node: { readonly name: string; readonly uid: string },
+    event: {
+      readonly type: 'Normal' | 'Warning';
+      readonly reason: string;
+      readonly message: string;
+    },
+  ): Promise<void>;
+}
+
+/** One attempt of one activity, as the SDK runs it. */
+export interface ActivityRun {
+  /** Aborts on cancellation and on worker shutdown; its reason is what to throw. */
+  readonly signal: AbortSignal;
+  /** What an earlier attempt reported last. */
+  readonly lastHeartbeat: unknown;
+  /** When the first attempt was scheduled, ms since the epoch. */
+  readonly scheduledAtMs: number;
+  readonly log: ActivityLog;
+  heartbeat(details: unknown): void;
+}
+
+export interface ActivityLog {
+  debug(message: string, fields?: Record<string, unknown>): void;
+  info(message: string, fields?: Record<string, unknown>): void;
+  warn(message: string, fields?: Record<string, unknown>): void;
+}
+
+/** All that the cluster activities are made from. */
+export interface ClusterPorts {
+  readonly view: ClusterView;
+  readonly nodes: NodeWriter;
+  readonly machineConfigNodes: MachineConfigNodeWriter;
+  readonly pools: PoolWriter;
+  readonly pods: PodPort;
+  readonly configs: ConfigReader;
+  readonly updates: RunningUpdates;
+  readonly events: EventWriter;
+  /** The attempt that calls; `activities/run.ts` in a worker. */
+  readonly run: () => ActivityRun;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
