@@ -13,6 +13,7 @@ import {
   type DrainDecision,
 } from '../disruption';
 import { failureName, messageOf } from '../errors';
+import { parseAndConvert, readRawIgnition, type IgnitionObject } from '../ignition';
 import {
   canonicalKernelType,
   changedFiles,
@@ -20,6 +21,7 @@ import {
   diffMachineConfigs,
   passwdChanges,
 } from '../machine-config/diff';
+import { ignitionReason } from '../machine-config/reconcilable';
 import type { IgnitionConfig, RenderedSpec } from '../machine-config/types';
 import { kernelArgumentChanges, splitKernelArguments } from '../os';
 import { plannedChanges } from './plan-changes';
@@ -131,9 +133,10 @@ export type PlanFacts = Pick<
 /**
  * Plans the way from one rendered config to another: what changes, what it costs, which phases follow.
  *
- * Costs are MCO's (`core/disruption`); the order of the actions is ours. A `registries.conf` that
- * decides about the drain and cannot be read gives a plan that is not reconcilable and has no phase
- * but Prepare.
+ * Costs are MCO's (`core/disruption`); the order of the actions is ours. A difference that a running
+ * machine cannot take, and a `registries.conf` that decides about the drain and cannot be read, give a
+ * plan that is not reconcilable and has no phase but Prepare. A machine without a current config is
+ * not asked whether it can be reconciled: Ignition has just made it.
  */
 export function planUpdate(input: PlanInput): UpdatePlan {
   const { desired, policies, ports } = input;
@@ -146,7 +149,7 @@ export function planUpdate(input: PlanInput): UpdatePlan {
     units: [...facts.units.changed, ...facts.units.removed].sort(),
   };
   const required = disruptionActions(parts, policies);
-  const judged = judge(() =>
+  const judged = judge(input, () =>
     decideDrain({ actions: required, old: old.config, desired: desired.config, ports }),
   );
   const actions = judged.verdict.ok ? runnableActions(required) : [];
@@ -166,13 +169,26 @@ interface Judgement {
   readonly drain: DrainDecision;
 }
 
-function judge(decide: () => DrainDecision): Judgement {
+function judge(input: PlanInput, decide: () => DrainDecision): Judgement {
   try {
+    const reason = irreconcilable(input);
+    if (reason !== undefined) return { verdict: { ok: false, reason }, drain: { drain: false } };
     return { verdict: { ok: true }, drain: decide() };
   } catch (error) {
-    if (failureName(error) !== 'InvalidMachineConfig') throw error;
+    const name = failureName(error);
+    if (name !== 'InvalidMachineConfig' && name !== 'InvalidIgnition') throw error;
     return { verdict: { ok: false, reason: messageOf(error) }, drain: { drain: false } };
   }
+}
+
+/** Why a running machine cannot go from the one to the other, in MCO's words. */
+function irreconcilable({ current, desired, ports }: PlanInput): string | undefined {
+  if (current === undefined) return undefined;
+  const read = ({ config }: RenderedSpec): IgnitionObject =>
+    parseAndConvert(readRawIgnition(config, ports));
+  const reason = ignitionReason(read(current), read(desired), []);
+  if (reason !== undefined || current.fips === desired.fips) return reason;
+  return 'detected change to FIPS flag; refusing to modify FIPS on a running cluster';
 }
 
 /** What the machine is on: its recorded config, corrected by what is seen to run. */

@@ -1,19 +1,6 @@
-/** Extensions of the operating system: the names that a MachineConfig may use, and their packages. */
+/** Extensions of the operating system as packages to install and to uninstall. */
 
-/**
- * Packages by extension name, as MCO supports them.
- *
- * @see MCO pkg/controller/common/helpers.go, SupportedExtensions (7ff337a4)
- */
-export const EXTENSION_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  'two-node-ha': ['pacemaker', 'pcs', 'fence-agents-all'],
-  ipsec: ['NetworkManager-libreswan', 'libreswan', 'openvswitch3.5-ipsec'],
-  usbguard: ['usbguard'],
-  kerberos: ['krb5-workstation', 'libkadm5'],
-  'kernel-devel': ['kernel-devel', 'kernel-headers'],
-  'sandboxed-containers': ['kata-containers'],
-  sysstat: ['sysstat'],
-};
+import { EXTENSIONS } from '../machine-config/extensions';
 
 /** What to install and to uninstall; each list sorted, without duplicates. */
 export interface PackageChanges {
@@ -36,7 +23,7 @@ export function extensionPackageChanges(
   requestedPackages: readonly string[],
 ): PackageChanges {
   const required = new Set(extensions.flatMap((name) => packagesOf(name)));
-  const managed = new Set(Object.values(EXTENSION_PACKAGES).flat());
+  const managed = new Set(Object.values(EXTENSIONS).flat());
   const present = new Set(requestedPackages);
   return {
     install: [...required].filter((name) => !present.has(name)).sort(),
@@ -57,5 +44,5 @@ export function rpmOstreePackageArguments(changes: PackageChanges): readonly str
 }
 
 function packagesOf(extension: string): readonly string[] {
-  return Object.hasOwn(EXTENSION_PACKAGES, extension) ? (EXTENSION_PACKAGES[extension] ?? []) : [];
+  return Object.hasOwn(EXTENSIONS, extension) ? (EXTENSIONS[extension] ?? []) : [];
 }

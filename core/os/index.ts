@@ -1,7 +1,6 @@
 /** The operating system as data: kernel arguments and extension packages. No command runs here. */
 
 export {
-  EXTENSION_PACKAGES,
   extensionPackageChanges,
   rpmOstreePackageArguments,
   type PackageChanges,

@@ -1,6 +1,5 @@
 /** Cases of MCO's daemon: diff, disruption actions, drain decision, kernel argument commands. */
 
-import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
 
 import {
@@ -22,9 +21,11 @@ import {
 } from '../../core/machine-config/diff';
 import type { IgnitionConfig, MachineConfigSpec } from '../../core/machine-config/types';
 import { rpmOstreeKernelArguments } from '../../core/os';
+import { EMPTY_IGNITION, parseAndConvert, readRawIgnition } from '../../core/ignition';
 import { casesOf, isJsonObject, type ConformanceKind, type JsonObject } from './kind';
+import { nodePorts } from './ports';
 
-const PORTS: ContentPorts = { parseToml, gunzip: (bytes) => gunzipSync(bytes) };
+const PORTS: ContentPorts = { parseToml, gunzip: (bytes) => nodePorts.gunzip(bytes) };
 
 export const daemonDiffKind: ConformanceKind = {
   name: 'daemon: diff, actions, drain, kernel arguments',
@@ -86,7 +87,9 @@ function drainAnswer(decide: () => { readonly drain: boolean }): JsonObject {
   }
 }
 
+/** A missing config is an empty one here: cases about the other fields leave it out. */
 function diffable(spec: MachineConfigSpec): DiffableSpec {
-  const empty: IgnitionConfig = { ignition: { version: '3.5.0' } };
-  return { ...spec, config: (spec.config as IgnitionConfig | undefined) ?? empty };
+  const raw = readRawIgnition(spec.config, PORTS);
+  const config = raw === undefined ? EMPTY_IGNITION : parseAndConvert(raw);
+  return { ...spec, config: config as unknown as IgnitionConfig };
 }

@@ -276,6 +276,40 @@ describe('what really runs on the machine', () => {
   });
 });
 
+describe('a difference that a running machine cannot take', () => {
+  const config = (parts: Partial<RenderedSpec['config']>): RenderedSpec =>
+    spec({ config: { ignition: { version: '3.5.0' }, ...parts } });
+
+  it.each([
+    [
+      'FIPS mode',
+      spec({ fips: true, kernelArguments: ['a'] }),
+      'detected change to FIPS flag; refusing to modify FIPS on a running cluster',
+    ],
+    [
+      'a directory',
+      config({ storage: { directories: [{ path: '/d' }] } }),
+      'ignition directories section contains changes',
+    ],
+    [
+      'another user',
+      config({ passwd: { users: [{ name: 'eve', sshAuthorizedKeys: ['a'] }] } }),
+      'invalid passwd change(s): ignition passwd user section contains unsupported changes: non-core user',
+    ],
+  ])('%s is refused with the reason, and nothing is disturbed', (_, desired, reason) => {
+    const planned = plan(config({}), desired);
+    expect(planned.reconcilable).toEqual({ ok: false, reason });
+    expect(planned.phases).toEqual([{ phase: 'Prepare', reason }]);
+    expect(planned).toMatchObject({ drain: false, reboot: false, actions: [] });
+    expect(planned.summary).toBe(`cannot be applied: ${reason}`);
+  });
+
+  it('is none to a machine that Ignition has just made', () => {
+    const desired = config({ storage: { directories: [{ path: '/d' }] } });
+    expect(plan(undefined, desired).reconcilable).toEqual({ ok: true });
+  });
+});
+
 describe('a plan', () => {
   const current = spec({ files: [file('/etc/secret', 'old-password')] });
   const files = [file('/etc/secret', 'new-password'), file('/b'), file('/a')];
