@@ -1,0 +1,29 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startTimeOf } from '../../../tools/processes/identity';
+
+const LIMIT_MS = 30_000;
+
+/** The process id in a file, once somebody has put the file there. */
+export async function appearance(path: string): Promise<number> {
+  await until(() => existsSync(path), `${path} appears`);
+  return Number(readFileSync(path, 'utf8'));
+}
+
+/** Resolves when there is no such process. */
+export async function gone(pid: number): Promise<void> {
+  await until(() => startTimeOf(pid) === undefined, `process ${pid} ends`);
+}
+
+/** Resolves when the path is not there any more. */
+export async function removed(path: string): Promise<void> {
+  await until(() => !existsSync(path), `${path} is removed`);
+}
+
+async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + LIMIT_MS;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`never so: ${what}`);
+    await delay(20);
+  }
+}
