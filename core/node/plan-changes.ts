@@ -9,7 +9,7 @@ import {
   type DrainDecision,
 } from '../disruption';
 import type { MachineConfigDiff } from '../machine-config/diff';
-import type { ChangedNames, PlanFacts, PlannedChange } from './plan';
+import type { ChangedNames, PlanFacts, PlannedChange } from './plan-types';
 
 const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
 const UNCOVERED = { cost: REBOOT, why: 'no disruption policy covers it' } as const;

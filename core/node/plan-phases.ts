@@ -2,7 +2,7 @@
 
 import { actionText, type DrainDecision } from '../disruption';
 import { causesOf, changesText } from './plan-text';
-import type { PlanFacts, PlanPhase, UpdatePlan } from './plan';
+import type { PlanFacts, PlanPhase, UpdatePlan } from './plan-types';
 
 /** The phases in order; a plan that cannot be applied has only the first. */
 export function planPhases(

@@ -1,7 +1,7 @@
 /** Plans for people: one sentence, or one line per change. */
 
 import { actionText, type DisruptionAction } from '../disruption';
-import type { PlannedChange, UpdatePlan } from './plan';
+import type { PlannedChange, UpdatePlan } from './plan-types';
 
 /** So many changes are named in a sentence; the others are counted. */
 const NAMED = 3;

@@ -1,14 +1,10 @@
-/**
- * The plan of one node update: what changes, what each change costs and why, and the phases that
- * follow from it. Plain JSON without any file content, so that it may appear in a workflow history.
- */
+/** Planning a node update: from two rendered configs to changes, costs and phases. */
 
 import {
   decideDrain,
   disruptionActions,
   runnableActions,
   type ContentPorts,
-  type DisruptionAction,
   type DisruptionPolicies,
   type DrainDecision,
 } from '../disruption';
@@ -27,77 +23,19 @@ import { kernelArgumentChanges, splitKernelArguments } from '../os';
 import { plannedChanges } from './plan-changes';
 import { planPhases } from './plan-phases';
 import { planSummary } from './plan-text';
+import type { PlanFacts, PlanVerdict, UpdatePlan } from './plan-types';
 
 export { describePlan } from './plan-text';
-
-/** The phases of a node update, in the order in which they run. */
-export const PLAN_PHASES = [
-  'Prepare',
-  'Cordon',
-  'Drain',
-  'ApplyFiles',
-  'ApplyOS',
-  'ReloadServices',
-  'Reboot',
-  'Verify',
-  'Uncordon',
-] as const;
-
-export type PlanPhaseName = (typeof PLAN_PHASES)[number];
-
-/** A phase that this update needs, and the reason in a few words. */
-export interface PlanPhase {
-  readonly phase: PlanPhaseName;
-  readonly reason: string;
-}
-
-/** One change: `what` names it without its content, `why` is the rule that sets its cost. */
-export interface PlannedChange {
-  readonly part: 'OS' | 'File' | 'Unit' | 'User';
-  /** `file /etc/foo changed`, `unit a.service removed`, `kernel arguments changed (+nosmt)`, … */
-  readonly what: string;
-  readonly cost: readonly DisruptionAction[];
-  readonly why: string;
-}
-
-/** Whether the difference can be applied to a running machine. */
-export type PlanVerdict = { readonly ok: true } | { readonly ok: false; readonly reason: string };
-
-/** Names that are new or different, and names that go away; each list sorted. */
-export interface ChangedNames {
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-}
-
-/** What one node update does. Every list is in a fixed order: equal inputs give equal plans. */
-export interface UpdatePlan {
-  readonly reconcilable: PlanVerdict;
-  /** Paths on the host. */
-  readonly files: ChangedNames;
-  /** systemd unit names. */
-  readonly units: ChangedNames;
-  readonly sshKeysChanged: boolean;
-  readonly passwordChanged: boolean;
-  /** Single arguments, split as on a kernel command line. */
-  readonly kernelArguments: { readonly add: readonly string[]; readonly remove: readonly string[] };
-  /** Extension names as in the MachineConfig, not package names. */
-  readonly extensions: {
-    readonly install: readonly string[];
-    readonly uninstall: readonly string[];
-  };
-  /** Absent = the OS image stays. `from` is absent when it is not known. */
-  readonly osImage?: { readonly from?: string; readonly to: string };
-  /** Absent = the kernel stays. */
-  readonly kernelType?: { readonly from: string; readonly to: string };
-  readonly changes: readonly PlannedChange[];
-  /** What runs after the files are in place, each once, in the order in which it runs. */
-  readonly actions: readonly DisruptionAction[];
-  readonly drain: boolean;
-  readonly reboot: boolean;
-  readonly phases: readonly PlanPhase[];
-  /** One sentence for a person: `reboot: kernel arguments changed (+nosmt)`. */
-  readonly summary: string;
-}
+export {
+  hasPhase,
+  PLAN_PHASES,
+  type ChangedNames,
+  type PlannedChange,
+  type PlanPhase,
+  type PlanPhaseName,
+  type PlanVerdict,
+  type UpdatePlan,
+} from './plan-types';
 
 /** What the machine really runs; whatever is known of it goes before what was recorded. */
 export interface OsState {
@@ -116,19 +54,6 @@ export interface PlanInput {
   readonly osState?: OsState;
   readonly ports: ContentPorts;
 }
-
-/** Everything about a plan that does not depend on costs. */
-export type PlanFacts = Pick<
-  UpdatePlan,
-  | 'files'
-  | 'units'
-  | 'sshKeysChanged'
-  | 'passwordChanged'
-  | 'kernelArguments'
-  | 'extensions'
-  | 'osImage'
-  | 'kernelType'
->;
 
 /**
  * Plans the way from one rendered config to another: what changes, what it costs, which phases follow.
@@ -255,9 +180,4 @@ function planFacts(old: RenderedSpec, desired: RenderedSpec): PlanFacts {
         }),
     ...(from === to ? {} : { kernelType: { from, to } }),
   };
-}
-
-/** Whether the update has this phase. */
-export function hasPhase(plan: UpdatePlan, phase: PlanPhaseName): boolean {
-  return plan.phases.some((planned) => planned.phase === phase);
 }
