@@ -1,40 +1,174 @@
-/** Data URLs (RFC 2397), the only file sources that reach a host. */
+/**
+ * Data URLs (RFC 2397), the only sources of file contents that a host can read. What is refused, and
+ * with which words, is what Ignition's own library refuses.
+ */
 
-import { decodeBase64 } from './base64';
+import { decodeBase64, encodeBase64, isBase64 } from './base64';
 import { encodeUtf8 } from './utf8';
 
-/**
- * The bytes behind a data URL, percent-decoded or base64-decoded as the URL says; the media type is
- * not looked at.
- *
- * @returns undefined when it is not a data URL, or its base64 or percent-encoding is broken
- */
-export function decodeDataUrl(url: string): Uint8Array | undefined {
-  const comma = url.indexOf(',');
-  if (!/^data:/i.test(url) || comma === -1) return undefined;
-  const payload = percentDecode(url.slice(comma + 1));
-  if (payload === undefined) return undefined;
-  const isBase64 = url.slice(0, comma).toLowerCase().endsWith(';base64');
-  if (!isBase64) return payload;
-  // Base64 is ASCII, so each byte is one letter.
-  return decodeBase64(Array.from(payload, (byte) => String.fromCharCode(byte)).join(''));
-}
+export type DataUrl =
+  { readonly bytes: Uint8Array; readonly error?: undefined } | { readonly error: string };
 
-function percentDecode(text: string): Uint8Array | undefined {
-  const bytes: number[] = [];
-  let literal = 0;
-  for (let at = text.indexOf('%'); at !== -1; at = text.indexOf('%', literal)) {
-    const hex = text.slice(at + 1, at + 3);
-    if (!/^[0-9a-f]{2}$/i.test(hex)) return undefined;
-    append(bytes, encodeUtf8(text.slice(literal, at)));
-    bytes.push(Number.parseInt(hex, 16));
-    literal = at + 3;
+/** The contents of a data URL, or why it is none. Never throws. */
+export function decodeDataUrl(url: string): DataUrl {
+  const header = readHeader(url);
+  if ('error' in header) return header;
+  const data = url.slice(header.dataAt);
+  if (header.base64) {
+    const wrong = wrongBase64(data);
+    if (wrong !== undefined) return { error: wrong };
+    const decoded = decodeBase64(data);
+    return 'error' in decoded ? { error: decoded.error } : { bytes: decoded.bytes };
   }
-  append(bytes, encodeUtf8(text.slice(literal)));
-  return Uint8Array.from(bytes);
+  const wrong = wrongText(data);
+  return wrong === undefined ? { bytes: unescapeBytes(data) } : { error: wrong };
 }
 
-/** A loop, because spreading a large file into `push` overflows the stack. */
-function append(bytes: number[], more: Uint8Array): void {
-  for (const byte of more) bytes.push(byte);
+/** Why the URL is no data URL, or undefined; does not decode the contents. */
+export function dataUrlError(url: string): string | undefined {
+  const header = readHeader(url);
+  if ('error' in header) return header.error;
+  const data = url.slice(header.dataAt);
+  if (!header.base64) return wrongText(data);
+  if (isBase64(data)) return undefined;
+  const wrong = wrongBase64(data);
+  if (wrong !== undefined) return wrong;
+  const decoded = decodeBase64(data);
+  return 'error' in decoded ? decoded.error : undefined;
+}
+
+/** A base 64 data URL of some bytes or of a text in UTF-8. */
+export function encodeDataUrl(contents: Uint8Array | string): string {
+  const bytes = typeof contents === 'string' ? encodeUtf8(contents) : contents;
+  return `data:;base64,${encodeBase64(bytes)}`;
+}
+
+interface Header {
+  readonly base64: boolean;
+  /** Index of the first character after the comma. */
+  readonly dataAt: number;
+}
+
+type Wrong = { readonly error: string };
+
+const PREFIX = 'data:';
+/** A character of a MIME token. */
+const TOKEN = /[!#$%&'*+\-.^_`{|}~0-9A-Za-z]/;
+
+function readHeader(url: string): Header | Wrong {
+  if (!url.startsWith(PREFIX)) return { error: 'missing data prefix' };
+  let at = PREFIX.length;
+  const first = url.charAt(at);
+  if (first === '') return { error: 'missing comma before data' };
+  if (first !== ';' && first !== ',') {
+    if (!TOKEN.test(first)) return { error: 'invalid character after data prefix' };
+    const end = readMediaType(url, at);
+    if (typeof end !== 'number') return end;
+    at = end;
+  }
+  while (url.charAt(at) === ';') {
+    const next = readParameter(url, at + 1);
+    if ('error' in next) return next;
+    if ('dataAt' in next) return next;
+    at = next.at;
+  }
+  return { base64: false, dataAt: at + 1 };
+}
+
+/** Index of the `;` or `,` after `type/subtype`. */
+function readMediaType(url: string, start: number): number | Wrong {
+  // As there: the character after an `x` is taken unseen.
+  const extension = /[xX]/.test(url.charAt(start));
+  let at = start + (extension ? 2 : 1);
+  const checked = !(extension && url.charAt(start + 1) === '-');
+  for (; url.charAt(at) !== '/'; at++) {
+    if (at >= url.length) return { error: 'missing media type slash' };
+    if (!TOKEN.test(url.charAt(at))) return { error: 'invalid character for media type' };
+  }
+  const known = /^(text|image|audio|video|application|message|multipart)/;
+  if (checked && !known.test(url.slice(start, at))) return { error: 'invalid media type' };
+  for (at++; url.charAt(at) !== ';' && url.charAt(at) !== ','; at++) {
+    if (at >= url.length) return { error: 'incomplete media type' };
+    if (!TOKEN.test(url.charAt(at))) return { error: 'invalid character for media subtype' };
+  }
+  return at;
+}
+
+/** One parameter: `base64` before the comma ends the header, `name=value` goes on. */
+function readParameter(url: string, start: number): Header | Wrong | { readonly at: number } {
+  const first = url.charAt(start);
+  if (first === '' || first === '=' || first === ',') {
+    return { error: 'unterminated parameter sequence' };
+  }
+  let at = start;
+  for (; url.charAt(at) !== '='; at++) {
+    const character = url.charAt(at);
+    if (character === '') return { error: 'unterminated parameter sequence' };
+    if (character === ',') {
+      const name = url.slice(start, at);
+      if (name === 'base64') return { base64: true, dataAt: at + 1 };
+      return { error: `expected base64, got ${name}` };
+    }
+    if (!TOKEN.test(character)) return { error: 'invalid character for parameter attribute' };
+  }
+  return readParameterValue(url, at + 1);
+}
+
+function readParameterValue(url: string, start: number): Wrong | { readonly at: number } {
+  if (url.charAt(start) === '"') return readQuotedValue(url, start + 1);
+  for (let at = start; ; at++) {
+    const character = url.charAt(at);
+    if (character === '') return { error: 'missing comma before data' };
+    if (at > start && (character === ';' || character === ',')) {
+      const wrong = wrongEscape(url.slice(start, at));
+      return wrong === undefined ? { at } : { error: wrong };
+    }
+    if (!TOKEN.test(character)) return { error: 'invalid character for parameter value' };
+  }
+}
+
+function readQuotedValue(url: string, start: number): Wrong | { readonly at: number } {
+  const match = /^((?:[^"\\\u0080-\uffff]|\\[^\u0080-\uffff])*)"/.exec(url.slice(start));
+  if (match === null) {
+    return {
+      error: /[\u0080-\uffff]/.test(url.slice(start))
+        ? 'invalid character for parameter value'
+        : 'unclosed quoted string',
+    };
+  }
+  const at = start + match[0].length;
+  const after = url.charAt(at);
+  if (after === '') return { error: 'missing comma before data' };
+  if (after !== ';' && after !== ',') return { error: 'expected semicolon or comma' };
+  return { at };
+}
+
+function wrongBase64(data: string): string | undefined {
+  return /^[A-Za-z0-9+/=\n]*$/.test(data) ? undefined : 'invalid data character';
+}
+
+function wrongText(data: string): string | undefined {
+  if (/[^\x21-\x7e]|[<>#"{}|\\^[\]`]/.test(data)) return 'invalid data character';
+  return wrongEscape(data);
+}
+
+function wrongEscape(data: string): string | undefined {
+  const match = /%(?![0-9a-fA-F]{2})(.?)(.?)/.exec(data);
+  if (match === null) return undefined;
+  const [, high = '', low = ''] = match;
+  const cut = high === '' || (/[0-9a-fA-F]/.test(high) && low === '');
+  return cut
+    ? 'rfc2396: unexpected end of unescape sequence'
+    : 'rfc2396: invalid char 0x25 in unescape sequence';
+}
+
+function unescapeBytes(data: string): Uint8Array {
+  const bytes: number[] = [];
+  for (let i = 0; i < data.length; i++) {
+    if (data.charAt(i) === '%') {
+      bytes.push(parseInt(data.slice(i + 1, i + 3), 16));
+      i += 2;
+    } else bytes.push(data.charCodeAt(i));
+  }
+  return Uint8Array.from(bytes);
 }

@@ -1,5 +1,7 @@
-/** Bytes and text in pure code: base64, UTF-8, data URLs. Compression is a port (`gunzip`). */
+/** Text and byte encodings that rendered configs are made of. */
 
-export { decodeBase64, encodeBase64 } from './base64';
-export { decodeDataUrl } from './data-url';
-export { decodeUtf8, encodeUtf8, isUtf8 } from './utf8';
+export { decodeBase64, encodeBase64, isBase64 } from './base64';
+export { dataUrlError, decodeDataUrl, encodeDataUrl, type DataUrl } from './data-url';
+export { goJson } from './go-json';
+export { parseGoUrl, queryValues, type GoUrl } from './go-url';
+export { decodeUtf8, encodeUtf8, utf8Length } from './utf8';

@@ -1,0 +1,15 @@
+/** Ignition: reading every version that exists, merging, writing 3.5. */
+
+export {
+  EMPTY_IGNITION,
+  encodeIgnition,
+  ignitionEqual,
+  mergeIgnition,
+  parseAndConvert,
+  refuseSpecialModes,
+  validateIgnition,
+} from './config';
+export { convertIgnition, parseIgnition, SUPPORTED_VERSIONS, type ParsedIgnition } from './parse';
+export { readRawIgnition, type RawIgnition, type RenderPorts } from './raw';
+export { listOf, structOf } from './rules';
+export { without, wordOf, type IgnitionObject } from './schema';

@@ -1,0 +1,127 @@
+/**
+ * Where things stand in a JSON text. Only needed to say where an error is, so nothing here runs for a
+ * config without errors.
+ */
+
+import { utf8Length } from '../encoding/utf8';
+
+export type JsonPath = readonly (string | number)[];
+
+interface JsonNode {
+  /** Index of a scalar, or of the first character inside an object or a list. */
+  readonly start: number;
+  /** Index after the value. */
+  readonly end: number;
+  readonly members?: ReadonlyMap<string, { readonly keyStart: number; readonly value: JsonNode }>;
+  readonly items?: readonly JsonNode[];
+}
+
+/** A parsed text with the positions of its values. */
+export class JsonSource {
+  readonly #text: string;
+  readonly #root: JsonNode;
+
+  /** @param text - valid JSON */
+  constructor(text: string) {
+    this.#text = text;
+    this.#root = new Scanner(text).value();
+  }
+
+  /** `line 3 col 7` of a value, or of the nearest enclosing value that exists. */
+  describe(path: JsonPath): string {
+    return this.#describeIndex(this.#nearest(path).start);
+  }
+
+  /** The same of a key. */
+  describeKey(path: JsonPath): string {
+    const key = path.at(-1);
+    const parent = this.#nearest(path.slice(0, -1));
+    const member = parent.members?.get(String(key));
+    return this.#describeIndex(member?.keyStart ?? parent.start);
+  }
+
+  /** Where Go's decoder stands when it refuses a value: after a scalar, inside a collection. */
+  describeRefused(path: JsonPath): string {
+    const node = this.#nearest(path);
+    const collection = node.members !== undefined || node.items !== undefined;
+    return this.#describeIndex(collection ? node.start : node.end);
+  }
+
+  #nearest(path: JsonPath): JsonNode {
+    let node = this.#root;
+    for (const step of path) {
+      const next = typeof step === 'number' ? node.items?.[step] : node.members?.get(step)?.value;
+      if (next === undefined) return node;
+      node = next;
+    }
+    return node;
+  }
+
+  /** Lines and columns count from 1, columns in bytes; beyond the end both are 0, as there. */
+  #describeIndex(index: number): string {
+    if (index >= this.#text.length) return 'line 0 col 0';
+    const before = this.#text.slice(0, index);
+    const line = before.split('\n').length;
+    const column = utf8Length(before.slice(before.lastIndexOf('\n') + 1)) + 1;
+    return `line ${line} col ${column}`;
+  }
+}
+
+class Scanner {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  value(): JsonNode {
+    this.#skipSpace();
+    const character = this.#text.charAt(this.#at);
+    if (character === '{') return this.#object();
+    if (character === '[') return this.#list();
+    const start = this.#at;
+    if (character === '"') this.#string();
+    else while (/[-+.\w]/.test(this.#text.charAt(this.#at))) this.#at++;
+    return { start, end: this.#at };
+  }
+
+  #object(): JsonNode {
+    const start = ++this.#at;
+    const members = new Map<string, { keyStart: number; value: JsonNode }>();
+    for (this.#skipSpace(); this.#text.charAt(this.#at) !== '}'; this.#skipSeparator()) {
+      const keyStart = this.#at;
+      this.#string();
+      const key = JSON.parse(this.#text.slice(keyStart, this.#at)) as string;
+      this.#skipSeparator();
+      members.set(key, { keyStart, value: this.value() });
+    }
+    return { start, end: ++this.#at, members };
+  }
+
+  #list(): JsonNode {
+    const start = ++this.#at;
+    const items: JsonNode[] = [];
+    for (this.#skipSpace(); this.#text.charAt(this.#at) !== ']'; this.#skipSeparator()) {
+      items.push(this.value());
+    }
+    return { start, end: ++this.#at, items };
+  }
+
+  #string(): void {
+    for (this.#at++; this.#text.charAt(this.#at) !== '"'; this.#at++) {
+      if (this.#text.charAt(this.#at) === '\\') this.#at++;
+    }
+    this.#at++;
+  }
+
+  #skipSpace(): void {
+    while (/\s/.test(this.#text.charAt(this.#at))) this.#at++;
+  }
+
+  #skipSeparator(): void {
+    this.#skipSpace();
+    if (/[,:]/.test(this.#text.charAt(this.#at))) this.#at++;
+    this.#skipSpace();
+  }
+}

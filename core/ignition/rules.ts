@@ -1,0 +1,26 @@
+/** What rules about structs have in common. */
+
+import type { IgnitionObject } from './schema';
+import type { Minor } from './schema-v3';
+
+/** Where a rule reports to: paths are relative to its struct, no message means no finding. */
+export interface Findings {
+  readonly minor: Minor;
+  error(message: string | undefined, ...path: (string | number)[]): void;
+  warning(message: string | undefined, ...path: (string | number)[]): void;
+}
+
+export type Rule = (value: IgnitionObject, findings: Findings) => void;
+
+/** A list of structs, empty when absent. */
+export function listOf(value: unknown): readonly IgnitionObject[] {
+  return (value as readonly IgnitionObject[] | undefined) ?? [];
+}
+
+export function structOf(value: unknown): IgnitionObject {
+  return (value as IgnitionObject | undefined) ?? {};
+}
+
+export function textOf(value: unknown): string | undefined {
+  return value as string | undefined;
+}

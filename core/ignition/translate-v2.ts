@@ -1,0 +1,232 @@
+/**
+ * From specification 2 to 3.5. Specification 3 allows no duplicates, so they are merged away first.
+ *
+ * @see MCO pkg/controller/common/ign_helpers.go (7ff337a4), removeIgnDuplicateFilesUnitsUsers
+ * @see MCO vendor/github.com/coreos/ign-converter/translate/v23tov30 (7ff337a4)
+ */
+
+import { fail } from '../errors';
+import { listOf, structOf } from './rules';
+import { cleanPath } from './rules-values';
+import { without, wordOf, type IgnitionObject } from './schema';
+
+/**
+ * One entry per file, unit and user. The last file of a path wins; the last unit of a name wins and
+ * collects drop-ins of the others; the only user, `core`, collects the keys of all. Files and units
+ * come out in reverse order.
+ *
+ * @throws InvalidIgnition for a user other than `core`
+ */
+export function withoutDuplicates(config: IgnitionObject): IgnitionObject {
+  const storage = structOf(config['storage']);
+  const systemd = structOf(config['systemd']);
+  const passwd = structOf(config['passwd']);
+  return {
+    ...config,
+    storage: { ...storage, files: lastByPath(listOf(storage['files'])) },
+    systemd: { ...systemd, units: lastByName(listOf(systemd['units'])) },
+    passwd: { ...passwd, users: onlyCore(listOf(passwd['users'])) },
+  };
+}
+
+function lastByPath(files: readonly IgnitionObject[]): readonly IgnitionObject[] {
+  const kept = new Map<unknown, IgnitionObject>();
+  for (const file of files.toReversed()) {
+    if (!kept.has(file['path'])) kept.set(file['path'], file);
+  }
+  return [...kept.values()];
+}
+
+function lastByName(units: readonly IgnitionObject[]): readonly IgnitionObject[] {
+  const kept = new Map<unknown, IgnitionObject>();
+  for (const unit of units.toReversed()) {
+    const later = kept.get(unit['name']);
+    kept.set(unit['name'], later === undefined ? unit : withDropins(later, unit));
+  }
+  return [...kept.values()];
+}
+
+function withDropins(unit: IgnitionObject, earlier: IgnitionObject): IgnitionObject {
+  const dropins = [...listOf(unit['dropins'])];
+  for (const dropin of listOf(earlier['dropins'])) {
+    if (!dropins.some((own) => own['name'] === dropin['name'])) dropins.push(dropin);
+  }
+  return dropins.length === 0 ? unit : { ...unit, dropins };
+}
+
+function onlyCore(users: readonly IgnitionObject[]): readonly IgnitionObject[] {
+  const [last] = users.toReversed();
+  if (last === undefined) return [];
+  const keys: unknown[] = [];
+  for (const user of users.toReversed()) {
+    if (user['name'] !== 'core') {
+      const name = wordOf(user['name']);
+      throw fail(
+        'InvalidIgnition',
+        `unexpected user with name: ${name}. Only core user is supported`,
+      );
+    }
+    keys.push(...((user['sshAuthorizedKeys'] as readonly unknown[] | undefined) ?? []));
+  }
+  return [{ ...last, sshAuthorizedKeys: [...new Set(keys)] }];
+}
+
+/**
+ * The same config in 3.5. The only known filesystem is `root`, at `/`.
+ *
+ * @throws InvalidIgnition for what specification 3 cannot say
+ */
+export function translateV2(config: IgnitionObject): IgnitionObject {
+  refuseUntranslatable(config);
+  const storage = structOf(config['storage']);
+  const passwd = structOf(config['passwd']);
+  const out = pruned({
+    ignition: translateIgnition(structOf(config['ignition'])),
+    passwd: {
+      groups: list(passwd['groups']),
+      users: listOf(passwd['users']).map(translateUser),
+    },
+    storage: {
+      directories: listOf(storage['directories']).map((directory) => ({
+        ...translateNode(directory),
+        mode: directory['mode'],
+      })),
+      disks: list(storage['disks']),
+      files: listOf(storage['files']).map(translateFile),
+      links: listOf(storage['links']).map((link) => ({
+        ...translateNode(link),
+        hard: link['hard'],
+        target: link['target'] ?? '',
+      })),
+      raid: listOf(storage['raid']).map((raid) => ({ level: '', name: '', ...raid })),
+    },
+    systemd: {
+      units: listOf(structOf(config['systemd'])['units']).map(translateUnit),
+    },
+  });
+  return out as IgnitionObject;
+}
+
+function list(value: unknown): readonly IgnitionObject[] {
+  return listOf(value);
+}
+
+function translateIgnition(ignition: IgnitionObject): IgnitionObject {
+  const config = structOf(ignition['config']);
+  const tls = structOf(structOf(ignition['security'])['tls']);
+  const reference = (value: IgnitionObject): IgnitionObject => ({
+    source: value['source'] ?? '',
+    verification: value['verification'],
+  });
+  const replace = config['replace'] as IgnitionObject | undefined;
+  return {
+    config: {
+      merge: listOf(config['append']).map(reference),
+      replace: replace === undefined ? undefined : reference(replace),
+    },
+    security: {
+      tls: { certificateAuthorities: listOf(tls['certificateAuthorities']).map(reference) },
+    },
+    timeouts: ignition['timeouts'],
+    version: '3.5.0',
+  };
+}
+
+function translateUser(user: IgnitionObject): IgnitionObject {
+  return { name: '', ...without(user, 'create') };
+}
+
+function translateUnit(unit: IgnitionObject): IgnitionObject {
+  const { enable, enabled, ...rest } = unit;
+  const on = enabled ?? enable;
+  const dropins = listOf(unit['dropins']).map((dropin) => ({ name: '', ...dropin }));
+  return { name: '', ...rest, dropins, enabled: on };
+}
+
+function translateNode(node: IgnitionObject): IgnitionObject {
+  return {
+    group: node['group'],
+    overwrite: node['overwrite'],
+    path: cleanPath(`/${wordOf(node['path'])}`),
+    user: node['user'],
+  };
+}
+
+/** Files of specification 2 overwrite unless they say otherwise; those that append never do. */
+function translateFile(file: IgnitionObject): IgnitionObject {
+  const contents = structOf(file['contents']);
+  const resource = {
+    compression: contents['compression'],
+    source: contents['source'] ?? '',
+    verification: contents['verification'],
+  };
+  const appends = file['append'] === true;
+  const body = appends ? { append: [resource] } : { contents: resource };
+  const overwrite = appends ? false : (file['overwrite'] ?? true);
+  return { ...translateNode(file), overwrite, ...body, mode: file['mode'] };
+}
+
+function refuseUntranslatable(config: IgnitionObject): void {
+  const refuse = (why: string): never => {
+    throw fail(
+      'InvalidIgnition',
+      `failed to convert Ignition config spec v2 to v3: unable to convert Ignition spec v2 config to v3: ${why}`,
+    );
+  };
+  if (listOf(structOf(config['networkd'])['units']).length > 0) {
+    refuse('config includes deprecated networkd section - use Files instead');
+  }
+  const storage = structOf(config['storage']);
+  for (const filesystem of listOf(storage['filesystems'])) {
+    if (filesystem['name'] !== 'root') {
+      refuse(
+        `Config defined filesystem ${JSON.stringify(filesystem['name'] ?? '')} but no mapping was defined.` +
+          'Please specify a path to be used as the filesystem mountpoint.',
+      );
+    }
+  }
+  const clash = conflictingInodes(storage);
+  if (clash !== undefined) refuse(clash);
+}
+
+/** A path that two entries have, or that runs through a link. */
+function conflictingInodes(storage: IgnitionObject): string | undefined {
+  const pathOf = (node: IgnitionObject): string => cleanPath(`/${wordOf(node['path'])}`);
+  const links = listOf(storage['links']).map(pathOf);
+  const seen = new Map<string, string>();
+  const kinds = [
+    ['File', 'files'],
+    ['Directory', 'directories'],
+    ['Link', 'links'],
+  ] as const;
+  for (const [kind, key] of kinds) {
+    for (const node of listOf(storage[key])) {
+      const path = pathOf(node);
+      const name = `${kind}: ${path}`;
+      const earlier = seen.get(path);
+      if (earlier !== undefined) {
+        return `Config has conflicting inodes: ${JSON.stringify(earlier)} and ${JSON.stringify(name)}.  All files, directories and links must specify a unique \`path\`.`;
+      }
+      const used = links.find((link) => path !== link && path.startsWith(`${link}/`));
+      if (used !== undefined) {
+        return `${name} uses link defined in config ${JSON.stringify(used)}. Please use a link not defined in Storage:Links`;
+      }
+      seen.set(path, name);
+    }
+  }
+  return undefined;
+}
+
+/** Without undefined values and without structs that have nothing left. */
+function pruned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(pruned);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value)
+    .map(([key, child]) => [key, pruned(child)] as const)
+    .filter(([, child]) => child !== undefined && !isEmptyObject(child));
+  return Object.fromEntries(entries);
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}

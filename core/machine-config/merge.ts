@@ -1,0 +1,145 @@
+/**
+ * Many MachineConfigs into one: by name, worker configs first, so that a custom pool's config always
+ * beats a worker's.
+ *
+ * @see MCO pkg/controller/common/helpers.go (7ff337a4), MergeMachineConfigs
+ */
+
+import { fail } from '../errors';
+import {
+  EMPTY_IGNITION,
+  encodeIgnition,
+  listOf,
+  mergeIgnition,
+  structOf,
+  without,
+  type IgnitionObject,
+} from '../ignition';
+import { ANNOTATION, LABEL } from '../names';
+import type { Source } from './source';
+import type { IgnitionConfig, MachineConfigSpec, RenderedSpec } from './types';
+import { KernelType } from './validate';
+
+/** Images for pools whose MachineConfigs name none. */
+export interface BaseImages {
+  readonly osImage: string;
+  readonly extensionsImage: string;
+  /** Name of the image stream that the pool chose; user images are refused then. */
+  readonly stream?: string;
+}
+
+/**
+ * Merge order: byte order of names, but role `worker` before all others.
+ *
+ * @throws InvalidMachineConfig for a MachineConfig without labels
+ */
+export function inMergeOrder(sources: readonly Source[]): readonly Source[] {
+  const isWorker = (source: Source): boolean => {
+    const { labels } = source.machineConfig.metadata;
+    if (labels === undefined) {
+      throw fail('InvalidMachineConfig', `Cannot find label in MachineConfig ${source.name}`);
+    }
+    return labels[LABEL.ROLE] === 'worker';
+  };
+  const ranked = sources.map((source) => ({ source, rank: isWorker(source) ? 0 : 1 }));
+  return ranked
+    .sort((a, b) => a.rank - b.rank || compareNames(a.source.name, b.source.name))
+    .map(({ source }) => source);
+}
+
+function compareNames(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/**
+ * The merged spec.
+ *
+ * @param sources - in merge order, at least one
+ * @throws InvalidMachineConfig, InvalidIgnition with MCO's words
+ */
+export function mergeSources(sources: readonly Source[], images: BaseImages): RenderedSpec {
+  const config = mergeConfigs(sources);
+  const specs = sources.map((source) => source.machineConfig.spec);
+  const kernelType = mergeKernelTypes(specs);
+  const extensions = specs.flatMap((spec) => spec.extensions ?? []);
+  if (kernelType !== KernelType.DEFAULT && extensions.includes('kernel-devel')) {
+    throw fail(
+      'InvalidMachineConfig',
+      `installing kernel-devel extension is not supported with kernelType: ${kernelType}`,
+    );
+  }
+  const osImage = lastByUser(sources, (spec) => spec.osImageURL);
+  if (osImage !== undefined && images.stream !== undefined) {
+    throw fail(
+      'InvalidMachineConfig',
+      'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name simultaneously',
+    );
+  }
+  const extensionsImage = lastByUser(sources, (spec) => spec.baseOSExtensionsContainerImage);
+  return {
+    osImageURL: osImage ?? images.osImage,
+    baseOSExtensionsContainerImage: extensionsImage ?? images.extensionsImage,
+    config,
+    kernelArguments: specs.flatMap((spec) => spec.kernelArguments ?? []),
+    extensions,
+    fips: specs.some((spec) => spec.fips === true),
+    kernelType,
+  };
+}
+
+/** The last kernel type other than the default; a later explicit default does not undo it. */
+function mergeKernelTypes(specs: readonly MachineConfigSpec[]): string {
+  const special: readonly string[] = [KernelType.REALTIME, KernelType.PAGES_64K];
+  return specs.findLast((spec) => special.includes(spec.kernelType ?? ''))?.kernelType ?? 'default';
+}
+
+/** Images count only when a person named them, not when a controller's MachineConfig did. */
+function lastByUser(
+  sources: readonly Source[],
+  field: (spec: MachineConfigSpec) => string | undefined,
+): string | undefined {
+  const values = sources
+    .filter(({ machineConfig }) => {
+      const by = machineConfig.metadata.annotations?.[ANNOTATION.GENERATED_BY_CONTROLLER_VERSION];
+      return by === undefined;
+    })
+    .map(({ machineConfig }) => field(machineConfig.spec));
+  return values.findLast((value) => value !== undefined && value !== '');
+}
+
+function mergeConfigs(sources: readonly Source[]): IgnitionConfig {
+  const [first, ...rest] = sources.map((source) => source.ignition());
+  const children = rest.filter((config) => config !== undefined);
+  const base = first ?? EMPTY_IGNITION;
+  const merged = mergeIgnition([base, ...children.map(withExplicitCompression)]);
+  const finished = mapFiles(merged, (file) => {
+    const plain = children.length > 0 ? withoutEmptyCompression(file) : file;
+    return { ...plain, overwrite: plain['overwrite'] ?? true };
+  });
+  return encodeIgnition(finished) as unknown as IgnitionConfig;
+}
+
+/** A plain file must not inherit the compression of the file it replaces. */
+function withExplicitCompression(config: IgnitionObject): IgnitionObject {
+  return mapFiles(config, (file) => {
+    const contents = structOf(file['contents']);
+    return { ...file, contents: { ...contents, compression: contents['compression'] ?? '' } };
+  });
+}
+
+function withoutEmptyCompression(file: IgnitionObject): IgnitionObject {
+  const contents = structOf(file['contents']);
+  if (contents['compression'] !== '') return file;
+  return { ...file, contents: without(contents, 'compression') };
+}
+
+function mapFiles(
+  config: IgnitionObject,
+  change: (file: IgnitionObject) => IgnitionObject,
+): IgnitionObject {
+  const storage = structOf(config['storage']);
+  const files = listOf(storage['files']);
+  if (files.length === 0) return config;
+  return { ...config, storage: { ...storage, files: files.map(change) } };
+}

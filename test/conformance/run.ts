@@ -1,0 +1,30 @@
+/** Runs the cases of parsed files and says what differed. */
+
+import { messageOf } from '../../core/errors';
+import { describeDifference, differences } from './difference';
+import type { ConformanceCase } from './kind';
+import { kindOf } from './kinds';
+
+export interface FileResult {
+  readonly passed: number;
+  /** One text per failing case: its name and every field that differs. */
+  readonly failures: readonly string[];
+}
+
+/** Runs all cases of a file. Throws when the file is of no known kind. */
+export function runFile(file: unknown): FileResult {
+  const cases = kindOf(file).cases(file);
+  const failures = cases.map(failureOf).filter((failure) => failure !== undefined);
+  return { passed: cases.length - failures.length, failures };
+}
+
+function failureOf(testCase: ConformanceCase): string | undefined {
+  try {
+    const { expected, actual } = testCase.run();
+    const found = differences(expected, actual);
+    if (found.length === 0) return undefined;
+    return [`FAIL ${testCase.name}`, ...found.map(describeDifference)].join('\n');
+  } catch (error) {
+    return `FAIL ${testCase.name}\n  threw ${messageOf(error)}`;
+  }
+}

@@ -1,0 +1,65 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { differences } from '../conformance/difference';
+import { kindOf } from '../conformance/kinds';
+import { runFile } from '../conformance/run';
+
+const FOLDER = join(__dirname, '../conformance/cases');
+
+/** Answers of the Machine Config Server need a server and are run with it. */
+const SERVER_FILE = 'mcs-http.json';
+
+const read = (name: string): unknown => JSON.parse(readFileSync(join(FOLDER, name), 'utf8'));
+
+describe.each(readdirSync(FOLDER).filter((name) => name !== SERVER_FILE))('%s', (name) => {
+  const file = read(name);
+  test.each(
+    kindOf(file)
+      .cases(file)
+      .map((testCase) => [testCase.name, testCase] as const),
+  )('%s', (_, testCase) => {
+    const { expected, actual } = testCase.run();
+    expect(differences(expected, actual)).toEqual([]);
+  });
+});
+
+describe('the runner', () => {
+  test('refuses a file of a kind that it cannot run, and says why', () => {
+    expect(() => runFile(read(SERVER_FILE))).toThrow('this build has no server');
+  });
+
+  test('refuses a file without any known shape', () => {
+    expect(() => runFile({ cases: [{ input: {} }] })).toThrow('not a conformance file');
+    expect(() => runFile([])).toThrow('not a conformance file');
+  });
+
+  test('names a failing case and the field that differs', () => {
+    const file = {
+      cases: [
+        {
+          input: { name: 'one', pool: 'worker', in: [{ name: '10', role: 'worker', fips: true }] },
+          expected: { name: 'one', spec: { fips: false } },
+        },
+      ],
+    };
+    const { passed, failures } = runFile(file);
+    expect(passed).toBe(0);
+    expect(failures).toHaveLength(1);
+    expect(failures[0]).toContain('FAIL one');
+    expect(failures[0]).toContain('$.spec.fips\n    expected false\n    got      true');
+  });
+});
+
+describe('differences', () => {
+  test('an absent key equals undefined and differs from null', () => {
+    expect(differences({ a: undefined }, {})).toEqual([]);
+    expect(differences({ a: null }, {})).toEqual([
+      { path: '$.a', expected: null, actual: undefined },
+    ]);
+  });
+
+  test('lists of different lengths differ at the missing index', () => {
+    expect(differences([1, 2], [1])).toEqual([{ path: '$[1]', expected: 2, actual: undefined }]);
+  });
+});
