@@ -63,6 +63,8 @@ export interface UpdateNodeInput {
   readonly pool: string;
   readonly config: ConfigReference;
   readonly currentConfig?: ConfigReference;
+  /** Unavailable because of an earlier update: what is half done may still be on the host. */
+  readonly repair?: boolean;
   readonly policy: ResolvedPolicy;
   readonly disruptionPolicies: NodeDisruptionPolicy;
   /** Workflow ID that gives the slot and gets the report. */

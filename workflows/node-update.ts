@@ -16,7 +16,9 @@ export interface NodeUpdate {
   readonly cluster: ClusterSteps;
   /** The host has answered: what was half done before is settled. */
   settled: boolean;
-  /** Nobody else's cordon is on the node. Absent = it was not touched. */
+  /** The Node may have been written. */
+  touched: boolean;
+  /** Nobody else's cordon is on the node. Absent = not known. */
   ownsCordon?: boolean;
   /** Something on the host may have changed. */
   applied: boolean;
@@ -34,6 +36,7 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     host: hostSteps(input),
     cluster: clusterSteps(input),
     settled: false,
+    touched: false,
     applied: false,
     verified: false,
   };

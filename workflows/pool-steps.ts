@@ -75,7 +75,7 @@ export function findRunningUpdates(
 export async function startUpdate(
   rollout: Rollout,
   view: PoolSelection,
-  { node, currentConfig }: Candidate,
+  { node, currentConfig, repair }: Candidate,
 ): Promise<void> {
   const { pool } = rollout;
   const { config, policy, disruptionPolicies } = view;
@@ -87,7 +87,7 @@ export async function startUpdate(
         workflowId: updateNodeId(node),
         args: [
           {
-            ...{ node, pool, config, policy, disruptionPolicies },
+            ...{ node, pool, config, policy, disruptionPolicies, repair },
             ...(currentConfig === undefined ? {} : { currentConfig }),
             reportTo: workflowInfo().workflowId,
           },

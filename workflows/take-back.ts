@@ -19,25 +19,37 @@ export async function takeBack(update: NodeUpdate, error: unknown): Promise<Endi
   cluster.hideShown();
   const failure = back.problem ?? cause.failure;
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
+  await Promise.all([release(update, outcome, failure, back.ok), discard(update, failure)]);
   const { ownsCordon } = update;
-  await Promise.all([
-    cluster
-      .release({
-        // A drain that is tried again later is no failure of the node: it stays a candidate.
-        outcome: isTriedAgain(update, failure) ? 'cancelled' : outcome,
-        unreconcilable: failure.name === 'Unreconcilable',
-        reason: sentence(failure),
-        hostIsBack: back.ok,
-      })
-      .catch((problem: unknown) => log.error('the node was not released', { problem })),
-    discard(update, failure),
-  ]);
   return {
     outcome,
     failure,
     phase,
     ...(ownsCordon === undefined ? {} : { inService: ownsCordon && back.ok && back.ready }),
   };
+}
+
+/** Gives the node back, unless it is as this update found it and nothing is to be said about it. */
+async function release(
+  update: NodeUpdate,
+  outcome: 'cancelled' | 'failed',
+  failure: Failure,
+  hostIsBack: boolean,
+): Promise<void> {
+  const { cluster, input, touched, settled } = update;
+  const asFound = !touched && !(settled && input.repair === true);
+  if (outcome === 'cancelled' && asFound) return;
+  try {
+    await cluster.release({
+      // A drain that is tried again later is no failure of the node: it stays a candidate.
+      outcome: isTriedAgain(update, failure) ? 'cancelled' : outcome,
+      unreconcilable: failure.name === 'Unreconcilable',
+      reason: sentence(failure),
+      hostIsBack,
+    });
+  } catch (error) {
+    log.error('the node was not released', { error });
+  }
 }
 
 function causeOf(
@@ -60,9 +72,10 @@ interface HostBack {
 }
 
 async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
-  const { host, cluster, progress, settled, verified, applied } = update;
+  const { host, cluster, progress, input, settled, verified, applied } = update;
   if (verified) return { ok: true, ready: true };
-  if (!applied) return { ok: settled, ready: settled };
+  // A node that was in service when the update began is still as it was.
+  if (!applied) return { ok: settled || input.repair !== true, ready: true };
   cluster.show('GoingBack', sentence(cause));
   try {
     const { rebooting, bootId } = await host.goBack();

@@ -67,6 +67,7 @@ export async function updateNode(input: UpdateNodeInput): Promise<NodeReport> {
 async function disturb(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
   const { progress, host, cluster } = update;
   // 3. Taken back by releaseNode.
+  update.touched = true;
   const { cordoned } = await progress.during('Cordoning', () => cluster.cordon(plan));
   update.ownsCordon = cordoned || !plan.drain;
   if (plan.drain) await progress.during('Draining', cluster.drain, 'pods to leave the node');

@@ -1,0 +1,13 @@
+import { join } from 'node:path';
+import { bundleWorkflows } from '../../../tools/workflow-bundle';
+import { repositoryRoot } from '../../../tools/repository-root';
+
+/**
+ * The workflows as they are shipped, bundled at most once per change of the sources and shared by
+ * all suites.
+ */
+export async function workflowBundle(): Promise<string> {
+  const path = join(repositoryRoot(), 'node_modules', '.cache', 'slipway', 'workflow-bundle.js');
+  await bundleWorkflows(path);
+  return path;
+}
