@@ -190,7 +190,10 @@ export class KubeClient {
    */
   async apply<T extends KubeObject>(
     resource: Resource<T>,
-    object: object & { readonly metadata: { readonly name: string; readonly namespace?: string } },
+    object: {
+      readonly metadata: { readonly name: string; readonly namespace?: string };
+      readonly [field: string]: unknown;
+    },
     options: { readonly fieldManager: string; readonly subresource?: string },
   ): Promise<T> {
     const { name, namespace } = object.metadata;

@@ -1,5 +1,6 @@
 /** The API resources that Slipway reads and writes, and the paths under which they are served. */
 
+import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfig } from '../../core/machine-config/types';
 import {
   MCO_GROUP,
@@ -46,17 +47,6 @@ export interface MachineConfiguration extends KubeObject {
   readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
 }
 
-/** The fields of a PodDisruptionBudget that name a blocker. */
-export interface PodDisruptionBudget extends KubeObject {
-  readonly spec?: { readonly selector?: unknown };
-  readonly status?: {
-    readonly disruptionsAllowed?: number;
-    readonly currentHealthy?: number;
-    readonly desiredHealthy?: number;
-    readonly expectedPods?: number;
-  };
-}
-
 export interface Lease extends KubeObject {
   readonly spec?: {
     readonly holderIdentity?: string;
@@ -68,7 +58,7 @@ export interface Lease extends KubeObject {
 }
 
 export const NODES = resource<Node>('', 'v1', 'nodes', 'Node');
-export const PODS = resource<KubeObject>('', 'v1', 'pods', 'Pod', true);
+export const PODS = resource<Pod>('', 'v1', 'pods', 'Pod', true);
 export const NAMESPACES = resource<KubeObject>('', 'v1', 'namespaces', 'Namespace');
 export const EVENTS = resource<KubeObject>('', 'v1', 'events', 'Event', true);
 export const LEASES = resource<Lease>('coordination.k8s.io', 'v1', 'leases', 'Lease', true);

@@ -1,0 +1,43 @@
+/**
+ * The Kubernetes API as Slipway uses it: a client, watches that resume, a cache on top of them, and
+ * writers that change a thing in one request. Knows `core/` and nothing else of Slipway.
+ */
+
+export { codeOf, type ApiStatus } from './api-errors';
+export {
+  WatchCache,
+  type CacheEvent,
+  type CacheListener,
+  type CacheOptions,
+  type CacheView,
+} from './cache';
+export {
+  connectKube,
+  KubeClient,
+  type KubeSettings,
+  type ListOptions,
+  type ListResult,
+  type PatchKind,
+  type WatchEvent,
+  type WatchOptions,
+} from './client';
+export {
+  createClusterCaches,
+  runClusterCaches,
+  whenCachesSynced,
+  type ClusterCaches,
+} from './cluster-caches';
+export { findMco } from './mco-presence';
+export { NodePods, type Eviction } from './node-pods';
+export * from './resources';
+export type { Log } from './transport';
+export { trimBudget, trimNode, trimPod, trimToName } from './trim';
+export { followChanges, type WatchHandler, type WatchSource, type WatchTarget } from './watch';
+export {
+  EventWriter,
+  MachineConfigNodeWriter,
+  NodeWriter,
+  PoolWriter,
+  type AppliedStatus,
+  type NodePatch,
+} from './writers';

@@ -1,0 +1,43 @@
+/** Whether the Machine Config Operator runs on this cluster: two of them would fight over nodes. */
+
+import { failureName } from '../../core/errors';
+import type { KubeClient } from './client';
+import { DEPLOYMENTS, type KubeObject, type Resource } from './resources';
+
+const NAMESPACE = 'openshift-machine-config-operator';
+const OPERATORS = ['machine-config-operator', 'machine-config-controller'];
+
+const CLUSTER_OPERATORS: Resource = {
+  group: 'config.openshift.io',
+  version: 'v1',
+  plural: 'clusteroperators',
+  kind: 'ClusterOperator',
+  namespaced: false,
+};
+
+/** What shows that MCO is here, in words; undefined = nothing does. */
+export async function findMco(client: KubeClient): Promise<string | undefined> {
+  if (await exists(client, CLUSTER_OPERATORS, { name: 'machine-config' })) {
+    return 'ClusterOperator machine-config';
+  }
+  for (const name of OPERATORS) {
+    if (await exists(client, DEPLOYMENTS, { name, namespace: NAMESPACE })) {
+      return `Deployment ${NAMESPACE}/${name}`;
+    }
+  }
+  return undefined;
+}
+
+async function exists(
+  client: KubeClient,
+  resource: Resource<KubeObject>,
+  key: { readonly name: string; readonly namespace?: string },
+): Promise<boolean> {
+  try {
+    await client.get(resource, key);
+    return true;
+  } catch (error) {
+    if (failureName(error) === 'ObjectNotFound') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,104 @@
+/** The pods of one node: followed by a watch of their own, evicted through the Eviction API. */
+
+import type { Pod } from '../../core/drain';
+import { isRecord, refusal, type ApiStatus } from './api-errors';
+import type { KubeClient } from './client';
+import { PODS, pathOf } from './resources';
+import type { Log } from './transport';
+import { trimPod } from './trim';
+import { followChanges } from './watch';
+
+export interface EvictedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** How an eviction was answered. */
+export type Eviction =
+  | { readonly outcome: 'accepted' | 'gone' | 'namespaceTerminating' }
+  | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
+
+export class NodePods {
+  constructor(
+    readonly client: KubeClient,
+    readonly log: Log,
+  ) {}
+
+  /** One LIST, then a WATCH that resumes, both for this node only, until the signal aborts. */
+  async follow(
+    node: string,
+    handler: {
+      listed(pods: readonly Pod[]): void;
+      changed(pod: Pod, isGone: boolean): void;
+    },
+    signal: AbortSignal,
+  ): Promise<void> {
+    await followChanges(
+      this.client,
+      { resource: PODS, fieldSelector: `spec.nodeName=${node}` },
+      {
+        listed: ({ items }) => {
+          handler.listed(items.filter(isNamed).map(trimPod));
+        },
+        changed: ({ type, object }) => {
+          if (isNamed(object)) handler.changed(trimPod(object), type === 'DELETED');
+        },
+      },
+      { signal, log: this.log },
+    );
+  }
+
+  /** @throws `ApiUnavailable`, `ApiForbidden` and whatever else is not an answer about this pod */
+  async evict(
+    pod: EvictedPod,
+    options: { readonly gracePeriodSeconds?: number; readonly signal: AbortSignal },
+  ): Promise<Eviction> {
+    const { namespace, name, uid } = pod;
+    const { gracePeriodSeconds, signal } = options;
+    const what = `evict Pod ${namespace}/${name}`;
+    const reply = await this.client.post(
+      pathOf(PODS, { namespace, name, subresource: 'eviction' }),
+      {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name, namespace },
+        deleteOptions: {
+          ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+          ...(uid === '' ? {} : { preconditions: { uid } }),
+        },
+      },
+      what,
+      signal,
+    );
+    return reply.ok ? { outcome: 'accepted' } : outcomeOf(what, reply.status);
+  }
+}
+
+function outcomeOf(what: string, status: ApiStatus): Eviction {
+  // 409: the precondition on the UID does not hold, so another pod has the name now.
+  if (status.code === 404 || status.code === 409) return { outcome: 'gone' };
+  if (status.code === 403 && status.causes.some(isNamespaceTerminating)) {
+    return { outcome: 'namespaceTerminating' };
+  }
+  // 429 is a budget, or the server asking for patience; 500 is more than one budget, or trouble.
+  if (status.code === 429 || status.code >= 500) {
+    const said = status.causes[0]?.message ?? status.message ?? `the API answered ${status.code}`;
+    return {
+      outcome: 'refused',
+      said,
+      ...(status.retryAfterSeconds === undefined
+        ? {}
+        : { retryAfterSeconds: status.retryAfterSeconds }),
+    };
+  }
+  throw refusal(what, status);
+}
+
+function isNamespaceTerminating({ reason }: { readonly reason?: string }): boolean {
+  return reason === 'NamespaceTerminating';
+}
+
+function isNamed(pod: Pod): boolean {
+  return isRecord(pod.metadata) && typeof pod.metadata.name === 'string';
+}

@@ -1,0 +1,210 @@
+/**
+ * Writes, each in one request. What the server answers goes into the caches at once, so that the
+ * next decision sees it.
+ */
+
+import { fail, failureName } from '../../core/errors';
+import type { MachineConfigNode, Node } from '../../core/node/types';
+import type { Condition } from '../../core/object-meta';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { WatchCache } from './cache';
+import type { KubeClient } from './client';
+import {
+  apiVersionOf,
+  EVENTS,
+  MACHINE_CONFIG_NODES,
+  MACHINE_CONFIG_POOLS,
+  NODES,
+  type KubeObject,
+} from './resources';
+
+/** How often a contended Node is read and decided again before the caller's retry takes over. */
+const ATTEMPTS = 5;
+
+/** The fields of a Node to change together. `null` removes an annotation. */
+export interface NodePatch {
+  readonly annotations?: Readonly<Record<string, string | null>>;
+  readonly unschedulable?: boolean;
+}
+
+export class NodeWriter {
+  constructor(
+    readonly client: KubeClient,
+    readonly cache: WatchCache<Node>,
+    readonly fieldManager: string,
+  ) {}
+
+  /**
+   * Decides on the newest known Node and patches it on the condition that this is still the newest;
+   * on a conflict the Node is read and decided again. No change, no request.
+   *
+   * @throws `ObjectNotFound`, `Conflict`, and whatever `decide` throws
+   */
+  async change(name: string, decide: (node: Node) => NodePatch | undefined): Promise<Node> {
+    let node = this.cache.get(name) ?? (await this.#read(name));
+    for (let attempt = 1; ; attempt += 1) {
+      const change = decide(node);
+      if (change === undefined) return node;
+      try {
+        const patched = await this.client.patch(NODES, { name }, patchOf(node, change), {
+          fieldManager: this.fieldManager,
+        });
+        this.cache.absorb(patched);
+        return patched;
+      } catch (error) {
+        if (failureName(error) !== 'Conflict' || attempt >= ATTEMPTS) throw error;
+        node = await this.#read(name);
+      }
+    }
+  }
+
+  async #read(name: string): Promise<Node> {
+    const node = await this.client.get(NODES, { name });
+    this.cache.absorb(node);
+    return node;
+  }
+}
+
+function patchOf(node: Node, change: NodePatch): object {
+  const { resourceVersion } = node.metadata;
+  if (resourceVersion === undefined) {
+    throw fail('Conflict', `node ${node.metadata.name} has no resourceVersion to patch against`);
+  }
+  return {
+    metadata: {
+      resourceVersion,
+      ...(change.annotations === undefined ? {} : { annotations: change.annotations }),
+    },
+    ...(change.unschedulable === undefined
+      ? {}
+      : // Absent is how Kubernetes says schedulable.
+        { spec: { unschedulable: change.unschedulable ? true : null } }),
+  };
+}
+
+/** Status of a MachineConfigNode as it is applied. */
+export interface AppliedStatus {
+  readonly observedGeneration: number;
+  readonly configVersion: { readonly desired: string; readonly current?: string };
+  readonly conditions: readonly Condition[];
+}
+
+export class MachineConfigNodeWriter {
+  constructor(
+    readonly client: KubeClient,
+    readonly cache: WatchCache<MachineConfigNode>,
+    readonly fieldManager: string,
+  ) {}
+
+  /** Creates or updates the spec by server-side apply; the object is owned by its Node. */
+  async applySpec(
+    owner: { readonly name: string; readonly uid: string },
+    spec: MachineConfigNode['spec'],
+  ): Promise<MachineConfigNode> {
+    const { name, uid } = owner;
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }];
+    return this.#absorbed(
+      await this.client.apply(
+        MACHINE_CONFIG_NODES,
+        { metadata: { name, ...(uid === '' ? {} : { ownerReferences }) }, spec },
+        { fieldManager: this.fieldManager },
+      ),
+    );
+  }
+
+  async applyStatus(name: string, status: AppliedStatus): Promise<MachineConfigNode> {
+    return this.#absorbed(
+      await this.client.apply(
+        MACHINE_CONFIG_NODES,
+        { metadata: { name }, status },
+        { fieldManager: this.fieldManager, subresource: 'status' },
+      ),
+    );
+  }
+
+  #absorbed(object: MachineConfigNode): MachineConfigNode {
+    this.cache.absorb(object);
+    return object;
+  }
+}
+
+export class PoolWriter {
+  constructor(
+    readonly client: KubeClient,
+    readonly cache: WatchCache<MachineConfigPool>,
+    readonly fieldManager: string,
+  ) {}
+
+  /** Sets annotations (`null` removes) and `spec.paused` in one PATCH. */
+  async change(
+    name: string,
+    change: {
+      readonly annotations: Readonly<Record<string, string | null>>;
+      readonly paused?: boolean;
+    },
+  ): Promise<void> {
+    const patched = await this.client.patch(
+      MACHINE_CONFIG_POOLS,
+      { name },
+      {
+        metadata: { annotations: change.annotations },
+        ...(change.paused === undefined ? {} : { spec: { paused: change.paused } }),
+      },
+      { fieldManager: this.fieldManager },
+    );
+    this.cache.absorb(patched);
+  }
+}
+
+/** Kubernetes Events about cluster-scoped objects, in namespace `default` as everywhere. */
+export class EventWriter {
+  constructor(
+    readonly client: KubeClient,
+    readonly component: string,
+  ) {}
+
+  async onNode(
+    node: { readonly name: string; readonly uid: string },
+    event: {
+      readonly type: 'Normal' | 'Warning';
+      readonly reason: string;
+      readonly message: string;
+    },
+  ): Promise<void> {
+    // `kubectl describe node` looks for the name in uid, as kubelets write it.
+    await this.on({ apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.name }, event);
+  }
+
+  /** An Event about any cluster-scoped object. */
+  async on(
+    involvedObject: {
+      readonly apiVersion: string;
+      readonly kind: string;
+      readonly name: string;
+      readonly uid: string;
+    },
+    event: {
+      readonly type: 'Normal' | 'Warning';
+      readonly reason: string;
+      readonly message: string;
+    },
+  ): Promise<void> {
+    const now = new Date();
+    const suffix = `${now.getTime().toString(16)}${Math.floor(Math.random() * 0xffff).toString(16)}`;
+    const timestamp = now.toISOString().replace(/\.\d{3}Z$/, 'Z');
+    const object: KubeObject & Record<string, unknown> = {
+      apiVersion: apiVersionOf(EVENTS),
+      kind: EVENTS.kind,
+      metadata: { name: `${involvedObject.name}.${suffix}`, namespace: 'default' },
+      involvedObject,
+      type: event.type,
+      reason: event.reason,
+      message: event.message.slice(0, 1024),
+      source: { component: this.component },
+      firstTimestamp: timestamp,
+      lastTimestamp: timestamp,
+      count: 1,
+    };
+    await this.client.create(EVENTS, object, { fieldManager: this.component });
+  }
+}
