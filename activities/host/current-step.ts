@@ -1,0 +1,45 @@
+/** The running activity's cancellation and heartbeat, from Temporal's context. */
+
+import { Context } from '@temporalio/activity';
+import type { StepContext } from './ports';
+
+/** @throws when called outside an activity */
+export function currentStep(): StepContext {
+  const context = Context.current();
+  return {
+    signal: context.cancellationSignal,
+    progress: (text) => {
+      context.heartbeat({ at: text });
+    },
+  };
+}
+
+/**
+ * Heartbeats while an activity runs, because a cancellation arrives only in answer to one. The work
+ * is always waited for: an activity that has returned must not go on writing.
+ */
+export function withHeartbeats<T extends object>(activities: T): T {
+  const wrapped = Object.entries(activities).map(([name, activity]) => [
+    name,
+    heartbeating(activity as Activity),
+  ]);
+  return Object.fromEntries(wrapped) as T;
+}
+
+type Activity = (...args: never[]) => Promise<unknown>;
+
+function heartbeating(activity: Activity): Activity {
+  return async (...args) => {
+    const context = Context.current();
+    const every = Math.max(1000, (context.info.heartbeatTimeoutMs ?? 30_000) / 3);
+    const timer = setInterval(() => {
+      context.heartbeat();
+    }, every);
+    timer.unref();
+    try {
+      return await activity(...args);
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}

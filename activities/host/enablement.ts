@@ -1,0 +1,70 @@
+/** Which units are enabled, disabled or left to the presets in an update, before and after writing. */
+
+import { posix } from 'node:path';
+import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
+import type { EnablementChange, HostPorts } from './ports';
+
+/** Where a distribution's own units live. */
+const VENDOR_UNIT_DIRECTORY = '/usr/lib/systemd/system';
+
+type Ports = Pick<HostPorts, 'files' | 'systemd'>;
+
+/**
+ * Before the unit files change: a unit that goes away or is rewritten loses the links of its old
+ * `[Install]` section while systemd can still read it.
+ *
+ * @param touched - units of which some file changes
+ */
+export async function enablementBefore(
+  ports: Ports,
+  from: RenderedSpec | undefined,
+  to: RenderedSpec,
+  touched: ReadonlySet<string>,
+): Promise<readonly EnablementChange[]> {
+  const old = unitsOf(from);
+  const desired = unitsOf(to);
+  const changed = [...old.values()].filter(
+    (unit) => !desired.has(unit.name) || touched.has(unit.name),
+  );
+  const changes: EnablementChange[] = [];
+  for (const { name } of changed) {
+    if ((await ports.systemd.enablement(name)) === 'enabled') {
+      changes.push({ unit: name, wish: 'disable' });
+    }
+  }
+  return changes;
+}
+
+/**
+ * After the unit files are written: what the config says for every unit that is new or different, and
+ * the preset for a distribution's unit that the config no longer mentions.
+ */
+export async function enablementAfter(
+  ports: Ports,
+  from: RenderedSpec | undefined,
+  to: RenderedSpec,
+  touched: ReadonlySet<string>,
+): Promise<readonly EnablementChange[]> {
+  const old = unitsOf(from);
+  const desired = unitsOf(to);
+  const changes: EnablementChange[] = [];
+  for (const unit of desired.values()) {
+    const isSame = !touched.has(unit.name) && old.get(unit.name)?.enabled === unit.enabled;
+    // systemd refuses to enable a masked unit.
+    if ((isSame && old.has(unit.name)) || unit.mask === true) continue;
+    const wish = unit.enabled === undefined ? 'preset' : unit.enabled ? 'enable' : 'disable';
+    if ((await ports.systemd.enablement(unit.name)) !== 'absent') {
+      changes.push({ unit: unit.name, wish });
+    }
+  }
+  for (const { name } of old.values()) {
+    if (desired.has(name)) continue;
+    const vendor = await ports.files.look(posix.join(VENDOR_UNIT_DIRECTORY, name));
+    if (vendor.kind === 'file') changes.push({ unit: name, wish: 'preset' });
+  }
+  return changes;
+}
+
+function unitsOf(spec: RenderedSpec | undefined): ReadonlyMap<string, IgnitionUnit> {
+  return new Map((spec?.config.systemd?.units ?? []).map((unit) => [unit.name, unit]));
+}

@@ -1,0 +1,66 @@
+/** Plans an update with what the host sees: `core` decides, this gathers. */
+
+import { gunzipSync } from 'node:zlib';
+import { parse as parseToml } from 'smol-toml';
+import { mergeDisruptionPolicies } from '../../core/disruption';
+import { fail } from '../../core/errors';
+import { planUpdate, type UpdatePlan } from '../../core/node/plan';
+import type { HostOrder } from '../../workflows/activity-contracts';
+import type { HostPorts, OsStatus } from './ports';
+import type { HostConfig } from './records';
+
+const CONTENT_PORTS = {
+  parseToml: (text: string): unknown => parseToml(text),
+  gunzip: (bytes: Uint8Array): Uint8Array => gunzipSync(bytes),
+};
+
+/**
+ * The plan from what the host is on to what it should be on. What the operating system really runs
+ * goes before what was recorded, so that a deployment that went astray is planned back.
+ *
+ * @throws `Unreconcilable` when the plan needs an OS change that the driver cannot make
+ */
+export function planFor(
+  ports: Pick<HostPorts, 'os'>,
+  order: HostOrder,
+  from: HostConfig | undefined,
+  to: HostConfig,
+  status: OsStatus,
+): UpdatePlan {
+  const { booted } = status;
+  // Without a managed OS the image is whatever it is: nothing to plan for.
+  const bootedImage = ports.os.managesOs ? booted.image : to.spec.osImageURL;
+  const plan = planUpdate({
+    current: from?.spec,
+    desired: to.spec,
+    policies: mergeDisruptionPolicies(order.disruptionPolicies),
+    osState: {
+      kernelArguments: booted.kernelArguments,
+      ...(bootedImage === undefined ? {} : { bootedImage }),
+    },
+    ports: CONTENT_PORTS,
+  });
+  if (!ports.os.managesOs) refuseOsChanges(ports.os.name, plan);
+  return plan;
+}
+
+/** Whether the plan changes what the next boot starts. */
+export function changesOs(plan: UpdatePlan): boolean {
+  return (
+    plan.osImage !== undefined ||
+    plan.kernelType !== undefined ||
+    plan.kernelArguments.add.length + plan.kernelArguments.remove.length > 0 ||
+    plan.extensions.install.length + plan.extensions.uninstall.length > 0
+  );
+}
+
+function refuseOsChanges(driver: string, plan: UpdatePlan): void {
+  if (!changesOs(plan)) return;
+  const wanted = plan.changes
+    .map(({ what }) => what)
+    .filter((what) => !what.startsWith('file ') && !what.startsWith('unit '));
+  throw fail(
+    'Unreconcilable',
+    `the OS driver "${driver}" of this host does not change the operating system; the config wants: ${wanted.join(', ')}`,
+  );
+}

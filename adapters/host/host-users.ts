@@ -1,0 +1,97 @@
+/** Users and groups of the host, read from its own files, and the shadow entry of one user. */
+
+import { posix } from 'node:path';
+import { fail } from '../../core/errors';
+import type { HostFiles } from './files';
+import type { FileState } from './types';
+
+/** `/usr/lib` is where image-based systems keep the accounts of the image (nss-altfiles). */
+const DIRECTORIES = ['/etc', '/usr/lib'] as const;
+
+export interface HostUser {
+  readonly uid: number;
+  readonly gid: number;
+  readonly home: string;
+}
+
+export interface HostUsers {
+  /** @throws `ApplyFailed` when the host has no such user */
+  user(name: string): Promise<HostUser>;
+  /** @throws `ApplyFailed` when the host has no such group */
+  groupId(name: string): Promise<number>;
+  /**
+   * `/etc/shadow` with this password hash for the user; an empty hash locks the password.
+   *
+   * @throws `ApplyFailed` when the user has no entry
+   */
+  shadowWith(user: string, hash: string): Promise<FileState>;
+  /** Whether the user's entry has this hash already. */
+  hasPassword(user: string, hash: string): Promise<boolean>;
+}
+
+/** Path of the password hashes. */
+export const SHADOW_PATH = '/etc/shadow';
+
+/** What a locked password looks like. */
+const LOCKED = '!!';
+
+/** Accounts of the host behind `files`. */
+export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
+  async function find(file: string, name: string): Promise<readonly string[] | undefined> {
+    for (const directory of DIRECTORIES) {
+      const state = await files.look(posix.join(directory, file));
+      if (state.kind !== 'file') continue;
+      const entry = entries(state.content).find(([first]) => first === name);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+
+  async function shadow(): Promise<FileState> {
+    const state = await files.look(SHADOW_PATH);
+    if (state.kind === 'file') return state;
+    throw fail('ApplyFailed', `set password: ${SHADOW_PATH} is not a file`, { path: SHADOW_PATH });
+  }
+
+  return {
+    async user(name) {
+      const entry = await find('passwd', name);
+      const [, , uid, gid, , home] = entry ?? [];
+      if (uid === undefined || gid === undefined) {
+        throw fail('ApplyFailed', `find user ${name}: the host has no such user`, { user: name });
+      }
+      return { uid: Number(uid), gid: Number(gid), home: home ?? '/' };
+    },
+    async groupId(name) {
+      const id = (await find('group', name))?.[2];
+      if (id !== undefined) return Number(id);
+      throw fail('ApplyFailed', `find group ${name}: the host has no such group`, { group: name });
+    },
+    async shadowWith(user, hash) {
+      const state = await shadow();
+      const lines = state.content.toString('utf8').split('\n');
+      const at = lines.findIndex((line) => line.startsWith(`${user}:`));
+      const fields = lines[at]?.split(':');
+      if (fields === undefined) {
+        throw fail('ApplyFailed', `set password of ${user}: no entry in ${SHADOW_PATH}`, { user });
+      }
+      fields[1] = hash === '' ? LOCKED : hash;
+      lines[at] = fields.join(':');
+      return { ...state, content: Buffer.from(lines.join('\n'), 'utf8') };
+    },
+    async hasPassword(user, hash) {
+      const state = await files.look(SHADOW_PATH);
+      if (state.kind !== 'file') return false;
+      const entry = entries(state.content).find(([first]) => first === user);
+      return entry?.[1] === (hash === '' ? LOCKED : hash);
+    },
+  };
+}
+
+function entries(content: Buffer): readonly (readonly string[])[] {
+  return content
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => line.split(':'));
+}

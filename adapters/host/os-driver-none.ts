@@ -1,0 +1,45 @@
+/**
+ * Driver for machines whose operating system Slipway does not manage (package-based distributions):
+ * files, units and keys are applied, everything about the OS is refused by name.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { fail } from '../../core/errors';
+import { splitKernelArguments } from '../../core/os';
+import type { OsStatus } from './types';
+
+/** A refusal that says what the driver cannot do. */
+function refuse(what: string): Promise<never> {
+  return Promise.reject(
+    fail('Unreconcilable', `${what}: the driver "none" does not change the operating system`),
+  );
+}
+
+/** @param procDirectory - `/proc` of the machine */
+export function createNoneDriver(procDirectory = '/proc') {
+  return {
+    name: 'none' as const,
+    managesOs: false,
+    async status(): Promise<OsStatus> {
+      const bootId = await readFile(`${procDirectory}/sys/kernel/random/boot_id`, 'utf8');
+      const commandLine = await readFile(`${procDirectory}/cmdline`, 'utf8');
+      return {
+        bootId: bootId.trim(),
+        booted: {
+          id: 'none',
+          kernelArguments: splitKernelArguments([commandLine.trim()]),
+          extensions: [],
+          kernelType: 'default',
+        },
+      };
+    },
+    stage: (image: string) => refuse(`stage OS image ${image}`),
+    setKernelArguments: () => refuse('set kernel arguments'),
+    setExtensions: () => refuse('set extensions'),
+    setKernelType: (type: string) => refuse(`set kernel type ${type}`),
+    // Nothing is ever staged, so there is nothing to release, to drop or to return to.
+    finalize: async (): Promise<void> => undefined,
+    discard: async (): Promise<void> => undefined,
+    rollback: async (): Promise<void> => undefined,
+  };
+}

@@ -1,0 +1,33 @@
+/** How the owner of a path is read and set. */
+
+import type { Stats } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { fail } from '../../core/errors';
+import type { Owner } from './types';
+
+/** Reads and sets owners. `path` is the host path, for messages and records. */
+export interface Ownership {
+  of(path: string, stats: Stats): Owner;
+  /** Sets the owner of an open file or directory before it gets its data. */
+  set(path: string, handle: FileHandle, wanted: Owner): Promise<void>;
+}
+
+/**
+ * The owners on disk. A change that is none makes no call, so that an unprivileged process can write
+ * what it owns; any other change without the right to it is refused.
+ */
+export const REAL_OWNERSHIP: Ownership = {
+  of: (_path, stats) => ({ uid: stats.uid, gid: stats.gid }),
+  async set(path, handle, wanted) {
+    const stats = await handle.stat();
+    if (stats.uid === wanted.uid && stats.gid === wanted.gid) return;
+    if (process.getuid?.() !== 0) {
+      throw fail(
+        'ApplyFailed',
+        `set owner ${wanted.uid}:${wanted.gid} of ${path}: the host worker does not run as root`,
+        { path },
+      );
+    }
+    await handle.chown(wanted.uid, wanted.gid);
+  },
+};

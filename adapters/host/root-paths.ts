@@ -1,0 +1,75 @@
+/**
+ * Host paths below a root directory, as after `chroot`: an absolute link target starts at the root
+ * again and `..` stops there, so that nothing on the host can lead outside.
+ */
+
+import { posix } from 'node:path';
+import type { FileSystem } from './file-system';
+
+/** As many links as Linux follows before it gives up. */
+const MAX_LINKS = 40;
+
+/** Whether a path is one that a config may name: absolute, normalised, not the root itself. */
+export function isPlainPath(path: string): boolean {
+  return (
+    path.startsWith('/') && path !== '/' && !path.includes('\0') && posix.normalize(path) === path
+  );
+}
+
+/**
+ * The real path of a host path. Links in its parent directories are followed inside the root; the
+ * last component is not followed, because it is what gets replaced. Missing parents are taken as
+ * written.
+ *
+ * @throws an error with code `ELOOP` when links lead in a circle, `EINVAL` for a path that is not
+ * absolute or not normalised
+ */
+export async function resolveInRoot(fs: FileSystem, root: string, path: string): Promise<string> {
+  if (!isPlainPath(path)) throw pathError('EINVAL', `not an absolute, normalised path: ${path}`);
+  const pending = path.split('/').filter((part) => part !== '');
+  const last = pending.pop() ?? '';
+  const walked: string[] = [];
+  let links = 0;
+  while (pending.length > 0) {
+    const part = pending.shift() ?? '';
+    if (part === '..') {
+      walked.pop();
+      continue;
+    }
+    const target = await linkTarget(fs, posix.join(root, ...walked, part));
+    if (target === undefined) {
+      walked.push(part);
+      continue;
+    }
+    links += 1;
+    if (links > MAX_LINKS) throw pathError('ELOOP', `links lead in a circle: ${path}`);
+    if (target.startsWith('/')) walked.length = 0;
+    pending.unshift(...target.split('/').filter((piece) => piece !== '' && piece !== '.'));
+  }
+  return posix.join(root, ...walked, last);
+}
+
+async function linkTarget(fs: FileSystem, real: string): Promise<string | undefined> {
+  try {
+    return await fs.readlink(real);
+  } catch (error) {
+    // EINVAL: it is there and no link. ENOENT, ENOTDIR: found out when it is used.
+    if (hasCode(error, 'EINVAL', 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+/** Whether an error is a system error with one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    codes.includes(error.code)
+  );
+}
+
+function pathError(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}

@@ -1,0 +1,114 @@
+/**
+ * A simulated machine: a root directory with really written files, a simulated operating system, and
+ * systemd as far as links go. Everything else about it is the production code.
+ */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createHostFiles, type HostFiles } from '../host/files';
+import {
+  createOfflineSystemd,
+  type OfflineSystemd,
+  type ServiceAction,
+} from '../host/offline-systemd';
+import { REAL_OWNERSHIP } from '../host/ownership';
+import { createSimulatedOs, type SimulatedOs } from './os-driver';
+import { createPace, type FailurePlan, type Pace, type SimulatedDurations } from './pace';
+import { createRecordedOwnership } from './recorded-ownership';
+
+export interface SimulatedMachineOptions {
+  readonly node: string;
+  /** Real directory that the machine sees as `/`; made when it is missing. */
+  readonly root: string;
+  readonly durations: SimulatedDurations;
+  readonly failures: FailurePlan;
+  readonly onServiceAction?: (action: ServiceAction) => void;
+  /** True = sync to disk as a real machine must. */
+  readonly sync?: boolean;
+}
+
+export interface SimulatedMachine {
+  readonly node: string;
+  readonly root: string;
+  readonly files: HostFiles;
+  readonly systemd: OfflineSystemd;
+  readonly os: SimulatedOs;
+  readonly pace: Pace;
+  /** Failures strike from now on; a first boot is left alone. */
+  enableFailures(): void;
+}
+
+const ROOT_OWNER = { uid: 0, gid: 0 } as const;
+const CORE_OWNER = { uid: 1000, gid: 1000 } as const;
+
+/** What a fresh machine has on disk. */
+const FACTORY_FILES = [
+  {
+    path: '/etc/passwd',
+    mode: 0o644,
+    text: 'root:x:0:0:root:/root:/bin/bash\ncore:x:1000:1000:CoreOS Admin:/home/core:/bin/bash\n',
+  },
+  { path: '/etc/group', mode: 0o644, text: 'root:x:0:\ncore:x:1000:\n' },
+  { path: '/etc/shadow', mode: 0o600, text: 'root:!locked::0:99999:7:::\ncore:*::0:99999:7:::\n' },
+  {
+    path: '/etc/os-release',
+    mode: 0o644,
+    text: 'ID=slipway-simulated\nPRETTY_NAME="Simulated host (Slipway)"\n',
+  },
+] as const;
+
+/** Makes the machine, or finds it as it was left. */
+export async function createSimulatedMachine(
+  options: SimulatedMachineOptions,
+): Promise<SimulatedMachine> {
+  await mkdir(options.root, { recursive: true, mode: 0o755 });
+  const ownership =
+    process.getuid?.() === 0
+      ? REAL_OWNERSHIP
+      : createRecordedOwnership(join(options.root, '.slipway-owners.json'));
+  const plain = createHostFiles({ root: options.root, ownership, sync: options.sync ?? false });
+  await furnish(plain);
+  const pace = createPace(options.node, options.durations);
+  let failing = false;
+  const files = withDiskFaults(
+    plain,
+    () => failing && options.failures.strikes(options.node, 'apply'),
+  );
+  return {
+    node: options.node,
+    root: options.root,
+    files,
+    systemd: createOfflineSystemd(files, options.onServiceAction),
+    os: await createSimulatedOs({ files: plain, pace }),
+    pace,
+    enableFailures: () => {
+      failing = true;
+    },
+  };
+}
+
+async function furnish(files: HostFiles): Promise<void> {
+  for (const path of ['/etc', '/home']) {
+    await files.makeDirectory(path, { mode: 0o755, owner: ROOT_OWNER });
+  }
+  await files.makeDirectory('/home/core', { mode: 0o700, owner: CORE_OWNER });
+  for (const { path, mode, text } of FACTORY_FILES) {
+    if ((await files.look(path)).kind !== 'absent') continue;
+    await files.writeFile(path, { content: Buffer.from(text), mode, owner: ROOT_OWNER });
+  }
+}
+
+/** The disk of a host on which writing a configured file fails, in the middle of an update. */
+function withDiskFaults(files: HostFiles, strikes: () => boolean): HostFiles {
+  const isOurs = (path: string) =>
+    path.startsWith('/var/lib/slipway/') || path.startsWith('/etc/machine-config-daemon/');
+  return {
+    ...files,
+    async writeFile(path, file) {
+      if (!isOurs(path) && strikes()) {
+        throw Object.assign(new Error(`simulated input/output error: ${path}`), { code: 'EIO' });
+      }
+      await files.writeFile(path, file);
+    },
+  };
+}

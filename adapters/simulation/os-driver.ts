@@ -1,0 +1,140 @@
+/**
+ * The simulated operating system of a host: deployments that are staged, finalized and booted as
+ * rpm-ostree does it, without any image behind them. Its state is a file under the host's root, so
+ * that a killed process finds the machine as it left it.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { posix } from 'node:path';
+import { fail } from '../../core/errors';
+import { splitKernelArguments } from '../../core/os';
+import type { HostFiles } from '../host/files';
+import type { Deployment, OsStatus, StepContext } from '../host/types';
+import type { Pace } from './pace';
+
+/** Where the simulated machine keeps what a real one keeps in its boot loader. */
+export const SIMULATED_OS_FILE = '/var/lib/slipway/simulated-os.json';
+
+interface MachineState extends OsStatus {
+  /** Numbers the deployments. */
+  readonly serial: number;
+  /** Set by a rollback: what the next boot starts instead of a staged deployment. */
+  readonly next?: Deployment;
+}
+
+export type SimulatedOs = Awaited<ReturnType<typeof createSimulatedOs>>;
+
+const FACTORY: Omit<Deployment, 'id'> = {
+  image: '',
+  kernelArguments: [],
+  extensions: [],
+  kernelType: 'default',
+};
+
+/** Reads the machine's state, or makes a machine fresh from the factory. */
+export async function createSimulatedOs({ files, pace }: { files: HostFiles; pace: Pace }) {
+  let state = await readState(files);
+
+  async function save(next: MachineState): Promise<void> {
+    await writeState(files, next);
+    state = next;
+  }
+
+  /** Changes the staged deployment; without one, a copy of the booted one is staged first. */
+  async function changeStaged(change: Partial<Deployment>): Promise<void> {
+    const serial = state.serial + 1;
+    const base = state.staged ?? { ...state.booted, locked: true };
+    const id = `simulated-${serial}`;
+    await save({ ...state, serial, staged: { ...base, ...change, id, locked: true } });
+  }
+
+  const newest = () => state.staged ?? state.booted;
+
+  return {
+    name: 'simulated' as const,
+    managesOs: true,
+    status: async (): Promise<OsStatus> => state,
+    async stage(image: string, context: StepContext): Promise<void> {
+      if (state.staged?.image === image) return;
+      context.progress(`pulling ${image} (simulated)`);
+      await pace.take('stage', context.signal);
+      await changeStaged({ image });
+    },
+    async setKernelArguments(change: {
+      readonly from: readonly string[];
+      readonly to: readonly string[];
+    }): Promise<void> {
+      const to = splitKernelArguments(change.to);
+      const gone = new Set([...splitKernelArguments(change.from), ...to]);
+      const kept = newest().kernelArguments.filter((argument) => !gone.has(argument));
+      await changeStaged({ kernelArguments: [...kept, ...to] });
+    },
+    setExtensions: (extensions: readonly string[]) => changeStaged({ extensions }),
+    setKernelType: (kernelType: string) => changeStaged({ kernelType }),
+    async finalize(): Promise<void> {
+      if (state.staged?.locked !== true) return;
+      await save({ ...state, staged: { ...state.staged, locked: false } });
+    },
+    async discard(): Promise<void> {
+      const { staged, ...rest } = state;
+      if (staged !== undefined) await save(rest);
+    },
+    async rollback(): Promise<void> {
+      const { staged, rollback, ...rest } = state;
+      if (rollback === undefined) {
+        const lost = staged === undefined ? '' : ` (${staged.id} is staged)`;
+        throw fail('RollbackFailed', `boot the previous deployment: there is none${lost}`);
+      }
+      await save({ ...rest, rollback, next: rollback });
+    },
+    /**
+     * Boots: a released staged deployment takes over, a locked one is lost. `broken` = the machine
+     * comes up with another deployment than the one it should have.
+     */
+    async boot({ broken }: { readonly broken: boolean }): Promise<string> {
+      const { staged, next, ...rest } = state;
+      const wanted = next ?? (staged?.locked === false ? withoutLock(staged) : state.booted);
+      const booted = broken ? { ...state.booted, id: `fallback-${state.serial}` } : wanted;
+      const bootId = randomUUID();
+      const changed = booted.id !== state.booted.id;
+      await save({ ...rest, bootId, booted, ...(changed ? { rollback: state.booted } : {}) });
+      return bootId;
+    },
+    /** A machine installed with this deployment: what Ignition and the first boot leave behind. */
+    async install(deployment: Omit<Deployment, 'id'>): Promise<void> {
+      const serial = state.serial + 1;
+      await save({
+        bootId: state.bootId,
+        serial,
+        booted: { ...deployment, id: `simulated-${serial}` },
+      });
+    },
+  };
+}
+
+function withoutLock({
+  locked: _locked,
+  ...deployment
+}: NonNullable<OsStatus['staged']>): Deployment {
+  return deployment;
+}
+
+async function readState(files: HostFiles): Promise<MachineState> {
+  const found = await files.look(SIMULATED_OS_FILE);
+  // Written by this module only, atomically.
+  if (found.kind === 'file') return JSON.parse(found.content.toString('utf8')) as MachineState;
+  const fresh = { bootId: randomUUID(), serial: 0, booted: { ...FACTORY, id: 'simulated-0' } };
+  await writeState(files, fresh);
+  return fresh;
+}
+
+async function writeState(files: HostFiles, state: MachineState): Promise<void> {
+  const owner = { uid: 0, gid: 0 };
+  for (const path of ['/var', '/var/lib']) await files.makeDirectory(path, { mode: 0o755, owner });
+  await files.makeDirectory(posix.dirname(SIMULATED_OS_FILE), { mode: 0o700, owner });
+  await files.writeFile(SIMULATED_OS_FILE, {
+    content: Buffer.from(`${JSON.stringify(state, null, 2)}\n`),
+    mode: 0o600,
+    owner,
+  });
+}

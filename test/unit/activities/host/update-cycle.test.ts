@@ -1,0 +1,132 @@
+import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { CURRENT_CONFIG_FILE } from '../../../../activities/host/records';
+import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from './a-host';
+
+const OLD = aConfig('rendered-worker-old', {
+  osImageURL: 'quay.io/os@sha256:1',
+  config: { storage: { files: [aFile('/etc/motd', 'old'), aFile('/etc/gone.conf', 'gone')] } },
+});
+const NEW = aConfig('rendered-worker-new', {
+  osImageURL: 'quay.io/os@sha256:2',
+  kernelArguments: ['nosmt', 'audit=1'],
+  extensions: ['usbguard'],
+  config: {
+    storage: { files: [aFile('/etc/motd', 'new'), aFile('/opt/a/b.conf', 'deep', 0o600)] },
+    systemd: {
+      units: [
+        {
+          name: 'hello.service',
+          enabled: true,
+          contents: '[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n',
+        },
+      ],
+    },
+    passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['ssh-ed25519 AAAA one'] }] },
+  },
+});
+
+/** Takes a host through a whole update, with the reboot if the plan has one. */
+async function update(host: TestHost, config: TestConfig, run = 'run-1') {
+  const activities = await host.activities();
+  const order = (step: string) => ({
+    ...orderFor(config, step),
+    orderId: `update-node/x/${run}/${step}`,
+  });
+  const prepared = await activities.prepareUpdate(order('prepareUpdate'));
+  await activities.applyUpdate(order('applyUpdate'));
+  if (prepared.plan.reboot) {
+    const { bootId } = await activities.armReboot(order('armReboot'));
+    await host.boot();
+    const again = await host.activities();
+    await again.verifyUpdate({ ...order('verifyUpdate'), rebootedFrom: bootId });
+    await again.commitUpdate(order('commitUpdate'));
+  } else {
+    await activities.performServiceActions(order('performServiceActions'));
+    await activities.verifyUpdate(order('verifyUpdate'));
+    await activities.commitUpdate(order('commitUpdate'));
+  }
+  return prepared;
+}
+
+describe('the update of a host', () => {
+  let host: TestHost;
+  const read = (path: string) => readFileSync(join(host.root, path), 'utf8');
+
+  beforeEach(async () => {
+    host = await aHost([OLD, NEW]);
+    await update(host, OLD, 'run-0');
+  });
+  afterEach(() => host.remove());
+
+  it('brings files, units, keys and the operating system to the new config', async () => {
+    const prepared = await update(host, NEW);
+
+    expect(prepared.plan.reboot).toBe(true);
+    expect(read('/etc/motd')).toBe('new');
+    expect(read('/opt/a/b.conf')).toBe('deep');
+    expect(statSync(join(host.root, '/opt/a/b.conf')).mode & 0o777).toBe(0o600);
+    expect(existsSync(join(host.root, '/etc/gone.conf'))).toBe(false);
+    expect(
+      readlinkSync(join(host.root, '/etc/systemd/system/multi-user.target.wants/hello.service')),
+    ).toBe('/etc/systemd/system/hello.service');
+    expect(read('/home/core/.ssh/authorized_keys.d/ignition')).toBe('ssh-ed25519 AAAA one\n');
+    const { booted } = await (await host.ports()).os.status();
+    expect(booted).toMatchObject({
+      image: 'quay.io/os@sha256:2',
+      kernelArguments: ['nosmt', 'audit=1'],
+      extensions: ['usbguard'],
+    });
+  });
+
+  it('makes the config the current one only when it is committed', async () => {
+    const activities = await host.activities();
+    await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
+    await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
+    expect(read(CURRENT_CONFIG_FILE)).toContain('"rendered-worker-old"');
+
+    const { bootId } = await activities.armReboot(orderFor(NEW, 'armReboot'));
+    await host.boot();
+    const again = await host.activities();
+    await again.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: bootId });
+    expect(read(CURRENT_CONFIG_FILE)).toContain('"rendered-worker-old"');
+
+    await again.commitUpdate(orderFor(NEW, 'commitUpdate'));
+    expect(read(CURRENT_CONFIG_FILE)).toContain('"rendered-worker-new"');
+    expect(statSync(join(host.root, CURRENT_CONFIG_FILE)).mode & 0o777).toBe(0o600);
+    expect(existsSync(join(host.root, '/var/lib/slipway/desired.json'))).toBe(false);
+  });
+
+  it('goes back to the files and the deployment it had', async () => {
+    const activities = await host.activities();
+    await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
+    await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
+    const armed = await activities.armReboot(orderFor(NEW, 'armReboot'));
+    await host.boot({ broken: true });
+    const again = await host.activities();
+    await expect(
+      again.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: armed.bootId }),
+    ).rejects.toMatchObject({ name: 'WrongDeployment' });
+
+    const back = await again.goBack(orderFor(NEW, 'goBack'));
+    expect(back.rebooting).toBe(true);
+    await host.boot();
+    const last = await host.activities();
+    await last.verifyBack({ ...orderFor(NEW, 'verifyBack'), rebootedFrom: back.bootId });
+
+    expect(read('/etc/motd')).toBe('old');
+    expect(read('/etc/gone.conf')).toBe('gone');
+    expect(existsSync(join(host.root, '/opt'))).toBe(false);
+    const { booted } = await (await host.ports()).os.status();
+    expect(booted.image).toBe('quay.io/os@sha256:1');
+  });
+
+  it('has nothing to do when it is on the config already', async () => {
+    const activities = await host.activities();
+
+    const prepared = await activities.prepareUpdate(orderFor(OLD, 'prepareUpdate'));
+
+    expect(prepared.alreadyOnTarget).toBe(true);
+    expect(prepared.currentConfig).toBe('rendered-worker-old');
+  });
+});
