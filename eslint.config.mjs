@@ -55,7 +55,7 @@ export default tseslint.config(
       // Domain errors are Error objects with a catalogue name (core/errors.ts).
       '@typescript-eslint/only-throw-error': 'error',
       'no-empty': ['error', { allowEmptyCatch: false }],
-      eqeqeq: 'error',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
     },
   },
   { files: ['**/*.mjs', '**/*.cjs', '**/*.js', 'bin/*'], ...tseslint.configs.disableTypeChecked },
