@@ -40,7 +40,7 @@ export function parseV3(raw: RawIgnition): Parsed {
     const config = decodeStruct(raw.value, schemaV3(minor), 'types.Config');
     const findings = validateV3(config, minor);
     if (!isFatal(findings)) return { config: translateToCurrent(config, minor), minor };
-    const all = [...findings, ...unusedKeys(raw.value, config, minor)];
+    const all = [...findings, ...unusedKeys(raw.value, minor)];
     return { reason: 'invalid', report: formatReport(all, new JsonSource(raw.text())) };
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
@@ -63,6 +63,7 @@ function minorOf(raw: RawIgnition): Minor | Refusal {
 
 /** From any 3.x to 3.5: the version, and the one field that the translation of 3.4 forgets. */
 function translateToCurrent(config: IgnitionObject, minor: Minor): IgnitionObject {
+  if (minor === 5) return config;
   const ignition = config['ignition'] as IgnitionObject;
   const current = { ...config, ignition: { ...ignition, version: '3.5.0' } };
   return minor === 4 ? withoutAdvertisements(current) : current;

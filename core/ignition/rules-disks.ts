@@ -60,15 +60,22 @@ function overlapping(partitions: readonly IgnitionObject[]): number | undefined 
   for (const [p, span] of spans.entries()) {
     if (span === undefined) continue;
     const other = spans.findIndex(
-      (candidate, o) =>
-        o !== p &&
-        candidate !== undefined &&
-        span.start <= candidate.end &&
-        span.end >= candidate.start,
+      (candidate, o) => o !== p && candidate !== undefined && overlap(span, candidate),
     );
     if (other >= 0) return other;
   }
   return undefined;
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Spelled out because ends may lie before starts: sizes are not checked before. */
+function overlap(p: Span, o: Span): boolean {
+  const holds = (at: number): boolean => at >= o.start && at <= o.end;
+  return holds(p.start) || holds(p.end) || (p.start < o.start && p.end > o.end);
 }
 
 function partition(value: IgnitionObject, findings: Findings): void {

@@ -35,33 +35,43 @@ export function validateV3(config: IgnitionObject, minor: Minor): readonly Findi
 /**
  * Keys of a document that the version does not know, as warnings.
  *
- * @param document - the JSON value from which `config` was decoded
+ * @param document - a JSON value that decodes without a type error
  */
-export function unusedKeys(
-  document: unknown,
-  config: IgnitionObject,
-  minor: Minor,
-): readonly Finding[] {
+export function unusedKeys(document: unknown, minor: Minor): readonly Finding[] {
   const findings: Finding[] = [];
-  walk(config, schemaV3(minor), [], (_, schema, path) => {
-    const node = lookUp(document, path);
-    if (typeof node !== 'object' || node === null) return;
-    for (const key of Object.keys(node)) {
-      if (schema.byName.has(key)) continue;
-      const message = `unused key ${key}`;
-      findings.push({ severity: 'warning', path: [...path, key], message, key: true });
-    }
-  });
+  findUnusedKeys(document, schemaV3(minor), [], findings);
   return findings;
 }
 
-function lookUp(document: unknown, path: Path): unknown {
-  let node = document;
-  for (const step of path) {
-    if (typeof node !== 'object' || node === null) return undefined;
-    node = (node as Readonly<Record<string | number, unknown>>)[step];
+function findUnusedKeys(
+  node: unknown,
+  schema: StructSchema,
+  path: Path,
+  findings: Finding[],
+): void {
+  const warn = (message: string, at: Path, key: boolean): void => {
+    findings.push({ severity: 'warning', path: at, message, key });
+  };
+  if (typeof node !== 'object' || node === null) {
+    const where = ['$', ...path].join('.');
+    const advice = 'Line and column reporting may be inconsistent. Unused keys may not be reported';
+    warn(`context tree does not match content tree at ${where}. ${advice}`, path, false);
+    return;
   }
-  return node;
+  const members = node as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(members)) {
+    if (!schema.byName.has(key)) warn(`unused key ${key}`, [...path, key], true);
+  }
+  for (const { name, struct, list, pointer } of schema.fields) {
+    const child = members[name];
+    if (struct === undefined || child === undefined || (pointer && child === null)) continue;
+    if (!list) findUnusedKeys(child, struct, [...path, name], findings);
+    else if (Array.isArray(child)) {
+      child.forEach((item: unknown, i) => {
+        findUnusedKeys(item, struct, [...path, name, i], findings);
+      });
+    }
+  }
 }
 
 function collector(findings: Finding[], base: Path, minor: Minor): Findings {
