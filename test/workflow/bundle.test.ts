@@ -24,7 +24,9 @@ describe('the workflow bundle', () => {
 
   it('contains only the sources of core/ and workflows/', () => {
     const ours = sourcesOf(code).filter((source) => !source.includes('node_modules'));
-    const outside = ours.filter((source) => /\/(activities|adapters|workers|tools|cli)\//.test(source));
+    const outside = ours.filter((source) =>
+      /\/(activities|adapters|workers|tools|cli)\//.test(source),
+    );
 
     expect(ours.some((source) => source.endsWith('workflows/pool-rollout.ts'))).toBe(true);
     expect(outside).toEqual([]);
@@ -33,7 +35,9 @@ describe('the workflow bundle', () => {
 
 /** File names in the inline source map. */
 function sourcesOf(code: string): readonly string[] {
-  const encoded = /sourceMappingURL=data:application\/json;[^,]*base64,([A-Za-z0-9+/=]+)/.exec(code);
+  const encoded = /sourceMappingURL=data:application\/json;[^,]*base64,([A-Za-z0-9+/=]+)/.exec(
+    code,
+  );
   const map = JSON.parse(Buffer.from(encoded?.[1] ?? '', 'base64').toString('utf8')) as {
     sources: string[];
   };

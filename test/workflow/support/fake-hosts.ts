@@ -1,0 +1,123 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { HostActivities, HostOrder } from '../../../workflows/activity-contracts';
+import type { FakeWorld } from './fake-world';
+
+/** One machine: which config is on it, what is half done, and how often it booted. */
+export interface FakeHost {
+  config: string | undefined;
+  /** Written, but not committed. */
+  applied: string | undefined;
+  staged: string | undefined;
+  /** Booted into `applied`. */
+  rebooted: boolean;
+  boots: number;
+  /** Reboot armed; it takes place when somebody asks next. */
+  armed: boolean;
+}
+
+export function aHost(config: string | undefined): FakeHost {
+  return {
+    config,
+    applied: undefined,
+    staged: undefined,
+    rebooted: false,
+    boots: 1,
+    armed: false,
+  };
+}
+
+/** Host activities on a world's machines, with the same promises as the real ones. */
+export function fakeHostActivities(world: FakeWorld): HostActivities {
+  const bootId = (node: string): string => `${node}-boot-${world.host(node).boots}`;
+  const step = async (name: string, order: HostOrder): Promise<FakeHost> => {
+    await world.step(name, order.node);
+    if (order.node === '' || Date.parse(order.notAfter) < Date.now()) {
+      throw ApplicationFailure.nonRetryable('expired', 'OrderRefused');
+    }
+    return world.host(order.node);
+  };
+  const awaitBoot = (node: string, rebootedFrom: string | undefined): void => {
+    const host = world.host(node);
+    if (host.armed) {
+      world.reboot(node);
+      throw ApplicationFailure.create({
+        message: 'still going down',
+        type: 'NotYetRebooted',
+        nextRetryDelay: '20ms',
+      });
+    }
+    if (rebootedFrom === bootId(node)) {
+      throw ApplicationFailure.create({
+        message: 'the machine has not rebooted',
+        type: 'NotYetRebooted',
+        nextRetryDelay: '20ms',
+      });
+    }
+  };
+
+  return {
+    prepareUpdate: async (order) => {
+      const host = await step('prepareUpdate', order);
+      const settled = host.applied === undefined ? undefined : `undid ${host.applied}`;
+      host.applied = undefined;
+      host.staged = order.config.name;
+      return {
+        bootId: bootId(order.node),
+        ...(host.config === undefined ? {} : { currentConfig: host.config }),
+        alreadyOnTarget: host.config === order.config.name,
+        plan: world.planFor(order.node),
+        ...(settled === undefined ? {} : { settled }),
+      };
+    },
+    applyUpdate: async (order) => {
+      const host = world.host(order.node);
+      world.expectMayDisturb(order.node, order.config.name);
+      host.applied = order.config.name;
+      await step('applyUpdate', order);
+      return { files: 1, units: 0 };
+    },
+    performServiceActions: async (order) => {
+      await step('performServiceActions', order);
+    },
+    armReboot: async (order) => {
+      const host = await step('armReboot', order);
+      if (host.applied !== order.config.name) world.violate(`${order.node} rebooted unapplied`);
+      host.armed = true;
+      return { bootId: bootId(order.node) };
+    },
+    verifyUpdate: async (order) => {
+      const host = await step('verifyUpdate', order);
+      awaitBoot(order.node, order.rebootedFrom);
+      if (host.applied !== order.config.name) {
+        throw ApplicationFailure.nonRetryable('another config is on the host', 'VerifyFailed');
+      }
+      world.verified(order.node, order.config.name);
+      return { bootId: bootId(order.node) };
+    },
+    commitUpdate: async (order) => {
+      const host = await step('commitUpdate', order);
+      host.config = order.config.name;
+      host.applied = undefined;
+      host.staged = undefined;
+      host.rebooted = false;
+    },
+    goBack: async (order) => {
+      const host = await step('goBack', order);
+      const rebooting = host.rebooted || host.armed;
+      host.applied = undefined;
+      host.staged = undefined;
+      host.armed = rebooting;
+      return { rebooting, bootId: bootId(order.node) };
+    },
+    verifyBack: async (order) => {
+      const host = await step('verifyBack', order);
+      awaitBoot(order.node, order.rebootedFrom);
+      host.rebooted = false;
+      return { bootId: bootId(order.node) };
+    },
+    discardStaged: async (order) => {
+      const host = await step('discardStaged', order);
+      host.staged = undefined;
+    },
+  };
+}

@@ -1,0 +1,525 @@
+import { heartbeat } from '@temporalio/activity';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import {
+  completeChange,
+  cordonChange,
+  holdChange,
+  releaseChange,
+} from '../../../activities/cluster/node-changes';
+import type { NodeChange } from '../../../activities/ports';
+import { toFailure } from '../../../activities/failures';
+import {
+  ANNOTATION,
+  CLUSTER_QUEUE,
+  NodeState,
+  poolRolloutId,
+  updateNodeId,
+} from '../../../core/names';
+import type { UpdatePlan } from '../../../core/node/plan';
+import type { Node } from '../../../core/node/types';
+import type { MachineConfigPool, ResolvedPolicy } from '../../../core/pool/types';
+import { DEFAULT_POLICY, observePool, selectFrom } from '../../../core/rollout';
+import type {
+  ClusterActivities,
+  ConfigReference,
+  HostActivities,
+  SelectNodesInput,
+  SelectNodesResult,
+} from '../../../workflows/activity-contracts';
+import {
+  clusterChangedSignal,
+  progressQuery,
+  type RolloutProgress,
+} from '../../../workflows/messages';
+import type { poolRollout } from '../../../workflows/pool-rollout';
+import type { updateNode } from '../../../workflows/update-node';
+import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';
+import { gateFor, latch, type Gate, type Hook } from './gates';
+import { aPlan } from './plans';
+
+export interface WorldOptions {
+  readonly nodes?: number;
+  readonly maxUnavailable?: number | string;
+  readonly policy?: Partial<ResolvedPolicy>;
+  readonly plan?: UpdatePlan;
+  /** The pool's rendered config; absent = `c2`, while every node is on `c1`. */
+  readonly config?: string | undefined;
+}
+
+/** A step that an activity took, in order. */
+export interface Step {
+  readonly step: string;
+  readonly node: string;
+}
+
+/** Short waits, so that tests that run into them end soon. */
+const QUICK_POLICY: ResolvedPolicy = {
+  ...DEFAULT_POLICY,
+  canaryNodes: 0,
+  failureThreshold: '100%',
+  drain: { timeoutSeconds: 30, onTimeout: 'RetryLater' },
+  rebootTimeoutSeconds: 20,
+  readySeconds: 0,
+  reconnectSeconds: 20,
+};
+
+/**
+ * A pool with its nodes and machines, in memory. Nodes are what Kubernetes would show, changed by
+ * the same functions as the real activities use. It watches independently that nothing forbidden
+ * happens: `violations` must be empty at the end.
+ */
+export class FakeWorld {
+  readonly violations: string[] = [];
+  readonly steps: Step[] = [];
+  readonly rolloutId: string;
+  exists = true;
+  config: string | undefined;
+  maxUnavailable: number | string;
+  policy: ResolvedPolicy;
+  paused = false;
+  pausedReason: string | undefined;
+  cancelledConfig: string | undefined;
+  /** Most nodes that were unavailable at once. */
+  mostUnavailable = 0;
+  private readonly nodes = new Map<string, Node>();
+  private readonly hosts = new Map<string, FakeHost>();
+  private readonly plans = new Map<string, UpdatePlan>();
+  private readonly proofs = new Set<string>();
+  private readonly drained = new Set<string>();
+  private readonly gates: Gate[] = [];
+  private hooks: Hook[] = [];
+  private frozen: readonly Node[] | undefined;
+  private watchers: (() => void)[] = [];
+
+  constructor(
+    readonly pool: string,
+    private readonly client: Client,
+    options: WorldOptions,
+  ) {
+    this.rolloutId = poolRolloutId(pool);
+    this.config = 'config' in options ? options.config : 'c2';
+    this.maxUnavailable = options.maxUnavailable ?? 1;
+    this.policy = { ...QUICK_POLICY, ...options.policy };
+    this.defaultPlan = options.plan ?? aPlan();
+    for (let i = 1; i <= (options.nodes ?? 3); i += 1) this.addNode(`${pool}-n${i}`);
+  }
+
+  defaultPlan: UpdatePlan;
+
+  // -- For tests ------------------------------------------------------------------------------
+
+  nodeNames(): readonly string[] {
+    return [...this.nodes.keys()];
+  }
+
+  /** The n-th node, counting from 1. */
+  name(index: number): string {
+    return `${this.pool}-n${index}`;
+  }
+
+  node(name: string): Node {
+    const node = this.nodes.get(name);
+    if (node === undefined) throw new Error(`no node ${name}`);
+    return node;
+  }
+
+  host(name: string): FakeHost {
+    const host = this.hosts.get(name);
+    if (host === undefined) throw new Error(`no host ${name}`);
+    return host;
+  }
+
+  plan(node: string, plan: UpdatePlan): void {
+    this.plans.set(node, plan);
+  }
+
+  planFor(node: string): UpdatePlan {
+    return this.plans.get(node) ?? this.defaultPlan;
+  }
+
+  /** Stops every activity of this name (on this node) until the gate is opened. */
+  hold(step: string, node?: string): Gate {
+    const { gate, hook } = gateFor(step, node);
+    this.hooks.push(hook);
+    this.gates.push(gate);
+    return {
+      reached: gate.reached,
+      open: () => {
+        this.hooks = this.hooks.filter((other) => other !== hook);
+        gate.open();
+      },
+    };
+  }
+
+  /** Lets an activity fail with a name of the catalogue, which decides whether it is retried. */
+  failWith(
+    step: string,
+    node: string | undefined,
+    name: string,
+    message: string,
+    times?: number,
+  ): void {
+    this.hooks.push({
+      step,
+      ...(node === undefined ? {} : { node }),
+      ...(times === undefined ? {} : { times }),
+      act: () => {
+        throw toFailure(Object.assign(new Error(message), { name }), 1);
+      },
+    });
+  }
+
+  healAll(): void {
+    this.hooks = [];
+  }
+
+  releaseAll(): void {
+    this.hooks = [];
+    for (const gate of this.gates) gate.open();
+  }
+
+  /** From now on selections see the nodes as they are now. */
+  freezeView(): void {
+    this.frozen = [...this.nodes.values()];
+  }
+
+  thawView(): void {
+    this.frozen = undefined;
+  }
+
+  /** What a person or the cluster itself does with a Node. */
+  changeNode(name: string, change: NodeChange & { readonly ready?: boolean }): void {
+    this.write(name, change);
+    this.notify();
+  }
+
+  /** Resolves once the condition holds; looked at after every change of the world. */
+  async until(condition: () => boolean): Promise<void> {
+    while (!condition()) {
+      const changed = latch();
+      this.watchers.push(changed.resolve);
+      await changed.promise;
+    }
+  }
+
+  stepsOf(node: string): readonly string[] {
+    return this.steps.filter((taken) => taken.node === node).map(({ step }) => step);
+  }
+
+  cordoned(): readonly string[] {
+    return [...this.nodes.values()]
+      .filter(({ spec }) => spec?.unschedulable === true)
+      .map(({ metadata }) => metadata.name);
+  }
+
+  annotation(name: string, key: string): string | undefined {
+    return this.node(name).metadata.annotations?.[key];
+  }
+
+  updatedNodes(): readonly string[] {
+    return this.nodeNames().filter(
+      (name) =>
+        this.annotation(name, ANNOTATION.CURRENT_CONFIG) === this.config &&
+        this.annotation(name, ANNOTATION.STATE) === NodeState.DONE,
+    );
+  }
+
+  async startRollout(): Promise<WorkflowHandle<typeof poolRollout>> {
+    return this.client.workflow.start<typeof poolRollout>('poolRollout', {
+      workflowId: this.rolloutId,
+      taskQueue: CLUSTER_QUEUE,
+      args: [{ pool: this.pool }],
+    });
+  }
+
+  rollout(): WorkflowHandle<typeof poolRollout> {
+    return this.client.workflow.getHandle<typeof poolRollout>(this.rolloutId);
+  }
+
+  update(node: string): WorkflowHandle<typeof updateNode> {
+    return this.client.workflow.getHandle<typeof updateNode>(updateNodeId(node));
+  }
+
+  progress(): Promise<RolloutProgress> {
+    return this.rollout().query(progressQuery);
+  }
+
+  /** Asks the rollout until its progress is as expected. */
+  async progressUntil(condition: (progress: RolloutProgress) => boolean): Promise<RolloutProgress> {
+    for (;;) {
+      const progress = await this.progress();
+      if (condition(progress)) return progress;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+
+  async tell(reason: string): Promise<void> {
+    await this.rollout().signal(clusterChangedSignal, { reason });
+  }
+
+  /** Nodes that somebody would have to look after: a cordon of ours, or a host unlike its record. */
+  leftovers(): readonly string[] {
+    const cordons = [...this.nodes.values()]
+      .filter((node) => node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined)
+      .map(({ metadata }) => `${metadata.name} is still cordoned by us`);
+    const hosts = this.nodeNames()
+      .filter((name) => this.host(name).config !== this.annotation(name, ANNOTATION.CURRENT_CONFIG))
+      .map((name) => `${name}: host is on ${this.host(name).config ?? 'nothing'}`);
+    const staged = this.nodeNames()
+      .filter(
+        (name) => this.host(name).staged !== undefined || this.host(name).applied !== undefined,
+      )
+      .map((name) => `${name}: something is left on the host`);
+    return [...cordons, ...hosts, ...staged];
+  }
+
+  // -- For the fakes --------------------------------------------------------------------------
+
+  violate(what: string): void {
+    this.violations.push(what);
+  }
+
+  /** Records a step and does what the test wants to happen there. */
+  async step(step: string, node: string): Promise<void> {
+    this.steps.push({ step, node });
+    this.notify();
+    for (const hook of [...this.hooks]) {
+      if (hook.step !== step || (hook.node !== undefined && hook.node !== node)) continue;
+      if (hook.times !== undefined) {
+        if (hook.times === 0) continue;
+        hook.times -= 1;
+      }
+      await hook.act();
+    }
+  }
+
+  expectMayDisturb(name: string, config: string): void {
+    const { drain } = this.planFor(name);
+    const node = this.node(name);
+    if (this.annotation(name, ANNOTATION.DESIRED_CONFIG) !== config) {
+      this.violate(`${name} was changed without being targeted`);
+    }
+    if (drain && (node.spec?.unschedulable !== true || !this.drained.has(name))) {
+      this.violate(`${name} was changed without cordon and drain`);
+    }
+    if (
+      node.spec?.unschedulable === true &&
+      this.annotation(name, ANNOTATION.CORDONED_BY) === undefined
+    ) {
+      this.violate(`${name} was changed under a person's cordon`);
+    }
+  }
+
+  verified(node: string, config: string): void {
+    this.proofs.add(`${node}/${config}`);
+  }
+
+  reboot(name: string): void {
+    const host = this.host(name);
+    this.write(name, { ready: false });
+    host.armed = false;
+    host.boots += 1;
+    host.rebooted = host.applied !== undefined;
+    this.write(name, { ready: true });
+    this.notify();
+  }
+
+  hostActivities(): HostActivities {
+    return fakeHostActivities(this);
+  }
+
+  clusterActivities(): ClusterActivities {
+    const change = async (
+      step: string,
+      input: { readonly node: string },
+      decide: (node: Node) => NodeChange | undefined,
+    ): Promise<Node> => {
+      await this.step(step, input.node);
+      let decided: NodeChange | undefined;
+      try {
+        decided = decide(this.node(input.node));
+      } catch (error) {
+        throw toFailure(error, 1);
+      }
+      if (decided !== undefined) this.write(input.node, decided);
+      this.notify();
+      return this.node(input.node);
+    };
+    return {
+      selectNodes: async (input) => this.select(input),
+      cordonNode: async (input) => {
+        const node = await change('cordonNode', input, (known) => cordonChange(known, input));
+        this.drained.delete(input.node);
+        return { cordoned: node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined };
+      },
+      drainNode: async (input) => {
+        heartbeat({ evicted: 0, remaining: [], remainingCount: 0 });
+        await this.step('drainNode', input.node);
+        this.drained.add(input.node);
+        return { evicted: 3, left: 1 };
+      },
+      reportNodePhase: (input) => this.step(`report ${input.phase}`, input.node),
+      awaitNodeReady: async (input) => {
+        await this.step('awaitNodeReady', input.node);
+        const expected = input.bootId;
+        const actual = `${input.node}-boot-${this.host(input.node).boots}`;
+        if (expected !== undefined && expected !== actual) this.violate(`${input.node}: old boot`);
+      },
+      completeNode: async (input) => {
+        const proven = this.proofs.has(`${input.node}/${input.config}`);
+        if (!proven && this.host(input.node).config !== input.config) {
+          this.violate(`${input.node} was completed without proof`);
+        }
+        await change('completeNode', input, (known) => completeChange(known, input));
+      },
+      releaseNode: async (input) => {
+        await change('releaseNode', input, (known) => releaseChange(known, input));
+      },
+      holdNode: async ({ node, config, reason }) => {
+        await change('holdNode', { node }, (known) => holdChange(known, config, reason));
+      },
+      setPoolPaused: async ({ paused, reason }) => {
+        await this.step('setPoolPaused', '');
+        this.paused = paused;
+        this.pausedReason = reason;
+      },
+      markRolloutCancelled: async ({ config }) => {
+        await this.step('markRolloutCancelled', '');
+        this.cancelledConfig = config;
+      },
+      findRunningUpdates: (input) => this.findRunning(input.nodes, input.pool !== undefined),
+    };
+  }
+
+  private async select(input: SelectNodesInput): Promise<SelectNodesResult> {
+    await this.step('selectNodes', '');
+    if (!this.exists) return { exists: false };
+    const nodes = this.frozen ?? [...this.nodes.values()];
+    const seen = observePool({ pool: this.poolObject(), nodes, retry: input.retry });
+    const { candidates, ...counts } = selectFrom(seen, input);
+    const target = seen.target;
+    return {
+      exists: true,
+      ...(target === undefined ? {} : { config: reference(target) }),
+      paused: seen.paused,
+      ...(seen.pausedReason === undefined ? {} : { pausedReason: seen.pausedReason }),
+      policy: this.policy,
+      disruptionPolicies: {},
+      maxUnavailable: seen.maxUnavailable,
+      machineCount: seen.machineCount,
+      unavailable: seen.unavailable,
+      ...counts,
+      candidates: candidates.map(({ node, currentConfig, repair }) => ({
+        node,
+        repair,
+        ...(currentConfig === undefined ? {} : { currentConfig: reference(currentConfig) }),
+      })),
+    };
+  }
+
+  private async findRunning(
+    nodes: readonly string[],
+    wholePool: boolean,
+  ): Promise<readonly string[]> {
+    const asked = wholePool ? this.nodeNames() : nodes;
+    const open = await Promise.all(
+      asked.map(async (node) => {
+        try {
+          const { status } = await this.update(node).describe();
+          return status.name === 'RUNNING';
+        } catch (error) {
+          if ((error as Error).name === 'WorkflowNotFoundError') return false;
+          throw ApplicationFailure.fromError(error);
+        }
+      }),
+    );
+    return asked.filter((_, index) => open[index]);
+  }
+
+  private poolObject(): MachineConfigPool {
+    return {
+      metadata: {
+        name: this.pool,
+        ...(this.pausedReason === undefined
+          ? {}
+          : { annotations: { [ANNOTATION.PAUSED_REASON]: this.pausedReason } }),
+      },
+      spec: {
+        maxUnavailable: this.maxUnavailable,
+        paused: this.paused,
+        ...(this.config === undefined ? {} : { configuration: { name: this.config } }),
+      },
+    };
+  }
+
+  private addNode(name: string): void {
+    this.hosts.set(name, aHost('c1'));
+    this.nodes.set(name, {
+      metadata: {
+        name,
+        creationTimestamp: `2026-01-01T00:00:${String(this.nodes.size).padStart(2, '0')}Z`,
+        annotations: {
+          [ANNOTATION.CURRENT_CONFIG]: 'c1',
+          [ANNOTATION.DESIRED_CONFIG]: 'c1',
+          [ANNOTATION.STATE]: NodeState.DONE,
+        },
+      },
+      spec: {},
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+  }
+
+  private write(name: string, change: NodeChange & { readonly ready?: boolean }): void {
+    const before = this.unavailable();
+    const node = this.node(name);
+    const annotations = { ...node.metadata.annotations };
+    for (const [key, value] of Object.entries(change.annotations ?? {})) {
+      if (value === null) delete annotations[key];
+      else annotations[key] = value;
+    }
+    this.nodes.set(name, {
+      metadata: { ...node.metadata, annotations },
+      spec: {
+        ...node.spec,
+        ...(change.unschedulable === undefined ? {} : { unschedulable: change.unschedulable }),
+      },
+      status:
+        change.ready === undefined
+          ? (node.status ?? {})
+          : { conditions: [{ type: 'Ready', status: change.ready ? 'True' : 'False' }] },
+    });
+    const after = this.unavailable();
+    this.mostUnavailable = Math.max(this.mostUnavailable, after.length);
+    const added = after.filter((node) => !before.includes(node));
+    const limit = Number(this.maxUnavailable);
+    if (added.length > 0 && after.length > limit && change.annotations !== undefined) {
+      this.violate(
+        `${after.length} nodes unavailable, at most ${limit} allowed: ${after.join(', ')}`,
+      );
+    }
+  }
+
+  /** Counted without the product's own functions: this is the observer. */
+  private unavailable(): readonly string[] {
+    return [...this.nodes.values()]
+      .filter(({ spec, status, metadata }) => {
+        const ready = status?.conditions?.some(
+          (condition) => condition.type === 'Ready' && condition.status === 'True',
+        );
+        const working = metadata.annotations?.[ANNOTATION.STATE] === 'Working';
+        return spec?.unschedulable === true || ready !== true || working;
+      })
+      .map(({ metadata }) => metadata.name);
+  }
+
+  private notify(): void {
+    const watchers = this.watchers;
+    this.watchers = [];
+    for (const watcher of watchers) watcher();
+  }
+}
+
+function reference(name: string): ConfigReference {
+  return { name, digest: `digest-of-${name}` };
+}

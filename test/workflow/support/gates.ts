@@ -1,0 +1,53 @@
+import { Context } from '@temporalio/activity';
+
+/** Where an activity waits until the test lets it go on. Honours cancellation. */
+export interface Gate {
+  /** Resolves when an activity has come to the gate. */
+  readonly reached: Promise<void>;
+  open(): void;
+}
+
+export interface Hook {
+  readonly step: string;
+  /** Absent = every node. */
+  readonly node?: string;
+  /** How often it applies; absent = always. */
+  times?: number;
+  act(): Promise<void> | void;
+}
+
+/** A gate together with the hook that stops an activity at it. */
+export function gateFor(step: string, node: string | undefined): { gate: Gate; hook: Hook } {
+  const opened = latch();
+  const reached = latch();
+  return {
+    gate: { reached: reached.promise, open: opened.resolve },
+    hook: {
+      step,
+      ...(node === undefined ? {} : { node }),
+      act: async () => {
+        reached.resolve();
+        await orCancelled(opened.promise);
+      },
+    },
+  };
+}
+
+/** Heartbeats while it waits, because that is how a cancellation gets here. */
+async function orCancelled(promise: Promise<void>): Promise<void> {
+  const context = Context.current();
+  const beat = setInterval(() => context.heartbeat(), 50);
+  try {
+    await Promise.race([promise, context.cancelled]);
+  } finally {
+    clearInterval(beat);
+  }
+}
+
+export function latch(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,140 @@
+import { Client, Connection } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { CLUSTER_QUEUE, hostQueue } from '../../../core/names';
+import { startTemporal, type TemporalOptions, type TemporalServer } from '../../../tools/temporal';
+import type { ClusterActivities, HostActivities } from '../../../workflows/activity-contracts';
+import { workflowBundle } from './bundle';
+import { FakeWorld, type WorldOptions } from './fake-world';
+
+/** A real Temporal server with the workflows as shipped; the activities act on fake worlds. */
+export interface TestBench {
+  readonly client: Client;
+  readonly server: TemporalServer;
+  /** A new pool with its own nodes and hosts. Its workers end with the bench. */
+  world(options?: WorldOptions): Promise<FakeWorld>;
+  stop(): Promise<void>;
+}
+
+/** Cancellation reaches activities with the answer to a heartbeat, so those go out at once. */
+const QUICK_HEARTBEATS = {
+  maxHeartbeatThrottleInterval: 50,
+  defaultHeartbeatThrottleInterval: 50,
+} as const;
+
+export async function startBench(options: TemporalOptions = {}): Promise<TestBench> {
+  quietRuntime();
+  const [server, codePath] = await Promise.all([
+    startTemporal({ ui: false, ...options }),
+    workflowBundle(),
+  ]);
+  const { address, namespace } = server;
+  const native = await NativeConnection.connect({ address });
+  const connection = await Connection.connect({ address });
+  const client = new Client({ connection, namespace });
+  const worlds = new Worlds(client);
+  const running: { readonly worker: Worker; readonly done: Promise<void> }[] = [];
+  const run = (worker: Worker): void => {
+    running.push({ worker, done: worker.run() });
+  };
+  run(
+    await Worker.create({
+      connection: native,
+      namespace,
+      taskQueue: CLUSTER_QUEUE,
+      workflowBundle: { codePath },
+      activities: worlds.clusterActivities(),
+      ...QUICK_HEARTBEATS,
+    }),
+  );
+  return {
+    client,
+    server,
+    world: async (worldOptions = {}) => {
+      const world = worlds.create(worldOptions);
+      for (const node of world.nodeNames()) {
+        run(
+          await Worker.create({
+            connection: native,
+            namespace,
+            taskQueue: hostQueue(node),
+            activities: world.hostActivities() as HostActivities & Record<string, never>,
+            activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
+            ...QUICK_HEARTBEATS,
+          }),
+        );
+      }
+      return world;
+    },
+    stop: async () => {
+      worlds.releaseAll();
+      for (const { worker } of running) worker.shutdown();
+      await Promise.all(running.map(({ done }) => done));
+      await connection.close();
+      await native.close();
+      await server.stop();
+      await Runtime.instance().shutdown();
+    },
+  };
+}
+
+/** Routes the one cluster queue to the world of each pool or node. */
+class Worlds {
+  private readonly worlds: FakeWorld[] = [];
+
+  constructor(private readonly client: Client) {}
+
+  create(options: WorldOptions): FakeWorld {
+    const world = new FakeWorld(`p${this.worlds.length + 1}`, this.client, options);
+    this.worlds.push(world);
+    return world;
+  }
+
+  releaseAll(): void {
+    for (const world of this.worlds) world.releaseAll();
+  }
+
+  clusterActivities(): Record<string, (input: never) => Promise<unknown>> {
+    const names = [
+      'selectNodes',
+      'cordonNode',
+      'drainNode',
+      'reportNodePhase',
+      'awaitNodeReady',
+      'completeNode',
+      'releaseNode',
+      'holdNode',
+      'setPoolPaused',
+      'markRolloutCancelled',
+      'findRunningUpdates',
+    ] as const satisfies readonly (keyof ClusterActivities)[];
+    return Object.fromEntries(
+      names.map((name) => [name, (input: never) => this.route(name, input)]),
+    );
+  }
+
+  private async route(
+    name: keyof ClusterActivities,
+    input: { readonly pool?: string; readonly node?: string; readonly nodes?: readonly string[] },
+  ): Promise<unknown> {
+    const nodes = [...(input.node === undefined ? [] : [input.node]), ...(input.nodes ?? [])];
+    const world = this.worlds.find(
+      ({ pool, ...rest }) =>
+        pool === input.pool || nodes.some((node) => node.startsWith(`${pool}-`)),
+    );
+    if (world === undefined && name === 'selectNodes') return { exists: false };
+    if (world === undefined) throw new Error(`no world for ${JSON.stringify(input)}`);
+    const activities = world.clusterActivities() as unknown as Record<
+      string,
+      (argument: unknown) => Promise<unknown>
+    >;
+    return activities[name]?.(input);
+  }
+}
+
+let installed = false;
+
+function quietRuntime(): void {
+  if (installed) return;
+  installed = true;
+  Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
+}
