@@ -43,7 +43,9 @@ export function runRenderBench(): Promise<RenderBenchResult> {
 }
 
 function measure(size: (typeof SIZES)[number]): RenderBenchRow {
-  const sources = Array.from({ length: size.configs }, (_, i) => machineConfig(i, size.bytesPerFile));
+  const sources = Array.from({ length: size.configs }, (_, i) =>
+    machineConfig(i, size.bytesPerFile),
+  );
   for (let i = 0; i < 3; i++) render(sources);
   const times = Array.from({ length: size.runs }, () => timeOf(() => render(sources)));
   times.sort((a, b) => a - b);
@@ -92,7 +94,8 @@ function machineConfig(index: number, bytes: number): MachineConfig {
             {
               name: `${name}.service`,
               enabled: true,
-              contents: '[Service]\nExecStart=/usr/bin/true\n\n[Install]\nWantedBy=multi-user.target\n',
+              contents:
+                '[Service]\nExecStart=/usr/bin/true\n\n[Install]\nWantedBy=multi-user.target\n',
             },
           ],
         },

@@ -1,7 +1,13 @@
+/** What Go's encoder writes as `\\uXXXX` so that JSON can stand inside HTML and JavaScript. */
+const ESCAPED = /[<>&\u2028\u2029]/;
+const EVERY_ESCAPED = /[<>&\u2028\u2029]/g;
+
 /** JSON text as Go's encoder writes it: compact, with `<`, `>`, `&` and line separators escaped. */
 export function goJson(value: unknown): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
+  const text = JSON.stringify(value);
+  if (!ESCAPED.test(text)) return text;
+  return text.replace(
+    EVERY_ESCAPED,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -2,6 +2,7 @@
 
 /** The bytes of a string; an unpaired surrogate becomes U+FFFD. */
 export function encodeUtf8(text: string): Uint8Array {
+  if (isAscii(text)) return encodeAscii(text);
   const bytes = new Uint8Array(utf8Length(text));
   let at = 0;
   for (const character of text) {
@@ -12,6 +13,7 @@ export function encodeUtf8(text: string): Uint8Array {
 
 /** Length in bytes, without encoding. */
 export function utf8Length(text: string): number {
+  if (isAscii(text)) return text.length;
   let length = text.length;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
@@ -41,6 +43,17 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
   parts.push(String.fromCodePoint(...chunk));
   return parts.join('');
+}
+
+/** Most texts are; the scan is far cheaper than encoding. */
+function isAscii(text: string): boolean {
+  return !/[^\u0000-\u007f]/.test(text);
+}
+
+function encodeAscii(text: string): Uint8Array {
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return bytes;
 }
 
 const REPLACEMENT = 0xfffd;

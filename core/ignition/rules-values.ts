@@ -21,10 +21,13 @@ export function cleanPath(path: string): string {
   return joined === '' ? '.' : joined;
 }
 
+/** An empty, `.` or `..` part, or a trailing slash: an absolute path that `cleanPath` would change. */
+const DIRTY = /\/\/|\/\.\.?(?:\/|$)|.\/$/;
+
 export function pathRule(path: string): string | undefined {
   if (path === '') return FINDING.NO_PATH;
   if (!path.startsWith('/')) return FINDING.RELATIVE_PATH;
-  return cleanPath(path) === path ? undefined : FINDING.DIRTY_PATH;
+  return DIRTY.test(path) ? FINDING.DIRTY_PATH : undefined;
 }
 
 export function modeRule(mode: number | undefined): string | undefined {

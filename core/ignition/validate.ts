@@ -8,27 +8,16 @@ import type { Finding } from './report';
 import { listOf, type Findings } from './rules';
 import { ELEMENT_RULES, RULES } from './rules-v3';
 import { FINDING } from './rules-text';
-import { entryKey, type IgnitionObject, type StructSchema } from './schema';
+import { entryKey, type FieldSchema, type IgnitionObject, type StructSchema } from './schema';
 import { schemaV3, type Minor } from './schema-v3';
 
 type Path = readonly (string | number)[];
-type Visitor = (value: IgnitionObject, schema: StructSchema, path: Path) => void;
 
 /** Findings of a config of version `3.<minor>.0`, in the order of Ignition's report. */
 export function validateV3(config: IgnitionObject, minor: Minor): readonly Finding[] {
   const findings: Finding[] = [];
-  walk(
-    config,
-    schemaV3(minor),
-    [],
-    (value, schema, path) => {
-      RULES[schema.goName]?.(value, collector(findings, path, minor));
-    },
-    (message, path) => findings.push({ severity: 'error', path, message }),
-  );
-  walk(config, schemaV3(minor), [], (value, schema, path) => {
-    findDuplicates(value, schema, path, findings);
-  });
+  new RuleWalk(findings, minor).struct(config, schemaV3(minor));
+  findDuplicates(config, schemaV3(minor), [], findings);
   return findings;
 }
 
@@ -74,48 +63,59 @@ function findUnusedKeys(
   }
 }
 
-function collector(findings: Finding[], base: Path, minor: Minor): Findings {
-  const add = (severity: Finding['severity'], message: string | undefined, path: Path): void => {
-    if (message !== undefined) findings.push({ severity, path: [...base, ...path], message });
-  };
-  return {
-    minor,
-    error: (message, ...path) => {
-      add('error', message, path);
-    },
-    warning: (message, ...path) => {
-      add('warning', message, path);
-    },
-  };
-}
+/** Visits every struct with its rule; the path is copied only for a finding. */
+class RuleWalk implements Findings {
+  readonly minor: Minor;
+  readonly #findings: Finding[];
+  readonly #path: (string | number)[] = [];
 
-function walk(
-  value: IgnitionObject,
-  schema: StructSchema,
-  path: Path,
-  visit: Visitor,
-  report?: (message: string, path: Path) => void,
-): void {
-  visit(value, schema, path);
-  for (const field of schema.fields) {
-    const child = value[field.name];
-    if (child === undefined) continue;
-    const { struct } = field;
-    if (struct === undefined) {
-      const rule = field.list ? ELEMENT_RULES[field.goType] : undefined;
-      if (rule === undefined || report === undefined) continue;
-      (child as readonly string[]).forEach((item, i) => {
-        const message = rule(item);
-        if (message !== undefined) report(message, [...path, field.name, i]);
-      });
-    } else if (field.list) {
-      listOf(child).forEach((item, i) => {
-        walk(item, struct, [...path, field.name, i], visit, report);
-      });
-    } else walk(child as IgnitionObject, struct, [...path, field.name], visit, report);
+  constructor(findings: Finding[], minor: Minor) {
+    this.#findings = findings;
+    this.minor = minor;
+  }
+
+  error(message: string | undefined, ...path: (string | number)[]): void {
+    if (message !== undefined) this.#add('error', message, path);
+  }
+
+  warning(message: string | undefined, ...path: (string | number)[]): void {
+    if (message !== undefined) this.#add('warning', message, path);
+  }
+
+  #add(severity: Finding['severity'], message: string, path: Path): void {
+    this.#findings.push({ severity, path: [...this.#path, ...path], message });
+  }
+
+  struct(value: IgnitionObject, schema: StructSchema): void {
+    RULES[schema.goName]?.(value, this);
+    for (const field of schema.fields) {
+      const child = value[field.name];
+      if (child === undefined) continue;
+      const { struct } = field;
+      this.#path.push(field.name);
+      if (struct === undefined) {
+        if (field.list) this.#strings(field, child as readonly string[]);
+      } else if (field.list) {
+        listOf(child).forEach((item, i) => {
+          this.#path.push(i);
+          this.struct(item, struct);
+          this.#path.pop();
+        });
+      } else this.struct(child as IgnitionObject, struct);
+      this.#path.pop();
+    }
+  }
+
+  #strings(field: FieldSchema, items: readonly string[]): void {
+    const rule = ELEMENT_RULES[field.goType];
+    if (rule === undefined) return;
+    items.forEach((item, i) => {
+      this.error(rule(item), i);
+    });
   }
 }
 
+/** Entries whose key an earlier entry of the same handle has, from the root down. */
 function findDuplicates(
   value: IgnitionObject,
   schema: StructSchema,
@@ -137,4 +137,30 @@ function findDuplicates(
       keys.add(key);
     });
   }
+  for (const { name, struct, list } of schema.fields) {
+    const child = value[name];
+    if (struct === undefined || child === undefined) continue;
+    if (!list) findDuplicates(child as IgnitionObject, struct, [...path, name], findings);
+    else if (hasKeyedLists(struct)) {
+      listOf(child).forEach((item, i) => {
+        findDuplicates(item, struct, [...path, name, i], findings);
+      });
+    }
+  }
+}
+
+const keyed = new WeakMap<StructSchema, boolean>();
+
+/** Whether a struct holds, however deep, a list in which entries may not repeat. */
+function hasKeyedLists(schema: StructSchema): boolean {
+  let known = keyed.get(schema);
+  if (known === undefined) {
+    known = schema.fields.some(
+      (field) =>
+        (field.list && field.handle !== undefined) ||
+        (field.struct !== undefined && hasKeyedLists(field.struct)),
+    );
+    keyed.set(schema, known);
+  }
+  return known;
 }

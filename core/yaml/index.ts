@@ -28,8 +28,9 @@ export type YamlValue =
  *   a MachineConfig holds one)
  */
 export function toYaml(value: YamlValue): string {
-  const out = write(value, { indent: 0, column: 0, inMapping: false, dashes: false });
-  return ENDS_WITH_BREAK.test(out) ? out : `${out}\n`;
+  const out: string[] = [];
+  write(value, { indent: 0, column: 0, inMapping: false, dashes: false }, out);
+  return out.join('');
 }
 
 interface Place {
@@ -42,63 +43,73 @@ interface Place {
   readonly dashes: boolean;
 }
 
-/** The text of a value after `key:` or `-`, without the separating space or newline. */
-function write(value: YamlValue, place: Place): string {
-  if (Array.isArray(value)) return writeList(value as readonly YamlValue[], place);
-  if (typeof value === 'object' && value !== null) {
-    return writeMapping(value as { readonly [key: string]: YamlValue }, place);
+/** Writes a value with the end of its line, after `key:` or `- `. */
+function write(value: YamlValue, place: Place, out: string[]): void {
+  if (Array.isArray(value)) writeList(value as readonly YamlValue[], place, out);
+  else if (typeof value === 'object' && value !== null) {
+    writeMapping(value as { readonly [key: string]: YamlValue }, place, out);
+  } else {
+    const text = writeScalar(value, place);
+    out.push(text);
+    // Only a block scalar ends with a break, and that break ends the line.
+    if (!(text.startsWith('|') && ENDS_WITH_BREAK.test(text.slice(-1)))) out.push('\n');
   }
-  if (typeof value === 'string') {
-    return writeString(asRead(value), place.column, place.indent + 2);
-  }
+}
+
+function writeScalar(value: string | boolean | number | null | undefined, place: Place): string {
+  if (typeof value === 'string') return writeString(asRead(value), place.column, place.indent + 2);
   if (typeof value === 'number' && !Number.isInteger(value)) {
     throw new RangeError(`only integers can be written as YAML, got ${value}`);
   }
   return value === undefined ? 'null' : String(value);
 }
 
-function writeList(list: readonly YamlValue[], place: Place): string {
-  if (list.length === 0) return '[]';
+function writeList(list: readonly YamlValue[], place: Place, out: string[]): void {
+  if (list.length === 0) {
+    out.push('[]\n');
+    return;
+  }
   const indent = place.inMapping ? place.indent : place.indent + (place.dashes ? 2 : 0);
   const padding = ' '.repeat(indent);
-  const lines = list.map((item) => {
-    const text = write(item, { indent, column: indent + 2, inMapping: false, dashes: true });
-    return `- ${text}`;
+  list.forEach((item, i) => {
+    if (i > 0 || !place.dashes) out.push(padding);
+    out.push('- ');
+    write(item, { indent, column: indent + 2, inMapping: false, dashes: true }, out);
   });
-  return joinLines(lines, padding, place);
 }
 
-function writeMapping(map: { readonly [key: string]: YamlValue }, place: Place): string {
+function writeMapping(
+  map: { readonly [key: string]: YamlValue },
+  place: Place,
+  out: string[],
+): void {
   const keys = Object.keys(map).filter((key) => map[key] !== undefined);
-  if (keys.length === 0) return '{}';
+  if (keys.length === 0) {
+    out.push('{}\n');
+    return;
+  }
   const indent = place.inMapping || place.dashes ? place.indent + 2 : place.indent;
   const padding = ' '.repeat(indent);
-  const lines = keys.sort(compareKeys).map((key) => {
+  keys.sort(compareKeys).forEach((key, i) => {
     const name = writeKey(key);
     const child = map[key];
+    if (i > 0 || !place.dashes) out.push(padding);
+    out.push(name, isFilled(child) ? ':\n' : ': ');
     const column = indent + name.length + 2;
-    const text = write(child, { indent, column, inMapping: true, dashes: false });
-    return isFilled(child) ? `${name}:\n${text}` : `${name}: ${text}`;
+    write(child, { indent, column, inMapping: true, dashes: false }, out);
   });
-  return joinLines(lines, padding, place);
-}
-
-/** Lines of a collection; the first one stands on the line of a dash when there is one. */
-function joinLines(lines: readonly string[], padding: string, place: Place): string {
-  const first = place.dashes ? '' : padding;
-  return lines
-    .map(
-      (line, i) => (i === 0 ? first : padding) + (ENDS_WITH_BREAK.test(line) ? line : `${line}\n`),
-    )
-    .join('');
 }
 
 function isFilled(value: YamlValue): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 }
 
+/** Names of fields, nearly always: plain code order is the same then. */
+const LETTERS = /^[A-Za-z]+$/;
+
 /** go-yaml's order: letters by code, other characters before letters, digit runs by number. */
 export function compareKeys(a: string, b: string): number {
+  if (LETTERS.test(a) && LETTERS.test(b)) return a < b ? -1 : a > b ? 1 : 0;
   const [left, right] = [[...a], [...b]];
   const length = Math.min(left.length, right.length);
   for (let i = 0; i < length; i++) {

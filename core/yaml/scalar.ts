@@ -11,6 +11,9 @@ const BREAK = /[\n\u2028\u2029]/;
 /** Text that an unquoted scalar may not contain, because it would mean something. */
 const INDICATOR = /^(?:---|\.\.\.)|^[#,[\]{}&*!|>'"%@`]|^[?:-](?= |$)|:(?= |$)| #/;
 
+/** Plain wherever it stands: letters first, then nothing that could be an indicator or a break. */
+const ORDINARY = /^[A-Za-z/][A-Za-z0-9/.,;=+_$~@-]*(?::[A-Za-z0-9/.,;=+_$~@-]+)*$/;
+
 /** Characters that go-yaml refuses to read: C0 and C1 controls and the two non-characters. */
 const UNREADABLE = /[\x7f-\x84\x86-\x9f\ufffe\uffff]/;
 const BOM = '\ufeff';
@@ -37,6 +40,7 @@ export function asRead(value: string): string {
  * @param indent - indentation of continued lines
  */
 export function writeString(value: string, column: number, indent: number): string {
+  if (ORDINARY.test(value) && !readsAsNonString(value)) return value;
   const special = UNPRINTABLE.test(value);
   const breaks = BREAK.test(value);
   if (value.includes('\n')) {
