@@ -89,6 +89,11 @@ export const FAILURES = {
     means: 'the Kubernetes API server refuses a request as invalid',
     next: 'correct what the message names; apply deploy/crds of the same version',
   },
+  TemporalUnavailable: {
+    kind: 'transient',
+    means: 'the Temporal server does not answer',
+    next: 'nothing at first; check the Temporal server when it lasts',
+  },
   DrainBlocked: {
     kind: 'waiting',
     means: 'a disruption budget refuses an eviction, or a pod does not go',

@@ -1,0 +1,288 @@
+/**
+ * The cluster worker: all workflows and the cluster activities, on the shared task queue. Any number
+ * of replicas may run; each keeps its own picture of the cluster.
+ */
+
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
+import { clusterActivitiesForWorker } from '../activities/cluster';
+import { currentRun } from '../activities/run';
+import type { ClusterPorts } from '../activities/ports';
+import { connectKube, type KubeClient } from '../adapters/kube/client';
+import {
+  createClusterCaches,
+  runClusterCaches,
+  whenCachesSynced,
+  type ClusterCaches,
+} from '../adapters/kube/cluster-caches';
+import { findMco } from '../adapters/kube/mco-presence';
+import { NodePods } from '../adapters/kube/node-pods';
+import { MACHINE_CONFIGS } from '../adapters/kube/resources';
+import {
+  EventWriter,
+  MachineConfigNodeWriter,
+  NodeWriter,
+  PoolWriter,
+} from '../adapters/kube/writers';
+import { fail, failureName } from '../core/errors';
+import { CLUSTER_QUEUE, FIELD_MANAGER } from '../core/names';
+import { createWorkerMetrics, type WorkerMetrics } from './cluster-metrics';
+import type { ClusterWorkerSettings } from './config';
+import { freeLoopbackPort, startHealthServer } from './health-server';
+import { createLogger, type Logger } from './logging';
+import { connectionOptions, connectTemporal, OpenUpdates } from './temporal-client';
+import { installTemporalRuntime } from './temporal-runtime';
+import { untilAvailable } from './waiting';
+
+/** What an embedding process may bring along; the CLI brings nothing. */
+export interface ClusterWorkerOptions {
+  readonly log?: Logger;
+  /** Called once the worker polls, with the address of its metrics. */
+  readonly onReady?: (metricsUrl: string) => void;
+}
+
+/**
+ * Runs until the signal aborts, then lets running activities end within `shutdownGraceSeconds`.
+ * Servers that are away are waited for, at start and later.
+ *
+ * @throws `McoPresent` when the Machine Config Operator manages this cluster
+ * @throws an `Error` naming the file when a kubeconfig or a certificate cannot be read
+ */
+export async function runClusterWorker(
+  settings: ClusterWorkerSettings,
+  signal: AbortSignal,
+  options: ClusterWorkerOptions = {},
+): Promise<void> {
+  const log = options.log ?? createLogger({ process: 'cluster-worker', level: settings.logLevel });
+  const core = `127.0.0.1:${await freeLoopbackPort()}`;
+  installTemporalRuntime(log, core);
+  const kube = await connectKube({ ...kubeSettings(settings), log });
+  const caches = createClusterCaches(log);
+  const metrics = createWorkerMetrics(caches);
+  const state: WorkerState = { kube, caches, metrics, log, waitingFor: new Set(['start']) };
+  const health = await startHealthServer({
+    host: settings.metricsHost,
+    port: settings.metricsPort,
+    registry: metrics.registry,
+    moreMetrics: `http://${core}/metrics`,
+    waitingFor: () => [...state.waitingFor],
+  });
+  log.info({ server: kube.server, metrics: health.url }, 'cluster worker starting');
+  const watching = new AbortController();
+  try {
+    await serve(settings, state, {
+      signal,
+      watching,
+      onReady: () => options.onReady?.(health.url),
+    });
+  } catch (error) {
+    // A wait that the signal interrupted; anything else is a reason to stop.
+    if (!signal.aborted) throw error;
+  } finally {
+    watching.abort();
+    await health.close();
+    kube.close();
+    log.info({}, 'cluster worker stopped');
+  }
+}
+
+interface WorkerState {
+  readonly kube: KubeClient;
+  readonly caches: ClusterCaches;
+  readonly metrics: WorkerMetrics;
+  readonly log: Logger;
+  /** What `/readyz` names. */
+  readonly waitingFor: Set<string>;
+}
+
+interface Serving {
+  readonly signal: AbortSignal;
+  /** Ends the watches, after the last activity has ended. */
+  readonly watching: AbortController;
+  readonly onReady: () => void;
+}
+
+async function serve(
+  settings: ClusterWorkerSettings,
+  state: WorkerState,
+  { signal, watching, onReady }: Serving,
+): Promise<void> {
+  const { kube, caches, log, waitingFor } = state;
+  become(waitingFor, 'the Kubernetes API');
+  if (!settings.allowMco) await refuseBesideMco(kube, log, signal);
+  const watches = runClusterCaches(caches, kube, watching.signal);
+  become(waitingFor, 'the first picture of the cluster');
+  await Promise.race([whenCachesSynced(caches), whenAborted(signal)]);
+  log.info({ nodes: caches.nodes.size, pools: caches.pools.size }, 'cluster is in view');
+  become(waitingFor, `Temporal at ${settings.temporalAddress}`);
+  const identity = `cluster-worker@${hostname()}-${process.pid}`;
+  const client = await connectTemporal(settings, { log, signal, identity });
+  try {
+    const activities = state.metrics.timed(
+      clusterActivitiesForWorker(portsOf(state, new OpenUpdates(client))),
+    );
+    await pollUntilAborted(settings, { activities, identity, log, signal, waitingFor, onReady });
+  } finally {
+    await client.connection.close();
+  }
+  watching.abort();
+  await watches;
+}
+
+async function refuseBesideMco(kube: KubeClient, log: Logger, signal: AbortSignal): Promise<void> {
+  const found = await untilAvailable('the Kubernetes API', () => findMco(kube), {
+    log,
+    signal,
+    isHopeless: (error) => {
+      const name = failureName(error);
+      return name !== 'ApiUnavailable' && name !== 'ApiForbidden';
+    },
+  });
+  if (found === undefined) return;
+  throw fail(
+    'McoPresent',
+    `the Machine Config Operator manages this cluster (${found} exists), and two of them would fight over its nodes`,
+    { found },
+  );
+}
+
+interface Polling {
+  readonly activities: object;
+  readonly identity: string;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly waitingFor: Set<string>;
+  readonly onReady: () => void;
+}
+
+/** A worker that cannot go on (its namespace is gone, say) is made anew when Temporal answers. */
+async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Polling): Promise<void> {
+  const { log, signal, waitingFor } = polling;
+  const workflows = await workflowCode(settings, log);
+  while (!signal.aborted) {
+    const { worker, connection } = await untilAvailable(
+      `Temporal at ${settings.temporalAddress}`,
+      () => createWorker(settings, workflows, polling),
+      { log, signal },
+    );
+    const stop = (): void => {
+      worker.shutdown();
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop);
+    waitingFor.clear();
+    log.info({ taskQueue: CLUSTER_QUEUE, namespace: settings.temporalNamespace }, 'polling');
+    polling.onReady();
+    try {
+      await worker.run();
+    } catch (error) {
+      if (signal.aborted) throw error;
+      log.error({ err: error }, 'worker ended; starting it again');
+      waitingFor.add(`Temporal at ${settings.temporalAddress}`);
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await connection.close();
+    }
+  }
+}
+
+type WorkflowCode = { readonly codePath: string } | { readonly code: string };
+
+/** The bundle that the build made, else one made now: slower to start, the same otherwise. */
+async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promise<WorkflowCode> {
+  const built = resolve(settings.workflowBundle ?? join(__dirname, '..', 'workflow-bundle.js'));
+  if (existsSync(built)) return { codePath: built };
+  if (settings.workflowBundle !== undefined) {
+    log.warn({ path: built }, 'workflow bundle does not exist; bundling the workflows now');
+  }
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: join(__dirname, '..', 'workflows', 'index'),
+    logger: silent(),
+  });
+  return { code };
+}
+
+async function createWorker(
+  settings: ClusterWorkerSettings,
+  workflowBundle: WorkflowCode,
+  { activities, identity }: Polling,
+): Promise<{ readonly worker: Worker; readonly connection: NativeConnection }> {
+  const connection = await NativeConnection.connect(connectionOptions(settings));
+  try {
+    const worker = await Worker.create({
+      connection,
+      identity,
+      workflowBundle,
+      activities,
+      namespace: settings.temporalNamespace,
+      taskQueue: CLUSTER_QUEUE,
+      maxConcurrentActivityTaskExecutions: settings.maxActivities,
+      maxConcurrentLocalActivityExecutions: settings.maxActivities,
+      maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
+      maxCachedWorkflows: settings.maxCachedWorkflows,
+      shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
+      shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
+    });
+    return { worker, connection };
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+}
+
+function portsOf({ kube, caches, log }: WorkerState, updates: OpenUpdates): ClusterPorts {
+  const manager = FIELD_MANAGER.CLUSTER_WORKER;
+  return {
+    view: caches,
+    nodes: new NodeWriter(kube, caches.nodes, manager),
+    machineConfigNodes: new MachineConfigNodeWriter(kube, caches.machineConfigNodes, manager),
+    pools: new PoolWriter(kube, caches.pools, manager),
+    pods: new NodePods(kube, log),
+    configs: { read: (name) => kube.get(MACHINE_CONFIGS, { name }) },
+    updates,
+    events: new EventWriter(kube, manager),
+    run: currentRun,
+    now: Date.now,
+  };
+}
+
+function kubeSettings(settings: ClusterWorkerSettings) {
+  const { kubeconfig, context } = settings;
+  return {
+    userAgent: FIELD_MANAGER.CLUSTER_WORKER,
+    maxRequests: settings.maxKubeRequests,
+    environment: process.env,
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  };
+}
+
+function become(waitingFor: Set<string>, what: string): void {
+  waitingFor.clear();
+  waitingFor.add(what);
+}
+
+function whenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = (): void => {
+      reject(signal.reason as Error);
+    };
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  });
+}
+
+/** webpack's progress is nothing that an operator wants to read. */
+function silent() {
+  const nothing = (): void => undefined;
+  return {
+    log: nothing,
+    trace: nothing,
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error: nothing,
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * Settings of the processes: flags win over the environment, which wins over the defaults. Read
+ * once; every problem is reported at once, by name.
+ */
+
+import { z } from 'zod';
+import { TEMPORAL_NAMESPACE } from '../core/names';
+import { LOG_LEVELS } from './logging';
+
+/** Values by setting name, as flags or environment variables give them. */
+export type Fragment = Readonly<Record<string, unknown>>;
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings that make no sense. Whoever starts the process prints the message and exits with 2. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+  constructor(readonly problems: readonly string[]) {
+    super(`settings cannot be used:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+  }
+}
+
+const port = z.coerce.number().int().min(0).max(65_535);
+const count = z.coerce.number().int().positive();
+
+/** How to reach Temporal. Files are PEM. */
+export const TemporalSettings = z
+  .object({
+    temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
+    temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
+    temporalTlsCa: z.string().optional(),
+    temporalTlsCert: z.string().optional(),
+    temporalTlsKey: z.string().optional(),
+    temporalTlsServerName: z.string().optional(),
+    temporalApiKey: z.string().optional(),
+  })
+  .refine((one) => (one.temporalTlsCert === undefined) === (one.temporalTlsKey === undefined), {
+    path: ['temporalTlsCert'],
+    message: 'a certificate and its key belong together: set both or neither',
+  });
+export type TemporalSettings = z.infer<typeof TemporalSettings>;
+
+/** How to reach the Kubernetes API. Absent = the pod's service account, then `~/.kube/config`. */
+export const KubeFileSettings = z.object({
+  kubeconfig: z.string().min(1).optional(),
+  context: z.string().min(1).optional(),
+});
+export type KubeFileSettings = z.infer<typeof KubeFileSettings>;
+
+/** What every process can be told. */
+export const ProcessSettings = z.object({
+  logLevel: z.enum(LOG_LEVELS).default('info'),
+  /** Where `/healthz`, `/readyz` and `/metrics` are served; port 0 = any free one. */
+  metricsHost: z.string().min(1).default('127.0.0.1'),
+  metricsPort: port.default(0),
+});
+export type ProcessSettings = z.infer<typeof ProcessSettings>;
+
+/** Settings of the cluster worker. Durations are seconds. */
+export const ClusterWorkerSettings = z.object({
+  ...TemporalSettings.shape,
+  ...KubeFileSettings.shape,
+  ...ProcessSettings.shape,
+  /** Compiled workflows; when the file is missing they are bundled from the sources. */
+  workflowBundle: z.string().min(1).optional(),
+  maxActivities: count.default(500),
+  maxWorkflowTasks: count.default(40),
+  /** Workflows kept in memory between their tasks; 0.15 MB each. */
+  maxCachedWorkflows: count.default(1_500),
+  /** Requests to the Kubernetes API at once. */
+  maxKubeRequests: count.default(64),
+  /** How long running activities may take to end when the process is asked to stop. */
+  shutdownGraceSeconds: z.coerce.number().int().min(0).default(20),
+  /** Start although MCO runs on this cluster; for a migration under supervision. */
+  allowMco: booleanSetting().default(false),
+});
+export type ClusterWorkerSettings = Readonly<z.infer<typeof ClusterWorkerSettings>>;
+
+/** Where each setting comes from in the environment. */
+const VARIABLES: Readonly<Record<string, string>> = {
+  temporalAddress: 'TEMPORAL_ADDRESS',
+  temporalNamespace: 'TEMPORAL_NAMESPACE',
+  temporalTlsCa: 'TEMPORAL_TLS_CA',
+  temporalTlsCert: 'TEMPORAL_TLS_CERT',
+  temporalTlsKey: 'TEMPORAL_TLS_KEY',
+  temporalTlsServerName: 'TEMPORAL_TLS_SERVER_NAME',
+  temporalApiKey: 'TEMPORAL_API_KEY',
+  kubeconfig: 'KUBECONFIG',
+  context: 'SLIPWAY_CONTEXT',
+};
+
+/** The environment variable of a setting: `logLevel` → `SLIPWAY_LOG_LEVEL`, unless it has its own. */
+export function variableOf(setting: string): string {
+  return (
+    VARIABLES[setting] ??
+    `SLIPWAY_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+  );
+}
+
+/**
+ * Reads the settings of one process.
+ *
+ * @param flags - by setting name; undefined members count as absent
+ * @throws SettingsError naming every setting that cannot be used, and where it came from
+ */
+export function readSettings<S extends z.ZodObject>(
+  schema: S,
+  flags: Fragment,
+  environment: Environment,
+): Readonly<z.infer<S>> {
+  const merged: Record<string, unknown> = {};
+  const origins: Record<string, string> = {};
+  for (const setting of Object.keys(schema.shape)) {
+    const variable = variableOf(setting);
+    const fromEnvironment = environment[variable];
+    if (flags[setting] !== undefined) {
+      merged[setting] = flags[setting];
+      origins[setting] = `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    } else if (fromEnvironment !== undefined && fromEnvironment !== '') {
+      merged[setting] = fromEnvironment;
+      origins[setting] = variable;
+    }
+  }
+  const result = schema.safeParse(merged);
+  if (result.success) return Object.freeze(result.data);
+  throw new SettingsError(
+    result.error.issues.map((issue) => {
+      const setting = issue.path.map(String).join('.');
+      return `${origins[setting] ?? setting}: ${issue.message}`;
+    }),
+  );
+}
+
+/** The settings of the cluster worker. @throws SettingsError */
+export function clusterWorkerSettings(
+  flags: Fragment,
+  environment: Environment,
+): ClusterWorkerSettings {
+  return readSettings(ClusterWorkerSettings, flags, environment);
+}
+
+/** `true`, `1`, `yes` and their opposites; a flag without a value is true. */
+function booleanSetting() {
+  return z.union([
+    z.boolean(),
+    z
+      .enum(['true', 'false', '1', '0', 'yes', 'no'])
+      .transform((text) => ['true', '1', 'yes'].includes(text)),
+  ]);
+}
