@@ -177,14 +177,17 @@ class Candidate {
   async #create(): Promise<boolean> {
     const { api, namespace, name, createNamespace } = this.#options;
     const lease: Lease = { metadata: { name, namespace }, spec: this.#taken(undefined) };
-    try {
+    const create = async (): Promise<boolean> => {
       this.#remember(await api.create(LEASES, lease));
       return true;
+    };
+    try {
+      return await create();
     } catch (error) {
-      if (failureName(error) !== 'ObjectNotFound') throw error;
+      if (failureName(error) !== 'ObjectNotFound' || createNamespace === undefined) throw error;
       // The namespace is what is missing.
-      await createNamespace?.();
-      return false;
+      await createNamespace();
+      return create();
     }
   }
 

@@ -28,13 +28,21 @@ export interface TestApiServer {
   stop(): Promise<void>;
 }
 
-interface Crd extends KubeObject {
+export interface Crd extends KubeObject {
+  readonly spec: {
+    readonly versions: readonly {
+      readonly additionalPrinterColumns?: readonly {
+        readonly name: string;
+        readonly priority?: number;
+      }[];
+    }[];
+  };
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   };
 }
 
-const CRDS: Resource<Crd> = {
+export const CRDS: Resource<Crd> = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',

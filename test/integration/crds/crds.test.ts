@@ -9,7 +9,7 @@ import {
   type Resource,
 } from '../../../adapters/kube/resources';
 import * as schemas from '../../../adapters/api-schemas';
-import { manifests, startApiServer, type TestApiServer } from './api-server';
+import { CRDS, manifests, startApiServer, type TestApiServer } from './api-server';
 
 const RESOURCES: readonly Resource[] = [
   CONTROLLER_CONFIGS,
@@ -108,21 +108,10 @@ describe('names and columns', () => {
     expect(resource?.shortNames).toEqual([short]);
     expect(resource?.namespaced).toBe(false);
 
-    const crd = await api.client.get(
-      {
-        group: 'apiextensions.k8s.io',
-        version: 'v1',
-        plural: 'customresourcedefinitions',
-        kind: 'CustomResourceDefinition',
-        namespaced: false,
-      } as Resource<
-        KubeObject & {
-          spec: { versions: { additionalPrinterColumns: { name: string; priority?: number }[] }[] };
-        }
-      >,
-      { name: `${plural}.machineconfiguration.openshift.io` },
-    );
-    const shown = crd.spec.versions[0]?.additionalPrinterColumns.filter((c) => !c.priority);
+    const crd = await api.client.get(CRDS, {
+      name: `${plural}.machineconfiguration.openshift.io`,
+    });
+    const shown = crd.spec.versions[0]?.additionalPrinterColumns?.filter((c) => !c.priority);
     expect(['Name', ...(shown ?? []).map(({ name }) => name)]).toEqual(columns);
   });
 });

@@ -1,0 +1,76 @@
+/** The only way in which controllers write: nothing leaves this process after the lease is lost. */
+
+import type { KubeClient, PatchKind } from '../adapters/kube/client';
+import type { KubeObject, ObjectKey, Resource } from '../adapters/kube/resources';
+
+type Named = ObjectKey & { readonly name: string };
+
+/** The fields of an object that the writer wants to own. */
+export interface Applied {
+  readonly [field: string]: unknown;
+  readonly metadata: { readonly name: string; readonly uid?: string };
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+/** Writes of a leader. Every reply is taken over into the caches. */
+export interface Writer {
+  create<T extends KubeObject>(resource: Resource<T>, object: T, manager: string): Promise<T>;
+  /** Server-side apply; `metadata.uid` makes sure that it is still the same object. */
+  apply<T extends KubeObject>(
+    resource: Resource<T>,
+    object: Applied,
+    options: { readonly manager: string; readonly subresource?: string },
+  ): Promise<T>;
+  patch<T extends KubeObject>(
+    resource: Resource<T>,
+    key: Named,
+    patch: object,
+    options: { readonly manager: string; readonly kind?: PatchKind },
+  ): Promise<T>;
+  /** An object that is gone already is fine; another one of the same name stays. */
+  delete(resource: Resource, object: KubeObject): Promise<void>;
+}
+
+/**
+ * A writer that refuses with the signal's reason once it has aborted. What was sent before may still
+ * arrive: every write of a controller is safe to arrive late or twice.
+ */
+export function fencedWriter(
+  client: Pick<KubeClient, 'create' | 'apply' | 'patch' | 'delete'>,
+  absorb: (resource: Resource, object: KubeObject) => void,
+  leading: AbortSignal,
+): Writer {
+  const fenced = async <T extends KubeObject>(
+    resource: Resource<T>,
+    write: () => Promise<T>,
+  ): Promise<T> => {
+    leading.throwIfAborted();
+    const stored = await write();
+    absorb(resource, stored);
+    return stored;
+  };
+  return {
+    create: (resource, object, manager) =>
+      fenced(resource, () => client.create(resource, object, { fieldManager: manager })),
+    apply: (resource, object, { manager, subresource }) =>
+      fenced(resource, () =>
+        client.apply(resource, object, {
+          fieldManager: manager,
+          ...(subresource === undefined ? {} : { subresource }),
+        }),
+      ),
+    patch: (resource, key, patch, { manager, kind }) =>
+      fenced(resource, () =>
+        client.patch(resource, key, patch, {
+          fieldManager: manager,
+          ...(kind === undefined ? {} : { kind }),
+        }),
+      ),
+    delete: async (resource, object) => {
+      leading.throwIfAborted();
+      const { name, uid } = object.metadata;
+      await client.delete(resource, { name }, uid === undefined ? {} : { uid });
+    },
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * The controllers as one process: render, pool status, MachineConfigNodes and rollouts. Several may
+ * run; one of them leads, by a Lease, and only that one writes.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { Client, Connection } from '@temporalio/client';
+import { connectKube, type KubeClient } from '../adapters/kube/client';
+import { findMco } from '../adapters/kube/mco-presence';
+import { NAMESPACES } from '../adapters/kube/resources';
+import { EventWriter } from '../adapters/kube/writers';
+import { fail, failureName } from '../core/errors';
+import { FIELD_MANAGER } from '../core/names';
+import { startHealthServer } from '../workers/health-server';
+import { createLogger, type Logger } from '../workers/logging';
+import { connectionOptions } from '../workers/temporal-client';
+import { untilAvailable } from '../workers/waiting';
+import { ClusterCaches } from './cluster-picture';
+import { createEventRecorder } from './event-recorder';
+import { fencedWriter } from './fenced-writer';
+import { runForLeader } from './leader';
+import { createMetrics, type ControllerMetrics } from './metrics';
+import { NodeController } from './nodes';
+import { PoolStatusController } from './pool-status';
+import { RenderController } from './render';
+import { createRolloutGateway, RolloutController, type RolloutGateway } from './rollout';
+import { identityOf, type ControllerSettings } from './settings';
+import { packageVersion } from './version';
+
+/** What a caller may bring instead of what the process makes itself. */
+export interface ControllerParts {
+  readonly log?: Logger;
+  readonly gateway?: RolloutGateway;
+  /** Told where health and metrics are served, and the metrics themselves. */
+  readonly onStarted?: (started: {
+    readonly url: string;
+    readonly metrics: ControllerMetrics;
+  }) => void;
+}
+
+/**
+ * Runs until the signal aborts; then gives the lease back and resolves. Servers that are away are
+ * waited for, at start and later.
+ *
+ * @throws `McoPresent` on a cluster that the Machine Config Operator manages
+ * @throws an `Error` that says what is wrong with the kubeconfig, or which port is taken
+ */
+export async function runControllers(
+  settings: ControllerSettings,
+  signal: AbortSignal,
+  parts: ControllerParts = {},
+): Promise<void> {
+  const log = parts.log ?? createLogger({ process: 'controllers', level: settings.logLevel });
+  const { kubeconfig, context } = settings;
+  const version = packageVersion();
+  const kube = await connectKube({
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+    userAgent: `${FIELD_MANAGER.CONTROLLERS}/${version}`,
+    maxRequests: settings.maxKubeRequests,
+    log,
+  });
+  const metrics = createMetrics();
+  const caches = new ClusterCaches(log);
+  const health = await startHealthServer({
+    host: settings.metricsHost,
+    port: settings.metricsPort,
+    registry: metrics.registry,
+    waitingFor: () => caches.unsynced,
+  });
+  const temporal = parts.gateway === undefined ? lazyTemporal(settings) : undefined;
+  const gateway = parts.gateway ?? createRolloutGateway(temporal as Client);
+  log.info({ server: kube.server, url: health.url, version }, 'controllers started');
+  parts.onStarted?.({ url: health.url, metrics });
+  const failed = new AbortController();
+  const running = AbortSignal.any([signal, failed.signal]);
+  try {
+    await refuseMco(kube, settings, { log, signal: running });
+    const following = caches.run(kube, running);
+    await stand({ kube, caches, metrics, gateway, log, settings, version }, running);
+    await following;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    failed.abort();
+    await health.close();
+    await temporal?.connection.close();
+    kube.close();
+    log.info({}, 'controllers stopped');
+  }
+}
+
+interface Standing {
+  readonly kube: KubeClient;
+  readonly caches: ClusterCaches;
+  readonly metrics: ControllerMetrics;
+  readonly gateway: RolloutGateway;
+  readonly log: Logger;
+  readonly settings: ControllerSettings;
+  readonly version: string;
+}
+
+/** Takes part in the election. Caches are warm before, so that a new leader acts at once. */
+async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
+  const { kube, caches, settings, log } = standing;
+  await unlessAborted(caches.synced(), signal);
+  if (signal.aborted) return;
+  await runForLeader(
+    {
+      api: kube,
+      namespace: settings.namespace,
+      name: settings.leaseName,
+      identity: identityOf(settings, randomBytes(4).toString('hex')),
+      leaseMs: settings.leaseSeconds * 1000,
+      renewDeadlineMs: settings.renewDeadlineSeconds * 1000,
+      retryMs: settings.leaseRetrySeconds * 1000,
+      log,
+      createNamespace: () => createNamespace(kube, settings.namespace),
+    },
+    (leading) => lead(standing, leading),
+    signal,
+  );
+}
+
+/** All controllers at work, until the signal aborts and the last one has stopped. */
+async function lead(standing: Standing, leading: AbortSignal): Promise<void> {
+  const { kube, caches, metrics, gateway, log, settings, version } = standing;
+  const writer = fencedWriter(kube, (resource, object) => caches.absorb(resource, object), leading);
+  const events = createEventRecorder(
+    new EventWriter(kube, FIELD_MANAGER.CONTROLLERS),
+    leading,
+    log,
+  );
+  const now = (): string => new Date().toISOString().replace(/\.\d{3}Z$/, 'Z');
+  const shared = { picture: caches, writer, events, metrics, now };
+  const of = (controller: string): Logger => log.child({ controller });
+  metrics.setLeader(true);
+  const controllers = [
+    new RenderController(
+      { ...shared, log: of('render'), version, keepRendered: settings.keepRendered },
+      leading,
+    ),
+    new PoolStatusController({ ...shared, log: of('pool-status') }, leading),
+    new NodeController({ ...shared, log: of('nodes') }, leading),
+    new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
+  ];
+  await aborted(leading);
+  metrics.setLeader(false);
+  await Promise.all(controllers.map((controller) => controller.idle()));
+}
+
+async function refuseMco(
+  kube: KubeClient,
+  settings: ControllerSettings,
+  options: { readonly log: Logger; readonly signal: AbortSignal },
+): Promise<void> {
+  const found = await untilAvailable(
+    `Kubernetes API at ${kube.server}`,
+    () => findMco(kube),
+    options,
+  );
+  if (found === undefined) return;
+  if (settings.allowMco) {
+    options.log.warn({ found }, 'MCO runs on this cluster; starting all the same, as told');
+    return;
+  }
+  throw fail(
+    'McoPresent',
+    `the Machine Config Operator manages this cluster (found ${found}); two of them would fight over its nodes`,
+  );
+}
+
+/** A connection that is made with the first call, so that rendering never waits for Temporal. */
+function lazyTemporal(settings: ControllerSettings): Client {
+  const connection = Connection.lazy({
+    ...connectionOptions(settings),
+    connectTimeout: '5s',
+    // gRPC would wait up to two minutes before it looks for a server that was away.
+    channelArgs: {
+      'grpc.initial_reconnect_backoff_ms': 500,
+      'grpc.max_reconnect_backoff_ms': 5_000,
+    },
+  });
+  return new Client({
+    connection,
+    namespace: settings.temporalNamespace,
+    identity: FIELD_MANAGER.CONTROLLERS,
+  });
+}
+
+/** A cluster on which nothing of Slipway is deployed yet, as in development. */
+async function createNamespace(kube: KubeClient, name: string): Promise<void> {
+  try {
+    await kube.create(NAMESPACES, { metadata: { name } });
+  } catch (error) {
+    if (failureName(error) !== 'Conflict') throw error;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener(
+      'abort',
+      () => {
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}
+
+async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  await Promise.race([promise, aborted(signal)]);
+}

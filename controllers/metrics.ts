@@ -1,0 +1,109 @@
+/** Metrics of the controllers: MCO's names where MCO has one. Labels are few and bounded. */
+
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { ANNOTATION } from '../core/names';
+import { annotationOf, isDegraded, isUnavailable, isUpdatedTo } from '../core/node/predicates';
+import type { Node } from '../core/node/types';
+import { poolsForNode, type Membership } from '../core/pool/membership';
+import type { MachineConfigPool } from '../core/pool/types';
+
+const PREFIX = 'slipway_controllers';
+
+export interface ControllerMetrics {
+  readonly registry: Registry;
+  poolsObserved(
+    pools: readonly MachineConfigPool[],
+    nodes: readonly Node[],
+    membership: Membership,
+  ): void;
+  rendered(pool: string, outcome: RenderOutcome, seconds: number): void;
+  osImageOverridden(pool: string, overridden: boolean): void;
+  rolloutRequested(pool: string, request: RolloutRequest): void;
+  setLeader(leads: boolean): void;
+}
+
+/** `created`: a config that did not exist before. */
+export type RenderOutcome = 'created' | 'unchanged' | 'degraded' | 'failed';
+export type RolloutRequest = 'start' | 'wake';
+
+/** @param registry - a new one per process; tests pass their own */
+export function createMetrics(registry = new Registry()): ControllerMetrics {
+  const registers = [registry];
+  const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
+    new Gauge({ name, help, labelNames, registers });
+  const machines = gauge('mco_machine_count', 'Nodes in the pool', ['pool']);
+  const updated = gauge('mco_updated_machine_count', 'Nodes on the config of the pool', ['pool']);
+  const degraded = gauge('mco_degraded_machine_count', 'Nodes that have failed', ['pool']);
+  const unavailable = gauge('mco_unavailable_machine_count', 'Nodes not available', ['pool']);
+  const alert = gauge('mcc_pool_alert', '1 for a node whose pools contradict each other', ['node']);
+  const override = gauge('os_image_url_override', '1 when a MachineConfig sets osImageURL', [
+    'pool',
+  ]);
+  const leader = gauge(`${PREFIX}_leader`, '1 while this replica leads', []);
+  const renders = new Counter({
+    name: `${PREFIX}_renders_total`,
+    help: 'Renders of a pool, by outcome',
+    labelNames: ['pool', 'outcome'],
+    registers,
+  });
+  const renderSeconds = new Histogram({
+    name: `${PREFIX}_render_duration_seconds`,
+    help: 'From the look at the MachineConfigs to the written pool',
+    labelNames: ['pool'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  const requests = new Counter({
+    name: `${PREFIX}_rollout_requests_total`,
+    help: 'Requests to Temporal: rollouts started or retargeted, and woken',
+    labelNames: ['pool', 'request'],
+    registers,
+  });
+  leader.set(0);
+  return {
+    registry,
+    poolsObserved: (pools, nodes, membership) => {
+      for (const metric of [machines, updated, degraded, unavailable, alert]) metric.reset();
+      for (const pool of pools) {
+        const labels = { pool: pool.metadata.name };
+        const members = membership.members.get(pool.metadata.name) ?? [];
+        const target = pool.spec.configuration?.name;
+        machines.set(labels, members.length);
+        updated.set(labels, members.filter((node) => isUpdatedTo(node, target)).length);
+        degraded.set(labels, members.filter(isCountedDegraded).length);
+        unavailable.set(labels, members.filter(isUnavailable).length);
+      }
+      for (const node of contradictory(pools, membership)) alert.set({ node }, 1);
+    },
+    rendered: (pool, outcome, seconds) => {
+      renders.inc({ pool, outcome });
+      renderSeconds.observe({ pool }, seconds);
+    },
+    osImageOverridden: (pool, overridden) => {
+      override.set({ pool }, overridden ? 1 : 0);
+    },
+    rolloutRequested: (pool, request) => {
+      requests.inc({ pool, request });
+    },
+    setLeader: (leads) => {
+      leader.set(leads ? 1 : 0);
+    },
+  };
+}
+
+/** Nodes in several custom pools, and masters with a custom role that is ignored. */
+function contradictory(
+  pools: readonly MachineConfigPool[],
+  { conflicts, invalidPools, members }: Membership,
+): readonly string[] {
+  const invalid = new Set(invalidPools.map(({ pool }) => pool));
+  const valid = pools.filter(({ metadata }) => !invalid.has(metadata.name));
+  const masters = (members.get('master') ?? []).filter(
+    (node) => poolsForNode(node, valid).ignoredCustomPool !== undefined,
+  );
+  return [...conflicts.map(({ node }) => node), ...masters.map(({ metadata }) => metadata.name)];
+}
+
+function isCountedDegraded(node: Node): boolean {
+  return annotationOf(node, ANNOTATION.DESIRED_CONFIG) !== undefined && isDegraded(node);
+}

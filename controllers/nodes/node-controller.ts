@@ -1,0 +1,169 @@
+/**
+ * Keeps one MachineConfigNode per Node of a pool. What an update reports on it is written by the
+ * cluster worker; here it only comes into being, follows its node to another pool, and goes.
+ */
+
+import { MACHINE_CONFIG_NODES } from '../../adapters/kube/resources';
+import type { Log } from '../../adapters/kube/transport';
+import { failureName } from '../../core/errors';
+import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
+import { annotationOf, desiredConfigOf } from '../../core/node/predicates';
+import type { MachineConfigNode, Node } from '../../core/node/types';
+import { primaryPoolForNode } from '../../core/pool/membership';
+import type { ClusterPicture } from '../cluster-picture';
+import type { Writer } from '../fenced-writer';
+import { describeFailure, WorkQueue } from '../work-queue';
+
+const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-nodes`;
+
+/** MCO's word for a node that was never told to run a config. */
+const NOT_YET_SET = 'not-yet-set';
+
+const COALESCING = { quietMs: 200, longestMs: 2_000 };
+
+export interface NodeControllerDeps {
+  readonly picture: ClusterPicture;
+  readonly writer: Writer;
+  readonly log: Log;
+}
+
+export class NodeController {
+  readonly #deps: NodeControllerDeps;
+  readonly #queue: WorkQueue;
+
+  constructor(deps: NodeControllerDeps, leading: AbortSignal) {
+    this.#deps = deps;
+    this.#queue = new WorkQueue(
+      {
+        work: (name) => this.#sync(name),
+        onFailure: (failure) => {
+          deps.log.warn(
+            describeFailure(failure),
+            'writing a MachineConfigNode failed; will try again',
+          );
+        },
+        ...COALESCING,
+      },
+      leading,
+    );
+    const subscriptions = this.#subscribe();
+    leading.addEventListener('abort', () => {
+      for (const unsubscribe of subscriptions) unsubscribe();
+    });
+    this.#everything();
+  }
+
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  #subscribe(): readonly (() => void)[] {
+    const { nodes, machineConfigNodes, pools } = this.#deps.picture;
+    return [
+      nodes.subscribe((event) => {
+        const isSame = event.type === 'modified' && hasSameMembership(event.previous, event.object);
+        if (!isSame) this.#queue.add(event.object.metadata.name);
+      }),
+      machineConfigNodes.subscribe((event) => {
+        if (event.type !== 'modified') this.#queue.add(event.object.metadata.name);
+      }),
+      pools.subscribe((event) => {
+        const selector = (spec: { nodeSelector?: unknown }): string =>
+          JSON.stringify(spec.nodeSelector);
+        const isSame =
+          event.type === 'modified' &&
+          selector(event.previous.spec) === selector(event.object.spec);
+        if (!isSame) this.#everything();
+      }),
+    ];
+  }
+
+  #everything(): void {
+    const { nodes, machineConfigNodes } = this.#deps.picture;
+    const names = [...nodes.list(), ...machineConfigNodes.list()].map(
+      ({ metadata }) => metadata.name,
+    );
+    for (const name of new Set(names)) this.#queue.add(name);
+  }
+
+  async #sync(name: string): Promise<void> {
+    const { picture, writer } = this.#deps;
+    const node = picture.nodes.get(name);
+    const known = picture.machineConfigNodes.get(name);
+    if (node === undefined || node.metadata.deletionTimestamp !== undefined) {
+      if (node === undefined && known !== undefined) {
+        await writer.delete(MACHINE_CONFIG_NODES, known);
+      }
+      if (known === undefined) this.#queue.forget(name);
+      return;
+    }
+    const pool = this.#poolOf(node);
+    if (pool === undefined) return;
+    if (known === undefined) {
+      await this.#create(node, pool);
+    } else if (known.spec.pool.name !== pool && !isUnderWay(node)) {
+      const { uid } = known.metadata;
+      await writer.apply(
+        MACHINE_CONFIG_NODES,
+        {
+          metadata: { name, ...(uid === undefined ? {} : { uid }) },
+          spec: { pool: { name: pool } },
+        },
+        { manager: FIELD_OWNER },
+      );
+    }
+  }
+
+  async #create(node: Node, pool: string): Promise<void> {
+    try {
+      await this.#deps.writer.create(
+        MACHINE_CONFIG_NODES,
+        machineConfigNodeFor(node, pool),
+        FIELD_OWNER,
+      );
+    } catch (error) {
+      // The cluster worker was faster: the watch will show it.
+      if (failureName(error) !== 'Conflict') throw error;
+    }
+  }
+
+  /** Undefined also when the node's pools contradict each other, which the pool status shows. */
+  #poolOf(node: Node): string | undefined {
+    try {
+      return primaryPoolForNode(node, this.#deps.picture.pools.list())?.metadata.name;
+    } catch (error) {
+      const name = failureName(error);
+      if (name === 'NodeInSeveralPools' || name === 'InvalidPool') return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Gone with its Node: the garbage collector sees the owner, and so do we. */
+function machineConfigNodeFor(node: Node, pool: string): MachineConfigNode {
+  const { name, uid = '' } = node.metadata;
+  return {
+    metadata: {
+      name,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name, uid }],
+    },
+    spec: {
+      node: { name },
+      pool: { name: pool },
+      configVersion: { desired: desiredConfigOf(node) ?? NOT_YET_SET },
+    },
+  };
+}
+
+function hasSameMembership(before: Node, after: Node): boolean {
+  return (
+    before.metadata.uid === after.metadata.uid &&
+    isUnderWay(before) === isUnderWay(after) &&
+    JSON.stringify(before.metadata.labels) === JSON.stringify(after.metadata.labels)
+  );
+}
+
+/** An update of this node writes its MachineConfigNode now. */
+function isUnderWay(node: Node): boolean {
+  return annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
+}

@@ -1,0 +1,172 @@
+/**
+ * Writes the status of every pool, except RenderDegraded. The status is a pure function of the pool,
+ * its nodes and their MachineConfigNodes (`core/pool/status`), so that it may be computed at any time
+ * and is written only when it changed.
+ */
+
+import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
+import type { Log } from '../../adapters/kube/transport';
+import { messageOf } from '../../core/errors';
+import { FIELD_MANAGER, PoolCondition } from '../../core/names';
+import type { MachineConfigNode, Node } from '../../core/node/types';
+import { isConditionTrue } from '../../core/pool/conditions';
+import { assignNodes, type Membership } from '../../core/pool/membership';
+import { poolStatus, type PoolStatus } from '../../core/pool/status';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { ClusterPicture } from '../cluster-picture';
+import type { EventRecorder } from '../event-recorder';
+import type { Writer } from '../fenced-writer';
+import type { ControllerMetrics } from '../metrics';
+import { describeFailure, WorkQueue } from '../work-queue';
+import { findProblems, withProblems, type PoolProblem } from './pool-problems';
+import { ownedStatus, statusDiffers } from './status-patch';
+
+const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-status`;
+
+/** Pools share their nodes' membership, so one run looks at all of them. */
+const ALL_POOLS = 'pools';
+
+/** Nodes change in bursts while a pool rolls; people read the status about once a second. */
+const COALESCING = { quietMs: 200, longestMs: 1_000 };
+
+export interface PoolStatusDeps {
+  readonly picture: ClusterPicture;
+  readonly writer: Writer;
+  readonly events: EventRecorder;
+  readonly metrics: ControllerMetrics;
+  readonly log: Log;
+  /** RFC 3339. */
+  readonly now: () => string;
+}
+
+export class PoolStatusController {
+  readonly #deps: PoolStatusDeps;
+  readonly #queue: WorkQueue;
+  #toldProblems = '';
+
+  constructor(deps: PoolStatusDeps, leading: AbortSignal) {
+    this.#deps = deps;
+    this.#queue = new WorkQueue(
+      {
+        work: () => this.#syncAll(),
+        onFailure: (failure) => {
+          deps.log.warn(describeFailure(failure), 'writing pool status failed; will try again');
+        },
+        ...COALESCING,
+      },
+      leading,
+    );
+    const changed = (): void => {
+      this.#queue.add(ALL_POOLS);
+    };
+    const { pools, nodes, machineConfigNodes } = deps.picture;
+    const subscriptions = [
+      pools.subscribe(changed),
+      nodes.subscribe(changed),
+      machineConfigNodes.subscribe(changed),
+    ];
+    leading.addEventListener('abort', () => {
+      for (const unsubscribe of subscriptions) unsubscribe();
+    });
+    changed();
+  }
+
+  /** Resolves when nothing runs any more. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  async #syncAll(): Promise<void> {
+    const { picture, metrics } = this.#deps;
+    const pools = picture.pools.list();
+    const nodes = picture.nodes.list();
+    const membership = assignNodes(nodes, pools);
+    const problems = findProblems(nodes, pools, membership);
+    this.#tellProblems(problems, membership);
+    metrics.poolsObserved(pools, nodes, membership);
+
+    const failures: string[] = [];
+    for (const pool of pools) {
+      try {
+        const members = membership.members.get(pool.metadata.name) ?? [];
+        await this.#sync(pool, members, problems.get(pool.metadata.name) ?? []);
+      } catch (error) {
+        // One pool that cannot be written keeps no other from being shown.
+        failures.push(messageOf(error));
+      }
+    }
+    if (failures.length > 0) throw new Error(failures.join('; '));
+  }
+
+  async #sync(
+    pool: MachineConfigPool,
+    nodes: readonly Node[],
+    problems: readonly PoolProblem[],
+  ): Promise<void> {
+    const { writer, now } = this.#deps;
+    const machineConfigNodes = this.#statesOf(nodes);
+    const at = now();
+    const computed = poolStatus({ pool, nodes, machineConfigNodes, now: at });
+    const status = ownedStatus(withProblems(computed, problems, pool, at));
+    if (!statusDiffers(ownedStatus(pool.status), status)) return;
+    const { name, uid } = pool.metadata;
+    await writer.apply(
+      MACHINE_CONFIG_POOLS,
+      { metadata: { name, ...(uid === undefined ? {} : { uid }) }, status },
+      { manager: FIELD_OWNER, subresource: 'status' },
+    );
+    this.#tellProgress(pool, status);
+  }
+
+  #statesOf(nodes: readonly Node[]): readonly MachineConfigNode[] {
+    const { machineConfigNodes } = this.#deps.picture;
+    return nodes.flatMap((node) => machineConfigNodes.get(node.metadata.name) ?? []);
+  }
+
+  #tellProgress(pool: MachineConfigPool, status: PoolStatus): void {
+    const { events, log } = this.#deps;
+    const config = pool.spec.configuration?.name;
+    if (config === undefined || config === '') return;
+    const { name } = pool.metadata;
+    const subject = { resource: MACHINE_CONFIG_POOLS, object: pool };
+    const messageBefore = messageIn(pool.status, PoolCondition.UPDATING);
+    const updating = isConditionTrue(status.conditions, PoolCondition.UPDATING);
+    const updated = isConditionTrue(status.conditions, PoolCondition.UPDATED);
+    const wasUpdated = isConditionTrue(pool.status?.conditions, PoolCondition.UPDATED);
+    if (updating && messageIn(status, PoolCondition.UPDATING) !== messageBefore) {
+      events.record(subject, 'Normal', 'Updating', `Pool ${name} now targeting ${config}`);
+      log.info({ pool: name, config }, 'pool is updating');
+    }
+    if (updated && !wasUpdated && (pool.status?.machineCount ?? 0) > 0) {
+      events.record(
+        subject,
+        'Normal',
+        'Completed',
+        `Pool ${name} has completed update to ${config}`,
+      );
+      log.info({ pool: name, config }, 'pool is updated');
+    }
+  }
+
+  /** Logs what is wrong when it changes, not at every look. */
+  #tellProblems(
+    problems: ReadonlyMap<string, readonly PoolProblem[]>,
+    { conflicts }: Membership,
+  ): void {
+    const { log } = this.#deps;
+    const text = JSON.stringify([...problems, ...conflicts]);
+    if (text === this.#toldProblems) return;
+    this.#toldProblems = text;
+    for (const [pool, found] of problems) {
+      for (const { reason, message } of found) log.warn({ pool, reason: message }, textOf(reason));
+    }
+  }
+}
+
+function textOf(reason: PoolProblem['reason']): string {
+  return reason === 'InvalidPool' ? 'pool has an impossible field' : 'node is in several pools';
+}
+
+function messageIn(status: PoolStatus | undefined, type: PoolCondition): string | undefined {
+  return status?.conditions?.find((condition) => condition.type === type)?.message;
+}

@@ -1,0 +1,53 @@
+/** The part of a pool's status that the pool status controller owns, and whether it changed. */
+
+import { canonicalJson } from '../../core/machine-config/canonical';
+import { PoolCondition } from '../../core/names';
+import type { PoolStatus } from '../../core/pool/status';
+import type { Condition } from '../../core/object-meta';
+
+/** RenderDegraded is the render controller's. */
+const OWNED = new Set<string>([
+  PoolCondition.UPDATED,
+  PoolCondition.UPDATING,
+  PoolCondition.NODE_DEGRADED,
+  PoolCondition.DEGRADED,
+]);
+
+export type OwnedStatus = Pick<
+  PoolStatus,
+  | 'observedGeneration'
+  | 'configuration'
+  | 'machineCount'
+  | 'updatedMachineCount'
+  | 'readyMachineCount'
+  | 'unavailableMachineCount'
+  | 'degradedMachineCount'
+> & { readonly conditions: readonly Condition[] };
+
+/** The fields and conditions that this controller writes; nobody else's. */
+export function ownedStatus(status: PoolStatus | undefined): OwnedStatus {
+  const { observedGeneration, configuration, machineCount, updatedMachineCount } = status ?? {};
+  const { readyMachineCount, unavailableMachineCount, degradedMachineCount } = status ?? {};
+  return {
+    ...optional({ observedGeneration, configuration, machineCount, updatedMachineCount }),
+    ...optional({ readyMachineCount, unavailableMachineCount, degradedMachineCount }),
+    conditions: (status?.conditions ?? []).filter(({ type }) => OWNED.has(type)),
+  };
+}
+
+/** Whether two states of a pool differ in anything that this controller writes. */
+export function statusDiffers(a: OwnedStatus, b: OwnedStatus): boolean {
+  return inOrder(a) !== inOrder(b);
+}
+
+/** The order of conditions means nothing, and the API server may change it. */
+function inOrder(status: OwnedStatus): string {
+  const conditions = [...status.conditions].sort((a, b) => (a.type < b.type ? -1 : 1));
+  return canonicalJson({ ...status, conditions });
+}
+
+function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

@@ -1,0 +1,3 @@
+/** Rendering: MachineConfigs of a pool → one rendered config → `pool.spec.configuration`. */
+
+export { RenderController, type RenderDeps } from './render-controller';

@@ -1,0 +1,102 @@
+/** Which MachineConfigs a pool is rendered from, and what they share. */
+
+import { ControllerConfig, MachineConfig as Schema, parseObject } from '../../adapters/api-schemas';
+import { fail, messageOf } from '../../core/errors';
+import type { MachineConfig, RenderControllerConfig } from '../../core/machine-config';
+import { ANNOTATION } from '../../core/names';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { compileSelector, type CompiledSelector } from '../../core/selectors';
+import { owningPools, type ClusterPicture } from '../cluster-picture';
+
+/** The one ControllerConfig of a cluster. */
+export const CONTROLLER_CONFIG = 'machine-config-controller';
+
+/** Objects in a cache never change in place, so each is read once. */
+const readConfigs = new WeakMap<MachineConfig, MachineConfig>();
+
+/**
+ * The pool's selector.
+ *
+ * @throws `InvalidPool` when it is missing or Kubernetes would refuse it
+ */
+export function configSelector(pool: MachineConfigPool): CompiledSelector {
+  const { name } = pool.metadata;
+  const selector = pool.spec.machineConfigSelector;
+  if (selector === undefined) {
+    throw fail(
+      'InvalidPool',
+      `machineconfigpool ${name}: spec.machineConfigSelector is missing, so the pool has no ` +
+        `MachineConfigs; add for example matchLabels: {"machineconfiguration.openshift.io/role": "${name}"}`,
+      { pool: name, field: 'spec.machineConfigSelector' },
+    );
+  }
+  try {
+    return compileSelector(selector);
+  } catch (error) {
+    throw fail(
+      'InvalidPool',
+      `machineconfigpool ${name}: spec.machineConfigSelector: invalid label selector: ${messageOf(error)}`,
+      { pool: name, field: 'spec.machineConfigSelector' },
+    );
+  }
+}
+
+/** Whether a pool is rendered from this MachineConfig. Rendered configs are never sources. */
+export function isSource(selector: CompiledSelector, config: MachineConfig): boolean {
+  return (
+    !selector.empty && selector.matches(config.metadata.labels) && owningPools(config).length === 0
+  );
+}
+
+/**
+ * The MachineConfigs that the selector matches, sorted by name.
+ *
+ * @throws `InvalidMachineConfig` for one that is not shaped as its CRD says
+ */
+export function selectSources(
+  picture: Pick<ClusterPicture, 'machineConfigs'>,
+  selector: CompiledSelector,
+): readonly MachineConfig[] {
+  return picture.machineConfigs
+    .list()
+    .filter((config) => isSource(selector, config))
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .map(readConfig);
+}
+
+function readConfig(stored: MachineConfig): MachineConfig {
+  const known = readConfigs.get(stored);
+  if (known !== undefined) return known;
+  const what = `machineconfig ${stored.metadata.name}`;
+  const config = parseObject(Schema, stored, what, 'InvalidMachineConfig');
+  readConfigs.set(stored, config);
+  return config;
+}
+
+/**
+ * What all pools take from the cluster. Without a ControllerConfig, or with an empty image, the OS
+ * image of the machines is not managed unless a MachineConfig sets one.
+ *
+ * @throws `InvalidMachineConfig` when the ControllerConfig is not shaped as its CRD says
+ */
+export function clusterFacts(
+  picture: Pick<ClusterPicture, 'controllerConfigs'>,
+  controllerVersion: string,
+): RenderControllerConfig {
+  const stored = picture.controllerConfigs.get(CONTROLLER_CONFIG);
+  const config =
+    stored === undefined
+      ? undefined
+      : parseObject(
+          ControllerConfig,
+          stored,
+          `controllerconfig ${CONTROLLER_CONFIG}`,
+          'InvalidMachineConfig',
+        );
+  return {
+    baseOSContainerImage: config?.spec.baseOSContainerImage || config?.spec.osImageURL || '',
+    baseOSExtensionsContainerImage: config?.spec.baseOSExtensionsContainerImage ?? '',
+    releaseVersion: config?.metadata.annotations?.[ANNOTATION.RELEASE_IMAGE_VERSION] ?? '',
+    controllerVersion,
+  };
+}

@@ -1,0 +1,282 @@
+/**
+ * Renders pools. A MachineConfig that cannot be rendered degrades the pools that select it and
+ * nothing else: they keep the config that they have.
+ */
+
+import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resources';
+import type { Log } from '../../adapters/kube/transport';
+import { FAILURES, failureName, messageOf } from '../../core/errors';
+import {
+  renderMachineConfig,
+  type MachineConfig,
+  type RenderedMachineConfig,
+} from '../../core/machine-config';
+import { canonicalJson } from '../../core/machine-config/canonical';
+import { ANNOTATION, FIELD_MANAGER, PoolCondition } from '../../core/names';
+import { setCondition, type ConditionValue } from '../../core/pool/conditions';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { BY_POOL, type ClusterPicture } from '../cluster-picture';
+import type { EventRecorder } from '../event-recorder';
+import type { Writer } from '../fenced-writer';
+import type { ControllerMetrics, RenderOutcome } from '../metrics';
+import { describeFailure, WorkQueue } from '../work-queue';
+import { findGarbage } from './garbage';
+import { clusterFacts, configSelector, selectSources } from './pool-sources';
+import { renderPorts } from './render-ports';
+import { configurationPart, poolsConcerned, renderedPart } from './render-triggers';
+import { configurationOf, renderedObject } from './rendered-object';
+
+const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-render`;
+
+/** A person applies a folder of manifests in a second or two; the folder is one change. */
+const COALESCING = { quietMs: 500, longestMs: 10_000 };
+
+export interface RenderDeps {
+  readonly picture: ClusterPicture;
+  readonly writer: Writer;
+  readonly events: EventRecorder;
+  readonly metrics: ControllerMetrics;
+  readonly log: Log;
+  /** RFC 3339. */
+  readonly now: () => string;
+  /** Version of the controllers, written on what they render. */
+  readonly version: string;
+  /** How many unused rendered configs each pool keeps. */
+  readonly keepRendered: number;
+}
+
+export class RenderController {
+  readonly #deps: RenderDeps;
+  readonly #leading: AbortSignal;
+  readonly #queue: WorkQueue;
+  /** The configuration last written per pool: its echo is no reason to render. */
+  readonly #written = new Map<string, string>();
+  /** Pools that were cleaned up since this controller leads. */
+  readonly #cleaned = new Set<string>();
+
+  constructor(deps: RenderDeps, leading: AbortSignal) {
+    this.#deps = deps;
+    this.#leading = leading;
+    this.#queue = new WorkQueue(
+      {
+        work: (pool) => this.#sync(pool),
+        onFailure: (failure) => {
+          deps.log.warn(describeFailure(failure), 'rendering failed; will try again');
+        },
+        ...COALESCING,
+      },
+      leading,
+    );
+    const subscriptions = this.#subscribe();
+    leading.addEventListener('abort', () => {
+      for (const unsubscribe of subscriptions) unsubscribe();
+    });
+    this.#everyPool();
+  }
+
+  /** Resolves when nothing runs any more. */
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  #subscribe(): readonly (() => void)[] {
+    const { machineConfigs, pools, controllerConfigs } = this.#deps.picture;
+    return [
+      machineConfigs.subscribe((event) => {
+        for (const pool of poolsConcerned(event, pools.list())) this.#queue.add(pool);
+      }),
+      pools.subscribe((event) => {
+        const { name } = event.object.metadata;
+        if (event.type === 'modified') {
+          const isSame = renderedPart(event.previous) === renderedPart(event.object);
+          const isEcho = configurationPart(event.object) === this.#written.get(name);
+          if (isSame && isEcho) return;
+          const isConfigurationSame =
+            configurationPart(event.previous) === configurationPart(event.object);
+          if (isSame && isConfigurationSame) return;
+        }
+        this.#queue.add(name);
+      }),
+      controllerConfigs.subscribe(() => {
+        this.#everyPool();
+      }),
+    ];
+  }
+
+  #everyPool(): void {
+    for (const pool of this.#deps.picture.pools.list()) this.#queue.add(pool.metadata.name);
+  }
+
+  async #sync(name: string): Promise<void> {
+    const pool = this.#deps.picture.pools.get(name);
+    if (pool === undefined) {
+      this.#written.delete(name);
+      this.#queue.forget(name);
+      return;
+    }
+    if (pool.metadata.deletionTimestamp !== undefined) return;
+    const startedAt = performance.now();
+    const finish = (outcome: RenderOutcome): number => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      this.#deps.metrics.rendered(name, outcome, seconds);
+      return Math.round(seconds * 1000);
+    };
+    try {
+      const rendered = await this.#render(pool);
+      if (rendered === undefined) return;
+      const durationMs = finish(rendered.isNew ? 'created' : 'unchanged');
+      if (rendered.isNew) {
+        const { config, sources } = rendered;
+        this.#deps.log.info({ pool: name, config, sources, durationMs }, 'rendered config');
+      }
+    } catch (error) {
+      if (this.#leading.aborted || !isStalled(error)) {
+        finish('failed');
+        throw error;
+      }
+      await this.#degrade(pool, error);
+      finish('degraded');
+    }
+  }
+
+  /** Undefined = the pool selects everything, which nobody can mean. */
+  async #render(
+    pool: MachineConfigPool,
+  ): Promise<
+    { readonly config: string; readonly sources: number; readonly isNew: boolean } | undefined
+  > {
+    const { picture, events, metrics, version } = this.#deps;
+    const { name } = pool.metadata;
+    const selector = configSelector(pool);
+    if (selector.empty) {
+      events.record(
+        { resource: MACHINE_CONFIG_POOLS, object: pool },
+        'Warning',
+        'SelectingAll',
+        'This pool is selecting all MachineConfigs, so none is rendered. ' +
+          'A non-empty spec.machineConfigSelector is required.',
+      );
+      return undefined;
+    }
+    const sources = selectSources(picture, selector);
+    const current = picture.machineConfigs.get(pool.spec.configuration?.name ?? '');
+    const rendered = renderMachineConfig({
+      pool: name,
+      sources,
+      controllerConfig: clusterFacts(picture, version),
+      ...(current === undefined ? {} : { current }),
+      ports: renderPorts,
+    });
+    const isNew = await this.#store(pool, rendered);
+    await this.#pointTo(pool, rendered, sources);
+    await this.#setCondition(pool, { type: PoolCondition.RENDER_DEGRADED, status: 'False' });
+    metrics.osImageOverridden(
+      name,
+      rendered.annotations[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN] === 'true',
+    );
+    if (isNew || !this.#cleaned.has(name)) await this.#cleanUp(name);
+    return { config: rendered.name, sources: sources.length, isNew };
+  }
+
+  /** Makes sure that the rendered config exists with exactly its content. True = it is new. */
+  async #store(pool: MachineConfigPool, rendered: RenderedMachineConfig): Promise<boolean> {
+    const { picture, writer, events, log, version } = this.#deps;
+    const existing = picture.machineConfigs.get(rendered.name);
+    const object = renderedObject(rendered, pool);
+    if (existing === undefined) {
+      await writer.create(MACHINE_CONFIGS, object, FIELD_OWNER);
+      const release = rendered.annotations[ANNOTATION.RELEASE_IMAGE_VERSION] ?? '';
+      events.record(
+        { resource: MACHINE_CONFIG_POOLS, object: pool },
+        'Normal',
+        'RenderedConfigGenerated',
+        `${rendered.name} successfully generated (release version: ${release}, controller version: ${version})`,
+      );
+      return true;
+    }
+    if (canonicalJson(existing.spec) === canonicalJson(object.spec)) return false;
+    log.warn({ config: rendered.name }, 'somebody changed a rendered config; putting it back');
+    const patch = [{ op: 'replace', path: '/spec', value: object.spec }];
+    await writer.patch(MACHINE_CONFIGS, { name: rendered.name }, patch, {
+      manager: FIELD_OWNER,
+      kind: 'json',
+    });
+    return false;
+  }
+
+  async #pointTo(
+    pool: MachineConfigPool,
+    rendered: RenderedMachineConfig,
+    sources: readonly MachineConfig[],
+  ): Promise<void> {
+    const configuration = configurationOf(rendered, sources);
+    const wanted = configurationPart({ spec: { configuration } });
+    const { name, uid } = pool.metadata;
+    this.#written.set(name, wanted);
+    if (configurationPart(pool) === wanted) return;
+    await this.#deps.writer.apply(
+      MACHINE_CONFIG_POOLS,
+      { metadata: { name, ...(uid === undefined ? {} : { uid }) }, spec: { configuration } },
+      { manager: FIELD_OWNER },
+    );
+  }
+
+  async #degrade(pool: MachineConfigPool, error: unknown): Promise<void> {
+    const { log, events } = this.#deps;
+    const { name } = pool.metadata;
+    const reason = failureName(error) ?? 'InternalError';
+    const message = `Failed to render configuration for pool ${name}: ${messageOf(error)}`;
+    const type = PoolCondition.RENDER_DEGRADED;
+    const changed = await this.#setCondition(pool, { type, status: 'True', reason, message });
+    if (!changed) return;
+    events.record({ resource: MACHINE_CONFIG_POOLS, object: pool }, 'Warning', reason, message);
+    if (reason === 'InternalError') log.error({ pool: name, err: error }, 'rendering has a bug');
+    else log.warn({ pool: name, reason: messageOf(error) }, 'pool cannot be rendered');
+  }
+
+  /** Writes RenderDegraded, the one condition that is ours, if it changes. */
+  async #setCondition(pool: MachineConfigPool, value: ConditionValue): Promise<boolean> {
+    const present = this.#deps.picture.pools.get(pool.metadata.name) ?? pool;
+    const before = present.status?.conditions ?? [];
+    const after = setCondition(before, value, this.#deps.now());
+    if (after === before) return false;
+    const { name, uid } = pool.metadata;
+    const conditions = after.filter(({ type }) => type === value.type);
+    await this.#deps.writer.apply(
+      MACHINE_CONFIG_POOLS,
+      { metadata: { name, ...(uid === undefined ? {} : { uid }) }, status: { conditions } },
+      { manager: FIELD_OWNER, subresource: 'status' },
+    );
+    return true;
+  }
+
+  /** Deletes rendered configs that nothing refers to. A failure waits for the next render. */
+  async #cleanUp(name: string): Promise<void> {
+    const { picture, writer, log, keepRendered } = this.#deps;
+    const garbage = findGarbage({
+      configs: picture.machineConfigs.byIndex(BY_POOL, name),
+      pools: picture.pools.list(),
+      nodes: picture.nodes.list(),
+      machineConfigNodes: picture.machineConfigNodes.list(),
+      keep: keepRendered,
+    });
+    try {
+      for (const config of garbage) {
+        await writer.delete(MACHINE_CONFIGS, config);
+        log.info({ pool: name, config: config.metadata.name }, 'deleted an unused rendered config');
+      }
+      this.#cleaned.add(name);
+    } catch (error) {
+      log.warn({ pool: name, reason: messageOf(error) }, 'unused rendered configs stay for now');
+    }
+  }
+}
+
+/**
+ * Shown on the pool and not tried again by itself: what a person must correct, and bugs, which the
+ * same input would only meet again. The rest (the API server is away) is retried.
+ */
+function isStalled(error: unknown): boolean {
+  const name = failureName(error);
+  return name === undefined || FAILURES[name].kind === 'stalled';
+}

@@ -1,0 +1,68 @@
+/** Which pools have to be rendered again after a change. */
+
+import type { CacheEvent } from '../../adapters/kube/cache';
+import { canonicalJson } from '../../core/machine-config/canonical';
+import type { MachineConfig } from '../../core/machine-config';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { CompiledSelector } from '../../core/selectors';
+import { owningPools } from '../cluster-picture';
+import { configSelector, isSource } from './pool-sources';
+
+/** Selectors are compiled once per version of a pool. */
+const selectors = new WeakMap<MachineConfigPool, CompiledSelector | 'invalid'>();
+
+/** The pools, by name, that a change of a MachineConfig concerns. */
+export function poolsConcerned(
+  event: CacheEvent<MachineConfig>,
+  pools: readonly MachineConfigPool[],
+): readonly string[] {
+  const versions = event.type === 'modified' ? [event.previous, event.object] : [event.object];
+  const owners = new Set(versions.flatMap(owningPools));
+  if (owners.size > 0) {
+    // A rendered config matters only while its pool is to be on it, and its creation is our own.
+    if (event.type === 'added' || !isTampered(event)) return [];
+    return pools
+      .filter(({ metadata, spec }) => owners.has(metadata.name) && isTarget(spec, event.object))
+      .map(({ metadata }) => metadata.name);
+  }
+  return pools
+    .filter((pool) => versions.some((config) => isSelected(pool, config)))
+    .map(({ metadata }) => metadata.name);
+}
+
+/** What of a pool decides its rendered config; its status is none of that. */
+export function renderedPart({ metadata, spec }: MachineConfigPool): string {
+  return canonicalJson([spec.machineConfigSelector, metadata.deletionTimestamp, metadata.uid]);
+}
+
+/** A pool's configuration, to recognise an own write by. */
+export function configurationPart({ spec }: Pick<MachineConfigPool, 'spec'>): string {
+  return canonicalJson([spec.configuration?.name, spec.configuration?.source ?? []]);
+}
+
+function isTampered(event: CacheEvent<MachineConfig>): boolean {
+  if (event.type !== 'modified') return event.type === 'deleted';
+  return canonicalJson(event.previous.spec) !== canonicalJson(event.object.spec);
+}
+
+function isTarget(spec: MachineConfigPool['spec'], config: MachineConfig): boolean {
+  return spec.configuration?.name === config.metadata.name;
+}
+
+function isSelected(pool: MachineConfigPool, config: MachineConfig): boolean {
+  let selector = selectors.get(pool);
+  if (selector === undefined) {
+    selector = compiled(pool);
+    selectors.set(pool, selector);
+  }
+  return selector !== 'invalid' && isSource(selector, config);
+}
+
+/** An invalid selector selects nothing; rendering the pool says what is wrong with it. */
+function compiled(pool: MachineConfigPool): CompiledSelector | 'invalid' {
+  try {
+    return configSelector(pool);
+  } catch {
+    return 'invalid';
+  }
+}

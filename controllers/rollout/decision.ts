@@ -1,0 +1,68 @@
+/** What the rollout controller should do about a pool: a pure function of what the cluster shows. */
+
+import { failureName, messageOf } from '../../core/errors';
+import { ANNOTATION } from '../../core/names';
+import type { Node } from '../../core/node/types';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import { observePool, resolvePolicy } from '../../core/rollout';
+
+export type RolloutDecision =
+  /** Every node is on the target, or there is none: nothing to start. */
+  | { readonly kind: 'settled' }
+  /** Nodes are behind; a rollout to the target must be open. */
+  | { readonly kind: 'roll'; readonly target: string; readonly behind: number }
+  /** Nodes are behind and stay so until a person acts; a rollout that is open is told, none is started. */
+  | {
+      readonly kind: 'wait';
+      readonly target: string;
+      readonly reason:
+        'Paused' | 'WaitingForTrigger' | 'RolloutCancelled' | 'InvalidPool' | 'InvalidPolicy';
+      readonly message: string;
+    };
+
+export interface RolloutObservation {
+  readonly pool: MachineConfigPool;
+  /** Members of the pool. */
+  readonly nodes: readonly Node[];
+  readonly policy?: RolloutPolicy;
+}
+
+/** Reads the pool as the rollout itself will. */
+export function decideRollout({ pool, nodes, policy }: RolloutObservation): RolloutDecision {
+  const { name } = pool.metadata;
+  const target = pool.spec.configuration?.name ?? '';
+  if (target === '' || pool.metadata.deletionTimestamp !== undefined) return { kind: 'settled' };
+  const wait = (
+    reason: Extract<RolloutDecision, { kind: 'wait' }>['reason'],
+    message: string,
+  ): RolloutDecision => ({ kind: 'wait', target, reason, message });
+  try {
+    const view = observePool({ pool, nodes });
+    const behind = view.machineCount - view.updated.length;
+    if (behind === 0) return { kind: 'settled' };
+    const { trigger } = resolvePolicy(policy?.spec);
+    if (view.paused) return wait('Paused', `pool ${name} is paused; ${count(behind)} on ${target}`);
+    if (pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target) {
+      return wait(
+        'RolloutCancelled',
+        `the rollout of ${target} was cancelled; start it again with: slipway rollout start ${name}`,
+      );
+    }
+    if (trigger === 'Manual') {
+      return wait(
+        'WaitingForTrigger',
+        `${count(behind)} on ${target}, and the pool waits for a person; ` +
+          `start it with: slipway rollout start ${name}`,
+      );
+    }
+    return { kind: 'roll', target, behind };
+  } catch (error) {
+    const failure = failureName(error);
+    if (failure !== 'InvalidPool' && failure !== 'InvalidPolicy') throw error;
+    return wait(failure, messageOf(error));
+  }
+}
+
+function count(behind: number): string {
+  return behind === 1 ? '1 node is not' : `${behind} nodes are not`;
+}

@@ -1,0 +1,66 @@
+/** Which changes of a Node a rollout must hear of: those that it did not make itself. */
+
+import { ANNOTATION, NodeState } from '../../core/names';
+import { annotationOf, isUnschedulable, unreadyCondition } from '../../core/node/predicates';
+import type { Node } from '../../core/node/types';
+
+/** What happened to a Node; `previous` is absent when it joined, `current` when it is gone. */
+export interface NodeChange {
+  readonly previous?: Node;
+  readonly current?: Node;
+}
+
+/**
+ * A few words about the change when a rollout has to look again, else undefined. A node whose update
+ * runs reports by itself, so its readiness and cordon are no news; that it goes away is.
+ */
+export function newsFor({ previous, current }: NodeChange): string | undefined {
+  if (current === undefined) {
+    return previous === undefined ? undefined : `node ${previous.metadata.name} is gone`;
+  }
+  const { name } = current.metadata;
+  if (previous === undefined) return `node ${name} joined`;
+  if (isGoing(previous) !== isGoing(current)) return `node ${name} is being deleted`;
+  if (!same(previous.metadata.labels, current.metadata.labels)) return `labels of node ${name}`;
+  if (isBeingUpdated(previous) || isBeingUpdated(current)) return undefined;
+  if (isUnschedulable(previous) !== isUnschedulable(current)) {
+    return isUnschedulable(current) ? `node ${name} was cordoned` : `node ${name} was uncordoned`;
+  }
+  if (troubleOf(previous) !== troubleOf(current)) return `readiness of node ${name}`;
+  if (!same(previous.spec?.taints, current.spec?.taints)) return `taints of node ${name}`;
+  if (!same(marksOf(previous), marksOf(current))) return `annotations of node ${name}`;
+  return undefined;
+}
+
+/** Cordoned by Slipway, or reporting that it works. */
+function isBeingUpdated(node: Node): boolean {
+  const state = annotationOf(node, ANNOTATION.STATE);
+  return (
+    annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined ||
+    state === NodeState.WORKING ||
+    state === NodeState.REBOOTING
+  );
+}
+
+function isGoing(node: Node): boolean {
+  return node.metadata.deletionTimestamp !== undefined;
+}
+
+function troubleOf(node: Node): string {
+  const condition = unreadyCondition(node);
+  return condition === undefined ? '' : `${condition.type}=${condition.status}`;
+}
+
+/** Written by a person or a failed update: they decide whether the node is a candidate. */
+function marksOf(node: Node): readonly (string | undefined)[] {
+  return [
+    ANNOTATION.CURRENT_CONFIG,
+    ANNOTATION.DESIRED_CONFIG,
+    ANNOTATION.STATE,
+    ANNOTATION.HELD_FOR,
+  ].map((key) => annotationOf(node, key));
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,254 @@
+/**
+ * Sees to it that a rollout is open for every pool whose nodes are behind, aims it at the pool's
+ * config, and wakes it when the cluster changes. It keeps nothing: after a restart, or when Temporal
+ * has lost its database, what the cluster shows is enough to start again.
+ */
+
+import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
+import type { CacheEvent } from '../../adapters/kube/cache';
+import type { Log } from '../../adapters/kube/transport';
+import { failureName, messageOf } from '../../core/errors';
+import { ANNOTATION } from '../../core/names';
+import type { Node } from '../../core/node/types';
+import { nodesOfPool, poolsForNode } from '../../core/pool/membership';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import type { ClusterPicture } from '../cluster-picture';
+import type { EventRecorder } from '../event-recorder';
+import type { ControllerMetrics } from '../metrics';
+import { describeFailure, WorkQueue } from '../work-queue';
+import { decideRollout, type RolloutDecision } from './decision';
+import { newsFor } from './node-interest';
+import type { RolloutGateway } from './rollout-gateway';
+
+/** A rollout that hears of a change later than this loses slots; sooner, it hears of each alone. */
+const COALESCING = { quietMs: 100, longestMs: 500 };
+
+/** Temporal that was away is asked again soon: nodes wait for it. */
+const BACKOFF = { firstMs: 250, maxMs: 5_000 };
+
+/** How often it is checked that the rollout of a pool that is behind is still open. */
+const CHECK_MS = 30_000;
+
+/** A rollout that has just ended may have written something that the watch has yet to show. */
+const SETTLE_MS = 1_000;
+
+export interface RolloutDeps {
+  readonly picture: ClusterPicture;
+  readonly gateway: RolloutGateway;
+  readonly events: EventRecorder;
+  readonly metrics: ControllerMetrics;
+  readonly log: Log;
+  readonly checkMs?: number;
+  readonly settleMs?: number;
+}
+
+export class RolloutController {
+  readonly #deps: RolloutDeps;
+  readonly #queue: WorkQueue;
+  /** The target that the open rollout of a pool was told. */
+  readonly #announced = new Map<string, string>();
+  /** What changed since the last look, by pool. */
+  readonly #news = new Map<string, string>();
+  /** Pools whose rollout was not open at the last look, though it should be. */
+  readonly #missing = new Set<string>();
+  #temporalAway = false;
+
+  constructor(deps: RolloutDeps, leading: AbortSignal) {
+    this.#deps = deps;
+    this.#queue = new WorkQueue(
+      {
+        work: (pool) => this.#sync(pool),
+        onFailure: (failure) => {
+          const text = 'looking after a rollout failed; will try again';
+          if (this.#temporalAway) deps.log.debug(describeFailure(failure), text);
+          else deps.log.warn(describeFailure(failure), text);
+        },
+        ...COALESCING,
+        backoff: BACKOFF,
+      },
+      leading,
+    );
+    const { pools, nodes, policies } = deps.picture;
+    const subscriptions = [
+      pools.subscribe((event) => {
+        this.#poolChanged(event);
+      }),
+      nodes.subscribe((event) => {
+        this.#nodeChanged(event);
+      }),
+      policies.subscribe((event: CacheEvent<RolloutPolicy>) => {
+        this.#hear(event.object.metadata.name, 'the rollout policy changed');
+      }),
+    ];
+    leading.addEventListener('abort', () => {
+      for (const unsubscribe of subscriptions) unsubscribe();
+    });
+    for (const pool of pools.list()) this.#queue.add(pool.metadata.name);
+  }
+
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  #poolChanged(event: CacheEvent<MachineConfigPool>): void {
+    const { name } = event.object.metadata;
+    if (event.type === 'deleted') this.#hear(name, 'the pool is gone');
+    else if (event.type === 'added') this.#queue.add(name);
+    else if (relevantPart(event.previous) !== relevantPart(event.object)) {
+      this.#hear(name, 'the pool changed');
+    }
+  }
+
+  #nodeChanged(event: CacheEvent<Node>): void {
+    const change = {
+      ...(event.type === 'added'
+        ? {}
+        : { previous: event.type === 'modified' ? event.previous : event.object }),
+      ...(event.type === 'deleted' ? {} : { current: event.object }),
+    };
+    const news = newsFor(change);
+    if (news === undefined) return;
+    const concerned = [change.previous, change.current].flatMap((node) =>
+      node === undefined ? [] : this.#poolsOf(node),
+    );
+    for (const pool of new Set(concerned)) this.#hear(pool, news);
+  }
+
+  /** The primary pool, and the one that the node may fall back to: both see it come or go. */
+  #poolsOf(node: Node): readonly string[] {
+    try {
+      const { pools } = poolsForNode(node, this.#deps.picture.pools.list());
+      return pools.map(({ metadata }) => metadata.name);
+    } catch (error) {
+      this.#deps.log.debug(
+        { node: node.metadata.name, reason: messageOf(error) },
+        'node is in no pool',
+      );
+      return [];
+    }
+  }
+
+  #hear(pool: string, news: string): void {
+    this.#news.set(pool, news);
+    this.#queue.add(pool);
+  }
+
+  async #sync(name: string): Promise<void> {
+    const { picture } = this.#deps;
+    const pool = picture.pools.get(name);
+    const news = this.#news.get(name);
+    if (pool === undefined) {
+      if (news !== undefined) await this.#wake(name, news);
+      this.#announced.delete(name);
+      this.#queue.forget(name);
+    } else {
+      const nodes = nodesOfPool(pool, picture.nodes.list(), picture.pools.list());
+      const policy = picture.policies.get(name);
+      const decision = decideRollout({ pool, nodes, ...(policy === undefined ? {} : { policy }) });
+      await this.#act(pool, decision, news);
+    }
+    // What came while this ran is news still, and the queue runs again for it.
+    if (this.#news.get(name) === news) this.#news.delete(name);
+  }
+
+  async #act(
+    pool: MachineConfigPool,
+    decision: RolloutDecision,
+    news: string | undefined,
+  ): Promise<void> {
+    const { name } = pool.metadata;
+    switch (decision.kind) {
+      case 'settled':
+        this.#announced.delete(name);
+        this.#missing.delete(name);
+        return;
+      case 'wait':
+        this.#announced.delete(name);
+        this.#tellWait(pool, decision);
+        if (news !== undefined) await this.#wake(name, news);
+        return;
+      case 'roll':
+        await this.#keepRolling(name, decision.target, news);
+        this.#queue.addAfter(name, this.#missing.has(name) ? this.#settleMs : this.#checkMs);
+    }
+  }
+
+  async #keepRolling(pool: string, target: string, news: string | undefined): Promise<void> {
+    if (this.#announced.get(pool) !== target) {
+      await this.#retarget(pool, target);
+      return;
+    }
+    const { gateway } = this.#deps;
+    const isOpen =
+      news === undefined
+        ? await this.#ask(() => gateway.isOpen(pool))
+        : await this.#wake(pool, news);
+    if (isOpen) this.#missing.delete(pool);
+    else if (this.#missing.has(pool)) await this.#retarget(pool, target);
+    else this.#missing.add(pool);
+  }
+
+  async #retarget(pool: string, target: string): Promise<void> {
+    const { gateway, metrics, log } = this.#deps;
+    await this.#ask(() => gateway.retarget(pool, target));
+    metrics.rolloutRequested(pool, 'start');
+    log.info({ pool, config: target }, 'rollout is aimed at the config');
+    this.#announced.set(pool, target);
+    this.#missing.delete(pool);
+  }
+
+  async #wake(pool: string, reason: string): Promise<boolean> {
+    const isOpen = await this.#ask(() => this.#deps.gateway.wake(pool, reason));
+    if (isOpen) this.#deps.metrics.rolloutRequested(pool, 'wake');
+    this.#deps.log.debug({ pool, reason, open: isOpen }, 'told the rollout of a change');
+    return isOpen;
+  }
+
+  #tellWait(
+    pool: MachineConfigPool,
+    { reason, message }: Extract<RolloutDecision, { kind: 'wait' }>,
+  ): void {
+    const { events, log } = this.#deps;
+    const isWrong = reason === 'InvalidPool' || reason === 'InvalidPolicy';
+    const subject = { resource: MACHINE_CONFIG_POOLS, object: pool };
+    events.record(subject, isWrong ? 'Warning' : 'Normal', reason, message);
+    log.debug({ pool: pool.metadata.name, reason: message }, 'not starting a rollout');
+  }
+
+  /** Temporal that is away is said once, however often it is asked. */
+  async #ask<T>(call: () => Promise<T>): Promise<T> {
+    const { log } = this.#deps;
+    try {
+      const answer = await call();
+      if (this.#temporalAway) log.info({}, 'Temporal answers again');
+      this.#temporalAway = false;
+      return answer;
+    } catch (error) {
+      if (failureName(error) !== 'RefusedRequest' && !this.#temporalAway) {
+        log.warn({ reason: messageOf(error) }, 'Temporal does not answer; waiting for it');
+        this.#temporalAway = true;
+      }
+      throw error;
+    }
+  }
+
+  get #checkMs(): number {
+    return this.#deps.checkMs ?? CHECK_MS;
+  }
+
+  get #settleMs(): number {
+    return this.#deps.settleMs ?? SETTLE_MS;
+  }
+}
+
+/** What of a pool a rollout acts on; its status is none of that. */
+function relevantPart({ metadata, spec }: MachineConfigPool): string {
+  return JSON.stringify([
+    spec.configuration?.name,
+    spec.paused,
+    spec.maxUnavailable,
+    spec.nodeSelector,
+    metadata.deletionTimestamp,
+    metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED],
+  ]);
+}

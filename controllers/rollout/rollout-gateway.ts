@@ -1,0 +1,91 @@
+/** What the rollout controller asks of Temporal, in three calls. */
+
+import {
+  WithStartWorkflowOperation,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateStage,
+  type Client,
+  type WorkflowClient,
+} from '@temporalio/client';
+import { fail, messageOf } from '../../core/errors';
+import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
+import {
+  clusterChangedSignal,
+  retargetUpdate,
+  type PoolRolloutInput,
+} from '../../workflows/messages';
+import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
+
+/** Rollouts of pools, as far as a controller starts and wakes them. */
+export interface RolloutGateway {
+  /**
+   * Starts the rollout of a pool, or tells the one that is open to look at the target now.
+   *
+   * @throws `RefusedRequest` when the open one is ending
+   */
+  retarget(pool: string, target: string): Promise<void>;
+  /** Tells an open rollout that the cluster changed. False = none is open. */
+  wake(pool: string, reason: string): Promise<boolean>;
+  /** Whether a rollout of the pool is open. */
+  isOpen(pool: string): Promise<boolean>;
+}
+
+/** Workflow type of a pool's rollout, by name: controllers do not load workflow code. */
+const POOL_ROLLOUT = 'poolRollout';
+
+/** How long one call to Temporal may take; the controller tries again. */
+const DEADLINE_MS = 10_000;
+
+export function createRolloutGateway(client: Client): RolloutGateway {
+  const withDeadline = <T>(call: () => Promise<T>): Promise<T> =>
+    client.connection.withDeadline(Date.now() + DEADLINE_MS, call);
+  return {
+    retarget: (pool, target) => withDeadline(() => retarget(client.workflow, pool, target)),
+    wake: async (pool, reason) => {
+      const handle = client.workflow.getHandle(poolRolloutId(pool));
+      return foundOr(false, async () => {
+        await withDeadline(() => handle.signal(clusterChangedSignal, { reason }));
+        return true;
+      });
+    },
+    isOpen: async (pool) => {
+      const handle = client.workflow.getHandle(poolRolloutId(pool));
+      return foundOr(false, async () => {
+        const { status } = await withDeadline(() => handle.describe());
+        return status.name === 'RUNNING';
+      });
+    },
+  };
+}
+
+async function retarget(workflow: WorkflowClient, pool: string, target: string): Promise<void> {
+  const input: PoolRolloutInput = { pool };
+  const start = new WithStartWorkflowOperation(POOL_ROLLOUT, {
+    workflowId: poolRolloutId(pool),
+    taskQueue: CLUSTER_QUEUE,
+    args: [input],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    staticSummary: `Roll pool ${pool} to its rendered config`,
+    typedSearchAttributes: [{ key: SEARCH_ATTRIBUTE.pool, value: pool }],
+  });
+  try {
+    await workflow.startUpdateWithStart(retargetUpdate, {
+      args: [{ config: target }],
+      waitForStage: WorkflowUpdateStage.ACCEPTED,
+      startWorkflowOperation: start,
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+    throw fail('RefusedRequest', `${poolRolloutId(pool)}: ${messageOf(error.cause ?? error)}`);
+  }
+}
+
+async function foundOr<T>(absent: T, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return absent;
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+/** Settings of the controllers. */
+
+import { hostname } from 'node:os';
+import { z } from 'zod';
+import {
+  KubeFileSettings,
+  ProcessSettings,
+  readSettings,
+  SettingsError,
+  TemporalSettings,
+  type Environment,
+  type Fragment,
+} from '../workers/config';
+
+const seconds = z.coerce.number().positive();
+
+export const ControllerSettings = z.object({
+  ...TemporalSettings.shape,
+  ...KubeFileSettings.shape,
+  ...ProcessSettings.shape,
+  /** Namespace of the Lease. */
+  namespace: z.string().min(1).default('slipway'),
+  leaseName: z.string().min(1).default('slipway-controllers'),
+  /** Unique among the replicas; absent = host name, process id and a random part. */
+  identity: z.string().min(1).optional(),
+  /** A leader that has not renewed for this long may be replaced. */
+  leaseSeconds: seconds.default(15),
+  /** A leader that could not renew for this long stops by itself. */
+  renewDeadlineSeconds: seconds.default(10),
+  leaseRetrySeconds: seconds.default(2),
+  /** Unused rendered configs that each pool keeps. */
+  keepRendered: z.coerce.number().int().min(0).default(5),
+  /** Requests to the Kubernetes API at once. */
+  maxKubeRequests: z.coerce.number().int().positive().default(32),
+  /** Start although MCO runs on this cluster; for a migration under supervision. */
+  allowMco: z.union([z.boolean(), z.stringbool()]).default(false),
+});
+export type ControllerSettings = Readonly<z.infer<typeof ControllerSettings>>;
+
+/**
+ * Reads the settings: flags win over the environment, which wins over the defaults.
+ *
+ * @throws SettingsError naming every setting that cannot be used
+ */
+export function controllerSettings(flags: Fragment, environment: Environment): ControllerSettings {
+  const settings = readSettings(ControllerSettings, flags, environment);
+  if (settings.renewDeadlineSeconds >= settings.leaseSeconds) {
+    throw new SettingsError([
+      'renewDeadlineSeconds: must be less than leaseSeconds, so that a leader stops before another takes over',
+    ]);
+  }
+  return settings;
+}
+
+/** Who this process is in the election. */
+export function identityOf(settings: ControllerSettings, random: string): string {
+  return settings.identity ?? `${hostname()}_${process.pid}_${random}`;
+}

@@ -1,0 +1,316 @@
+/** A real API server with the controllers on it: what the controllers' tests stand on. */
+
+import { pino } from 'pino';
+import type { CacheEvent } from '../../../adapters/kube/cache';
+import { WatchCache } from '../../../adapters/kube/cache';
+import type { KubeClient } from '../../../adapters/kube/client';
+import {
+  EVENTS,
+  MACHINE_CONFIG_NODES,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  NODES,
+  type KubeObject,
+  type Resource,
+} from '../../../adapters/kube/resources';
+import { runControllers, type ControllerParts } from '../../../controllers/main';
+import type { ControllerMetrics } from '../../../controllers/metrics';
+import type { RolloutGateway } from '../../../controllers/rollout';
+import { controllerSettings } from '../../../controllers/settings';
+import type { MachineConfig } from '../../../core/machine-config/types';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
+import type { Condition } from '../../../core/object-meta';
+import type { MachineConfigPool } from '../../../core/pool/types';
+import { QUIET } from '../crds/api-server';
+
+/** How long anything may take before a test gives up; nothing is expected to take that long. */
+const PATIENCE_MS = 30_000;
+
+export const ROLE = 'machineconfiguration.openshift.io/role';
+
+/** A Temporal that remembers what it was asked, and can be away. */
+export class FakeRollouts implements RolloutGateway {
+  readonly asked: string[] = [];
+  readonly open = new Map<string, string>();
+  away = false;
+  #listeners = new Set<() => void>();
+
+  async retarget(pool: string, target: string): Promise<void> {
+    this.#ask(`retarget ${pool} ${target}`);
+    this.open.set(pool, target);
+  }
+
+  async wake(pool: string, reason: string): Promise<boolean> {
+    this.#ask(`wake ${pool}: ${reason}`);
+    return this.open.has(pool);
+  }
+
+  async isOpen(pool: string): Promise<boolean> {
+    this.#ask(`look ${pool}`);
+    return this.open.has(pool);
+  }
+
+  /** Resolves when something was asked that matches. */
+  async until(matches: (asked: string) => boolean): Promise<void> {
+    await eventually(
+      () => this.asked.some(matches),
+      (check) => {
+        this.#listeners.add(check);
+        return () => this.#listeners.delete(check);
+      },
+      () => `asked so far: ${JSON.stringify(this.asked)}`,
+    );
+  }
+
+  #ask(question: string): void {
+    if (this.away) throw new Error('Temporal is away');
+    this.asked.push(question);
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** An independent picture of the cluster, and what it has seen. */
+export class Observer {
+  readonly pools: WatchCache<MachineConfigPool>;
+  readonly configs: WatchCache<MachineConfig>;
+  readonly nodes: WatchCache<MachineConfigNode>;
+  readonly events: WatchCache<KubeObject & { reason?: string; message?: string }>;
+  readonly #stop = new AbortController();
+  readonly #all: WatchCache<never>[];
+
+  constructor(client: KubeClient) {
+    const make = <T extends KubeObject>(resource: Resource<T>): WatchCache<T> =>
+      new WatchCache<T>({ resource, log: QUIET });
+    this.pools = make(MACHINE_CONFIG_POOLS);
+    this.configs = make(MACHINE_CONFIGS);
+    this.nodes = make(MACHINE_CONFIG_NODES);
+    this.events = make(EVENTS as Resource<KubeObject & { reason?: string; message?: string }>);
+    this.#all = [
+      this.pools,
+      this.configs,
+      this.nodes,
+      this.events,
+    ] as unknown as WatchCache<never>[];
+    for (const cache of this.#all) void cache.run(client, this.#stop.signal);
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all(this.#all.map((cache) => cache.synced));
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** Waits until a pool is as wanted. */
+  async pool(
+    name: string,
+    wanted: (pool: MachineConfigPool) => boolean,
+  ): Promise<MachineConfigPool> {
+    const look = (): MachineConfigPool | undefined => {
+      const pool = this.pools.get(name);
+      return pool !== undefined && wanted(pool) ? pool : undefined;
+    };
+    await this.until(
+      this.pools,
+      () => look() !== undefined,
+      () => JSON.stringify(this.pools.get(name), null, 1),
+    );
+    return look() as MachineConfigPool;
+  }
+
+  /** Waits until something holds that depends on one kind of object. */
+  async until<T extends KubeObject>(
+    cache: WatchCache<T>,
+    holds: () => boolean,
+    describe: () => string = () =>
+      JSON.stringify(cache.list().map(({ metadata }) => metadata.name)),
+  ): Promise<void> {
+    await eventually(holds, (check) => cache.subscribe(check), describe);
+  }
+
+  /** Records every change from now on. */
+  record<T extends KubeObject>(cache: WatchCache<T>): CacheEvent<T>[] {
+    const seen: CacheEvent<T>[] = [];
+    cache.subscribe((event) => seen.push(event));
+    return seen;
+  }
+
+  renderedFor(pool: string): readonly MachineConfig[] {
+    return this.configs
+      .list()
+      .filter(({ metadata }) => metadata.name.startsWith(`rendered-${pool}-`));
+  }
+}
+
+async function eventually(
+  holds: () => boolean,
+  subscribe: (check: () => void) => () => void,
+  describe: () => string,
+): Promise<void> {
+  if (holds()) return;
+  await new Promise<void>((resolve, reject) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      unsubscribe();
+    };
+    const unsubscribe = subscribe(() => {
+      if (!holds()) return;
+      done();
+      resolve();
+    });
+    const timer = setTimeout(() => {
+      done();
+      reject(new Error(`did not happen; last seen: ${describe()}`));
+    }, PATIENCE_MS);
+  });
+}
+
+export interface RunningControllers {
+  readonly metrics: ControllerMetrics;
+  readonly url: string;
+  readonly lines: string[];
+  stop(): Promise<void>;
+  /** What `runControllers` ended with, if it ended by itself. */
+  readonly ended: Promise<void>;
+}
+
+type Started = Parameters<NonNullable<ControllerParts['onStarted']>>[0];
+
+/** Starts the controllers in this process, as `slipway controllers` does. */
+export async function startControllers(
+  kubeconfig: string,
+  options: {
+    readonly gateway?: RolloutGateway;
+    readonly flags?: Readonly<Record<string, unknown>>;
+  } = {},
+): Promise<RunningControllers> {
+  const stop = new AbortController();
+  const lines: string[] = [];
+  const log = pino(
+    { level: 'debug', base: {} },
+    { write: (line: string) => void lines.push(line) },
+  );
+  const settings = controllerSettings({ kubeconfig, ...options.flags }, {});
+  let ended: Promise<void> = Promise.resolve();
+  const { url, metrics } = await new Promise<Started>((resolve, reject) => {
+    ended = runControllers(settings, stop.signal, {
+      log,
+      onStarted: resolve,
+      gateway: options.gateway ?? new FakeRollouts(),
+    });
+    ended.catch(reject);
+  });
+  return {
+    metrics,
+    url,
+    lines,
+    ended,
+    stop: async () => {
+      stop.abort();
+      await ended;
+    },
+  };
+}
+
+export function roleSelector(...roles: readonly string[]) {
+  return { matchExpressions: [{ key: ROLE, operator: 'In', values: roles }] };
+}
+
+export function aPool(
+  name: string,
+  spec: Partial<MachineConfigPool['spec']> = {},
+): MachineConfigPool {
+  return {
+    metadata: { name },
+    spec: {
+      machineConfigSelector: roleSelector(name),
+      nodeSelector: { matchLabels: { [`node-role.kubernetes.io/${name}`]: '' } },
+      ...spec,
+    },
+  };
+}
+
+export function aFile(path: string, text: string, more: object = {}): object {
+  return {
+    path,
+    mode: 420,
+    overwrite: true,
+    contents: { source: `data:,${encodeURIComponent(text)}` },
+    ...more,
+  };
+}
+
+/** A MachineConfig with an Ignition 3.2 config of these files. */
+export function aConfig(
+  name: string,
+  role: string,
+  files: readonly object[] = [],
+  more: object = {},
+): MachineConfig {
+  return withConfig(name, role, { ignition: { version: '3.2.0' }, storage: { files }, ...more });
+}
+
+export function withConfig(name: string, role: string, config: unknown): MachineConfig {
+  return { metadata: { name, labels: { [ROLE]: role } }, spec: { config } };
+}
+
+export function aNode(name: string, roles: readonly string[]): Node & KubeObject {
+  return {
+    metadata: {
+      name,
+      labels: Object.fromEntries(roles.map((role) => [`node-role.kubernetes.io/${role}`, ''])),
+    },
+  };
+}
+
+/** Creates a Node that is Ready, as its kubelet would report it. */
+export async function createNode(client: KubeClient, node: Node): Promise<void> {
+  const { name } = node.metadata;
+  await client.create(NODES, node);
+  await client.patch(
+    NODES,
+    { name, subresource: 'status' },
+    {
+      status: {
+        conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }],
+      },
+    },
+  );
+}
+
+/** What a node update leaves on the Node. */
+export async function putOn(client: KubeClient, name: string, config: string): Promise<void> {
+  const prefix = 'machineconfiguration.openshift.io';
+  await client.patch(
+    NODES,
+    { name },
+    {
+      metadata: {
+        annotations: {
+          [`${prefix}/currentConfig`]: config,
+          [`${prefix}/desiredConfig`]: config,
+          [`${prefix}/state`]: 'Done',
+          [`${prefix}/reason`]: '',
+        },
+      },
+    },
+  );
+}
+
+export function condition(pool: MachineConfigPool, type: string): Condition | undefined {
+  return pool.status?.conditions?.find((one) => one.type === type);
+}
+
+/** The value of a counter or gauge for exactly these labels. */
+export async function metric(
+  { registry }: ControllerMetrics,
+  name: string,
+  labels: Readonly<Record<string, string>>,
+): Promise<number> {
+  const found = await registry.getSingleMetric(name)?.get();
+  const value = found?.values.find((one) =>
+    Object.entries(labels).every(([key, wanted]) => one.labels[key] === wanted),
+  );
+  return value?.value ?? 0;
+}
