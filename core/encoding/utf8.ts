@@ -47,7 +47,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 
 /** Most texts are; the scan is far cheaper than encoding. */
 function isAscii(text: string): boolean {
-  return !/[^\u0000-\u007f]/.test(text);
+  return !/[\u0080-\uffff]/.test(text);
 }
 
 function encodeAscii(text: string): Uint8Array {

@@ -9,7 +9,14 @@ export {
   refuseSpecialModes,
   validateIgnition,
 } from './config';
-export { convertIgnition, parseIgnition, SUPPORTED_VERSIONS, type ParsedIgnition } from './parse';
+export {
+  convertIgnition,
+  parseIgnition,
+  readIgnition,
+  SUPPORTED_VERSIONS,
+  type ParsedIgnition,
+} from './parse';
 export { readRawIgnition, type RawIgnition, type RenderPorts } from './raw';
+export type { Finding } from './report';
 export { listOf, structOf } from './rules';
 export { without, wordOf, type IgnitionObject } from './schema';

@@ -20,13 +20,13 @@ export function parseV2(raw: RawIgnition): ParsedV2 {
     config = decodeStruct(raw.value, SCHEMA_V2, 'types.Config');
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
-    return { reason: 'unknown version', report: '' };
+    return { reason: 'unknown version', report: '', errors: [] };
   }
   const ignition = config['ignition'] as IgnitionObject | undefined;
   const version = parseVersion(wordOf(ignition?.['version']));
   const known = [0, 1, 2].find(
     (minor) => version !== undefined && sameVersion(version, { major: 2, minor }),
   );
-  if (known === undefined) return { reason: 'unknown version', report: '' };
+  if (known === undefined) return { reason: 'unknown version', report: '', errors: [] };
   return { config };
 }

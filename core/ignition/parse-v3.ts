@@ -6,7 +6,7 @@
 
 import { decodeStruct, TypeMismatch } from './decode';
 import { JsonSource } from './json-source';
-import { formatReport, isFatal } from './report';
+import { errorsOf, formatReport, isFatal, type Finding } from './report';
 import { plainText, struct, without, wordOf, type IgnitionObject } from './schema';
 import { schemaV3, type Minor } from './schema-v3';
 import { parseVersion, sameVersion } from './semver';
@@ -17,6 +17,8 @@ import type { RawIgnition } from './raw';
 export interface Refusal {
   readonly reason: 'invalid' | 'invalid version' | 'unknown version';
   readonly report: string;
+  /** The errors one by one, with their places. */
+  readonly errors: readonly Finding[];
 }
 
 export type Parsed = { readonly config: IgnitionObject; readonly minor: Minor } | Refusal;
@@ -41,11 +43,13 @@ export function parseV3(raw: RawIgnition): Parsed {
     const findings = validateV3(config, minor);
     if (!isFatal(findings)) return { config: translateToCurrent(config, minor), minor };
     const all = [...findings, ...unusedKeys(raw.value, minor)];
-    return { reason: 'invalid', report: formatReport(all, new JsonSource(raw.text())) };
+    const report = formatReport(all, new JsonSource(raw.text()));
+    return { reason: 'invalid', report, errors: errorsOf(findings) };
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
     const at = new JsonSource(raw.text()).describeRefused(error.path);
-    return { reason: 'invalid', report: `error at ${at}: ${error.message}\n` };
+    const finding = { severity: 'error', path: error.path, message: error.message } as const;
+    return { reason: 'invalid', report: `error at ${at}: ${error.message}\n`, errors: [finding] };
   }
 }
 
@@ -53,10 +57,10 @@ function minorOf(raw: RawIgnition): Minor | Refusal {
   const stub = decodeStruct(raw.value, STUB, 'util.versionStub');
   const text = (stub['Ignition'] as IgnitionObject | undefined)?.['Version'];
   const version = parseVersion(wordOf(text));
-  if (version === undefined) return { reason: 'invalid version', report: '' };
+  if (version === undefined) return { reason: 'invalid version', report: '', errors: [] };
   const known = version.major === 3 && version.minor <= 5;
   if (!known || !sameVersion(version, { major: 3, minor: version.minor })) {
-    return { reason: 'unknown version', report: '' };
+    return { reason: 'unknown version', report: '', errors: [] };
   }
   return version.minor as Minor;
 }

@@ -25,23 +25,29 @@ export const SUPPORTED_VERSIONS = '2.2,3.0,3.1,3.2,3.3,3.4,3.5';
  * @throws InvalidIgnition with MCO's words
  */
 export function parseIgnition(raw: RawIgnition): ParsedIgnition {
-  const parsed = parseV3(raw);
-  if ('config' in parsed) return { spec: 3, config: parsed.config, minor: parsed.minor };
-  if (parsed.reason !== 'unknown version') throw refused(parsed);
-  const older = parseV2(raw);
-  if ('config' in older) return { spec: 2, config: older.config };
-  if (older.reason === 'unknown version') throw refused(parsed);
-  throw fail(
-    'InvalidIgnition',
-    `parsing Ignition spec v2 failed with error: config is not valid\nReport: ${older.report}`,
-  );
+  const read = readIgnition(raw);
+  if ('config' in read) return read;
+  throw refused(read);
 }
 
-function refused(refusal: Refusal): Error {
+/** The config, or why its own specification refuses it. */
+export function readIgnition(
+  raw: RawIgnition,
+): ParsedIgnition | (Refusal & { readonly spec: 2 | 3 }) {
+  const parsed = parseV3(raw);
+  if ('config' in parsed) return { spec: 3, ...parsed };
+  if (parsed.reason !== 'unknown version') return { spec: 3, ...parsed };
+  const older = parseV2(raw);
+  if ('config' in older) return { spec: 2, ...older };
+  return older.reason === 'unknown version' ? { spec: 3, ...parsed } : { spec: 2, ...older };
+}
+
+function refused(refusal: Refusal & { readonly spec: 2 | 3 }): Error {
+  const spec = refusal.spec === 2 ? 'spec v2' : 'config spec v3';
   if (refusal.reason === 'invalid') {
     return fail(
       'InvalidIgnition',
-      `parsing Ignition config spec v3 failed with error: config is not valid\nReport: ${refusal.report}`,
+      `parsing Ignition ${spec} failed with error: config is not valid\nReport: ${refusal.report}`,
     );
   }
   return fail(

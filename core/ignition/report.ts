@@ -14,6 +14,10 @@ export function isFatal(findings: readonly Finding[]): boolean {
   return findings.some((finding) => finding.severity === 'error');
 }
 
+export function errorsOf(findings: readonly Finding[]): readonly Finding[] {
+  return findings.filter((finding) => finding.severity === 'error');
+}
+
 /** One line per finding, each with a newline. Without a source no positions are given. */
 export function formatReport(findings: readonly Finding[], source?: JsonSource): string {
   return findings.map((finding) => `${formatFinding(finding, source)}\n`).join('');

@@ -20,3 +20,6 @@ export {
 export { Source } from './source';
 export type * from './types';
 export { isKernelType, KernelType, validateMachineConfig } from './validate';
+export { admissionProblems, refuseInadmissible } from './admission';
+export { describeProblem, type AdmissionProblem } from './admission-problem';
+export { ineffectiveChange, refuseIneffectiveChange } from './strict-reconcilable';

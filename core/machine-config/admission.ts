@@ -1,0 +1,178 @@
+/**
+ * What Slipway refuses although MCO renders it: configs that every node would choke on, or that mean
+ * something else than they say. MCO finds out on the nodes, one degraded node after the other.
+ *
+ * Rendering itself answers as MCO does; these checks run before it.
+ */
+
+import { fail, failureName, messageOf } from '../errors';
+import {
+  convertIgnition,
+  listOf,
+  readIgnition,
+  readRawIgnition,
+  structOf,
+  wordOf,
+  type IgnitionObject,
+  type RenderPorts,
+} from '../ignition';
+import { reportFiles, reportUnits } from './admission-files';
+import { reportFindings, reportVersion } from './admission-ignition';
+import { describeProblem, type AdmissionProblem, type Report } from './admission-problem';
+import { EXTENSIONS, unknownExtensions } from './extensions';
+import type { MachineConfig, MachineConfigSpec } from './types';
+import { isKernelType, KernelType } from './validate';
+
+type Ports = Pick<RenderPorts, 'gunzip'>;
+
+/**
+ * Everything wrong with the MachineConfigs of a pool, in their order. Empty = they may be rendered.
+ *
+ * A file without contents is fine when another MachineConfig of the pool brings them.
+ */
+export function admissionProblems(
+  sources: readonly MachineConfig[],
+  ports: Ports,
+): readonly AdmissionProblem[] {
+  const problems: AdmissionProblem[] = [];
+  const configs = sources.map((source) => {
+    const { name } = source.metadata;
+    const report: Report = (field, problem, fix) => {
+      problems.push({ machineConfig: name, field, problem, fix });
+    };
+    reportSpec(source.spec, report);
+    return { report, config: admittedConfig(source.spec.config, ports, report) };
+  });
+  reportMissingContents(configs);
+  return problems;
+}
+
+/**
+ * The same as an error that names every problem.
+ *
+ * @throws InvalidMachineConfig
+ */
+export function refuseInadmissible(sources: readonly MachineConfig[], ports: Ports): void {
+  const problems = admissionProblems(sources, ports);
+  if (problems.length === 0) return;
+  throw fail('InvalidMachineConfig', problems.map(describeProblem).join('\n'), { problems });
+}
+
+/** Fields beside `config`. What the API server's schema refuses is refused here again. */
+function reportSpec(spec: MachineConfigSpec, report: Report): void {
+  const kernelType: unknown = spec.kernelType ?? '';
+  if (typeof kernelType !== 'string' || !isKernelType(kernelType)) {
+    const known = Object.values(KernelType).join(', ');
+    report(
+      'spec.kernelType',
+      `${JSON.stringify(kernelType)} is no kernel type`,
+      `use one of ${known}`,
+    );
+  }
+  reportTexts(spec.kernelArguments, 'spec.kernelArguments', report);
+  if (reportTexts(spec.extensions, 'spec.extensions', report)) {
+    const known = Object.keys(EXTENSIONS).join(', ');
+    for (const name of unknownExtensions(spec.extensions ?? [])) {
+      const index = spec.extensions?.indexOf(name) ?? 0;
+      report(
+        `spec.extensions[${index}]`,
+        `${JSON.stringify(name)} is no extension`,
+        `use one of ${known}`,
+      );
+    }
+  }
+  const fips: unknown = spec.fips;
+  if (fips !== undefined && typeof fips !== 'boolean') {
+    report('spec.fips', 'not a boolean', 'write true or false without quotes');
+  }
+  for (const field of ['osImageURL', 'baseOSExtensionsContainerImage'] as const) {
+    const image: unknown = spec[field];
+    if (image === undefined || (typeof image === 'string' && /^\S*$/.test(image))) continue;
+    report(`spec.${field}`, 'not the name of an image', 'write registry/name@sha256:<digest>');
+  }
+}
+
+/** Whether a list holds only texts on one line; reports the others. */
+function reportTexts(list: unknown, field: string, report: Report): boolean {
+  if (list === undefined) return true;
+  if (!Array.isArray(list)) {
+    report(field, 'not a list', 'write one entry per line, each after a dash');
+    return false;
+  }
+  const wrong = list.flatMap((item: unknown, i) =>
+    typeof item === 'string' && item.trim() !== '' && !/[\n\r\0]/.test(item) ? [] : [i],
+  );
+  for (const i of wrong) {
+    report(
+      `${field}[${i}]`,
+      'not a text on one line',
+      'write a text, quoted when it looks like a number',
+    );
+  }
+  return wrong.length === 0;
+}
+
+/** The config in 3.5 when it can be read; its problems otherwise. */
+function admittedConfig(config: unknown, ports: Ports, report: Report): IgnitionObject | undefined {
+  if (config === undefined || config === null) return undefined;
+  if (typeof config !== 'object' || Array.isArray(config)) {
+    const what = Array.isArray(config) ? 'a list' : `a ${typeof config}`;
+    const fix = 'write the Ignition config as an object: config: {ignition: {version: 3.5.0}}';
+    report('spec.config', `the config is ${what} and not an object`, fix);
+    return undefined;
+  }
+  const raw = readRawIgnition(config, ports);
+  if (raw === undefined) return undefined;
+  const read = readIgnition(raw);
+  if (!('config' in read)) {
+    if (read.errors.length > 0) reportFindings(read.errors, report);
+    else reportVersion(config as Readonly<Record<string, unknown>>, report);
+    return undefined;
+  }
+  try {
+    const converted = convertIgnition(read);
+    reportFiles(converted, ports, report);
+    reportUnits(converted, report);
+    return converted;
+  } catch (error) {
+    if (failureName(error) !== 'InvalidIgnition') throw error;
+    report('spec.config', messageOf(error), 'write the config in Ignition 3.5.0');
+    return undefined;
+  }
+}
+
+interface Admitted {
+  readonly report: Report;
+  readonly config: IgnitionObject | undefined;
+}
+
+/**
+ * Files for which no MachineConfig of the pool gives contents. MCO renders them once, with
+ * `overwrite: true`, and then can never read its own result again.
+ */
+function reportMissingContents(configs: readonly Admitted[]): void {
+  const filled = new Set<string>();
+  for (const { config } of configs) {
+    for (const file of filesOf(config)) {
+      const appends = listOf(file['append']).length > 0;
+      if (appends || structOf(file['contents'])['source'] !== undefined) {
+        filled.add(wordOf(file['path']));
+      }
+    }
+  }
+  for (const { config, report } of configs) {
+    filesOf(config).forEach((file, i) => {
+      const path = wordOf(file['path']);
+      if (filled.has(path)) return;
+      report(
+        `spec.config.storage.files[${i}].contents.source`,
+        `no MachineConfig of the pool gives ${path} contents`,
+        'add contents: {source: "data:,"} for an empty file',
+      );
+    });
+  }
+}
+
+function filesOf(config: IgnitionObject | undefined): readonly IgnitionObject[] {
+  return listOf(structOf(config?.['storage'])['files']);
+}
