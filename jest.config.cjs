@@ -7,6 +7,7 @@ const ESM_ONLY = [
   'openid-client',
   'oauth4webapi',
   'jose',
+  'cookie',
 ];
 
 const shared = {

@@ -1,0 +1,71 @@
+/** Who may read which config. Pure decisions on what the cluster shows. */
+
+import { messageOf } from '../core/errors';
+import { ANNOTATION } from '../core/names';
+import type { Node } from '../core/node/types';
+import { primaryPoolForNode } from '../core/pool/membership';
+import type { MachineConfigPool } from '../core/pool/types';
+import type { PeerSubject } from './ports';
+
+const NODE_PREFIX = 'system:node:';
+const NODES_GROUP = 'system:nodes';
+const MASTER_POOL = 'master';
+
+export type Verdict =
+  { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+
+/** The node behind a kubelet's client certificate; undefined when it is not one. */
+export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
+  if (peer === undefined || !peer.organizations.includes(NODES_GROUP)) return undefined;
+  const [name, another] = peer.commonNames;
+  if (name === undefined || another !== undefined || !name.startsWith(NODE_PREFIX))
+    return undefined;
+  return name.slice(NODE_PREFIX.length) || undefined;
+}
+
+/**
+ * Whether a node may read a config: one of its own pool, or the one it is on or goes to, which is of
+ * another pool while the node moves between pools.
+ *
+ * A kubelet may write its own Node's annotations, so they never open the configs of the `master`
+ * pool, which hold the secrets of the control plane; its role labels it cannot write.
+ */
+export function mayRead(input: {
+  readonly nodeName: string;
+  readonly node: Node | undefined;
+  readonly pools: readonly MachineConfigPool[];
+  readonly config: { readonly name: string; readonly pool?: string };
+}): Verdict {
+  const { nodeName, node, config } = input;
+  if (node === undefined) return denied(`node ${nodeName} is not known to the cluster`);
+  const own = poolName(node, input.pools);
+  if ('reason' in own) return denied(`node ${nodeName}: ${own.reason}`);
+  if (config.pool !== undefined && config.pool === own.pool) return { allowed: true };
+  const annotations = node.metadata.annotations ?? {};
+  const isAnnotated = [ANNOTATION.CURRENT_CONFIG, ANNOTATION.DESIRED_CONFIG].some(
+    (key) => annotations[key] === config.name,
+  );
+  if (isAnnotated && config.pool !== undefined && config.pool !== MASTER_POOL) {
+    return { allowed: true };
+  }
+  const owner = config.pool === undefined ? 'no pool' : `pool ${config.pool}`;
+  return denied(
+    `config ${config.name} belongs to ${owner}, node ${nodeName} to ${own.pool === undefined ? 'none' : `pool ${own.pool}`}`,
+  );
+}
+
+function poolName(
+  node: Node,
+  pools: readonly MachineConfigPool[],
+): { readonly pool?: string } | { readonly reason: string } {
+  try {
+    const pool = primaryPoolForNode(node, pools)?.metadata.name;
+    return pool === undefined ? {} : { pool };
+  } catch (error) {
+    return { reason: messageOf(error) };
+  }
+}
+
+function denied(reason: string): Verdict {
+  return { allowed: false, reason };
+}

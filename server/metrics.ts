@@ -1,0 +1,47 @@
+/** The server's own metrics, in Prometheus' text format. */
+
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ConfigStore } from './config-store';
+
+export interface ServerMetrics {
+  /** One answered request; `endpoint` is the route and never a name. */
+  answered(endpoint: string, code: number, seconds: number): void;
+  text(): Promise<string>;
+  readonly contentType: string;
+}
+
+export function createServerMetrics(store: Pick<ConfigStore, 'counts'>): ServerMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'slipway_server_requests_total',
+    help: 'Answered requests by endpoint and status code',
+    labelNames: ['endpoint', 'code'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'slipway_server_request_duration_seconds',
+    help: 'Time to answer a request, by endpoint',
+    labelNames: ['endpoint'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'slipway_server_config_lookups',
+    help: 'Lookups of rendered configs since the start: from memory, or read from the API server',
+    labelNames: ['from'],
+    registers: [registry],
+    collect() {
+      this.set({ from: 'memory' }, store.counts.hits);
+      this.set({ from: 'api' }, store.counts.misses);
+    },
+  });
+  return {
+    contentType: registry.contentType,
+    answered(endpoint, code, duration) {
+      requests.inc({ endpoint, code: String(code) });
+      seconds.observe({ endpoint }, duration);
+    },
+    text: () => registry.metrics(),
+  };
+}

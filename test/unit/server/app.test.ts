@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto';
+import { pino } from 'pino';
+import { canonicalConfig } from '../../../core/machine-config/canonical';
+import { fail } from '../../../core/errors';
+import { ANNOTATION } from '../../../core/names';
+import type { MachineConfig } from '../../../core/machine-config/types';
+import type { Node } from '../../../core/node/types';
+import type { MachineConfigPool } from '../../../core/pool/types';
+import { buildServer } from '../../../server/app';
+import type { PeerSubject } from '../../../server/ports';
+
+const SECRET = 'data:,very-secret';
+
+function aNode(name: string, role: string, annotations: Record<string, string> = {}): Node {
+  return {
+    metadata: { name, labels: { [`node-role.kubernetes.io/${role}`]: '' }, annotations },
+  };
+}
+
+function aPool(name: string): MachineConfigPool {
+  const matchLabels = { [`node-role.kubernetes.io/${name}`]: '' };
+  return { metadata: { name }, spec: { nodeSelector: { matchLabels } } };
+}
+
+function aRendered(name: string, pool: string): MachineConfig {
+  return {
+    metadata: {
+      name,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'MachineConfigPool', name: pool, uid: '1' }],
+    },
+    spec: {
+      config: {
+        ignition: { version: '3.5.0' },
+        storage: { files: [{ path: '/etc/a', contents: { source: SECRET } }] },
+      },
+    },
+  };
+}
+
+function peer(node: string): PeerSubject {
+  return { commonNames: [`system:node:${node}`], organizations: ['system:nodes'] };
+}
+
+function aServer(options: { missing?: readonly string[]; nodes?: readonly Node[] } = {}) {
+  const nodes = options.nodes ?? [aNode('worker-1', 'worker'), aNode('master-1', 'master')];
+  const configs = [
+    aRendered('rendered-worker-1', 'worker'),
+    aRendered('rendered-master-1', 'master'),
+  ];
+  const lines: string[] = [];
+  const state = { away: false, reads: 0, peer: peer('worker-1') as PeerSubject | undefined };
+  const server = buildServer({
+    cluster: {
+      node: (name) => nodes.find(({ metadata }) => metadata.name === name),
+      pools: () => [aPool('worker'), aPool('master'), aPool('infra')],
+      missing: () => options.missing ?? [],
+    },
+    async readMachineConfig(name) {
+      state.reads += 1;
+      if (state.away) throw fail('ApiUnavailable', `get ${name}: connection refused`);
+      return configs.find(({ metadata }) => metadata.name === name);
+    },
+    logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
+    identify: () => state.peer,
+  });
+  const get = (name: string, headers: Record<string, string> = {}) =>
+    server.host.inject({ url: `/host/configs/${name}`, headers });
+  return { ...server, state, lines, get, configs };
+}
+
+describe('the host endpoint', () => {
+  it('answers the canonical bytes of a config of the own pool, with their digest', async () => {
+    const { get, configs } = aServer();
+
+    const answer = await get('rendered-worker-1');
+
+    const expected = canonicalConfig(configs[0] as MachineConfig);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.body).toBe(expected);
+    expect(answer.headers.etag).toBe(`"${createHash('sha256').update(expected).digest('hex')}"`);
+    expect(
+      (await get('rendered-worker-1', { 'if-none-match': String(answer.headers.etag) })).statusCode,
+    ).toBe(304);
+  });
+
+  it('refuses a config of another pool and says whose it is', async () => {
+    const answer = await aServer().get('rendered-master-1');
+
+    expect(answer.statusCode).toBe(403);
+    expect(answer.json()).toEqual({
+      status: 403,
+      reason: 'Forbidden',
+      message: 'config rendered-master-1 belongs to pool master, node worker-1 to pool worker',
+    });
+  });
+
+  it('gives a node on its way between pools the config it comes from, but never one of masters', async () => {
+    const moving = (config: string) =>
+      aServer({ nodes: [aNode('worker-1', 'infra', { [ANNOTATION.CURRENT_CONFIG]: config })] });
+
+    expect((await moving('rendered-worker-1').get('rendered-worker-1')).statusCode).toBe(200);
+    expect((await moving('rendered-master-1').get('rendered-master-1')).statusCode).toBe(403);
+  });
+
+  it.each([
+    ['no certificate', undefined],
+    ['a user', { commonNames: ['admin'], organizations: ['system:masters'] }],
+    ['a node name without the group', { commonNames: ['system:node:worker-1'], organizations: [] }],
+    [
+      'the group without a node name',
+      { commonNames: ['worker-1'], organizations: ['system:nodes'] },
+    ],
+    [
+      'two names',
+      { commonNames: ['system:node:worker-1', 'system:node:b'], organizations: ['system:nodes'] },
+    ],
+  ])('refuses %s', async (_what, subject) => {
+    const server = aServer();
+    server.state.peer = subject;
+
+    expect((await server.get('rendered-worker-1')).statusCode).toBe(401);
+    expect(server.state.reads).toBe(0);
+  });
+
+  it('refuses a node that the cluster does not know', async () => {
+    const server = aServer();
+    server.state.peer = peer('stranger');
+
+    const answer = await server.get('rendered-worker-1');
+
+    expect(answer.statusCode).toBe(403);
+    expect(answer.json()).toMatchObject({ message: 'node stranger is not known to the cluster' });
+  });
+
+  it('tells an unknown config from a name that cannot be one', async () => {
+    const { get } = aServer();
+
+    expect((await get('rendered-worker-9')).statusCode).toBe(404);
+    expect((await get('..%2F..%2Fsecrets')).statusCode).toBe(400);
+  });
+
+  it('serves what it has while the API server is away, and says when it has not', async () => {
+    const server = aServer();
+    await server.get('rendered-worker-1');
+    server.state.away = true;
+
+    expect((await server.get('rendered-worker-1')).statusCode).toBe(200);
+    const other = await server.get('rendered-worker-2');
+    expect(other.statusCode).toBe(503);
+    expect(other.headers['retry-after']).toBe('5');
+  });
+
+  it('reads a config once, however many hosts ask for it together', async () => {
+    const server = aServer();
+
+    await Promise.all(Array.from({ length: 20 }, () => server.get('rendered-worker-1')));
+
+    expect(server.state.reads).toBe(1);
+  });
+
+  it('logs names and never contents', async () => {
+    const server = aServer();
+    await server.get('rendered-worker-1');
+    await server.get('rendered-master-1');
+
+    expect(server.lines.join('')).toContain('rendered-master-1');
+    expect(server.lines.join('')).not.toContain('very-secret');
+  });
+});
+
+describe('the plain endpoints', () => {
+  it('are ready once the cluster was seen', async () => {
+    expect((await aServer().plain.inject('/readyz')).statusCode).toBe(200);
+
+    const waiting = await aServer({ missing: ['nodes'] }).plain.inject('/readyz');
+    expect(waiting.statusCode).toBe(503);
+    expect(waiting.json()).toMatchObject({ message: 'not seen yet: nodes' });
+    expect((await aServer({ missing: ['nodes'] }).plain.inject('/healthz')).statusCode).toBe(200);
+  });
+
+  it('count requests by endpoint and code', async () => {
+    const server = aServer();
+    await server.get('rendered-worker-1');
+    await server.get('rendered-master-1');
+
+    const { body } = await server.plain.inject('/metrics');
+
+    expect(body).toContain(
+      'slipway_server_requests_total{endpoint="/host/configs/:name",code="200"} 1',
+    );
+    expect(body).toContain('code="403"} 1');
+    expect(body).toContain('slipway_server_config_lookups{from="api"} 2');
+  });
+
+  it('do not offer configs', async () => {
+    const answer = await aServer().plain.inject('/host/configs/rendered-worker-1');
+
+    expect(answer.statusCode).toBe(404);
+  });
+});
