@@ -17,7 +17,14 @@ export interface ScriptProcess {
   ended(): Promise<number | null>;
 }
 
-/** Starts a script; the caller sees that it ends. */
+const running = new Set<ScriptProcess>();
+
+// A test that fails in the middle must not leave its processes to the ones after it.
+afterEach(async () => {
+  await Promise.all([...running].map((script) => script.kill()));
+});
+
+/** Starts a script; it is killed after the test unless it has ended. */
 export function startScript(path: string, args: readonly string[] = []): ScriptProcess {
   const hook = join(__dirname, 'run-typescript.cjs');
   const child = spawn(process.execPath, ['--require', hook, path, ...args], {
@@ -38,9 +45,10 @@ export function startScript(path: string, args: readonly string[] = []): ScriptP
   let over = false;
   void exited.then(() => {
     over = true;
+    running.delete(script);
     wakeAll();
   });
-  return {
+  const script: ScriptProcess = {
     pid: child.pid ?? 0,
     child,
     line: async (start) => {
@@ -61,4 +69,6 @@ export function startScript(path: string, args: readonly string[] = []): ScriptP
     },
     ended: async () => (await exited)[0],
   };
+  running.add(script);
+  return script;
 }
