@@ -34,7 +34,7 @@ const steps = [
   ['types in the sandbox', bin('tsc'), ['-p', 'tsconfig.sandbox.json']],
   ['build and workflow bundle', process.execPath, ['tools/setup/build.mjs', '--quiet']],
   ['unit and replay tests', bin('jest'), ['--selectProjects', 'unit', 'replay', '--silent']],
-  ['generated files', process.execPath, ['tools/setup/generated.mjs', '--check']],
+  ['generated files', process.execPath, ['dist/tools/generate/main.js', '--check']],
   ['links in documents', process.execPath, ['tools/setup/doc-links.mjs']],
 ];
 

@@ -1,0 +1,108 @@
+/** `slipway get pools|nodes|rollouts`. */
+
+import { ANNOTATION, PoolCondition } from '../../core/names';
+import type { Node } from '../../core/node/types';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { assignNodes, isConditionTrue } from '../../core/pool';
+import { formatAge } from '../durations';
+import type { ExitCode } from '../exit-codes';
+import { EXIT } from '../exit-codes';
+import type { OutputFormat } from '../output';
+import { printListing } from '../output';
+import type { CliContext } from '../ports';
+import { printRollouts } from './rollout';
+
+/** Pools with MCO's columns. */
+export async function getPools(context: CliContext, output: OutputFormat): Promise<ExitCode> {
+  const view = await (await context.cluster()).read();
+  const status = (pool: MachineConfigPool, type: PoolCondition) =>
+    isConditionTrue(pool.status?.conditions ?? [], type) ? 'True' : 'False';
+  const count = (value: number | undefined) => String(value ?? 0);
+  printListing<MachineConfigPool>(
+    {
+      columns: [
+        { header: 'NAME', value: (pool) => pool.metadata.name },
+        { header: 'CONFIG', value: (pool) => pool.status?.configuration?.name ?? '' },
+        { header: 'TARGET', wide: true, value: (pool) => pool.spec.configuration?.name ?? '' },
+        { header: 'UPDATED', value: (pool) => status(pool, PoolCondition.UPDATED) },
+        { header: 'UPDATING', value: (pool) => status(pool, PoolCondition.UPDATING) },
+        { header: 'DEGRADED', value: (pool) => status(pool, PoolCondition.DEGRADED) },
+        { header: 'PAUSED', wide: true, value: (pool) => String(pool.spec.paused === true) },
+        { header: 'MACHINES', value: (pool) => count(pool.status?.machineCount) },
+        { header: 'READY', value: (pool) => count(pool.status?.readyMachineCount) },
+        { header: 'UPDATEDMACHINES', value: (pool) => count(pool.status?.updatedMachineCount) },
+        { header: 'DEGRADEDMACHINES', value: (pool) => count(pool.status?.degradedMachineCount) },
+        {
+          header: 'MAXUNAVAILABLE',
+          wide: true,
+          value: (pool) => String(pool.spec.maxUnavailable ?? 1),
+        },
+        {
+          header: 'AGE',
+          value: (pool) => formatAge(pool.metadata.creationTimestamp, context.now()),
+        },
+      ],
+      rows: view.pools,
+      data: (pool) => pool,
+      empty: 'no pools found',
+    },
+    output,
+    context.terminal,
+  );
+  return EXIT.OK;
+}
+
+interface NodeLine {
+  readonly node: Node;
+  readonly pool: string;
+}
+
+/** Nodes with pool, configs and state; `poolName` keeps one pool's. */
+export async function getNodes(
+  context: CliContext,
+  output: OutputFormat,
+  poolName: string | undefined,
+): Promise<ExitCode> {
+  const view = await (await context.cluster()).read();
+  const { members } = assignNodes(view.nodes, view.pools);
+  const poolOf = new Map(
+    [...members].flatMap(([pool, nodes]) => nodes.map((node) => [node.metadata.name, pool])),
+  );
+  const rows = view.nodes
+    .map((node) => ({ node, pool: poolOf.get(node.metadata.name) ?? '' }))
+    .filter((line) => poolName === undefined || line.pool === poolName);
+  const annotation = (line: NodeLine, key: string) => line.node.metadata.annotations?.[key] ?? '';
+  printListing<NodeLine>(
+    {
+      columns: [
+        { header: 'NAME', value: (line) => line.node.metadata.name },
+        { header: 'POOL', value: (line) => line.pool },
+        { header: 'STATE', value: (line) => annotation(line, ANNOTATION.STATE) },
+        { header: 'CURRENT', value: (line) => annotation(line, ANNOTATION.CURRENT_CONFIG) },
+        { header: 'DESIRED', value: (line) => annotation(line, ANNOTATION.DESIRED_CONFIG) },
+        { header: 'CORDONED', value: (line) => cordonOf(line.node) },
+        { header: 'REASON', wide: true, value: (line) => annotation(line, ANNOTATION.REASON) },
+      ],
+      rows,
+      data: (line) => line.node,
+      empty: poolName === undefined ? 'no nodes found' : `no nodes found in pool ${poolName}`,
+    },
+    output,
+    context.terminal,
+  );
+  return EXIT.OK;
+}
+
+function cordonOf(node: Node): string {
+  if (node.spec?.unschedulable !== true) return 'no';
+  return node.metadata.annotations?.[ANNOTATION.CORDONED_BY] === undefined
+    ? 'by a person'
+    : 'by slipway';
+}
+
+/** Rollouts of all pools that Temporal remembers, newest first. */
+export async function getRollouts(context: CliContext, output: OutputFormat): Promise<ExitCode> {
+  const records = await (await context.temporal()).rollouts({ limit: 50 });
+  printRollouts(context, records, output);
+  return EXIT.OK;
+}

@@ -1,0 +1,197 @@
+/** `slipway node status|retry|skip|cancel NODE`. */
+
+import { ANNOTATION } from '../../core/names';
+import type { Condition } from '../../core/object-meta';
+import type { MachineConfigNode, Node } from '../../core/node/types';
+import { primaryPoolForNode } from '../../core/pool';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { NodeStatus } from '../../workflows/messages';
+import { formatAge } from '../durations';
+import type { ExitCode } from '../exit-codes';
+import { cliError, EXIT } from '../exit-codes';
+import type { OutputFormat } from '../output';
+import type { CliContext, ClusterView } from '../ports';
+import { printMachineReadable } from './rollout';
+
+/** The node by name with its pool, or the exit that says which is missing. */
+function findNode(
+  view: ClusterView,
+  name: string,
+): { readonly node: Node; readonly pool: MachineConfigPool } {
+  const node = view.nodes.find((candidate) => candidate.metadata.name === name);
+  if (node === undefined) throw cliError(EXIT.NOT_FOUND, `node ${name} not found`);
+  const pool = primaryPoolForNode(node, view.pools);
+  if (pool === undefined) {
+    throw cliError(EXIT.NOT_FOUND, `node ${name} belongs to no pool; check its role labels`);
+  }
+  return { node, pool };
+}
+
+/** What is known of one node; all of it is what json and yaml show. */
+interface NodeReport {
+  readonly node: string;
+  readonly pool: string;
+  readonly target?: string;
+  readonly currentConfig?: string;
+  readonly desiredConfig?: string;
+  readonly state?: string;
+  readonly reason?: string;
+  readonly unschedulable: boolean;
+  readonly cordonedBy?: string;
+  readonly heldFor?: string;
+  readonly update?: NodeStatus;
+  readonly conditions: readonly Condition[];
+}
+
+/** Shows where one node stands and what its update does. Exit 4 when it failed. */
+export async function nodeStatus(
+  context: CliContext,
+  name: string,
+  output: OutputFormat,
+): Promise<ExitCode> {
+  const view = await (await context.cluster()).read();
+  const { node, pool } = findNode(view, name);
+  const update = await (await context.temporal()).nodeStatus(name);
+  const report = nodeReport(node, pool, view.machineConfigNodes.get(name), update);
+  if (!printMachineReadable(context, output, report)) printNode(context, report);
+  return report.state === 'Degraded' || report.state === 'Unreconcilable' ? EXIT.FAILED : EXIT.OK;
+}
+
+function nodeReport(
+  node: Node,
+  pool: MachineConfigPool,
+  machineConfigNode: MachineConfigNode | undefined,
+  update: NodeStatus | undefined,
+): NodeReport {
+  const annotation = (key: string) => node.metadata.annotations?.[key] || undefined;
+  const optional = {
+    target: pool.spec.configuration?.name,
+    currentConfig: annotation(ANNOTATION.CURRENT_CONFIG),
+    desiredConfig: annotation(ANNOTATION.DESIRED_CONFIG),
+    state: annotation(ANNOTATION.STATE),
+    reason: annotation(ANNOTATION.REASON),
+    cordonedBy: annotation(ANNOTATION.CORDONED_BY),
+    heldFor: annotation(ANNOTATION.HELD_FOR),
+    update,
+  };
+  const present = Object.fromEntries(
+    Object.entries(optional).filter(([, value]) => value !== undefined),
+  ) as Partial<typeof optional> as Pick<NodeReport, 'target'>;
+  return {
+    node: node.metadata.name,
+    pool: pool.metadata.name,
+    ...present,
+    unschedulable: node.spec?.unschedulable === true,
+    conditions: machineConfigNode?.status?.conditions ?? [],
+  };
+}
+
+function printNode(context: CliContext, report: NodeReport): void {
+  const { out, style } = context.terminal;
+  const row = (label: string, value: string | undefined) =>
+    value === undefined ? [] : [`${`${label}:`.padEnd(17)}${value}`];
+  const cordon = report.unschedulable ? `yes, by ${report.cordonedBy ?? 'a person'}` : 'no';
+  const state = report.state ?? 'never configured';
+  const lines = [
+    ...row('Node', style.bold(report.node)),
+    ...row('Pool', report.pool),
+    ...row('State', paintState(state, style)),
+    ...row('Reason', report.reason),
+    ...row('Current config', report.currentConfig),
+    ...row('Desired config', report.desiredConfig),
+    ...row('Pool target', report.target),
+    ...row('Cordoned', cordon),
+    ...row('Held for', report.heldFor),
+    ...updateLines(report, context.now(), row),
+    ...conditionLines(report.conditions, context),
+  ];
+  out.write(`${lines.join('\n')}\n`);
+}
+
+function updateLines(
+  report: NodeReport,
+  nowMs: number,
+  row: (label: string, value: string | undefined) => string[],
+): readonly string[] {
+  const { update } = report;
+  if (update === undefined) return row('Update', 'none runs');
+  return [
+    ...row('Update', `${update.phase} for ${formatAge(update.since, nowMs)}`),
+    ...row('  does', update.summary),
+    ...row('  waits for', update.blocker),
+    ...row(
+      '  to cancel',
+      update.pastPointOfNoReturn ? 'too late: it reboots' : `slipway node cancel ${report.node}`,
+    ),
+  ];
+}
+
+function conditionLines(conditions: readonly Condition[], context: CliContext): readonly string[] {
+  const notable = conditions.filter((condition) => condition.status !== 'False');
+  if (notable.length === 0) return [];
+  return [
+    'Conditions:',
+    ...notable.map((condition) => {
+      const age = formatAge(condition.lastTransitionTime, context.now());
+      const status = condition.status === 'Unknown' ? 'in progress' : 'done';
+      return `  ${condition.type.padEnd(28)}${status.padEnd(13)}${age.padEnd(8)}${condition.message}`;
+    }),
+  ];
+}
+
+function paintState(state: string, style: CliContext['terminal']['style']): string {
+  if (state === 'Done') return style.green(state);
+  if (state === 'Degraded' || state === 'Unreconcilable') return style.red(state);
+  return style.cyan(state);
+}
+
+type NodeVerb = 'retry' | 'skip' | 'cancel';
+
+const UPDATE_NAME = { retry: 'retryNode', skip: 'skipNode', cancel: 'cancelNode' } as const;
+
+const DONE: Readonly<Record<NodeVerb, (node: string) => string>> = {
+  retry: (node) => `node ${node} will be tried again`,
+  skip: (node) =>
+    `node ${node} is skipped until the config changes or \`slipway node retry ${node}\``,
+  cancel: (node) =>
+    `the update of node ${node} is being cancelled; it is held until \`slipway node retry ${node}\``,
+};
+
+/** Sends one request about one node to its pool's rollout. */
+export async function nodeRequest(
+  context: CliContext,
+  verb: NodeVerb,
+  name: string,
+  reason: string | undefined,
+): Promise<ExitCode> {
+  const cluster = await context.cluster();
+  const { pool } = findNode(await cluster.read(), name);
+  const temporal = await context.temporal();
+  const request = {
+    node: name,
+    ...(reason === undefined ? {} : { reason }),
+    ...(context.user === undefined ? {} : { by: context.user }),
+  };
+  const send = () => temporal.node(UPDATE_NAME[verb], pool.metadata.name, request);
+  const answer = (await send()) ?? (await startThen(context, pool, verb, send));
+  if (answer === undefined) {
+    throw cliError(EXIT.NOT_FOUND, `no rollout of pool ${pool.metadata.name} runs`);
+  }
+  context.terminal.err.write(`${DONE[verb](name)}\n`);
+  return EXIT.OK;
+}
+
+/** A retry needs a rollout: when none runs (it was cancelled, or waits for a person) it starts one. */
+async function startThen<Answer>(
+  context: CliContext,
+  pool: MachineConfigPool,
+  verb: NodeVerb,
+  send: () => Promise<Answer | undefined>,
+): Promise<Answer | undefined> {
+  const config = pool.spec.configuration?.name;
+  if (verb !== 'retry' || config === undefined) return undefined;
+  const [cluster, temporal] = await Promise.all([context.cluster(), context.temporal()]);
+  await cluster.clearRolloutCancelled(pool.metadata.name);
+  await temporal.start(pool.metadata.name, config);
+  return send();
+}

@@ -1,0 +1,190 @@
+/** `slipway plan POOL`: which nodes, in what order, what each change costs and why, what would block. */
+
+import { gunzipSync } from 'node:zlib';
+import { parse as parseToml } from 'smol-toml';
+import { mergeDisruptionPolicies } from '../../core/disruption';
+import type { ContentPorts } from '../../core/disruption';
+import type { Pod } from '../../core/drain';
+import { MCO_DRAIN_OPTIONS, predictBlockers } from '../../core/drain';
+import { failureName } from '../../core/errors';
+import type { RenderedSpec } from '../../core/machine-config/types';
+import type { UpdatePlan } from '../../core/node/plan';
+import { describePlan, planUpdate } from '../../core/node/plan';
+import { nodesOfPool } from '../../core/pool';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { NamedReason, PoolView, RolloutCandidate } from '../../core/rollout';
+import { observePool } from '../../core/rollout';
+import type { ExitCode } from '../exit-codes';
+import { EXIT } from '../exit-codes';
+import type { OutputFormat } from '../output';
+import type { CliCluster, CliContext, ClusterView } from '../ports';
+import { foldNames } from '../tree';
+import { findPool, printMachineReadable } from './rollout';
+
+const PORTS: ContentPorts = {
+  gunzip: (bytes) => new Uint8Array(gunzipSync(bytes)),
+  parseToml: (text) => parseToml(text),
+};
+
+/** Nodes that start from the same config: one plan serves them all. */
+interface PlanGroup {
+  /** Absent = never configured. */
+  readonly from?: string;
+  readonly nodes: readonly string[];
+  readonly plan: UpdatePlan;
+}
+
+/** What `plan` knows of a pool; json and yaml show all of it. */
+interface PoolPlan {
+  readonly pool: string;
+  readonly target?: string;
+  readonly maxUnavailable: number;
+  readonly machineCount: number;
+  readonly updated: number;
+  /** All candidates in the order in which they would start. */
+  readonly order: readonly string[];
+  readonly groups: readonly PlanGroup[];
+  /** What would hold up a drain if it began now. */
+  readonly blockers: readonly string[];
+  readonly failed: readonly NamedReason[];
+  readonly held: readonly NamedReason[];
+  readonly blocked: readonly NamedReason[];
+}
+
+/** Reads and predicts only; nothing is changed. */
+export async function planPool(
+  context: CliContext,
+  poolName: string,
+  output: OutputFormat,
+): Promise<ExitCode> {
+  const cluster = await context.cluster();
+  const view = await cluster.read();
+  const pool = findPool(view, poolName);
+  const plan = await planOf(cluster, view, pool, new Date(context.now()).toISOString());
+  if (!printMachineReadable(context, output, plan)) printPlan(context, plan);
+  const refused = plan.groups.some((group) => !group.plan.reconcilable.ok);
+  return refused ? EXIT.FAILED : EXIT.OK;
+}
+
+async function planOf(
+  cluster: CliCluster,
+  view: ClusterView,
+  pool: MachineConfigPool,
+  now: string,
+): Promise<PoolPlan> {
+  const observed = observePool({
+    pool,
+    nodes: nodesOfPool(pool, view.nodes, view.pools),
+    machineConfigNodes: [...view.machineConfigNodes.values()],
+  });
+  const groups = await planGroups(cluster, observed);
+  const draining = new Set(groups.filter(({ plan }) => plan.drain).flatMap(({ nodes }) => nodes));
+  return {
+    pool: observed.pool,
+    ...(observed.target === undefined ? {} : { target: observed.target }),
+    maxUnavailable: observed.maxUnavailable,
+    machineCount: observed.machineCount,
+    updated: observed.updated.length,
+    order: observed.candidates.map((candidate) => candidate.node),
+    groups,
+    blockers: await blockersOn(cluster, draining, now),
+    failed: observed.failed,
+    held: observed.held,
+    blocked: observed.blocked,
+  };
+}
+
+/** One plan per config that candidates run now: a pool has few of those, whatever its size. */
+async function planGroups(cluster: CliCluster, view: PoolView): Promise<readonly PlanGroup[]> {
+  if (view.target === undefined) return [];
+  const byConfig = new Map<string | undefined, RolloutCandidate[]>();
+  for (const candidate of view.candidates) {
+    const group = byConfig.get(candidate.currentConfig) ?? [];
+    group.push(candidate);
+    byConfig.set(candidate.currentConfig, group);
+  }
+  const desired = await renderedSpec(cluster, view.target);
+  if (desired === undefined) return [];
+  const policies = mergeDisruptionPolicies(await cluster.disruptionPolicy());
+  return Promise.all(
+    [...byConfig].map(async ([from, candidates]) => ({
+      ...(from === undefined ? {} : { from }),
+      nodes: candidates.map((candidate) => candidate.node),
+      plan: planUpdate({
+        current: from === undefined ? undefined : await renderedSpec(cluster, from),
+        desired,
+        policies,
+        ports: PORTS,
+      }),
+    })),
+  );
+}
+
+/** A rendered config that was deleted counts as unknown; the node's own copy decides in the end. */
+async function renderedSpec(cluster: CliCluster, name: string): Promise<RenderedSpec | undefined> {
+  try {
+    return (await cluster.machineConfig(name)).spec as RenderedSpec;
+  } catch (error) {
+    if (failureName(error) === 'ObjectNotFound') return undefined;
+    throw error;
+  }
+}
+
+async function blockersOn(
+  cluster: CliCluster,
+  draining: ReadonlySet<string>,
+  now: string,
+): Promise<readonly string[]> {
+  if (draining.size === 0) return [];
+  const [pods, budgets] = await Promise.all([cluster.pods(), cluster.budgets()]);
+  const there = (pod: Pod) => pod.spec?.nodeName !== undefined && draining.has(pod.spec.nodeName);
+  return predictBlockers(pods.filter(there), budgets, { options: MCO_DRAIN_OPTIONS, now }).map(
+    ({ sentence }) => sentence,
+  );
+}
+
+function printPlan(context: CliContext, plan: PoolPlan): void {
+  const { out, style } = context.terminal;
+  const lines = [
+    `${style.bold(`pool ${plan.pool}`)} → ${plan.target ?? 'no rendered config yet'}`,
+    `${plan.updated} of ${plan.machineCount} nodes are on it; at most ${plan.maxUnavailable} unavailable at once`,
+  ];
+  if (plan.order.length === 0) lines.push(style.green('nothing to do'));
+  for (const group of plan.groups) lines.push('', ...groupLines(group, context));
+  if (plan.order.length > 0) lines.push('', `${style.bold('order')}  ${foldNames(plan.order)}`);
+  lines.push(
+    ...section(style.yellow('would block a drain now'), plan.blockers),
+    ...section(style.red('failed on this config (slipway node retry NODE)'), named(plan.failed)),
+    ...section(style.yellow('held by a person'), named(plan.held)),
+    ...section(style.yellow('cannot be taken now'), named(plan.blocked)),
+  );
+  out.write(`${lines.join('\n')}\n`);
+}
+
+function groupLines(group: PlanGroup, context: CliContext): readonly string[] {
+  const { style } = context.terminal;
+  const count = `${group.nodes.length} node${group.nodes.length === 1 ? '' : 's'}`;
+  const head = `${style.bold(count)} from ${group.from ?? 'no config'}: ${foldNames(group.nodes)}`;
+  if (!group.plan.reconcilable.ok) {
+    return [head, style.red(`  cannot be applied: ${group.plan.reconcilable.reason}`)];
+  }
+  const phases = group.plan.phases.map(({ phase }) => phase).join(' → ');
+  const plan = describePlan(group.plan).map((line) => `  ${line}`);
+  return [head, ...plan, style.dim(`  phases: ${phases}`)];
+}
+
+function named(reasons: readonly NamedReason[]): readonly string[] {
+  return reasons.map(({ node, reason }) => `${node}: ${reason}`);
+}
+
+/** At most 20 lines; the rest is counted. */
+function section(title: string, lines: readonly string[]): readonly string[] {
+  if (lines.length === 0) return [];
+  const more = lines.length - 20;
+  return [
+    '',
+    title,
+    ...lines.slice(0, 20).map((line) => `  ${line}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+  ];
+}

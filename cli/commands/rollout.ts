@@ -1,0 +1,149 @@
+/** `slipway rollout start|status|pause|resume|cancel|history POOL`. */
+
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { ExitCode } from '../exit-codes';
+import { cliError, EXIT } from '../exit-codes';
+import { formatAge } from '../durations';
+import type { OutputFormat } from '../output';
+import { printData, printListing } from '../output';
+import type { CliContext, ClusterView, RolloutRecord } from '../ports';
+
+/** The pool by name, or the exit for one that does not exist, naming those that do. */
+export function findPool(view: ClusterView, name: string): MachineConfigPool {
+  const pool = view.pools.find((candidate) => candidate.metadata.name === name);
+  if (pool !== undefined) return pool;
+  const names = view.pools.map((candidate) => candidate.metadata.name).join(', ');
+  throw cliError(
+    EXIT.NOT_FOUND,
+    `pool ${name} not found; ${names === '' ? 'the cluster has no pools' : `there are: ${names}`}`,
+  );
+}
+
+/** Starts the rollout, or wakes the running one; lifts an earlier `rollout cancel`. */
+export async function rolloutStart(context: CliContext, poolName: string): Promise<ExitCode> {
+  const cluster = await context.cluster();
+  const pool = findPool(await cluster.read(), poolName);
+  const config = pool.spec.configuration?.name;
+  if (config === undefined) {
+    throw cliError(
+      EXIT.FAILED,
+      `pool ${poolName} has no rendered config yet; see its RenderDegraded condition: kubectl get mcp ${poolName} -o yaml`,
+    );
+  }
+  const temporal = await context.temporal();
+  await cluster.clearRolloutCancelled(poolName);
+  const progress = await temporal.start(poolName, config);
+  context.terminal.err.write(
+    `pool-rollout/${poolName} runs: ${progress.updated} of ${progress.machineCount} nodes on ${config}\n` +
+      `watch it: slipway rollout status ${poolName} --watch\n`,
+  );
+  return EXIT.OK;
+}
+
+/** Pauses the pool: nodes in flight finish, no other starts. Works without a running rollout. */
+export async function rolloutPause(
+  context: CliContext,
+  poolName: string,
+  reason: string,
+): Promise<ExitCode> {
+  const cluster = await context.cluster();
+  const pool = findPool(await cluster.read(), poolName);
+  if (pool.spec.paused === true) {
+    context.terminal.err.write(`pool ${poolName} is paused already\n`);
+    return EXIT.OK;
+  }
+  const answer = await (await context.temporal()).pause(poolName, reason);
+  if (answer === undefined) await cluster.setPaused(poolName, true, reason);
+  const underWay = answer?.children.filter((child) => child.holdsSlot).length ?? 0;
+  context.terminal.err.write(
+    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes finish what they do` : ''}\n`,
+  );
+  return EXIT.OK;
+}
+
+/** Lets a paused pool roll again. */
+export async function rolloutResume(
+  context: CliContext,
+  poolName: string,
+  reason: string,
+): Promise<ExitCode> {
+  const cluster = await context.cluster();
+  const pool = findPool(await cluster.read(), poolName);
+  if (pool.spec.paused !== true) {
+    context.terminal.err.write(`pool ${poolName} is not paused\n`);
+    return EXIT.OK;
+  }
+  const answer = await (await context.temporal()).resume(poolName, reason);
+  if (answer === undefined) await cluster.setPaused(poolName, false, reason);
+  context.terminal.err.write(`pool ${poolName} resumed\n`);
+  return EXIT.OK;
+}
+
+/** Cancels the running rollout: nodes before their reboot are undone, the others finish. */
+export async function rolloutCancel(context: CliContext, poolName: string): Promise<ExitCode> {
+  const cluster = await context.cluster();
+  findPool(await cluster.read(), poolName);
+  const cancelled = await (await context.temporal()).cancel(poolName);
+  if (!cancelled) throw cliError(EXIT.NOT_FOUND, `no rollout of pool ${poolName} runs`);
+  context.terminal.err.write(
+    `rollout of pool ${poolName} is being cancelled: nodes before their reboot are undone, the others finish\n` +
+      `start it again: slipway rollout start ${poolName}\n`,
+  );
+  return EXIT.OK;
+}
+
+/** The rollouts of a pool that Temporal remembers, newest first. */
+export async function rolloutHistory(
+  context: CliContext,
+  poolName: string,
+  output: OutputFormat,
+): Promise<ExitCode> {
+  const records = await (await context.temporal()).rollouts({ pool: poolName, limit: 50 });
+  if (records.length === 0) findPool(await (await context.cluster()).read(), poolName);
+  printRollouts(context, records, output);
+  return EXIT.OK;
+}
+
+/** A table of rollouts; used by `rollout history` and `get rollouts`. */
+export function printRollouts(
+  context: CliContext,
+  records: readonly RolloutRecord[],
+  output: OutputFormat,
+): void {
+  const took = (record: RolloutRecord) =>
+    formatAge(
+      record.startedAt,
+      record.endedAt === undefined ? context.now() : Date.parse(record.endedAt),
+    );
+  printListing<RolloutRecord>(
+    {
+      columns: [
+        { header: 'POOL', value: (record) => record.pool },
+        { header: 'STATUS', value: (record) => record.status },
+        { header: 'CONFIG', value: (record) => record.config ?? '' },
+        {
+          header: 'STARTED',
+          value: (record) => `${formatAge(record.startedAt, context.now())} ago`,
+        },
+        { header: 'TOOK', value: took },
+        { header: 'RUN', wide: true, value: (record) => record.runId },
+      ],
+      rows: records,
+      data: (record) => record,
+      empty: 'no rollouts found',
+    },
+    output,
+    context.terminal,
+  );
+}
+
+/** Answers a request for machine-readable output; false for the human forms. */
+export function printMachineReadable(
+  context: CliContext,
+  output: OutputFormat,
+  data: unknown,
+): boolean {
+  if (output !== 'json' && output !== 'yaml') return false;
+  printData(data, output, context.terminal);
+  return true;
+}

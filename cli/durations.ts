@@ -1,0 +1,26 @@
+/** `95` → `1m35s`, `7200` → `2h0m`, `200000` → `2d7h`: as kubectl shows ages. Seconds in. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  if (whole < 60) return `${whole}s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)}m${whole % 60}s`;
+  if (whole < 86_400) return `${Math.floor(whole / 3600)}h${Math.floor((whole % 3600) / 60)}m`;
+  return `${Math.floor(whole / 86_400)}d${Math.floor((whole % 86_400) / 3600)}h`;
+}
+
+/** Time since an RFC 3339 instant; `<unknown>` when there is none, as kubectl shows it. */
+export function formatAge(instant: string | undefined, nowMs: number): string {
+  return instant === undefined ? '<unknown>' : formatDuration((nowMs - Date.parse(instant)) / 1000);
+}
+
+/**
+ * `--timeout` as kubectl takes it: `90s`, `5m`, `1h30m`, or a bare number of seconds.
+ *
+ * @returns seconds; undefined when the text is none of these
+ */
+export function parseDuration(text: string): number | undefined {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text);
+  const match = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(text);
+  if (match === null || text === '') return undefined;
+  const [hours, minutes, seconds] = match.slice(1).map((part) => Number(part ?? 0));
+  return (hours ?? 0) * 3600 + (minutes ?? 0) * 60 + (seconds ?? 0);
+}

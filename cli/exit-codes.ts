@@ -1,0 +1,32 @@
+/** Exit codes of `slipway`; documented in docs/cli.md. */
+export const EXIT = {
+  OK: 0,
+  /** Anything unforeseen; the message names it. */
+  INTERNAL: 1,
+  USAGE: 2,
+  NOT_FOUND: 3,
+  /** The rollout halted, a node failed, or the pool is degraded. */
+  FAILED: 4,
+  TIMED_OUT: 5,
+  PAUSED: 6,
+  /** Temporal or the Kubernetes API server does not answer. */
+  UNREACHABLE: 9,
+} as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** An error that the CLI shows as one line, without a stack, and ends with its code. */
+export interface CliError extends Error {
+  readonly name: 'CliError';
+  readonly exitCode: ExitCode;
+}
+
+/** @param message - what is wrong and what to do, lower case, no full stop */
+export function cliError(exitCode: ExitCode, message: string): CliError {
+  return Object.assign(new Error(message), { name: 'CliError' as const, exitCode });
+}
+
+export function isCliError(error: unknown): error is CliError {
+  return (
+    typeof error === 'object' && error !== null && 'name' in error && error.name === 'CliError'
+  );
+}

@@ -1,0 +1,106 @@
+/** The Kubernetes API as the CLI uses it. */
+
+import { WatchCache } from '../adapters/kube/cache';
+import type { KubeClient } from '../adapters/kube/client';
+import type { KubeObject, Resource } from '../adapters/kube/resources';
+import {
+  MACHINE_CONFIG_NODES,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  MACHINE_CONFIGURATIONS,
+  NODES,
+  POD_DISRUPTION_BUDGETS,
+  PODS,
+  ROLLOUT_POLICIES,
+} from '../adapters/kube/resources';
+import type { Log } from '../adapters/kube/transport';
+import type { NodeDisruptionPolicy } from '../core/disruption/types';
+import type { Pod, PodDisruptionBudget } from '../core/drain';
+import { failureName } from '../core/errors';
+import { ANNOTATION, FIELD_MANAGER } from '../core/names';
+import type { CliCluster, ClusterView } from './ports';
+
+/** Redraws at most this often while a burst of changes comes in. */
+const FOLD_MS = 100;
+
+export function kubeCluster(client: KubeClient, log: Log): CliCluster {
+  const list = async <T extends KubeObject>(resource: Resource<T>) =>
+    (await client.list(resource)).items;
+  const patchPool = async (pool: string, patch: object) => {
+    await client.patch(MACHINE_CONFIG_POOLS, { name: pool }, patch, {
+      fieldManager: FIELD_MANAGER.CLI,
+    });
+  };
+  return {
+    read: async () => {
+      const [pools, nodes, machineConfigNodes, policies] = await Promise.all([
+        list(MACHINE_CONFIG_POOLS),
+        list(NODES),
+        list(MACHINE_CONFIG_NODES),
+        list(ROLLOUT_POLICIES),
+      ]);
+      return { pools, nodes, machineConfigNodes: byName(machineConfigNodes), policies };
+    },
+    machineConfig: (name) => client.get(MACHINE_CONFIGS, { name }),
+    disruptionPolicy: () => readDisruptionPolicy(client),
+    pods: () => list(PODS),
+    budgets: () => list(POD_DISRUPTION_BUDGETS),
+    setPaused: (pool, paused, reason) =>
+      patchPool(pool, {
+        metadata: { annotations: { [ANNOTATION.PAUSED_REASON]: paused ? reason : null } },
+        spec: { paused },
+      }),
+    clearRolloutCancelled: (pool) =>
+      patchPool(pool, { metadata: { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: null } } }),
+    follow: (onChange, signal) => follow(client, log, onChange, signal),
+  };
+}
+
+function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(objects.map((object) => [object.metadata.name, object]));
+}
+
+/** The user's policies; none when the kind is not served or the object is absent. */
+async function readDisruptionPolicy(client: KubeClient): Promise<NodeDisruptionPolicy> {
+  try {
+    const found = await client.get(MACHINE_CONFIGURATIONS, { name: 'cluster' });
+    return found.spec?.nodeDisruptionPolicy ?? {};
+  } catch (error) {
+    if (failureName(error) === 'ObjectNotFound') return {};
+    throw error;
+  }
+}
+
+/** Keeps caches of what the tree shows; calls back when something in them changed. */
+async function follow(
+  client: KubeClient,
+  log: Log,
+  onChange: (view: ClusterView) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const pools = new WatchCache({ resource: MACHINE_CONFIG_POOLS, log });
+  const nodes = new WatchCache({ resource: NODES, log });
+  const machineConfigNodes = new WatchCache({ resource: MACHINE_CONFIG_NODES, log });
+  const policies = new WatchCache({ resource: ROLLOUT_POLICIES, log, optional: true });
+  const caches = [pools, nodes, machineConfigNodes, policies];
+
+  let timer: NodeJS.Timeout | undefined;
+  const tell = () => {
+    timer = undefined;
+    if (!caches.every((cache) => cache.isSynced) || signal.aborted) return;
+    onChange({
+      pools: pools.list(),
+      nodes: nodes.list(),
+      machineConfigNodes: byName(machineConfigNodes.list()),
+      policies: policies.list(),
+    });
+  };
+  const changed = () => {
+    timer ??= setTimeout(tell, FOLD_MS);
+  };
+  for (const cache of caches) cache.subscribe(changed);
+  const runs = caches.map((cache) => cache.run(client, signal));
+  void Promise.all(caches.map((cache) => cache.synced)).then(changed);
+  await Promise.all(runs);
+  clearTimeout(timer);
+}

@@ -1,0 +1,96 @@
+/** Redraws a tree in place on a terminal; prints plain lines of what changed anywhere else. */
+
+import type { OutputFormat } from './output';
+import type { CliContext } from './ports';
+import type { NodeRow, RolloutSnapshot } from './snapshot';
+import { renderTree } from './tree';
+
+export interface LiveView {
+  show(snapshot: RolloutSnapshot): void;
+  close(): void;
+}
+
+export function openLiveView(context: CliContext, output: OutputFormat): LiveView {
+  if (output === 'json' || output === 'yaml') return machineView(context, output);
+  return context.terminal.live ? redrawingView(context) : plainView(context);
+}
+
+const HIDE_CURSOR = '\u001B[?25l';
+const SHOW_CURSOR = '\u001B[?25h';
+const CLEAR_DOWN = '\u001B[0J';
+
+function redrawingView(context: CliContext): LiveView {
+  const { out, style } = context.terminal;
+  let drawn = 0;
+  let latest: RolloutSnapshot | undefined;
+  const draw = () => {
+    if (latest === undefined) return;
+    const height = Math.max(4, (out.rows ?? 40) - 1);
+    const lines = renderTree(latest, { style, width: out.columns ?? 120, nowMs: context.now() });
+    const fitting =
+      lines.length <= height
+        ? lines
+        : [...lines.slice(0, height - 1), style.dim('… (taller than the terminal)')];
+    const up = drawn === 0 ? '' : `\u001B[${drawn}A\r`;
+    out.write(`${up}${CLEAR_DOWN}${fitting.join('\n')}\n`);
+    drawn = fitting.length;
+  };
+  out.write(HIDE_CURSOR);
+  const clock = setInterval(draw, 1000);
+  return {
+    show: (snapshot) => {
+      latest = snapshot;
+      draw();
+    },
+    close: () => {
+      clearInterval(clock);
+      draw();
+      out.write(SHOW_CURSOR);
+    },
+  };
+}
+
+/** One line for each node that moved, and one when the rollout's state changes. */
+function plainView(context: CliContext): LiveView {
+  const { out } = context.terminal;
+  const seen = new Map<string, string>();
+  let state = '';
+  const stamp = () => new Date(context.now()).toISOString().slice(11, 19);
+  const line = (row: NodeRow) =>
+    `${row.node} ${row.group}${row.detail === undefined ? '' : `: ${row.detail}`}`;
+  return {
+    show: (snapshot) => {
+      const head =
+        `${snapshot.pool} ${snapshot.state} ${snapshot.config ?? ''} ${snapshot.blocker ?? ''}`.trim();
+      const first = state === '';
+      if (head !== state) {
+        state = head;
+        out.write(`${stamp()} ${head}: ${snapshot.updated}/${snapshot.machineCount} updated\n`);
+      }
+      for (const row of snapshot.rows) {
+        const text = line(row);
+        if (seen.get(row.node) === text) continue;
+        seen.set(row.node, text);
+        const quiet = first && (row.group === 'Pending' || row.group === 'Updated');
+        if (quiet) continue;
+        out.write(`${stamp()} ${text} (${snapshot.updated}/${snapshot.machineCount} updated)\n`);
+      }
+    },
+    close: () => undefined,
+  };
+}
+
+/** One document a change: JSON lines, or YAML documents. */
+function machineView(context: CliContext, output: 'json' | 'yaml'): LiveView {
+  let last = '';
+  return {
+    show: (snapshot) => {
+      const text = JSON.stringify(snapshot);
+      if (text === last) return;
+      last = text;
+      // JSON is YAML: behind a document separator the same line is a YAML document.
+      context.terminal.out.write(output === 'json' ? `${text}\n` : `---\n${text}\n`);
+    },
+    close: () => undefined,
+  };
+}

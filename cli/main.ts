@@ -1,0 +1,100 @@
+/** Entry point of `slipway`: parse, run, exit with the code that docs/cli.md lists. */
+
+import { CommanderError } from 'commander';
+import { failureName, messageOf } from '../core/errors';
+import type { ExitCode } from './exit-codes';
+import { EXIT, isCliError } from './exit-codes';
+import type { GlobalOptions } from './program';
+import { PROCESSES } from './processes';
+import { runProcess } from './processes/run-process';
+
+async function main(argv: readonly string[]): Promise<ExitCode> {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => stop.abort(name));
+  }
+  // `slipway get nodes | head` closes the pipe early; that is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT.OK);
+    throw error;
+  });
+
+  const entry = PROCESSES.find(({ name }) => name === argv[2]);
+  if (entry !== undefined) return runProcess(entry, argv.slice(3), process.env, stop.signal);
+  return runCommand(argv, stop.signal);
+}
+
+/** Everything but the processes; loaded only then, because it brings both clients. */
+async function runCommand(argv: readonly string[], signal: AbortSignal): Promise<ExitCode> {
+  const [{ buildProgram }, { openConnections, userName }, { openTerminal }] = await Promise.all([
+    import('./program.js'),
+    import('./connections.js'),
+    import('./terminal.js'),
+  ]);
+  let code: ExitCode = EXIT.OK;
+  const connections: { close(): Promise<void> }[] = [];
+  const program = buildProgram({
+    exit: (result) => {
+      code = result;
+    },
+    context: (options: GlobalOptions) => {
+      const opened = openConnections(options, process.env);
+      connections.push(opened);
+      return {
+        terminal: openTerminal(
+          { out: process.stdout, err: process.stderr },
+          { color: options.color, env: process.env },
+        ),
+        now: Date.now,
+        signal,
+        user: userName(),
+        cluster: () => opened.cluster(),
+        temporal: () => opened.temporal(),
+      };
+    },
+  });
+  program.exitOverride();
+  for (const command of program.commands) {
+    command.exitOverride();
+    for (const child of command.commands) child.exitOverride();
+  }
+  try {
+    await program.parseAsync([...argv]);
+    return code;
+  } catch (error) {
+    return report(error);
+  } finally {
+    await Promise.all(connections.map((connection) => connection.close()));
+  }
+}
+
+/** Says what went wrong in one line and picks the exit code. */
+function report(error: unknown): ExitCode {
+  if (error instanceof CommanderError) {
+    // Commander has printed its own text; help and version are no errors.
+    return error.exitCode === 0 || error.code === 'commander.help' ? EXIT.OK : EXIT.USAGE;
+  }
+  process.stderr.write(`slipway: ${messageOf(error)}\n`);
+  if (isCliError(error)) return error.exitCode;
+  const code = exitCodeOf(error);
+  if (code === EXIT.INTERNAL && error instanceof Error)
+    process.stderr.write(`${error.stack ?? ''}\n`);
+  return code;
+}
+
+function exitCodeOf(error: unknown): ExitCode {
+  switch (failureName(error)) {
+    case undefined:
+      return EXIT.INTERNAL;
+    case 'ObjectNotFound':
+      return EXIT.NOT_FOUND;
+    case 'ApiUnavailable':
+      return EXIT.UNREACHABLE;
+    default:
+      return EXIT.FAILED;
+  }
+}
+
+void main(process.argv).then((code) => {
+  process.exitCode = code;
+});

@@ -1,0 +1,42 @@
+/** `-o table|wide|json|yaml`: one list, four ways to read it. */
+
+import { stringify } from 'yaml';
+import type { Column } from './table';
+import { formatTable } from './table';
+import type { Terminal } from './terminal';
+
+export const OUTPUT_FORMATS = ['table', 'wide', 'json', 'yaml'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** Rows with their table and the plain data behind them. */
+export interface Listing<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** What json and yaml show of a row. */
+  data(row: Row): unknown;
+  /** Said on standard error when there are no rows. */
+  readonly empty: string;
+}
+
+/** Writes a listing to standard output; an empty table says so on standard error. */
+export function printListing<Row>(
+  listing: Listing<Row>,
+  format: OutputFormat,
+  terminal: Terminal,
+): void {
+  if (format === 'json' || format === 'yaml') {
+    printData({ items: listing.rows.map((row) => listing.data(row)) }, format, terminal);
+    return;
+  }
+  if (listing.rows.length === 0) {
+    terminal.err.write(`${listing.empty}\n`);
+    return;
+  }
+  const lines = formatTable(listing.columns, listing.rows, { wide: format === 'wide' });
+  terminal.out.write(`${lines.join('\n')}\n`);
+}
+
+/** Writes one object as JSON (two blanks) or YAML. */
+export function printData(data: unknown, format: 'json' | 'yaml', terminal: Terminal): void {
+  terminal.out.write(format === 'json' ? `${JSON.stringify(data, null, 2)}\n` : stringify(data));
+}

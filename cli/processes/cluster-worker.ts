@@ -1,0 +1,10 @@
+import { runClusterWorker } from '../../workers/cluster-worker';
+import { ClusterWorkerSettings, clusterWorkerSettings } from '../../workers/config';
+import type { ProcessCommand } from './index';
+import { flagsOfSchema } from './schema-flags';
+
+export const clusterWorkerCommand: ProcessCommand = {
+  flags: flagsOfSchema(ClusterWorkerSettings),
+  run: (flags, environment, signal) =>
+    runClusterWorker(clusterWorkerSettings(flags, environment), signal),
+};

@@ -1,0 +1,172 @@
+/**
+ * What `rollout status` shows of a pool at one instant: the cluster's objects and, while a rollout
+ * runs, its answer to `progress`. Data in, data out.
+ */
+
+import { NodeCondition, PoolCondition } from '../core/names';
+import type { Condition } from '../core/object-meta';
+import type { MachineConfigNode, Node } from '../core/node/types';
+import type { MachineConfigPool } from '../core/pool/types';
+import { placeNode } from '../core/rollout';
+import type { RolloutProgress } from '../workflows/messages';
+
+export type NodeGroup =
+  | 'Failed'
+  | 'Blocked'
+  | 'Held'
+  | 'GoingBack'
+  | 'Preparing'
+  | 'WaitingForSlot'
+  | 'Cordoning'
+  | 'Draining'
+  | 'Applying'
+  | 'Rebooting'
+  | 'Verifying'
+  | 'Completing'
+  | 'Pending'
+  | 'Updated';
+
+/** One node of the tree. */
+export interface NodeRow {
+  readonly node: string;
+  readonly group: NodeGroup;
+  /** RFC 3339, of the group. */
+  readonly since?: string;
+  /** What it does or waits for. */
+  readonly detail?: string;
+}
+
+export interface RolloutSnapshot {
+  readonly pool: string;
+  readonly config?: string;
+  /** The rollout's state, or the pool's headline condition when none runs. */
+  readonly state: string;
+  readonly blocker?: string;
+  readonly machineCount: number;
+  readonly updated: number;
+  readonly maxUnavailable: number;
+  readonly slotsHeld: number;
+  readonly startedAt?: string;
+  readonly remainingSeconds?: number;
+  readonly rows: readonly NodeRow[];
+}
+
+export interface SnapshotInput {
+  readonly pool: MachineConfigPool;
+  /** The members of the pool. */
+  readonly nodes: readonly Node[];
+  readonly machineConfigNodes: ReadonlyMap<string, MachineConfigNode>;
+  readonly maxUnavailable: number;
+  /** Absent = no rollout runs. */
+  readonly progress?: RolloutProgress;
+}
+
+/** One look at a pool. Nodes keep the order in which they are given. */
+export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
+  const { pool, progress } = input;
+  const config = pool.spec.configuration?.name;
+  const rows = input.nodes.map((node) => nodeRow(node, input));
+  return {
+    pool: pool.metadata.name,
+    ...(config === undefined ? {} : { config }),
+    state: progress?.state ?? headline(pool, rows),
+    ...blockerOf(pool, progress),
+    machineCount: input.nodes.length,
+    updated: rows.filter((row) => row.group === 'Updated').length,
+    maxUnavailable: input.maxUnavailable,
+    slotsHeld: progress?.slots.length ?? 0,
+    ...(progress === undefined ? {} : { startedAt: progress.startedAt }),
+    ...(progress?.remainingSeconds === undefined
+      ? {}
+      : { remainingSeconds: progress.remainingSeconds }),
+    rows,
+  };
+}
+
+/** Without a rollout: what the pool says, but Updated only when the nodes say so, too. */
+function headline(pool: MachineConfigPool, rows: readonly NodeRow[]): string {
+  if (isTrue(pool, PoolCondition.DEGRADED)) return 'Degraded';
+  if (pool.spec.paused === true) return 'Paused';
+  if (rows.every((row) => row.group === 'Updated')) return 'Updated';
+  return 'Waiting';
+}
+
+function blockerOf(
+  pool: MachineConfigPool,
+  progress: RolloutProgress | undefined,
+): { readonly blocker?: string } {
+  const degraded = pool.status?.conditions?.find(
+    (condition) => condition.type === PoolCondition.RENDER_DEGRADED && condition.status === 'True',
+  );
+  const blocker = degraded?.message ?? progress?.blocker;
+  return blocker === undefined || blocker === '' ? {} : { blocker };
+}
+
+function isTrue(pool: MachineConfigPool, type: string): boolean {
+  return pool.status?.conditions?.some((c) => c.type === type && c.status === 'True') === true;
+}
+
+function nodeRow(node: Node, input: SnapshotInput): NodeRow {
+  const name = node.metadata.name;
+  const target = input.pool.spec.configuration?.name;
+  const child = input.progress?.children.find((candidate) => candidate.node === name);
+  if (child !== undefined) return childRow(name, child, input.machineConfigNodes.get(name));
+  if (target === undefined) return { node: name, group: 'Pending' };
+  const place = placeNode(node, target, false);
+  switch (place.in) {
+    case 'updated':
+      return { node: name, group: 'Updated' };
+    case 'candidates':
+      return { node: name, group: 'Pending' };
+    case 'failed':
+      return { node: name, group: 'Failed', detail: place.reason };
+    case 'held':
+      return { node: name, group: 'Held', detail: place.reason };
+    case 'blocked':
+      return { node: name, group: 'Blocked', detail: place.reason };
+  }
+}
+
+function childRow(
+  node: string,
+  child: RolloutProgress['children'][number],
+  machineConfigNode: MachineConfigNode | undefined,
+): NodeRow {
+  if (child.stage === 'preparing') return { node, group: 'Preparing', since: child.since };
+  if (child.stage === 'waiting') return { node, group: 'WaitingForSlot', since: child.since };
+  const running = runningCondition(machineConfigNode);
+  const since = running?.lastTransitionTime ?? child.since;
+  const group = running === undefined ? 'Cordoning' : groupOfCondition(running);
+  const cancelling = child.cancelling === undefined ? '' : `cancelling: ${child.cancelling.reason}`;
+  const detail = [running?.message ?? '', cancelling].filter((text) => text !== '').join('; ');
+  return { node, group, since, ...(detail === '' ? {} : { detail }) };
+}
+
+/** Conditions of a running update, the latest step first. */
+const STEPS: readonly (readonly [string, NodeGroup])[] = [
+  [NodeCondition.NODE_DEGRADED, 'GoingBack'],
+  [NodeCondition.UNCORDONED, 'Completing'],
+  [NodeCondition.RESUMED, 'Completing'],
+  [NodeCondition.REBOOTED_NODE, 'Rebooting'],
+  [NodeCondition.UPDATE_POST_ACTION_COMPLETE, 'Rebooting'],
+  [NodeCondition.APPLIED_OS_IMAGE, 'Applying'],
+  [NodeCondition.APPLIED_FILES, 'Applying'],
+  [NodeCondition.APPLIED_FILES_AND_OS, 'Applying'],
+  [NodeCondition.DRAINED, 'Draining'],
+  [NodeCondition.CORDONED, 'Cordoning'],
+];
+
+/** The step in progress: status Unknown means that it runs (mco-behaviour: pkg/upgrademonitor). */
+function runningCondition(machineConfigNode: MachineConfigNode | undefined): Condition | undefined {
+  for (const [type] of STEPS) {
+    const condition = machineConfigNode?.status?.conditions?.find(
+      (candidate) => candidate.type === type && candidate.status === 'Unknown',
+    );
+    if (condition !== undefined) return condition;
+  }
+  return undefined;
+}
+
+function groupOfCondition(condition: Condition): NodeGroup {
+  return STEPS.find(([type]) => type === condition.type)?.[1] ?? 'Cordoning';
+}

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** The version in package.json, which stands above both cli/ and dist/cli/. */
+export const VERSION: string = readVersion(__dirname);
+
+function readVersion(directory: string): string {
+  try {
+    const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+      readonly version: string;
+    };
+    return manifest.version;
+  } catch (error) {
+    if (dirname(directory) === directory) throw error;
+    return readVersion(dirname(directory));
+  }
+}

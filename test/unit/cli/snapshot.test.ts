@@ -1,0 +1,137 @@
+import { exitCodeOf } from '../../../cli/commands/rollout-status';
+import { EXIT } from '../../../cli/exit-codes';
+import type { NodeGroup } from '../../../cli/snapshot';
+import { takeSnapshot } from '../../../cli/snapshot';
+import { ANNOTATION } from '../../../core/names';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
+import type { MachineConfigPool } from '../../../core/pool/types';
+import type { RolloutProgress } from '../../../workflows/messages';
+
+const OLD = 'rendered-worker-old';
+const NEW = 'rendered-worker-new';
+
+function aPool(change: Partial<MachineConfigPool['spec']> = {}): MachineConfigPool {
+  return { metadata: { name: 'worker' }, spec: { configuration: { name: NEW }, ...change } };
+}
+
+function aNode(name: string, annotations: Record<string, string>, unschedulable = false): Node {
+  return {
+    metadata: { name, annotations },
+    spec: { unschedulable },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  };
+}
+
+function on(config: string, desired = config, state = 'Done', reason = ''): Record<string, string> {
+  return {
+    [ANNOTATION.CURRENT_CONFIG]: config,
+    [ANNOTATION.DESIRED_CONFIG]: desired,
+    [ANNOTATION.STATE]: state,
+    [ANNOTATION.REASON]: reason,
+  };
+}
+
+function aProgress(change: Partial<RolloutProgress> = {}): RolloutProgress {
+  return {
+    pool: 'worker',
+    config: NEW,
+    state: 'Rolling',
+    maxUnavailable: 2,
+    machineCount: 1,
+    updated: 0,
+    slots: [],
+    children: [],
+    failed: [],
+    held: [],
+    blocked: [],
+    waitingCount: 0,
+    startedAt: '2026-03-01T12:00:00Z',
+    reports: [],
+    ...change,
+  } as RolloutProgress;
+}
+
+function groupOf(node: Node, progress?: RolloutProgress, mcn?: MachineConfigNode): NodeGroup {
+  const snapshot = takeSnapshot({
+    pool: aPool(),
+    nodes: [node],
+    machineConfigNodes: new Map(mcn === undefined ? [] : [[node.metadata.name, mcn]]),
+    maxUnavailable: 2,
+    ...(progress === undefined ? {} : { progress }),
+  });
+  return snapshot.rows[0]!.group;
+}
+
+describe('where the tree shows a node', () => {
+  it('is Updated on the target and Pending before it', () => {
+    expect(groupOf(aNode('n', on(NEW)))).toBe('Updated');
+    expect(groupOf(aNode('n', on(OLD)))).toBe('Pending');
+  });
+
+  it('is Failed when it failed on this very target, also when no rollout runs', () => {
+    expect(groupOf(aNode('n', on(OLD, NEW, 'Degraded', 'ApplyFailed: x')))).toBe('Failed');
+    expect(groupOf(aNode('n', on(OLD, 'rendered-worker-other', 'Degraded', 'x')))).toBe('Pending');
+  });
+
+  it('is Blocked under a cordon of a person', () => {
+    expect(groupOf(aNode('n', on(OLD), true))).toBe('Blocked');
+  });
+
+  it('follows the step that its MachineConfigNode shows as running', () => {
+    const progress = aProgress({
+      children: [
+        {
+          node: 'n',
+          config: NEW,
+          stage: 'working',
+          holdsSlot: true,
+          since: '2026-03-01T12:00:00Z',
+        },
+      ],
+    });
+    const mcn = (type: string): MachineConfigNode => ({
+      metadata: { name: 'n' },
+      spec: { node: { name: 'n' }, pool: { name: 'worker' }, configVersion: { desired: NEW } },
+      status: {
+        conditions: [
+          { type: 'UpdateExecuted', status: 'Unknown', reason: 'x', message: '' },
+          { type, status: 'Unknown', reason: 'x', message: 'waiting for pod a/b' },
+        ],
+      },
+    });
+
+    expect(groupOf(aNode('n', on(OLD, NEW, 'Working')), progress, mcn('Drained'))).toBe('Draining');
+    expect(groupOf(aNode('n', on(OLD, NEW, 'Working')), progress, mcn('RebootedNode'))).toBe(
+      'Rebooting',
+    );
+  });
+});
+
+describe('the exit code of rollout status', () => {
+  const of = (pool: MachineConfigPool, nodes: Node[], progress?: RolloutProgress) =>
+    exitCodeOf(
+      takeSnapshot({
+        pool,
+        nodes,
+        machineConfigNodes: new Map(),
+        maxUnavailable: 1,
+        ...(progress === undefined ? {} : { progress }),
+      }),
+    );
+
+  it('is 0 while it rolls and when it is done', () => {
+    expect(of(aPool(), [aNode('n', on(OLD))], aProgress())).toBe(EXIT.OK);
+    expect(of(aPool(), [aNode('n', on(NEW))])).toBe(EXIT.OK);
+  });
+
+  it('is 6 when paused', () => {
+    expect(of(aPool({ paused: true }), [aNode('n', on(OLD))])).toBe(EXIT.PAUSED);
+  });
+
+  it('is 4 when halted, and when nothing but failed nodes are left', () => {
+    expect(of(aPool(), [aNode('n', on(OLD))], aProgress({ state: 'Halted' }))).toBe(EXIT.FAILED);
+    const failed = aNode('n', on(OLD, NEW, 'Degraded', 'x'));
+    expect(of(aPool(), [failed, aNode('m', on(NEW))])).toBe(EXIT.FAILED);
+    expect(of(aPool(), [failed, aNode('m', on(OLD))])).toBe(EXIT.OK);
+  });
+});

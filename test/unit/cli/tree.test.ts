@@ -1,0 +1,122 @@
+import { foldNames, renderTree } from '../../../cli/tree';
+import type { NodeRow, RolloutSnapshot } from '../../../cli/snapshot';
+import { makeStyle, truncate, visibleLength } from '../../../cli/terminal';
+
+const NOW = Date.parse('2026-03-01T12:01:30Z');
+
+function aSnapshot(change: Partial<RolloutSnapshot> = {}): RolloutSnapshot {
+  return {
+    pool: 'worker',
+    config: 'rendered-worker-0123',
+    state: 'Rolling',
+    machineCount: 12,
+    updated: 3,
+    maxUnavailable: 2,
+    slotsHeld: 2,
+    startedAt: '2026-03-01T12:00:00Z',
+    rows: [],
+    ...change,
+  };
+}
+
+function rows(group: NodeRow['group'], ...nodes: string[]): NodeRow[] {
+  return nodes.map((node) => ({ node, group }));
+}
+
+function render(snapshot: RolloutSnapshot, width = 0): readonly string[] {
+  return renderTree(snapshot, { style: makeStyle(false), width, nowMs: NOW });
+}
+
+describe('the tree of a rollout', () => {
+  it('opens with the pool, its progress, slots and times', () => {
+    const [first, second] = render(aSnapshot({ remainingSeconds: 150 }));
+
+    expect(first).toBe(
+      'worker  ██████░░░░░░░░░░░░░░░░░░  Rolling  3/12 updated · slots 2/2 · 1m30s elapsed · about 2m30s left',
+    );
+    expect(second).toBe('rendered-worker-0123');
+  });
+
+  it('names the blocker of each waiting node and folds the healthy ones', () => {
+    const lines = render(
+      aSnapshot({
+        rows: [
+          ...rows('Updated', 'w-0', 'w-1', 'w-2'),
+          {
+            node: 'w-3',
+            group: 'Draining',
+            since: '2026-03-01T12:01:00Z',
+            detail: 'waiting for pod shop/cart-7f (budget shop/cart allows 0 disruptions)',
+          },
+          ...rows('Pending', 'w-4', 'w-5'),
+        ],
+      }),
+    );
+
+    expect(lines.slice(2)).toEqual([
+      '├─ Draining (1)',
+      '│  └─ w-3     30s  waiting for pod shop/cart-7f (budget shop/cart allows 0 disruptions)',
+      '├─ Pending (2)  w-4 w-5',
+      '└─ Updated (3)  w-0…2',
+    ]);
+  });
+
+  it('puts what needs a person first', () => {
+    const lines = render(
+      aSnapshot({
+        rows: [...rows('Updated', 'a'), ...rows('Rebooting', 'b'), ...rows('Failed', 'c')],
+      }),
+    );
+
+    expect(lines.filter((line) => /^[├└]/.test(line)).map((line) => line.slice(3))).toEqual([
+      'Failed (1)',
+      'Rebooting (1)',
+      'Updated (1)  a',
+    ]);
+  });
+
+  it('counts what does not fit into a group', () => {
+    const many = Array.from({ length: 25 }, (_, index) => `n${index}x`);
+
+    const lines = render(aSnapshot({ rows: rows('Rebooting', ...many) }));
+
+    expect(lines.at(-1)).toContain('and 5 more');
+    expect(lines).toHaveLength(2 + 1 + 20 + 1);
+  });
+
+  it('cuts lines to the terminal', () => {
+    const lines = render(aSnapshot({ blocker: 'x'.repeat(200) }), 40);
+
+    expect(lines.every((line) => visibleLength(line) <= 40)).toBe(true);
+    expect(lines[2]).toBe(`${'x'.repeat(39)}…`);
+  });
+
+  it('shows an empty pool as complete', () => {
+    const [first] = render(aSnapshot({ machineCount: 0, updated: 0, state: 'Completed' }));
+
+    expect(first).toContain('█'.repeat(24));
+  });
+});
+
+describe('foldNames', () => {
+  it.each([
+    [['w-1', 'w-2', 'w-3', 'w-7'], 'w-1…3 w-7'],
+    [['w-1', 'w-2'], 'w-1 w-2'],
+    [['a', 'b'], 'a b'],
+    [['w-9', 'w-10', 'w-11'], 'w-9…11'],
+    [['w-3', 'w-2', 'w-1'], 'w-3 w-2 w-1'],
+    [[], ''],
+  ])('%j is %s', (names, folded) => {
+    expect(foldNames(names)).toBe(folded);
+  });
+});
+
+describe('truncate', () => {
+  it('counts no colours and ends them at the cut', () => {
+    const red = makeStyle(true).red('abcdef');
+
+    expect(truncate(red, 4)).toBe('\u001B[31mabc…\u001B[0m');
+    expect(visibleLength(truncate(red, 4))).toBe(4);
+    expect(truncate(red, 6)).toBe(red);
+  });
+});

@@ -1,0 +1,227 @@
+/**
+ * `npm run demo`: real MachineConfigs roll through a pool on a real kube-apiserver and a real
+ * Temporal server. Hosts are simulated, everything around them is not.
+ */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { poolRolloutId } from '../../core/names';
+import { messageOf } from '../../core/errors';
+import type { RolloutProgress } from '../../workflows/messages';
+import type { Observer } from '../observer/observer';
+import { startObserver } from '../observer/observer';
+import { repositoryRoot } from '../repository-root';
+import { renderedConfigOf } from '../stack/readiness';
+import type { Stack } from '../stack/stack';
+import { startStack } from '../stack/stack';
+import { SHOP } from '../stack/workloads';
+import type { DemoOptions } from './options';
+import { parseDemoOptions } from './options';
+import { FIRST_CONFIG, SECOND_CONFIG } from './story';
+import { observerLines, phaseTable } from './summary';
+
+const POOL = 'worker';
+/** The host whose first verification fails. */
+const FAILING_NODE = 'worker-2';
+
+async function main(): Promise<void> {
+  const options = parseDemoOptions(process.argv.slice(2));
+  const started = Date.now();
+  const say = (text: string) => process.stderr.write(`\n\u2500\u2500 ${text}\n`);
+  const step = (text: string) =>
+    process.stderr.write(
+      `   ${`${Math.round((Date.now() - started) / 1000)} s`.padStart(6)}  ${text}\n`,
+    );
+  say('setting up: a real control plane, a real Temporal server, all Slipway processes');
+  const stack = await startStack(stackOptions(options, step));
+  const stopping = stopOnSignal(stack);
+  try {
+    const observer = await startObserver({
+      kubeconfig: stack.cluster.adminKubeconfig,
+      nodeSelector: 'node-role.kubernetes.io/worker',
+      maxUnavailable: options.maxUnavailable,
+      minAvailable: Object.fromEntries(SHOP.map(({ app, minAvailable }) => [app, minAvailable])),
+    });
+    step(`ready; Temporal UI: ${stack.temporal.uiUrl ?? 'none'}`);
+    const reports = await tellStory(stack, options, say);
+    await summarize(stack, observer, options, reports, say);
+    observer.stop();
+    if (options.keep) await stay(stack, say, stopping);
+    if (observer.record.violations.length > 0) process.exitCode = 1;
+  } finally {
+    await stack.stop();
+  }
+}
+
+function stackOptions(options: DemoOptions, step: (text: string) => void) {
+  return {
+    nodes: { master: 3, worker: options.nodes },
+    zones: 3,
+    maxUnavailable: options.maxUnavailable,
+    policy: {
+      canary: { nodes: 1 },
+      failureThreshold: 2,
+      verify: { readySeconds: options.fast ? 1 : 2 },
+    },
+    simulation: {
+      stageSeconds: options.fast ? 0.5 : 1,
+      applySeconds: options.fast ? 0.2 : 0.5,
+      rebootSeconds: options.fast ? 1.5 : 4,
+      jitter: 0.2,
+      failures: [`node=${FAILING_NODE},at=verify,times=1`],
+    },
+    workloads: SHOP,
+    temporalUi: true,
+    onStep: step,
+  };
+}
+
+/** The two rollouts and the repair; returns the reports of all nodes. */
+async function tellStory(
+  stack: Stack,
+  options: DemoOptions,
+  say: (text: string) => void,
+): Promise<RolloutProgress | undefined> {
+  const slipway = cli(stack);
+  const before = await renderedConfigOf(stack.cluster.admin, POOL);
+  say(`kubectl apply: kernel argument nosmt and a sysctl file, for all ${options.nodes} workers`);
+  await stack.manifests.apply(FIRST_CONFIG);
+  await renderedOtherThan(stack, before);
+  await slipway('plan', POOL);
+
+  say('slipway rollout status worker --watch   (a second config arrives on the way)');
+  const watching = slipway('rollout', 'status', POOL, '--watch');
+  const second = applySecondWhenRolling(stack, Math.ceil(options.nodes / 4));
+  await Promise.all([watching, second]);
+
+  say(`${FAILING_NODE} failed its verification: it went back to its old config and to service`);
+  await slipway('node', 'status', FAILING_NODE);
+  say(`slipway node retry ${FAILING_NODE}`);
+  await slipway('node', 'retry', FAILING_NODE);
+  await slipway('rollout', 'status', POOL, '--watch');
+  await slipway('get', 'pools');
+  return rolloutResult(stack);
+}
+
+/** Runs the CLI as a person would, on this terminal. */
+function cli(stack: Stack) {
+  return async (...args: readonly string[]): Promise<number> => {
+    const main = join(repositoryRoot(), 'dist', 'cli', 'main.js');
+    const child = spawn(process.execPath, [main, ...args], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...stack.cliEnvironment },
+    });
+    const [code] = (await once(child, 'exit')) as [number | null];
+    return code ?? 1;
+  };
+}
+
+async function renderedOtherThan(stack: Stack, before: string): Promise<string> {
+  for (;;) {
+    const name = await renderedConfigOf(stack.cluster.admin, POOL);
+    if (name !== before) return name;
+    await delay(100);
+  }
+}
+
+/** Waits until some nodes are updated, then applies the second config under the running rollout. */
+async function applySecondWhenRolling(stack: Stack, updated: number): Promise<void> {
+  const target = await renderedConfigOf(stack.cluster.admin, POOL);
+  for (;;) {
+    const { items } = await stack.cluster.admin.call<NodeList>('GET', '/api/v1/nodes');
+    const done = items.filter(
+      ({ metadata }) => metadata.annotations?.[CURRENT_CONFIG] === target,
+    ).length;
+    if (done >= updated) break;
+    await delay(300);
+  }
+  await stack.manifests.apply(SECOND_CONFIG);
+}
+
+const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
+
+interface NodeList {
+  readonly items: readonly {
+    readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  }[];
+}
+
+async function rolloutResult(stack: Stack): Promise<RolloutProgress | undefined> {
+  const connection = await Connection.connect({ address: stack.temporal.address });
+  try {
+    const client = new Client({ connection, namespace: stack.temporal.namespace });
+    return (await client.workflow.getHandle(poolRolloutId(POOL)).result()) as RolloutProgress;
+  } catch (error) {
+    process.stderr.write(`no result of the rollout: ${messageOf(error)}\n`);
+    return undefined;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function summarize(
+  stack: Stack,
+  observer: Observer,
+  options: DemoOptions,
+  result: RolloutProgress | undefined,
+  say: (text: string) => void,
+): Promise<void> {
+  say('summary');
+  const reports = result?.reports ?? [];
+  const outcomes = reports.map((report) => report.outcome);
+  const count = (outcome: string) => outcomes.filter((one) => one === outcome).length;
+  const lines = [
+    `  updates: ${count('updated')} updated, ${count('failed')} failed, ${count('cancelled')} cancelled by the retarget`,
+    ...phaseTable(reports),
+    '',
+    '  seen by an observer that shares no code with the product:',
+    ...observerLines(observer.record, options.maxUnavailable),
+    '',
+    `  Temporal UI   ${stack.temporal.uiUrl ?? ''}`,
+    `  kube-apiserver ${stack.cluster.server}`,
+    '  simulated here: OS deployments, reboots, running services; real: everything else, files included',
+  ];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+/** Ctrl-C ends the demo in order. */
+function stopOnSignal(stack: Stack): Promise<void> {
+  return new Promise((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(name, () => {
+        resolve();
+        void stack.stop().then(() => process.exit(130));
+      });
+    }
+  });
+}
+
+async function stay(
+  stack: Stack,
+  say: (text: string) => void,
+  stopping: Promise<void>,
+): Promise<void> {
+  say('everything keeps running; Ctrl-C ends it. In another terminal:');
+  const environment = Object.entries(stack.cliEnvironment)
+    .map(([key, value]) => `export ${key}=${value}`)
+    .join('\n');
+  process.stdout.write(
+    `${environment}
+kubectl get mcp,mcn,nodes
+bin/slipway get nodes
+bin/slipway plan worker
+kubectl apply -f deploy/samples/ssh-keys.yaml        # costs nothing: no drain, no reboot
+bin/slipway rollout status worker --watch
+files of a host: ls ${stack.hostRoot('worker-0')}/etc
+`,
+  );
+  await stopping;
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`slipway demo: ${messageOf(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,38 @@
+import { Command, InvalidArgumentError } from 'commander';
+
+/** Flags of `npm run demo -- …`. */
+export interface DemoOptions {
+  /** Worker nodes; masters are always three. */
+  readonly nodes: number;
+  readonly maxUnavailable: number;
+  /** Stay until Ctrl-C. */
+  readonly keep: boolean;
+  /** Shorter simulated reboots. */
+  readonly fast: boolean;
+}
+
+export function parseDemoOptions(argv: readonly string[]): DemoOptions {
+  return new Command('demo')
+    .description('A rollout on a real cluster and a real Temporal server, with simulated hosts.')
+    .option('--nodes <count>', 'worker nodes', positiveInteger(4, 200), 12)
+    .option(
+      '--max-unavailable <count>',
+      'nodes that may be unavailable at once',
+      positiveInteger(1, 100),
+      3,
+    )
+    .option('--keep', 'leave everything running until Ctrl-C', false)
+    .option('--fast', 'shorter simulated reboots', false)
+    .parse([...argv], { from: 'user' })
+    .opts<DemoOptions>();
+}
+
+function positiveInteger(least: number, most: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (!Number.isInteger(value) || value < least || value > most) {
+      throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}.`);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,39 @@
+import type { FailureEntry, FailureKind } from '../../core/errors';
+import { FAILURES } from '../../core/errors';
+
+const KINDS: Readonly<Record<FailureKind, string>> = {
+  transient: 'Tried again by itself with growing pauses. Nothing is shown until it lasts.',
+  waiting: 'Comes back by itself; the status says what it waits for.',
+  stalled: 'Never tried again by itself: a person changes something first.',
+  cancelled: 'Somebody asked for it; everything is cleaned up behind it.',
+  bug: 'Cannot happen. Please report it with the message.',
+};
+
+/** `docs/errors.md`: the failure catalogue for people. */
+export function errorsDocument(): string {
+  const entries = Object.entries<FailureEntry>(FAILURES);
+  const sections = Object.entries(KINDS).flatMap(([kind, meaning]) => {
+    const rows = entries.filter(([, entry]) => entry.kind === kind);
+    if (rows.length === 0) return [];
+    return [
+      `## ${kind}`,
+      meaning,
+      [
+        '| name | means | what to do |',
+        '| --- | --- | --- |',
+        ...rows.map(([name, entry]) => `| \`${name}\` | ${entry.means} | ${entry.next} |`),
+      ].join('\n'),
+    ];
+  });
+  return (
+    [
+      '<!-- Generated from core/errors.ts by `npm run generate`. Do not edit. -->',
+      '# Errors',
+      'Every failure that Slipway reports has a name. It is the type of the failure in the Temporal UI, the first word of the reason on a Node, and the word to search for in logs.',
+      ...sections,
+      '',
+    ]
+      .join('\n\n')
+      .trimEnd() + '\n'
+  );
+}

@@ -1,0 +1,250 @@
+/**
+ * A whole Slipway on one machine: real cluster, real Temporal, every product process with its own
+ * least-privilege credentials, simulated hosts. The demo, the end-to-end tests and the benchmarks
+ * stand on it.
+ */
+
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RolloutPolicySpec } from '../../core/pool/types';
+import { ANNOTATION, NodeState } from '../../core/names';
+import type { Cluster, NodeSpec } from '../cluster';
+import { createNodes, Signer, startCluster } from '../cluster';
+import { adoptDirectory } from '../processes/watchdog';
+import type { TemporalServer } from '../temporal';
+import { startTemporal } from '../temporal';
+import type { Manifests } from './manifests';
+import { manifestsWith } from './manifests';
+import type { Product, ProductName, SimulationOptions } from './product';
+import { createProduct } from './product';
+import { renderedConfigOf } from './readiness';
+import type { Workload } from './workloads';
+import { workloadObjects } from './workloads';
+
+export interface StackOptions {
+  /** Nodes by pool name; `master` and `worker` pools always exist. */
+  readonly nodes: Readonly<Record<string, number>>;
+  readonly zones: number;
+  /** Of the worker pool. */
+  readonly maxUnavailable: number | string;
+  readonly policy: RolloutPolicySpec;
+  readonly simulation: SimulationOptions;
+  readonly workloads: readonly Workload[];
+  readonly temporalUi: boolean;
+  /** Keeps workflows in a file, so that Temporal can be restarted. */
+  readonly temporalDatabase?: boolean;
+  /** Base manifests on top of deploy/samples' 00-* configs and pools. */
+  readonly manifests?: readonly string[];
+  /** Hears what happens, one line a step. */
+  readonly onStep?: (text: string) => void;
+}
+
+export interface Stack {
+  readonly directory: string;
+  readonly cluster: Cluster;
+  readonly temporal: TemporalServer;
+  readonly manifests: Manifests;
+  readonly product: Product;
+  /** Environment with which the CLI reaches this stack. */
+  readonly cliEnvironment: Readonly<Record<string, string>>;
+  /** Names of the nodes of a pool. */
+  nodesOf(pool: string): readonly string[];
+  /** The directory that a simulated host sees as `/`. */
+  hostRoot(node: string): string;
+  stop(): Promise<void>;
+}
+
+/** CRDs first, so that everything else can be applied. */
+const CRDS = 'deploy/crds';
+const BASE = [
+  'deploy/rbac',
+  'deploy/samples/controller-config.yaml',
+  'deploy/samples/pool-master.yaml',
+  'deploy/samples/pool-worker.yaml',
+  'deploy/samples/00-master.yaml',
+  'deploy/samples/00-worker.yaml',
+];
+
+/** Starts everything; resolves when the hosts have done their first boot and workloads are applied. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const step = options.onStep ?? (() => undefined);
+  const directory = await mkdtemp(join(tmpdir(), 'slipway-stack-'));
+  const disown = adoptDirectory(directory);
+  const stops: (() => Promise<void>)[] = [
+    async () => {
+      await rm(directory, { recursive: true, force: true });
+      disown();
+    },
+  ];
+  const stop = async (): Promise<void> => {
+    for (const end of stops.splice(0).reverse()) await end();
+  };
+  try {
+    step('starting etcd, kube-apiserver, controller manager, scheduler, KWOK and Temporal');
+    const starting = [startCluster(), startTemporalFor(options)] as const;
+    for (const [index, started] of (await Promise.allSettled(starting)).entries()) {
+      if (started.status === 'rejected') throw started.reason;
+      stops.push(
+        index === 0
+          ? async () => (await starting[0]).stop()
+          : async () => (await starting[1]).stop(),
+      );
+    }
+    const [cluster, temporal] = await Promise.all(starting);
+    const stack = await assemble({ ...options, step, directory, cluster, temporal });
+    stops.push(() => stack.product.stopAll());
+    return { ...stack, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function startTemporalFor(options: StackOptions): Promise<TemporalServer> {
+  return startTemporal({
+    ui: options.temporalUi,
+    ...(options.temporalDatabase === true ? { database: true } : {}),
+  });
+}
+
+interface Assembly extends StackOptions {
+  readonly step: (text: string) => void;
+  readonly directory: string;
+  readonly cluster: Cluster;
+  readonly temporal: TemporalServer;
+}
+
+async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
+  const { step, directory, cluster, temporal } = assembly;
+  const manifests = manifestsWith(cluster.adminKubeconfig);
+  step('applying CRDs, roles, pools and base MachineConfigs');
+  await manifests.applyFiles(CRDS);
+  await manifests.applyFiles(...BASE, ...(assembly.manifests ?? []));
+  await manifests.applyObject(workerPoolOverride(assembly.maxUnavailable));
+  for (const pool of ['master', 'worker']) {
+    await manifests.applyObject(rolloutPolicy(pool, assembly.policy));
+  }
+
+  const product = await createProduct({
+    directory,
+    cluster,
+    temporal,
+    simulation: assembly.simulation,
+  });
+  try {
+    step('starting the controllers and the server; rendering the first configs');
+    await Promise.all([product.start('controllers'), product.start('server')]);
+    const pools = Object.entries(assembly.nodes).filter(([, count]) => count > 0);
+    const configs = new Map<string, string>();
+    for (const [pool] of pools) {
+      configs.set(pool, await renderedConfigOf(cluster.admin, pool));
+    }
+    const specs = pools.flatMap(([pool, count]) =>
+      nodeSpecs(pool, count, assembly.zones, configs.get(pool) ?? ''),
+    );
+    step(
+      `creating ${specs.length} nodes, signing their certificates, booting their simulated hosts`,
+    );
+    await createNodes(cluster, specs);
+    await bootHosts(assembly, product, specs, configs);
+    step('starting the cluster worker');
+    await product.start('cluster-worker');
+    for (const object of workloadObjects(assembly.workloads)) await manifests.applyObject(object);
+  } catch (error) {
+    await product.stopAll();
+    throw error;
+  }
+  return {
+    directory,
+    cluster,
+    temporal,
+    manifests,
+    product,
+    cliEnvironment: {
+      KUBECONFIG: cluster.adminKubeconfig,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: temporal.namespace,
+    },
+    nodesOf: (pool) => nodeNames(pool, assembly.nodes[pool] ?? 0),
+    hostRoot: (node) => product.hostRoot(node),
+  };
+}
+
+/** Hundreds of certificates come straight from the authority; a few through the CSR API, as real ones. */
+const CSR_API_LIMIT = 30;
+
+async function bootHosts(
+  assembly: Assembly,
+  product: Product,
+  specs: readonly NodeSpec[],
+  configs: ReadonlyMap<string, string>,
+): Promise<void> {
+  const names = specs.map(({ name }) => name);
+  await mkdir(product.hostsDirectory, { recursive: true });
+  await assembly.cluster.nodeCredentialsBulk(names, {
+    signer: names.length > CSR_API_LIMIT ? Signer.AUTHORITY : Signer.CSR_API,
+  });
+  await product.startHosts(
+    [...configs].map(([pool, config]) => ({
+      pool,
+      nodes: nodeNames(pool, assembly.nodes[pool] ?? 0),
+      firstBoot: config,
+    })),
+  );
+}
+
+function nodeNames(pool: string, count: number): readonly string[] {
+  return Array.from({ length: count }, (_, index) => `${pool}-${index}`);
+}
+
+/** What MCO's first boot leaves on a Node: it is on its pool's config already. */
+function nodeSpecs(
+  pool: string,
+  count: number,
+  zones: number,
+  config: string,
+): readonly NodeSpec[] {
+  return nodeNames(pool, count).map((name, index) => ({
+    name,
+    labels: {
+      [`node-role.kubernetes.io/${pool}`]: '',
+      'topology.kubernetes.io/zone': `zone-${'abcdefghij'[index % zones] ?? 'a'}`,
+    },
+    annotations: {
+      [ANNOTATION.CURRENT_CONFIG]: config,
+      [ANNOTATION.DESIRED_CONFIG]: config,
+      [ANNOTATION.STATE]: NodeState.DONE,
+      [ANNOTATION.REASON]: '',
+    },
+    ...(pool === 'master'
+      ? { taints: [{ key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' as const }] }
+      : {}),
+  }));
+}
+
+function workerPoolOverride(maxUnavailable: number | string) {
+  return {
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfigPool',
+    metadata: { name: 'worker' },
+    spec: {
+      maxUnavailable,
+      machineConfigSelector: {
+        matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' },
+      },
+      nodeSelector: { matchLabels: { 'node-role.kubernetes.io/worker': '' } },
+    },
+  };
+}
+
+function rolloutPolicy(pool: string, spec: RolloutPolicySpec) {
+  return {
+    apiVersion: 'slipway.dev/v1alpha1',
+    kind: 'RolloutPolicy',
+    metadata: { name: pool },
+    spec,
+  };
+}
+
+export type { ProductName };
