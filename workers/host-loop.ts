@@ -1,0 +1,112 @@
+/**
+ * The life of one host: its Temporal worker runs until it should stop or the machine should reboot.
+ * The reboot comes after the worker has shut down, so that what asked for it has been acknowledged.
+ */
+
+import { type NativeConnection, Worker } from '@temporalio/worker';
+import { withFailures } from '../activities/failures';
+import {
+  createHostActivities,
+  currentStep,
+  dueReboot,
+  type HostPorts,
+  withHeartbeats,
+} from '../activities/host';
+import { messageOf } from '../core/errors';
+import { hostQueue } from '../core/names';
+import type { HostActivities } from '../workflows/activity-contracts';
+import type { Logger } from './logging';
+import { untilAvailable } from './waiting';
+
+/** Running activities get this long to end when the process stops. */
+const SHUTDOWN_GRACE = '20s';
+const SHUTDOWN_FORCE = '30s';
+
+/** Everything about a host but its Temporal worker. */
+export interface Host {
+  readonly node: string;
+  /** All ports but those that belong to the running activity and to this loop. */
+  readonly ports: Omit<HostPorts, 'reboot' | 'context' | 'now'>;
+  /** Stands between the activities and the worker; for simulations. */
+  readonly around?: (activities: HostActivities) => HostActivities;
+  /** Takes the machine down and up again; a real one never returns. */
+  reboot(reason: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface HostLoopOptions {
+  readonly connection: NativeConnection;
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Called each time the worker is about to poll. */
+  readonly onPolling?: () => void;
+  /** Lets only so many workers start or stop at once. */
+  readonly limit: <Result>(work: () => Promise<Result>) => Promise<Result>;
+}
+
+/** Runs the host until the signal aborts. */
+export async function runHost(host: Host, options: HostLoopOptions): Promise<void> {
+  const { signal, log } = options;
+  while (!signal.aborted) {
+    const reason =
+      (await rebootLeftBehind(host, log)) ??
+      (await untilAvailable(`Temporal queue of ${host.node}`, () => serve(host, options), options));
+    if (reason === undefined || signal.aborted) return;
+    log.info({ node: host.node, reason }, 'rebooting');
+    await host.reboot(reason, signal);
+  }
+}
+
+/** Serves the host's queue; resolves with the reason when a reboot is due. */
+async function serve(host: Host, options: HostLoopOptions): Promise<string | undefined> {
+  const { signal } = options;
+  const stop = new AbortController();
+  let reason: string | undefined;
+  const activities = createHostActivities({
+    ...host.ports,
+    now: () => new Date(),
+    context: currentStep,
+    reboot: {
+      request: (why) => {
+        reason = why;
+        stop.abort();
+      },
+    },
+  });
+  const around = host.around ?? ((inner: HostActivities) => inner);
+  const worker = await options.limit(() =>
+    Worker.create({
+      connection: options.connection,
+      namespace: options.namespace,
+      taskQueue: hostQueue(host.node),
+      identity: `slipway-host-worker@${host.node}`,
+      activities: withFailures(withHeartbeats(around(activities))),
+      maxConcurrentActivityTaskExecutions: 2,
+      // One open poll per host; `maxConcurrentActivityTaskPolls` is ignored by the SDK.
+      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
+      shutdownGraceTime: SHUTDOWN_GRACE,
+      shutdownForceTime: SHUTDOWN_FORCE,
+    }),
+  );
+  const stopping = AbortSignal.any([signal, stop.signal]);
+  options.onPolling?.();
+  await worker.runUntil(untilAborted(stopping));
+  return reason;
+}
+
+/** A reboot that was armed before this process started. A damaged journal is for the next order. */
+async function rebootLeftBehind(host: Host, log: Logger): Promise<string | undefined> {
+  try {
+    return await dueReboot(host.ports);
+  } catch (error) {
+    log.error({ node: host.node, reason: messageOf(error) }, 'journal cannot be read');
+    return undefined;
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,225 @@
+/**
+ * Simulated hosts: many machines in one process behind one connection. Their activities, files and
+ * journal are the production code; operating system, reboot and kubelet are simulated.
+ */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { NativeConnection } from '@temporalio/worker';
+import {
+  currentStep,
+  type HostPorts,
+  installFirstConfig,
+  readCurrentConfig,
+} from '../activities/host';
+import { createConfigClient, createHostUsers, createJournal } from '../adapters/host';
+import {
+  createFailurePlan,
+  createSimulatedKubelet,
+  createSimulatedMachine,
+  type FailurePlan,
+  type SimulatedKubelet,
+  type SimulatedMachine,
+} from '../adapters/simulation';
+import { fail, messageOf } from '../core/errors';
+import { canonicalKernelType } from '../core/machine-config/diff';
+import { splitKernelArguments } from '../core/os';
+import type { HostActivities } from '../workflows/activity-contracts';
+import { createLimit } from './host-limit';
+import { type Host, runHost } from './host-loop';
+import type { SimulatedHostsSettings } from './host-settings';
+import type { Logger } from './logging';
+import { untilAvailable } from './waiting';
+
+/** Workers that start, and first boots, at the same time. */
+const CONCURRENT_STARTS = 8;
+
+/** What happens to a host, for whoever embeds them. */
+export interface SimulatedHostEvents {
+  /** The host has its first config, or had one. */
+  readonly onConfigured?: (node: string, config: string | undefined) => void;
+  /** The host serves its queue, again after each reboot. */
+  readonly onPolling?: (node: string) => void;
+}
+
+/** Runs the hosts until the signal aborts. */
+export async function runSimulatedHosts(
+  settings: SimulatedHostsSettings,
+  input: {
+    readonly connection: NativeConnection;
+    readonly signal: AbortSignal;
+    readonly log: Logger;
+    readonly events?: SimulatedHostEvents;
+  },
+): Promise<void> {
+  const { signal, log, events = {} } = input;
+  await mkdir(settings.baseDirectory, { recursive: true, mode: 0o755 });
+  const failures = createFailurePlan(settings.failures);
+  const limit = createLimit(CONCURRENT_STARTS);
+  await Promise.all(
+    settings.nodes.map(async (node) => {
+      const host = await limit(async () => {
+        signal.throwIfAborted();
+        const made = await makeHost(settings, node, failures, { signal, log });
+        const config = await firstBoot(settings, made, { signal, log });
+        events.onConfigured?.(node, config);
+        return made.host;
+      });
+      await runHost(host, {
+        connection: input.connection,
+        namespace: settings.temporalNamespace,
+        signal,
+        log,
+        limit,
+        onPolling: () => events.onPolling?.(node),
+      });
+    }),
+  );
+}
+
+interface MadeHost {
+  readonly host: Host;
+  readonly machine: SimulatedMachine;
+}
+
+interface Running {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+async function makeHost(
+  settings: SimulatedHostsSettings,
+  node: string,
+  failures: FailurePlan,
+  { log }: Running,
+): Promise<MadeHost> {
+  const credentials = settings.credentials(node);
+  const machine = await createSimulatedMachine({
+    node,
+    root: join(settings.baseDirectory, node),
+    durations: settings.durations,
+    failures,
+    onServiceAction: ({ action, service }) => {
+      log.info({ node, service }, `simulated systemctl ${action}`);
+    },
+  });
+  const kubelet =
+    settings.apiServer === undefined
+      ? undefined
+      : createSimulatedKubelet({
+          ...credentials,
+          node,
+          apiServer: settings.apiServer,
+          authorityFile: settings.apiServerAuthorityFile ?? credentials.authorityFile,
+        });
+  const host: Host = {
+    node,
+    ports: {
+      node,
+      files: machine.files,
+      users: createHostUsers(machine.files),
+      journal: createJournal(machine.files),
+      systemd: machine.systemd,
+      os: machine.os,
+      configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
+    },
+    around: (activities) => simulatedAround(activities, machine, failures),
+    reboot: async (_reason, signal) => {
+      await powerCycle({ machine, kubelet, failures, signal, log });
+    },
+  };
+  return { host, machine };
+}
+
+/** A first boot as Ignition does it, when one is asked for and the machine has no config yet. */
+async function firstBoot(
+  settings: SimulatedHostsSettings,
+  { host, machine }: MadeHost,
+  { signal, log }: Running,
+): Promise<string | undefined> {
+  const { node, ports } = host;
+  const current = await readCurrentConfig(ports.files);
+  const name = settings.firstBoot;
+  if (current !== undefined || name === undefined) {
+    machine.enableFailures();
+    return current?.reference.name;
+  }
+  const bytes = await untilAvailable(
+    `host endpoint at ${settings.serverUrl} for ${node}`,
+    () => ports.configs.fetch(name, signal),
+    { log, signal },
+  );
+  const alone: HostPorts = {
+    ...ports,
+    now: () => new Date(),
+    reboot: { request: () => undefined },
+    context: () => ({ signal, progress: () => undefined }),
+  };
+  await installFirstConfig(alone, name, bytes, ({ spec }) =>
+    machine.os.install({
+      image: spec.osImageURL,
+      kernelArguments: splitKernelArguments(spec.kernelArguments),
+      extensions: spec.extensions,
+      kernelType: canonicalKernelType(spec.kernelType),
+    }),
+  );
+  machine.enableFailures();
+  log.info({ node, config: name }, 'simulated first boot');
+  return name;
+}
+
+/** How long applying takes, and the failures that no disk or boot loader could play. */
+function simulatedAround(
+  activities: HostActivities,
+  machine: SimulatedMachine,
+  failures: FailurePlan,
+): HostActivities {
+  const { node, pace } = machine;
+  return {
+    ...activities,
+    async prepareUpdate(order) {
+      if (failures.strikes(node, 'prepare')) {
+        throw fail('ApplyFailed', 'simulated failure: the image cannot be staged');
+      }
+      return activities.prepareUpdate(order);
+    },
+    async applyUpdate(order) {
+      await pace.take('apply', currentStep().signal);
+      return activities.applyUpdate(order);
+    },
+    async verifyUpdate(order) {
+      const verified = await activities.verifyUpdate(order);
+      if (failures.strikes(node, 'verify')) {
+        throw fail('VerifyFailed', 'simulated failure: a service does not come up');
+      }
+      return verified;
+    },
+  };
+}
+
+interface PowerCycle extends Running {
+  readonly machine: SimulatedMachine;
+  readonly kubelet: SimulatedKubelet | undefined;
+  readonly failures: FailurePlan;
+}
+
+/** Down, some seconds, up with a new boot ID; the Node object follows as far as it can be reached. */
+async function powerCycle(input: PowerCycle): Promise<void> {
+  const { machine, kubelet, failures, signal, log } = input;
+  const { node } = machine;
+  // A real kubelet has no last word either: it goes down whether or not the API server heard it.
+  await kubelet?.reportDown().catch((error: unknown) => {
+    log.warn({ node, reason: messageOf(error) }, 'simulated reboot not reported');
+  });
+  await machine.pace.take('reboot', signal);
+  const bootId = await machine.os.boot({ broken: failures.strikes(node, 'boot') });
+  log.info({ node, bootId }, 'simulated machine booted');
+  if (kubelet === undefined) return;
+  // In the background: a host worker serves its queue also while the API server is away.
+  void untilAvailable(`API server for ${node}`, () => kubelet.reportUp(bootId), {
+    log,
+    signal,
+  }).catch((error: unknown) => {
+    if (!signal.aborted) log.error({ node, reason: messageOf(error) }, 'boot not reported');
+  });
+}

@@ -1,0 +1,191 @@
+/**
+ * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll, no
+ * workflows and no Kubernetes client. With simulated hosts, many of them in one process.
+ */
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { NativeConnection } from '@temporalio/worker';
+import {
+  createConfigClient,
+  createHostFiles,
+  createHostUsers,
+  createJournal,
+  createNoneDriver,
+  createSystemctl,
+} from '../adapters/host';
+import { createLimit } from './host-limit';
+import { type Host, runHost } from './host-loop';
+import {
+  type HostProcessSettings,
+  type HostWorkerOptions,
+  readHostSettings,
+  type SimulatedHostsSettings,
+  type SingleHostSettings,
+} from './host-settings';
+import { runSimulatedHosts, type SimulatedHostEvents } from './host-simulation';
+import { createLogger, type Logger } from './logging';
+import { installTemporalRuntime } from './temporal-runtime';
+import { untilAvailable } from './waiting';
+
+export type { HostWorkerOptions, NodeCredentials, SimulatedHostsSettings } from './host-settings';
+export { readHostSettings } from './host-settings';
+
+/**
+ * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for a
+ * Temporal server that is away.
+ *
+ * @throws an Error that lists every wrong setting
+ */
+export async function runHostWorker(
+  options: HostWorkerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const settings = readHostSettings(options);
+  const log = createLogger({ process: 'host-worker', level: settings.logLevel });
+  if (settings.kind === 'simulated') {
+    log.info({ hosts: settings.nodes.length }, 'starting SIMULATED hosts');
+    await serveUntilStopped(settings, { signal, log });
+  } else {
+    await serveMachine(settings, { signal, log });
+  }
+}
+
+/** Simulated hosts that run. */
+export interface SimulatedHosts {
+  /** Resolves when every host has its config and serves its queue; rejects if they cannot start. */
+  readonly ready: Promise<void>;
+  /** Config of a host after its first boot; undefined = it has none. */
+  configOf(node: string): string | undefined;
+  /** Stops all of them, and waits for running activities. */
+  stop(): Promise<void>;
+}
+
+/** Starts simulated hosts inside this process; for tests, benchmarks and the demo. */
+export function startSimulatedHosts(
+  settings: Omit<SimulatedHostsSettings, 'kind'>,
+  options: { readonly log?: Logger } = {},
+): SimulatedHosts {
+  const abort = new AbortController();
+  const log = options.log ?? createLogger({ process: 'host-worker', level: settings.logLevel });
+  const configs = new Map<string, string | undefined>();
+  const polling = new Set<string>();
+  let markReady = (): void => undefined;
+  const allPolling = new Promise<void>((resolve) => {
+    markReady = resolve;
+  });
+  if (settings.nodes.length === 0) markReady();
+  const running = serveUntilStopped(
+    { ...settings, kind: 'simulated' },
+    {
+      signal: abort.signal,
+      log,
+      events: {
+        onConfigured: (node, config) => configs.set(node, config),
+        onPolling: (node) => {
+          polling.add(node);
+          if (polling.size === settings.nodes.length) markReady();
+        },
+      },
+    },
+  );
+  const ended = running.then(() => {
+    if (!abort.signal.aborted) throw new Error('the simulated hosts have ended');
+  });
+  const ready = Promise.race([allPolling, ended]);
+  // Whoever does not look at `ready` learns of a failure from `stop`.
+  ready.catch(() => undefined);
+  return {
+    ready,
+    configOf: (node) => configs.get(node),
+    async stop() {
+      abort.abort();
+      await running;
+    },
+  };
+}
+
+interface Running {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+async function serveUntilStopped(
+  settings: SimulatedHostsSettings,
+  { signal, log, events }: Running & { readonly events?: SimulatedHostEvents },
+): Promise<void> {
+  await connected(settings, { signal, log }, (connection) =>
+    runSimulatedHosts(settings, {
+      connection,
+      signal,
+      log,
+      ...(events === undefined ? {} : { events }),
+    }),
+  );
+}
+
+async function serveMachine(settings: SingleHostSettings, running: Running): Promise<void> {
+  const { log, signal } = running;
+  const { node, root, credentials } = settings;
+  const files = createHostFiles({ root });
+  const host: Host = {
+    node,
+    ports: {
+      node,
+      files,
+      users: createHostUsers(files),
+      journal: createJournal(files),
+      systemd: createSystemctl(files),
+      os: createNoneDriver(),
+      configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
+    },
+    reboot: (reason) => rebootMachine(reason, running),
+  };
+  await connected(settings, running, (connection) =>
+    runHost(host, {
+      connection,
+      namespace: settings.temporalNamespace,
+      signal,
+      log,
+      limit: createLimit(1),
+    }),
+  );
+}
+
+/** Connects, waiting if need be, and closes afterwards. A stop while waiting is no failure. */
+async function connected(
+  settings: HostProcessSettings,
+  { signal, log }: Running,
+  work: (connection: NativeConnection) => Promise<void>,
+): Promise<void> {
+  installTemporalRuntime(log);
+  let connection: NativeConnection | undefined;
+  try {
+    connection = await untilAvailable(
+      `Temporal at ${settings.temporalAddress}`,
+      () =>
+        NativeConnection.connect({
+          address: settings.temporalAddress,
+          ...(settings.temporalTls === undefined ? {} : { tls: settings.temporalTls }),
+        }),
+      { log, signal },
+    );
+    await work(connection);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    log.debug('stopped while it waited');
+  } finally {
+    await connection?.close();
+  }
+}
+
+const run = promisify(execFile);
+
+/** Asks systemd for the reboot; from here on it is systemd that ends this process. */
+async function rebootMachine(reason: string, { signal, log }: Running): Promise<void> {
+  await run('systemctl', ['reboot', `--message=slipway: ${reason}`]);
+  log.info({ reason }, 'reboot requested');
+  await new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
