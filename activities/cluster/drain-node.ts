@@ -1,4 +1,4 @@
-import { fail, messageOf } from '../../core/errors';
+import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
 import { controllerOf, type Pod } from '../../core/drain';
 import { NodePhase } from '../../core/node/lifecycle';
 import { isUnschedulable } from '../../core/node/predicates';
@@ -200,13 +200,18 @@ class Drain {
   async #evict(pod: Pod): Promise<EvictionOutcome> {
     const { namespace = '', name, uid = '' } = pod.metadata;
     const { gracePeriodSeconds } = this.input.drain;
-    return this.ports.pods.evict(
-      { namespace, name, uid },
-      {
-        signal: this.signal,
-        ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
-      },
-    );
+    const options = {
+      signal: this.signal,
+      ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    };
+    try {
+      return await this.ports.pods.evict({ namespace, name, uid }, options);
+    } catch (error) {
+      // An API server that is away, or has just started and knows nobody yet: ask again later.
+      const failure = failureName(error);
+      if (failure === undefined || FAILURES[failure].kind !== 'transient') throw error;
+      return { outcome: 'refused', said: messageOf(error) };
+    }
   }
 
   #reportProgress(): void {

@@ -1,0 +1,388 @@
+import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
+import {
+  MACHINE_CONFIG_NODES,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  NODES,
+} from '../../../adapters/kube/resources';
+import { ANNOTATION } from '../../../core/names';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
+import {
+  applyManifest,
+  eventually,
+  inCache,
+  startCaches,
+  startKubeFixture,
+  type KubeFixture,
+  type RunningCaches,
+} from '../kube/fixture';
+import { activitiesFor, aWorker, playedRun, stepFor } from './activities-fixture';
+
+jest.setTimeout(240_000);
+
+const OLD = 'rendered-worker-0';
+const NEW = 'rendered-worker-1';
+
+let fixture: KubeFixture;
+let running: RunningCaches;
+let caches: ClusterCaches;
+
+beforeAll(async () => {
+  fixture = await startKubeFixture();
+  running = await startCaches(fixture.worker, fixture.log);
+  caches = running.caches;
+});
+
+afterAll(async () => {
+  await running?.stop();
+  await fixture?.stop();
+});
+
+const activities = () => activitiesFor(fixture, caches);
+
+const readNode = (name: string): Promise<Node> => fixture.admin.get(NODES, { name });
+
+const readMcn = (name: string): Promise<MachineConfigNode> =>
+  fixture.admin.get(MACHINE_CONFIG_NODES, { name });
+
+const onOld = {
+  [ANNOTATION.CURRENT_CONFIG]: OLD,
+  [ANNOTATION.DESIRED_CONFIG]: OLD,
+  [ANNOTATION.STATE]: 'Done',
+};
+
+async function adopted(name: string): Promise<void> {
+  await aWorker(fixture, name, onOld);
+  await inCache(caches.nodes, name, () => true);
+}
+
+const cordon = (name: string, config = NEW) =>
+  activities().cordonNode({ ...stepFor(name, config), cordon: true, summary: 'reboot: a test' });
+
+const annotationsOf = ({ metadata }: Node): Readonly<Record<string, string>> =>
+  metadata.annotations ?? {};
+
+const conditionsOf = ({ status }: MachineConfigNode): Readonly<Record<string, string>> =>
+  Object.fromEntries((status?.conditions ?? []).map(({ type, status: state }) => [type, state]));
+
+it('targets and cordons in one write, and shows it on the MachineConfigNode', async () => {
+  await adopted('cordon');
+
+  await expect(cordon('cordon')).resolves.toEqual({ cordoned: true });
+
+  const node = await readNode('cordon');
+  expect(node.spec?.unschedulable).toBe(true);
+  expect(annotationsOf(node)).toMatchObject({
+    [ANNOTATION.CURRENT_CONFIG]: OLD,
+    [ANNOTATION.DESIRED_CONFIG]: NEW,
+    [ANNOTATION.STATE]: 'Working',
+    [ANNOTATION.REASON]: '',
+    [ANNOTATION.CORDONED_BY]: 'update-node/cordon',
+  });
+  const mcn = await readMcn('cordon');
+  expect(mcn.spec).toEqual({
+    node: { name: 'cordon' },
+    pool: { name: 'worker' },
+    configVersion: { desired: NEW },
+  });
+  expect(mcn.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name: 'cordon' }]);
+  expect(mcn.status?.configVersion).toEqual({ desired: NEW, current: OLD });
+  expect(conditionsOf(mcn)).toMatchObject({
+    UpdatePrepared: 'True',
+    UpdateExecuted: 'Unknown',
+    Cordoned: 'True',
+    Drained: 'Unknown',
+    Updated: 'False',
+  });
+});
+
+it('sees its own write at once, and writes nothing the second time', async () => {
+  await adopted('twice');
+  await cordon('twice');
+  expect(caches.nodes.get('twice')?.spec?.unschedulable).toBe(true);
+  const [node, mcn] = [await readNode('twice'), await readMcn('twice')];
+
+  await expect(cordon('twice')).resolves.toEqual({ cordoned: true });
+
+  const [nodeAfter, mcnAfter] = [await readNode('twice'), await readMcn('twice')];
+  expect(annotationsOf(nodeAfter)).toEqual(annotationsOf(node));
+  expect(mcnAfter.metadata.resourceVersion).toBe(mcn.metadata.resourceVersion);
+});
+
+it('leaves a node alone that a person cordoned, also when the picture is older than the cordon', async () => {
+  await adopted('person');
+  // The watch is stopped first, so that the activity decides on an outdated Node.
+  const stale = await startCaches(fixture.worker, fixture.log);
+  await stale.stop();
+  await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/person', {
+    spec: { unschedulable: true },
+  });
+  const before = await readNode('person');
+
+  const attempt = activitiesFor(fixture, stale.caches).cordonNode({
+    ...stepFor('person', NEW),
+    cordon: true,
+    summary: 'reboot: a test',
+  });
+
+  await expect(attempt).rejects.toMatchObject({
+    name: 'CordonedByUser',
+    message: 'node person is cordoned, and not by Slipway; uncordon it to let it be updated',
+  });
+  const after = await readNode('person');
+  expect(annotationsOf(after)).toEqual(annotationsOf(before));
+  expect(after.spec?.unschedulable).toBe(true);
+});
+
+it('completes: currentConfig, Done and uncordoned in one write, Updated on the MachineConfigNode', async () => {
+  await adopted('complete');
+  await cordon('complete');
+  await activities().reportNodePhase({
+    ...stepFor('complete', NEW),
+    phase: 'Rebooting',
+    message: 'boot 1 → boot 2',
+  });
+  expect(conditionsOf(await readMcn('complete'))).toMatchObject({
+    Drained: 'True',
+    RebootedNode: 'Unknown',
+  });
+
+  await activities().completeNode(stepFor('complete', NEW));
+
+  const node = await readNode('complete');
+  expect(node.spec?.unschedulable).toBeUndefined();
+  expect(annotationsOf(node)).toMatchObject({
+    [ANNOTATION.CURRENT_CONFIG]: NEW,
+    [ANNOTATION.DESIRED_CONFIG]: NEW,
+    [ANNOTATION.STATE]: 'Done',
+  });
+  expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
+  const mcn = await readMcn('complete');
+  expect(mcn.status?.configVersion).toEqual({ desired: NEW, current: NEW });
+  expect(conditionsOf(mcn)).toMatchObject({ Updated: 'True', RebootedNode: 'False' });
+  // A report that was under way arrives late and is ignored.
+  await activities().reportNodePhase({
+    ...stepFor('complete', NEW),
+    phase: 'Rebooting',
+    message: 'late',
+  });
+  expect((await readMcn('complete')).metadata.resourceVersion).toBe(mcn.metadata.resourceVersion);
+});
+
+it('completes a node that its owner uncordoned meanwhile, and takes only its own mark away', async () => {
+  await adopted('opened');
+  await cordon('opened');
+  await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/opened', {
+    spec: { unschedulable: null },
+  });
+
+  await activities().completeNode(stepFor('opened', NEW));
+
+  const node = await readNode('opened');
+  expect(node.spec?.unschedulable).toBeUndefined();
+  expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
+});
+
+it('releases a failed node: uncordoned, Degraded, with the reason and still targeted', async () => {
+  await adopted('failed');
+  await cordon('failed');
+  const reason = `the disk is full ${'x'.repeat(3000)}`;
+
+  await activities().releaseNode({
+    ...stepFor('failed', NEW),
+    outcome: 'failed',
+    unreconcilable: false,
+    hostIsBack: true,
+    reason,
+  });
+
+  const node = await readNode('failed');
+  expect(node.spec?.unschedulable).toBeUndefined();
+  expect(annotationsOf(node)).toMatchObject({
+    [ANNOTATION.CURRENT_CONFIG]: OLD,
+    [ANNOTATION.DESIRED_CONFIG]: NEW,
+    [ANNOTATION.STATE]: 'Degraded',
+    [ANNOTATION.REASON]: reason.slice(0, 2000),
+  });
+  expect(conditionsOf(await readMcn('failed'))).toMatchObject({ NodeDegraded: 'True' });
+});
+
+it('keeps the cordon of a node whose host could not be taken back', async () => {
+  await adopted('lost');
+  await cordon('lost');
+
+  await activities().releaseNode({
+    ...stepFor('lost', NEW),
+    outcome: 'failed',
+    unreconcilable: false,
+    hostIsBack: false,
+    reason: 'step 3 of 9 failed',
+  });
+
+  const node = await readNode('lost');
+  expect(node.spec?.unschedulable).toBe(true);
+  expect(annotationsOf(node)).toMatchObject({
+    [ANNOTATION.STATE]: 'Degraded',
+    [ANNOTATION.CORDONED_BY]: 'update-node/lost',
+    [ANNOTATION.REASON]:
+      'step 3 of 9 failed; the host could not be taken back, so the node stays cordoned',
+  });
+});
+
+it('releases a cancelled node as it was before', async () => {
+  await adopted('cancelled');
+  await cordon('cancelled');
+
+  await activities().releaseNode({
+    ...stepFor('cancelled', NEW),
+    outcome: 'cancelled',
+    unreconcilable: false,
+    hostIsBack: true,
+    reason: 'retargeted',
+  });
+
+  const node = await readNode('cancelled');
+  expect(node.spec?.unschedulable).toBeUndefined();
+  expect(annotationsOf(node)).toMatchObject(onOld);
+  expect((await readMcn('cancelled')).spec.configVersion.desired).toBe(OLD);
+});
+
+it('leaves the cordon of a person where it is when it releases a node', async () => {
+  await aWorker(fixture, 'theirs', onOld);
+  await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/theirs', {
+    spec: { unschedulable: true },
+  });
+  await inCache(caches.nodes, 'theirs', ({ spec }) => spec?.unschedulable === true);
+
+  await activities().releaseNode({
+    ...stepFor('theirs', NEW),
+    outcome: 'failed',
+    unreconcilable: true,
+    hostIsBack: true,
+    reason: 'spec.kernelType cannot be changed',
+  });
+
+  const node = await readNode('theirs');
+  expect(node.spec?.unschedulable).toBe(true);
+  expect(annotationsOf(node)[ANNOTATION.STATE]).toBe('Unreconcilable');
+});
+
+it('waits until a node is Ready on the new boot, and says what is missing when it is not', async () => {
+  await adopted('boot');
+  const bootId = async (id: string) =>
+    fixture.cluster.admin.call('PATCH', '/api/v1/nodes/boot/status', {
+      status: { nodeInfo: { bootID: id } },
+    });
+  const wait = (timeoutSeconds: number, run = playedRun()) =>
+    activitiesFor(fixture, caches, run).awaitNodeReady({
+      ...stepFor('boot', NEW),
+      bootId: 'second',
+      readySeconds: 0,
+      timeoutSeconds,
+    });
+  await bootId('first');
+  await inCache(caches.nodes, 'boot', ({ status }) => status?.nodeInfo?.bootID === 'first');
+
+  await expect(wait(1)).rejects.toMatchObject({
+    name: 'NodeNotReady',
+    message: 'node boot was not Ready within 1 s: the kubelet reports boot first, not yet second',
+  });
+
+  const waiting = wait(60);
+  await bootId('second');
+  await expect(waiting).resolves.toBeUndefined();
+});
+
+it('holds a node and clears the hold', async () => {
+  await adopted('held');
+
+  await activities().holdNode({ node: 'held', config: NEW, reason: 'skipped by ada' });
+  expect(annotationsOf(await readNode('held'))).toMatchObject({
+    [ANNOTATION.HELD_FOR]: NEW,
+    [ANNOTATION.HELD_REASON]: 'skipped by ada',
+  });
+
+  await activities().holdNode({ node: 'held', config: NEW });
+  expect(annotationsOf(await readNode('held'))).not.toHaveProperty([ANNOTATION.HELD_FOR]);
+});
+
+describe('a pool', () => {
+  beforeAll(async () => {
+    await applyManifest(fixture.admin, {
+      apiVersion: 'machineconfiguration.openshift.io/v1',
+      kind: 'MachineConfigPool',
+      metadata: { name: 'blue' },
+      spec: {
+        nodeSelector: { matchLabels: { color: 'blue' } },
+        machineConfigSelector: {
+          matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' },
+        },
+      },
+    });
+    await inCache(caches.pools, 'blue', () => true);
+  });
+
+  const look = (limit = 10) =>
+    activities().selectNodes({ pool: 'blue', inFlight: [], retry: [], limit });
+
+  it('that does not exist is said not to', async () => {
+    await expect(
+      activities().selectNodes({ pool: 'green', inFlight: [], retry: [], limit: 1 }),
+    ).resolves.toEqual({ exists: false });
+  });
+
+  it('is paused with a reason, resumed without one, and remembers a cancelled rollout', async () => {
+    await activities().setPoolPaused({ pool: 'blue', paused: true, reason: 'lunch' });
+    await expect(look()).resolves.toMatchObject({ paused: true, pausedReason: 'lunch' });
+
+    await activities().setPoolPaused({ pool: 'blue', paused: false, reason: 'back' });
+    const resumed = await look();
+    expect(resumed).toMatchObject({ paused: false });
+    expect(resumed).not.toHaveProperty('pausedReason');
+
+    await activities().markRolloutCancelled({ pool: 'blue', config: NEW });
+    const pool = await fixture.admin.get(MACHINE_CONFIG_POOLS, { name: 'blue' });
+    expect(pool.metadata.annotations).toMatchObject({ [ANNOTATION.ROLLOUT_CANCELLED]: NEW });
+  });
+
+  it('has its candidates with the digest of the config, and none before the config exists', async () => {
+    await applyManifest(fixture.admin, {
+      apiVersion: 'machineconfiguration.openshift.io/v1',
+      kind: 'MachineConfigPool',
+      metadata: { name: 'blue' },
+      spec: {
+        configuration: { name: 'rendered-blue-1' },
+        nodeSelector: { matchLabels: { color: 'blue' } },
+        machineConfigSelector: {
+          matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' },
+        },
+      },
+    });
+    await aWorker(fixture, 'blue-1', onOld);
+    await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/blue-1', {
+      metadata: { labels: { color: 'blue' } },
+    });
+    await inCache(caches.nodes, 'blue-1', ({ metadata }) => metadata.labels?.['color'] === 'blue');
+    await inCache(caches.pools, 'blue', ({ spec }) => spec.configuration?.name !== undefined);
+    const early = await look();
+    expect(early).toMatchObject({ machineCount: 1, candidates: [], candidateCount: 1 });
+    expect(early).not.toHaveProperty('config');
+
+    const config = {
+      apiVersion: 'machineconfiguration.openshift.io/v1',
+      kind: 'MachineConfig',
+      metadata: { name: 'rendered-blue-1' },
+      spec: { config: { ignition: { version: '3.5.0' } }, kernelArguments: ['nosmt'] },
+    };
+    await applyManifest(fixture.admin, config);
+    await eventually(() => fixture.admin.get(MACHINE_CONFIGS, { name: 'rendered-blue-1' }));
+
+    const seen = await look();
+    expect(seen).toMatchObject({
+      exists: true,
+      config: { name: 'rendered-blue-1', digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      candidates: [{ node: 'blue-1', repair: false }],
+    });
+    await expect(look(0)).resolves.toMatchObject({ candidates: [], candidateCount: 1 });
+  });
+});
