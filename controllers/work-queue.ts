@@ -36,6 +36,8 @@ interface Entry {
   timer?: NodeJS.Timeout;
   /** When the waiting run happens. */
   dueAt?: number;
+  /** When the running work asked to be run again. */
+  againAt?: number;
   /** When the oldest change came that no run has seen. */
   pendingSince?: number;
   /** When the last change or run was; decides whether a change is part of a burst. */
@@ -79,13 +81,13 @@ export class WorkQueue {
     this.#schedule(key, entry, inBurst ? Math.min(now + this.#options.quietMs, longest) : now);
   }
 
-  /** Runs the key after a delay, unless a change makes it run before. */
+  /** Runs the key after a delay, unless a change makes it run before; also from within its work. */
   addAfter(key: string, delayMs: number): void {
     if (this.#signal.aborted) return;
     const entry = this.#entryOf(key);
     const at = Date.now() + delayMs;
-    if (entry.running || (entry.dueAt !== undefined && entry.dueAt <= at)) return;
-    this.#schedule(key, entry, at);
+    if (entry.running) entry.againAt = Math.min(at, entry.againAt ?? at);
+    else if (entry.dueAt === undefined || at < entry.dueAt) this.#schedule(key, entry, at);
   }
 
   /** Forgets a key that will not come back; its waiting run is dropped. */
@@ -128,6 +130,7 @@ export class WorkQueue {
     delete entry.timer;
     delete entry.dueAt;
     delete entry.pendingSince;
+    delete entry.againAt;
     try {
       await this.#options.work(key, this.#signal);
       entry.failures = 0;
@@ -146,7 +149,7 @@ export class WorkQueue {
     this.#options.onFailure({ key, error, failures: entry.failures, retryMs });
   }
 
-  /** What comes after a run: the changes that came meanwhile, the next try, or nothing. */
+  /** What comes after a run: the changes that came meanwhile, the next try, what it asked for. */
   #next(key: string, entry: Entry): void {
     if (this.#signal.aborted) return;
     const now = Date.now();
@@ -156,6 +159,8 @@ export class WorkQueue {
       this.#schedule(key, entry, Math.min(quiet, longest));
     } else if (entry.failures > 0) {
       this.#schedule(key, entry, now + this.#retryMs(entry.failures));
+    } else if (entry.againAt !== undefined) {
+      this.#schedule(key, entry, entry.againAt);
     }
     entry.lastActivityAt = now;
   }

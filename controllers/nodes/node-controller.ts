@@ -5,7 +5,7 @@
 
 import { MACHINE_CONFIG_NODES } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
-import { failureName } from '../../core/errors';
+import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
 import { annotationOf, desiredConfigOf } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
@@ -91,9 +91,7 @@ export class NodeController {
     const node = picture.nodes.get(name);
     const known = picture.machineConfigNodes.get(name);
     if (node === undefined || node.metadata.deletionTimestamp !== undefined) {
-      if (node === undefined && known !== undefined) {
-        await writer.delete(MACHINE_CONFIG_NODES, known);
-      }
+      if (node === undefined && known !== undefined) await this.#delete(known);
       if (known === undefined) this.#queue.forget(name);
       return;
     }
@@ -110,6 +108,19 @@ export class NodeController {
           spec: { pool: { name: pool } },
         },
         { manager: FIELD_OWNER },
+      );
+    }
+  }
+
+  /** The garbage collector does the same, later; a cluster may leave it to it alone. */
+  async #delete(known: MachineConfigNode): Promise<void> {
+    try {
+      await this.#deps.writer.delete(MACHINE_CONFIG_NODES, known);
+    } catch (error) {
+      if (failureName(error) !== 'ApiForbidden') throw error;
+      this.#deps.log.debug(
+        { node: known.metadata.name, reason: messageOf(error) },
+        'leaving a MachineConfigNode to the garbage collector',
       );
     }
   }

@@ -7,6 +7,8 @@ import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resou
 import type { Log } from '../../adapters/kube/transport';
 import { FAILURES, failureName, messageOf } from '../../core/errors';
 import {
+  refuseInadmissible,
+  refuseIneffectiveChange,
   renderMachineConfig,
   type MachineConfig,
   type RenderedMachineConfig,
@@ -160,6 +162,7 @@ export class RenderController {
     }
     const sources = selectSources(picture, selector);
     const current = picture.machineConfigs.get(pool.spec.configuration?.name ?? '');
+    refuseInadmissible(sources, renderPorts);
     const rendered = renderMachineConfig({
       pool: name,
       sources,
@@ -167,6 +170,10 @@ export class RenderController {
       ...(current === undefined ? {} : { current }),
       ports: renderPorts,
     });
+    if (current !== undefined) {
+      const next = { metadata: { name: rendered.name }, spec: rendered.spec };
+      refuseIneffectiveChange(current, next, renderPorts);
+    }
     const isNew = await this.#store(pool, rendered);
     await this.#pointTo(pool, rendered, sources);
     await this.#setCondition(pool, { type: PoolCondition.RENDER_DEGRADED, status: 'False' });

@@ -11,6 +11,8 @@ import {
   type RunningControllers,
 } from './bench';
 
+jest.setTimeout(60_000);
+
 let api: TestApiServer;
 let observer: Observer;
 let controllers: RunningControllers;

@@ -226,4 +226,20 @@ describe('addAfter', () => {
     await pass(60_000);
     expect(bench.runs).toHaveLength(2);
   });
+
+  it('asked for by the work itself runs later, too', async () => {
+    const bench = aBench();
+    let asked = false;
+    bench.work = async (key) => {
+      if (!asked) bench.queue.addAfter(key, 30_000);
+      asked = true;
+    };
+
+    bench.queue.add('worker');
+    await pass(29_999);
+    expect(bench.runs).toHaveLength(1);
+    await pass(1);
+
+    expect(bench.runs).toHaveLength(2);
+  });
 });

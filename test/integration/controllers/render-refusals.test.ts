@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto';
+import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
+import type { MachineConfigPool } from '../../../core/pool/types';
+import { startApiServer, type TestApiServer } from '../crds/api-server';
+import {
+  aConfig,
+  aFile,
+  aPool,
+  condition,
+  Observer,
+  startControllers,
+  withConfig,
+  type RunningControllers,
+} from './bench';
+
+jest.setTimeout(60_000);
+
+let api: TestApiServer;
+let observer: Observer;
+let controllers: RunningControllers;
+let pools = 0;
+
+beforeAll(async () => {
+  api = await startApiServer();
+  observer = new Observer(api.client);
+  await observer.ready();
+  controllers = await startControllers(api.kubeconfig);
+}, 300_000);
+
+afterAll(async () => {
+  await controllers.stop();
+  observer.stop();
+  await api.stop();
+}, 60_000);
+
+/** A pool of its own with one good MachineConfig, rendered. */
+async function aRenderedPool(): Promise<MachineConfigPool> {
+  pools += 1;
+  const name = `pool${pools}`;
+  await api.client.create(MACHINE_CONFIGS, aConfig(`00-${name}`, name, [aFile('/etc/good', 'g')]));
+  await api.client.create(MACHINE_CONFIG_POOLS, aPool(name));
+  return observer.pool(
+    name,
+    (pool) =>
+      pool.spec.configuration?.name !== undefined &&
+      condition(pool, 'RenderDegraded')?.status === 'False',
+  );
+}
+
+function isDegraded(pool: MachineConfigPool): boolean {
+  return condition(pool, 'RenderDegraded')?.status === 'True';
+}
+
+const v32 = (config: object): object => ({ ignition: { version: '3.2.0' }, ...config });
+const files = (...list: object[]): object => v32({ storage: { files: list } });
+const units = (...list: object[]): object => v32({ systemd: { units: list } });
+const source = (text: string, more: object = {}): object =>
+  files({ path: '/etc/x', mode: 420, contents: { source: text, ...more } });
+
+describe('a bad MachineConfig degrades its pool with its name, the field and the fix', () => {
+  it.each<[string, unknown, string[]]>([
+    ['an unknown Ignition version', { ignition: { version: '9.9.9' } }, ['version', '9.9.9']],
+    ['no Ignition version', {}, ['spec.config.ignition.version', '3.5.0']],
+    ['a relative path', files(aFile('etc/x', 'x')), ['storage.files', 'path']],
+    [
+      'the same path twice',
+      files(aFile('/etc/x', 'x'), aFile('/etc/x', 'y')),
+      ['storage.files[1]', 'duplicate'],
+    ],
+    ['a path below /proc', files(aFile('/proc/sys/x', '1')), ['files[0].path', '/proc/sys/x']],
+    [
+      'the file that skips checks',
+      files(aFile('/run/machine-config-daemon-force', '')),
+      ['files[0].path', '/run/machine-config-daemon-force'],
+    ],
+    ['a data URL without a comma', source('data:text/plain'), ['contents']],
+    ['bad base64', source('data:;base64,%%%not*base64'), ['contents']],
+    [
+      'bad gzip',
+      source('data:;base64,bm90IGd6aXA=', { compression: 'gzip' }),
+      ['contents', 'gzip'],
+    ],
+    ['a mode out of range', files(aFile('/etc/x', 'x', { mode: 99999 })), ['files[0].mode']],
+    ['a negative mode', files(aFile('/etc/x', 'x', { mode: -1 })), ['mode']],
+    ['a unit without contents', units({ name: 'new.service' }), ['units[0]']],
+    ['a unit with a bad name', units({ name: 'new', contents: '[Unit]\n' }), ['units[0]', 'name']],
+    ['a remote source', source('https://example.com/x'), ['contents.source']],
+    ['a user other than core', v32({ passwd: { users: [{ name: 'eve' }] } }), ['user']],
+  ])('%s', async (_what, config, naming) => {
+    const before = await aRenderedPool();
+    const { name } = before.metadata;
+
+    await api.client.create(MACHINE_CONFIGS, withConfig(`99-${name}-bad`, name, config));
+    const after = await observer.pool(name, isDegraded);
+
+    const { message = '', reason } = condition(after, 'RenderDegraded') ?? {};
+    expect(message).toContain(`Failed to render configuration for pool ${name}: `);
+    for (const part of [`99-${name}-bad`, ...naming]) expect(message).toContain(part);
+    expect(reason).toMatch(/^(InvalidMachineConfig|InvalidIgnition|Unreconcilable)$/);
+    expect(after.spec.configuration).toEqual(before.spec.configuration);
+    // Degraded follows, by the pool status controller.
+    await observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'True');
+
+    await api.client.delete(MACHINE_CONFIGS, { name: `99-${name}-bad` });
+    await observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'False');
+  });
+
+  it('and leaves every other pool alone', async () => {
+    const [bad, good] = [await aRenderedPool(), await aRenderedPool()];
+    const [badName, goodName] = [bad.metadata.name, good.metadata.name];
+
+    await api.client.create(
+      MACHINE_CONFIGS,
+      withConfig('99-malformed', badName, { ignition: { version: 'latest' } }),
+    );
+    await observer.pool(badName, isDegraded);
+    await api.client.create(
+      MACHINE_CONFIGS,
+      aConfig('99-fine', goodName, [aFile('/etc/fine', 'f')]),
+    );
+
+    const after = await observer.pool(
+      goodName,
+      ({ spec }) => spec.configuration?.source?.length === 2,
+    );
+    expect(isDegraded(after)).toBe(false);
+  });
+
+  it('that is too large for etcd is refused with its size', async () => {
+    const pool = await aRenderedPool();
+    const { name } = pool.metadata;
+    const half = randomBytes(600_000).toString('base64');
+    const large = (path: string): object => ({
+      path,
+      mode: 420,
+      overwrite: true,
+      contents: { source: `data:;base64,${half}` },
+    });
+
+    await api.client.create(MACHINE_CONFIGS, aConfig('50-half', name, [large('/etc/half')]));
+    await observer.pool(name, ({ spec }) => spec.configuration?.source?.length === 2);
+    await api.client.create(MACHINE_CONFIGS, aConfig('60-half', name, [large('/etc/other')]));
+    const after = await observer.pool(name, isDegraded);
+
+    const { message = '', reason } = condition(after, 'RenderDegraded') ?? {};
+    expect(reason).toBe('ConfigTooLarge');
+    expect(message).toMatch(/has 16\d{5} bytes, and the API server stores at most 1572864/);
+    expect(after.spec.configuration?.source).toHaveLength(2);
+  });
+
+  it('that changes what a running machine cannot change is refused', async () => {
+    const pool = await aRenderedPool();
+    const { name } = pool.metadata;
+    const directories = [{ path: '/etc/new', mode: 493 }];
+
+    await api.client.create(
+      MACHINE_CONFIGS,
+      withConfig('99-directory', name, v32({ storage: { directories } })),
+    );
+    const after = await observer.pool(name, isDegraded);
+
+    expect(condition(after, 'RenderDegraded')).toMatchObject({
+      reason: 'Unreconcilable',
+      message: expect.stringContaining('ignition directories section contains changes') as string,
+    });
+    expect(condition(after, 'RenderDegraded')?.message).toContain('99-directory');
+  });
+});
+
+describe('a pool', () => {
+  it('without MachineConfigs says so, and is rendered when one comes', async () => {
+    await api.client.create(MACHINE_CONFIG_POOLS, aPool('lonely'));
+    const degraded = await observer.pool('lonely', isDegraded);
+    expect(condition(degraded, 'RenderDegraded')).toMatchObject({ reason: 'NoMachineConfigs' });
+
+    await api.client.create(
+      MACHINE_CONFIGS,
+      aConfig('00-lonely', 'lonely', [aFile('/etc/l', 'l')]),
+    );
+
+    await observer.pool('lonely', (pool) => condition(pool, 'RenderDegraded')?.status === 'False');
+  });
+
+  it('that selects everything is left alone, with an Event', async () => {
+    await api.client.create(
+      MACHINE_CONFIG_POOLS,
+      aPool('everything', { machineConfigSelector: {} }),
+    );
+    await observer.until(observer.events, () =>
+      observer.events.list().some(({ reason }) => reason === 'SelectingAll'),
+    );
+
+    const pool = await api.client.get(MACHINE_CONFIG_POOLS, { name: 'everything' });
+    expect(pool.spec.configuration).toBeUndefined();
+    expect(condition(pool, 'RenderDegraded')).toBeUndefined();
+  });
+});
