@@ -63,6 +63,7 @@ export async function startServer(
   const watching = run(signal);
   const stopped = aborted(signal).then(async () => {
     await Promise.all([host.close(), plain.close(), watching]);
+    client.close();
     logger.info('stopped');
   });
   const urls = { hostUrl: urlOf('https', host.server), plainUrl: urlOf('http', plain.server) };

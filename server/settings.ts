@@ -1,6 +1,7 @@
 /** Settings of the server process: from flags and environment to values that are right. */
 
 import { z } from 'zod';
+import { LOG_LEVELS } from '../workers/logging';
 
 const port = z.coerce.number().int().min(0).max(65_535);
 
@@ -20,7 +21,7 @@ export const ServerSettings = z.object({
     .int()
     .positive()
     .default(64 * 1024 * 1024),
-  logLevel: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  logLevel: z.enum(LOG_LEVELS).default('info'),
 });
 export type ServerSettings = z.infer<typeof ServerSettings>;
 

@@ -13,6 +13,7 @@ import {
   type SimulatedFailure,
 } from '../adapters/simulation';
 import { TEMPORAL_NAMESPACE } from '../core/names';
+import { HOST_WORKER_FLAGS } from './host-flags';
 import { LOG_LEVELS, type LogSettings } from './logging';
 
 /** PEM files of one node's identity: its kubelet client certificate. */
@@ -37,6 +38,8 @@ export interface HostProcessSettings extends HostTemporalSettings {
   /** Base URL of the host endpoint. */
   readonly serverUrl: string;
   readonly logLevel: LogSettings['level'];
+  /** Where health and metrics are served; absent = nowhere. */
+  readonly metrics?: { readonly host: string; readonly port: number };
 }
 
 /** One real machine. */
@@ -68,7 +71,7 @@ export interface SimulatedHostsSettings extends HostProcessSettings {
 
 export type HostWorkerSettings = SingleHostSettings | SimulatedHostsSettings;
 
-/** Settings as they are given: flag names in camel case. */
+/** Settings as they are given, by name: `serverUrl` is `--server-url` and `SLIPWAY_SERVER_URL`. */
 export type HostWorkerOptions = Readonly<Record<string, unknown>>;
 
 /** Reads values one by one and remembers what is wrong with them. */
@@ -133,9 +136,19 @@ class Reader {
     return fallback;
   }
 
+  /** A file that must be there. */
+  file(name: string, fallback: string): string {
+    const path = this.text(name) ?? fallback;
+    this.read(name, path);
+    return path;
+  }
+
   pem(name: string): Buffer | undefined {
     const file = this.text(name);
-    if (file === undefined) return undefined;
+    return file === undefined ? undefined : this.read(name, file);
+  }
+
+  private read(name: string, file: string): Buffer | undefined {
     try {
       return readFileSync(file);
     } catch (error) {
@@ -147,12 +160,16 @@ class Reader {
 }
 
 /**
- * Checks the settings of a host worker. With `simulate` (how many) or `nodes` (which) it is a process
- * of simulated machines, else this machine.
+ * Checks the settings of a host worker; flags go before the environment. With `simulate` (how many) or
+ * `simulateNodes` (which) it is a process of simulated machines, else this machine.
  *
  * @throws an Error that lists every problem by name
  */
-export function readHostSettings(options: HostWorkerOptions): HostWorkerSettings {
+export function readHostSettings(
+  flags: HostWorkerOptions,
+  environment: Readonly<Record<string, string | undefined>> = {},
+): HostWorkerSettings {
+  const options = merged(flags, environment);
   const reader = new Reader(options);
   const common: HostProcessSettings = {
     temporalAddress: reader.text('temporalAddress') ?? '127.0.0.1:7233',
@@ -160,8 +177,9 @@ export function readHostSettings(options: HostWorkerOptions): HostWorkerSettings
     ...readTemporalTls(reader),
     serverUrl: reader.url('serverUrl', true) ?? '',
     logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
+    ...readMetrics(reader),
   };
-  const isSimulated = options['simulate'] !== undefined || options['nodes'] !== undefined;
+  const isSimulated = options['simulate'] !== undefined || options['simulateNodes'] !== undefined;
   const settings = isSimulated ? readSimulated(reader, common) : readSingle(reader, common);
   if (reader.problems.length > 0) {
     throw Object.assign(new Error(`settings cannot be used:\n  ${reader.problems.join('\n  ')}`), {
@@ -170,6 +188,30 @@ export function readHostSettings(options: HostWorkerOptions): HostWorkerSettings
     });
   }
   return Object.freeze(settings);
+}
+
+/** Empty variables and flags that were not given count as absent. */
+function merged(
+  flags: HostWorkerOptions,
+  environment: Readonly<Record<string, string | undefined>>,
+): HostWorkerOptions {
+  const found: Record<string, unknown> = {};
+  for (const { setting, variable, repeated } of HOST_WORKER_FLAGS) {
+    const given = flags[setting];
+    const isGiven = given !== undefined && !(repeated === true && isEmptyList(given));
+    const value = isGiven ? given : environment[variable];
+    if (value !== undefined && value !== '') found[setting] = value;
+  }
+  return found;
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function readMetrics(reader: Reader): Pick<HostProcessSettings, 'metrics'> {
+  const port = reader.number('metricsPort', -1);
+  return port < 0 ? {} : { metrics: { host: reader.text('metricsHost') ?? '127.0.0.1', port } };
 }
 
 function readSingle(reader: Reader, common: HostProcessSettings): SingleHostSettings {
@@ -183,7 +225,7 @@ function readSingle(reader: Reader, common: HostProcessSettings): SingleHostSett
       certificateFile:
         reader.text('certificateFile') ?? '/var/lib/kubelet/pki/kubelet-client-current.pem',
       keyFile: reader.text('keyFile') ?? '/var/lib/kubelet/pki/kubelet-client-current.pem',
-      authorityFile: reader.required('authorityFile', 'the authority of the host endpoint'),
+      authorityFile: reader.file('authorityFile', '/etc/kubernetes/ca.crt'),
     },
   };
 }
@@ -193,7 +235,7 @@ function readSimulated(reader: Reader, common: HostProcessSettings): SimulatedHo
     'credentialsDirectory',
     'it has <node>/tls.crt and <node>/tls.key for each node',
   );
-  const authorityFile = reader.required('authorityFile', 'the authority of the host endpoint');
+  const authorityFile = reader.file('authorityFile', `${directory}/ca.crt`);
   const apiServer = reader.url('apiServer', false);
   const apiServerAuthorityFile = reader.text('apiServerAuthorityFile');
   const firstBoot = reader.text('firstBoot');
@@ -201,7 +243,7 @@ function readSimulated(reader: Reader, common: HostProcessSettings): SimulatedHo
     ...common,
     kind: 'simulated',
     nodes: readNodes(reader),
-    baseDirectory: reader.required('baseDirectory', 'where the roots of the machines go'),
+    baseDirectory: reader.required('hostsDirectory', 'where the roots of the machines go'),
     credentials: (node) => ({
       certificateFile: `${directory}/${node}/tls.crt`,
       keyFile: `${directory}/${node}/tls.key`,

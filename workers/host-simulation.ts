@@ -52,29 +52,43 @@ export async function runSimulatedHosts(
     readonly events?: SimulatedHostEvents;
   },
 ): Promise<void> {
-  const { signal, log, events = {} } = input;
+  const { log, events = {} } = input;
+  const failed = new AbortController();
+  const signal = AbortSignal.any([input.signal, failed.signal]);
   await mkdir(settings.baseDirectory, { recursive: true, mode: 0o755 });
   const failures = createFailurePlan(settings.failures);
   const limit = createLimit(CONCURRENT_STARTS);
-  await Promise.all(
-    settings.nodes.map(async (node) => {
-      const host = await limit(async () => {
-        signal.throwIfAborted();
-        const made = await makeHost(settings, node, failures, { signal, log });
-        const config = await firstBoot(settings, made, { signal, log });
-        events.onConfigured?.(node, config);
-        return made.host;
-      });
-      await runHost(host, {
-        connection: input.connection,
-        namespace: settings.temporalNamespace,
-        signal,
-        log,
-        limit,
-        onPolling: () => events.onPolling?.(node),
-      });
-    }),
+
+  async function run(node: string): Promise<void> {
+    const host = await limit(async () => {
+      signal.throwIfAborted();
+      const made = await makeHost(settings, node, failures, { signal, log });
+      const config = await firstBoot(settings, made, { signal, log });
+      events.onConfigured?.(node, config);
+      return made.host;
+    });
+    await runHost(host, {
+      connection: input.connection,
+      namespace: settings.temporalNamespace,
+      signal,
+      log,
+      limit,
+      onPolling: () => events.onPolling?.(node),
+    });
+  }
+
+  // All of them end before the connection that they share is closed; the first failure ends all.
+  const ends = await Promise.allSettled(
+    settings.nodes.map((node) =>
+      run(node).catch((error: unknown) => {
+        failed.abort(error);
+        throw error;
+      }),
+    ),
   );
+  if (input.signal.aborted) return;
+  const first: unknown = failed.signal.reason;
+  if (ends.some(({ status }) => status === 'rejected')) throw first;
 }
 
 interface MadeHost {

@@ -16,38 +16,47 @@ import {
 } from '../adapters/host';
 import { createLimit } from './host-limit';
 import { type Host, runHost } from './host-loop';
-import {
-  type HostProcessSettings,
-  type HostWorkerOptions,
-  readHostSettings,
-  type SimulatedHostsSettings,
-  type SingleHostSettings,
+import { watchHosts } from './host-health';
+import type {
+  HostProcessSettings,
+  HostWorkerSettings,
+  SimulatedHostsSettings,
+  SingleHostSettings,
 } from './host-settings';
 import { runSimulatedHosts, type SimulatedHostEvents } from './host-simulation';
 import { createLogger, type Logger } from './logging';
 import { installTemporalRuntime } from './temporal-runtime';
 import { untilAvailable } from './waiting';
 
-export type { HostWorkerOptions, NodeCredentials, SimulatedHostsSettings } from './host-settings';
+export type {
+  HostWorkerOptions,
+  HostWorkerSettings,
+  NodeCredentials,
+  SimulatedHostsSettings,
+} from './host-settings';
+export { HOST_WORKER_FLAGS, type HostWorkerFlag } from './host-flags';
 export { readHostSettings } from './host-settings';
 
 /**
  * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for a
- * Temporal server that is away.
- *
- * @throws an Error that lists every wrong setting
+ * Temporal server that is away. Settings come from `readHostSettings`.
  */
 export async function runHostWorker(
-  options: HostWorkerOptions,
+  settings: HostWorkerSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  const settings = readHostSettings(options);
   const log = createLogger({ process: 'host-worker', level: settings.logLevel });
-  if (settings.kind === 'simulated') {
-    log.info({ hosts: settings.nodes.length }, 'starting SIMULATED hosts');
-    await serveUntilStopped(settings, { signal, log });
-  } else {
-    await serveMachine(settings, { signal, log });
+  const nodes = settings.kind === 'simulated' ? settings.nodes : [settings.node];
+  const watched = await watchHosts(settings, nodes, log);
+  try {
+    if (settings.kind === 'simulated') {
+      log.info({ hosts: nodes.length }, 'starting SIMULATED hosts');
+      await serveUntilStopped(settings, { signal, log, events: watched });
+    } else {
+      await serveMachine(settings, { signal, log, events: watched });
+    }
+  } finally {
+    await watched.close();
   }
 }
 
@@ -108,19 +117,15 @@ export function startSimulatedHosts(
 interface Running {
   readonly signal: AbortSignal;
   readonly log: Logger;
+  readonly events?: SimulatedHostEvents;
 }
 
 async function serveUntilStopped(
   settings: SimulatedHostsSettings,
-  { signal, log, events }: Running & { readonly events?: SimulatedHostEvents },
+  running: Running,
 ): Promise<void> {
-  await connected(settings, { signal, log }, (connection) =>
-    runSimulatedHosts(settings, {
-      connection,
-      signal,
-      log,
-      ...(events === undefined ? {} : { events }),
-    }),
+  await connected(settings, running, (connection) =>
+    runSimulatedHosts(settings, { ...running, connection }),
   );
 }
 
@@ -148,6 +153,7 @@ async function serveMachine(settings: SingleHostSettings, running: Running): Pro
       signal,
       log,
       limit: createLimit(1),
+      onPolling: () => running.events?.onPolling?.(node),
     }),
   );
 }

@@ -1,0 +1,55 @@
+/** Every setting of the host worker as a flag and an environment variable. */
+
+import { LOG_LEVELS } from './logging';
+
+/** One setting as a flag and an environment variable. */
+export interface HostWorkerFlag {
+  readonly setting: string;
+  readonly variable: string;
+  readonly description: string;
+  /** May be given several times. */
+  readonly repeated?: boolean;
+}
+
+const flag = (setting: string, description: string, variable?: string): HostWorkerFlag => ({
+  setting,
+  variable:
+    variable ?? `SLIPWAY_${setting.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`,
+  description,
+});
+
+/** Every setting of the host worker. */
+export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
+  flag('temporalAddress', 'host:port of Temporal', 'TEMPORAL_ADDRESS'),
+  flag('temporalNamespace', 'Temporal namespace', 'TEMPORAL_NAMESPACE'),
+  flag('temporalTlsCa', 'PEM file: authority of Temporal', 'TEMPORAL_TLS_CA'),
+  flag('temporalTlsCert', 'PEM file: client certificate for Temporal', 'TEMPORAL_TLS_CERT'),
+  flag('temporalTlsKey', 'PEM file: its key', 'TEMPORAL_TLS_KEY'),
+  flag('temporalTlsServerName', 'name in the certificate of Temporal', 'TEMPORAL_TLS_SERVER_NAME'),
+  flag('serverUrl', 'https URL of the host endpoint of the server'),
+  flag('logLevel', LOG_LEVELS.join(', ')),
+  flag('metricsHost', 'where /healthz, /readyz and /metrics are served'),
+  flag('metricsPort', 'their port; absent = they are not served, 0 = any free one'),
+  flag('authorityFile', 'PEM file: authority of the host endpoint'),
+  // One machine
+  flag('node', 'name of the Node object of this machine'),
+  flag('root', 'directory that is the / of this machine'),
+  flag('driver', 'OS driver: none (files, units and keys only)'),
+  flag('certificateFile', 'PEM file: client certificate of the kubelet'),
+  flag('keyFile', 'PEM file: its key'),
+  // Simulated machines
+  flag('simulate', 'how many machines to simulate in this process'),
+  flag('simulateNodes', 'which machines to simulate: names with commas'),
+  flag('nodePrefix', 'with --simulate: names are this and a number from 1 (worker-)'),
+  flag('hostsDirectory', 'where the roots of simulated machines go'),
+  flag('credentialsDirectory', 'has <node>/tls.crt and <node>/tls.key of each simulated node'),
+  flag('apiServer', 'https URL of the API server, for the simulated kubelets'),
+  flag('apiServerAuthorityFile', 'PEM file: authority of the API server, if it is another one'),
+  flag('firstBoot', 'rendered config that simulated machines without one boot with'),
+  flag('stageSeconds', 'how long staging an OS image takes'),
+  flag('applySeconds', 'how long applying takes'),
+  flag('rebootSeconds', 'how long a reboot takes'),
+  flag('jitter', 'by which part these vary (0.2 = up to 20 %)'),
+  flag('seed', 'equal seeds give equal runs'),
+  { ...flag('fail', 'node=NAME,at=prepare|apply|verify|boot,times=N'), repeated: true },
+];
