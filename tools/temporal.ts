@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TEMPORAL_NAMESPACE } from '../core/names';
+import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
 import { ensureBinary } from './binaries';
 import {
   startProcess,
@@ -15,12 +16,9 @@ import { freePorts } from './processes/ports';
 import { adoptDirectory } from './processes/watchdog';
 
 /** The search attributes of Slipway's workflows, all of type Keyword. */
-export const DEFAULT_SEARCH_ATTRIBUTES = [
-  'SlipwayPool',
-  'SlipwayNode',
-  'SlipwayConfig',
-  'SlipwayOutcome',
-] as const;
+export const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
+  ({ name }) => name,
+);
 
 /** How to start a Temporal server. Everything has a default. */
 export interface TemporalOptions {

@@ -7,21 +7,18 @@ import type { BinarySettings } from './settings';
 import { compareVersions, parseVersion } from './versions';
 
 /**
- * Builds a program with Go from tools/<folder>/go.mod into `directory`.
+ * Builds a program with Go in the folder that has its go.mod, into `directory`.
  *
  * @returns the path of the program
- * @throws Error saying which Go is needed, or with the end of the compiler's output
+ * @throws Error with the end of the compiler's output
  */
 export async function buildFromSource(
+  go: string,
   source: BinarySource,
-  program: string,
-  directory: string,
-  toolsDirectory: string,
+  moduleDirectory: string,
+  output: string,
   settings: BinarySettings,
 ): Promise<string> {
-  const moduleDirectory = join(toolsDirectory, source.folder);
-  const go = await requireGo(source, moduleDirectory, settings);
-  const output = join(directory, program);
   const variables = Object.entries(source.goVariables).map(
     ([name, value]) => `-X ${name}=${value}`,
   );
@@ -31,8 +28,12 @@ export async function buildFromSource(
   return output;
 }
 
-/** The Go command, refused when it is missing or too old to build this module. */
-async function requireGo(
+/**
+ * The path of the Go command.
+ *
+ * @throws Error saying which version is needed, when it is missing or too old for this module
+ */
+export async function requireGo(
   source: BinarySource,
   moduleDirectory: string,
   settings: BinarySettings,

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { repositoryRoot } from '../repository-root';
 import { adoptDirectory } from '../processes/watchdog';
-import { buildFromSource } from './build';
+import { buildFromSource, requireGo } from './build';
 import { sourceOf, type BinaryName, type BinarySource } from './catalogue';
 import { downloadRelease } from './download';
 import { withLock } from './lock';
@@ -151,18 +151,20 @@ async function build(
 ): Promise<string> {
   const { settings, toolsDirectory = join(repositoryRoot(), 'tools') } = context;
   const source = sourceOf(name);
+  const moduleDirectory = join(toolsDirectory, source.folder);
   try {
+    const go = await requireGo(source, moduleDirectory, settings);
     return await withProgress(
       report,
       `building ${name} ${source.version} (about ${source.buildMinutes} min on two idle cores)`,
       `built ${name}`,
-      () => buildFromSource(source, name, directory, toolsDirectory, settings),
+      () => buildFromSource(go, source, moduleDirectory, join(directory, name), settings),
     );
   } catch (error) {
     throw new Error(
-      `${name} ${source.version} is neither on PATH nor in ${settings.cacheDirectory}, its ` +
-        `release could not be downloaded, and the build failed: ${describe(error)}; or name one ` +
-        `with ${overrideVariable(name)}`,
+      `${name} ${source.version} is neither on PATH nor in ${settings.cacheDirectory}, has no ` +
+        `release that could be downloaded, and was not built: ${describe(error)}; ` +
+        `or name one with ${overrideVariable(name)}`,
       { cause: error },
     );
   }

@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   createApiClient,
   createNodes,
@@ -152,6 +154,13 @@ describe('a development cluster', () => {
     expect(await cluster.apiServerMetrics()).toContain('apiserver_request_total');
   });
 
+  it('goes on working after the crash: every other process finds the API server again', async () => {
+    await createNodes(cluster, [{ name: 'after-crash' }]);
+    await cluster.nodeCredentials('after-crash');
+
+    expect(cluster.processes()).toHaveLength(5);
+  });
+
   it('leaves no process and no directory behind', async () => {
     const own = await startCluster({ kwok: false });
     const pids = own.processes().map(({ pid }) => pid);
@@ -161,6 +170,22 @@ describe('a development cluster', () => {
 
     expect(pids.map(startTimeOf)).toEqual([undefined, undefined, undefined, undefined]);
     expect(existsSync(own.directory)).toBe(false);
+  });
+
+  it('keeps its objects over a restart, and a directory that it was given', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'slipway-kept-'));
+    const own = await startCluster({ kwok: false, directory });
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'kept' } };
+    await own.admin.call('POST', '/api/v1/namespaces', namespace);
+    const before = own.processes().map(({ pid }) => pid);
+
+    await own.restart();
+
+    expect((await own.admin.send('GET', '/api/v1/namespaces/kept')).status).toBe(200);
+    expect(before.map(startTimeOf)).toEqual([undefined, undefined, undefined, undefined]);
+    await own.stop();
+    expect(existsSync(join(directory, 'etcd'))).toBe(true);
+    rmSync(directory, { recursive: true });
   });
 });
 
