@@ -3,7 +3,7 @@
  * runs, its answer to `progress`. Data in, data out.
  */
 
-import { NodeCondition, PoolCondition } from '../core/names';
+import { ANNOTATION, NodeCondition, PoolCondition } from '../core/names';
 import type { Condition } from '../core/object-meta';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
@@ -57,6 +57,8 @@ export interface SnapshotInput {
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: ReadonlyMap<string, MachineConfigNode>;
   readonly maxUnavailable: number;
+  /** The pool's policy says that a person starts its rollouts. */
+  readonly manual?: boolean;
   /** Absent = no rollout runs. */
   readonly progress?: RolloutProgress;
 }
@@ -70,7 +72,7 @@ export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
     pool: pool.metadata.name,
     ...(config === undefined ? {} : { config }),
     state: progress?.state ?? headline(pool, rows),
-    ...blockerOf(pool, progress),
+    ...blockerOf(input, rows),
     machineCount: input.nodes.length,
     updated: rows.filter((row) => row.group === 'Updated').length,
     maxUnavailable: input.maxUnavailable,
@@ -91,15 +93,31 @@ function headline(pool: MachineConfigPool, rows: readonly NodeRow[]): string {
   return 'Waiting';
 }
 
-function blockerOf(
-  pool: MachineConfigPool,
-  progress: RolloutProgress | undefined,
-): { readonly blocker?: string } {
+function blockerOf(input: SnapshotInput, rows: readonly NodeRow[]): { readonly blocker?: string } {
+  const { pool, progress } = input;
   const degraded = pool.status?.conditions?.find(
     (condition) => condition.type === PoolCondition.RENDER_DEGRADED && condition.status === 'True',
   );
-  const blocker = degraded?.message ?? progress?.blocker;
+  const waiting = rows.some((row) => row.group === 'Pending');
+  const blocker =
+    degraded?.message ??
+    (progress === undefined && waiting ? whyNoRollout(input) : progress?.blocker);
   return blocker === undefined || blocker === '' ? {} : { blocker };
+}
+
+/** Nodes wait and no rollout runs: somebody decided so, or the controllers have yet to start one. */
+function whyNoRollout({ pool, manual }: SnapshotInput): string {
+  const start = `start it: slipway rollout start ${pool.metadata.name}`;
+  const cancelled = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
+  if (cancelled !== undefined && cancelled === pool.spec.configuration?.name) {
+    return `the rollout of this config was cancelled; ${start}`;
+  }
+  if (pool.spec.paused === true) {
+    return `the pool is paused; resume it: slipway rollout resume ${pool.metadata.name}`;
+  }
+  return manual === true
+    ? `the policy of this pool says Manual; ${start}`
+    : 'no rollout runs yet; the controllers start one when they see the config';
 }
 
 function isTrue(pool: MachineConfigPool, type: string): boolean {
@@ -136,10 +154,27 @@ function childRow(
   if (child.stage === 'waiting') return { node, group: 'WaitingForSlot', since: child.since };
   const running = runningCondition(machineConfigNode);
   const since = running?.lastTransitionTime ?? child.since;
-  const group = running === undefined ? 'Cordoning' : groupOfCondition(running);
   const cancelling = child.cancelling === undefined ? '' : `cancelling: ${child.cancelling.reason}`;
-  const detail = [running?.message ?? '', cancelling].filter((text) => text !== '').join('; ');
-  return { node, group, since, ...(detail === '' ? {} : { detail }) };
+  // The line names the pool's config already.
+  const message = (running?.message ?? '').replace(`${child.config}: `, '');
+  const detail = [message, cancelling].filter((text) => text !== '').join('; ');
+  return {
+    node,
+    group:
+      running === undefined
+        ? groupBetweenSteps(child.config, machineConfigNode)
+        : groupOfCondition(running),
+    since,
+    ...(detail === '' ? {} : { detail }),
+  };
+}
+
+/** No step runs: the slot is fresh, or everything is done and the report is on its way. */
+function groupBetweenSteps(
+  config: string,
+  machineConfigNode: MachineConfigNode | undefined,
+): NodeGroup {
+  return machineConfigNode?.status?.configVersion?.current === config ? 'Completing' : 'Cordoning';
 }
 
 /** Conditions of a running update, the latest step first. */

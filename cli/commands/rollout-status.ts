@@ -1,6 +1,7 @@
 /** `slipway rollout status POOL [--watch]`: the live tree. */
 
 import { nodesOfPool, slotCount } from '../../core/pool';
+import { resolvePolicy } from '../../core/rollout';
 import type { RolloutProgress } from '../../workflows/messages';
 import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
@@ -53,11 +54,13 @@ function snapshotOf(
 ): RolloutSnapshot {
   const pool = findPool(view, poolName);
   const nodes = nodesOfPool(pool, view.nodes, view.pools);
+  const policy = view.policies.find(({ metadata }) => metadata.name === poolName);
   return takeSnapshot({
     pool,
     nodes,
     machineConfigNodes: view.machineConfigNodes,
     maxUnavailable: progress?.maxUnavailable ?? slotCount(pool, nodes.length),
+    manual: resolvePolicy(policy?.spec).trigger === 'Manual',
     ...(progress === undefined ? {} : { progress }),
   });
 }

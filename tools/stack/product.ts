@@ -1,5 +1,6 @@
 /** The processes of Slipway as a person would run them: the compiled CLI, one child process each. */
 
+import { existsSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import type { Cluster } from '../cluster';
@@ -8,6 +9,9 @@ import type { ManagedProcess } from '../processes/managed-process';
 import { startProcess, waitUntilReady } from '../processes/managed-process';
 import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
+
+/** What a process of simulated hosts logs when it is ready (workers/host-worker.ts). */
+const ALL_SERVE = 'all simulated hosts serve their queues';
 
 /** How simulated hosts behave. Durations are seconds. */
 export interface SimulationOptions {
@@ -60,8 +64,7 @@ const READY_TIMEOUT_MS = 120_000;
 /** Makes credentials and ports; starts nothing yet. */
 export async function createProduct(context: ProductContext): Promise<Product> {
   const { cluster, temporal, directory } = context;
-  const [controllersPort = 0, workerPort = 0, serverPort = 0, hostPort = 0, ...hostPorts] =
-    await freePorts(12);
+  const [controllersPort = 0, workerPort = 0, serverPort = 0, hostPort = 0] = await freePorts(4);
   const server = await cluster.serverCertificate('slipway-server', ['127.0.0.1', 'localhost']);
   const kubeconfig = {
     controllers: await cluster.kubeconfigFor({ commonName: 'slipway-controllers' }),
@@ -98,18 +101,15 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   const healthUrl = (name: ProductName) => `http://127.0.0.1:${ports[name]}`;
   const hostsDirectory = join(directory, 'hosts');
 
-  const startHosts = async (group: HostGroup, index: number): Promise<void> => {
-    const metricsPort = hostPorts[index];
-    if (metricsPort === undefined) throw new Error('too many pools for one stack');
+  const startHosts = async (group: HostGroup): Promise<void> => {
     hosts.set(group.pool, group);
+    const name = `host-worker/${group.pool}`;
+    const place = { serverPort: hostPort, baseDirectory: hostsDirectory };
+    const linesBefore = countReadyLines(processes.logFile(name));
     await processes.start(
-      `host-worker/${group.pool}`,
-      [
-        'host-worker',
-        ...hostFlags(context, group, { hostPort, metricsPort, hostsDirectory }),
-        ...temporalFlags,
-      ],
-      () => answersOk(`http://127.0.0.1:${metricsPort}/readyz`),
+      name,
+      ['host-worker', ...hostFlags(context, group, place), ...temporalFlags],
+      () => Promise.resolve(countReadyLines(processes.logFile(name)) > linesBefore),
     );
   };
   return {
@@ -121,14 +121,13 @@ export async function createProduct(context: ProductContext): Promise<Product> {
         answersOk(`${healthUrl(name)}/readyz`),
       ),
     startHosts: async (groups) => {
-      await Promise.all(groups.map((group, index) => startHosts(group, index)));
+      await Promise.all(groups.map(startHosts));
     },
     kill: (name) => processes.kill(name),
     restartHosts: async (pool) => {
-      const index = [...hosts.keys()].indexOf(pool);
       const group = hosts.get(pool);
       if (group === undefined) throw new Error(`no hosts of pool ${pool} were started`);
-      await startHosts(group, index);
+      await startHosts(group);
     },
     running: () => processes.running(),
     logFile: (name) => processes.logFile(name),
@@ -139,28 +138,30 @@ export async function createProduct(context: ProductContext): Promise<Product> {
 function hostFlags(
   { simulation, cluster }: ProductContext,
   group: HostGroup,
-  place: {
-    readonly hostPort: number;
-    readonly metricsPort: number;
-    readonly hostsDirectory: string;
-  },
+  place: { readonly serverPort: number; readonly baseDirectory: string },
 ): readonly string[] {
   return [
     ...flags({
-      'simulate-nodes': group.nodes.join(','),
-      'hosts-directory': place.hostsDirectory,
-      'credentials-directory': join(cluster.directory, 'nodes'),
-      'server-url': `https://127.0.0.1:${place.hostPort}`,
+      nodes: group.nodes.join(','),
+      'base-directory': place.baseDirectory,
+      'credentials-directory': join(cluster.directory, 'credentials', 'nodes'),
+      'authority-file': cluster.caFile,
+      'server-url': `https://127.0.0.1:${place.serverPort}`,
       'api-server': cluster.server,
       'first-boot': group.firstBoot,
       'stage-seconds': simulation.stageSeconds,
       'apply-seconds': simulation.applySeconds,
       'reboot-seconds': simulation.rebootSeconds,
       jitter: simulation.jitter,
-      'metrics-port': place.metricsPort,
     }),
     ...simulation.failures.flatMap((failure) => ['--fail', failure]),
   ];
+}
+
+/** How often the process has said, in its log so far, that all its hosts are ready. */
+function countReadyLines(logFile: string): number {
+  if (!existsSync(logFile)) return 0;
+  return readFileSync(logFile, 'utf8').split(ALL_SERVE).length - 1;
 }
 
 function flags(values: Readonly<Record<string, string | number>>): readonly string[] {

@@ -107,6 +107,35 @@ describe('where the tree shows a node', () => {
   });
 });
 
+describe('why nothing happens', () => {
+  const blocker = (pool: MachineConfigPool, manual = false) =>
+    takeSnapshot({
+      pool,
+      nodes: [aNode('n', on(OLD))],
+      machineConfigNodes: new Map(),
+      maxUnavailable: 1,
+      manual,
+    }).blocker;
+
+  it('names a cancelled rollout of this very config', () => {
+    const pool = aPool();
+    const cancelled = (config: string): MachineConfigPool => ({
+      ...pool,
+      metadata: { ...pool.metadata, annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: config } },
+    });
+
+    expect(blocker(cancelled(NEW))).toContain(
+      'was cancelled; start it: slipway rollout start worker',
+    );
+    expect(blocker(cancelled(OLD))).toContain('no rollout runs yet');
+  });
+
+  it('names a manual trigger and a pause', () => {
+    expect(blocker(aPool(), true)).toContain('says Manual');
+    expect(blocker(aPool({ paused: true }))).toContain('slipway rollout resume worker');
+  });
+});
+
 describe('the exit code of rollout status', () => {
   const of = (pool: MachineConfigPool, nodes: Node[], progress?: RolloutProgress) =>
     exitCodeOf(
