@@ -17,9 +17,10 @@ import {
 import { createLimit } from './host-limit';
 import { type Host, runHost } from './host-loop';
 import { watchHosts } from './host-health';
+import { readHostSettings } from './host-settings';
 import type {
   HostProcessSettings,
-  HostWorkerSettings,
+  HostWorkerOptions,
   SimulatedHostsSettings,
   SingleHostSettings,
 } from './host-settings';
@@ -37,14 +38,21 @@ export type {
 export { HOST_WORKER_FLAGS, type HostWorkerFlag } from './host-flags';
 export { readHostSettings } from './host-settings';
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /**
  * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for a
- * Temporal server that is away. Settings come from `readHostSettings`.
+ * Temporal server that is away.
+ *
+ * @param flags - by setting name (`HOST_WORKER_FLAGS`); they go before the environment
+ * @throws an Error named SettingsError that lists every wrong setting
  */
 export async function runHostWorker(
-  settings: HostWorkerSettings,
+  flags: HostWorkerOptions,
   signal: AbortSignal,
+  environment: Environment = {},
 ): Promise<void> {
+  const settings = readHostSettings(flags, environment);
   const log = createLogger({ process: 'host-worker', level: settings.logLevel });
   const nodes = settings.kind === 'simulated' ? settings.nodes : [settings.node];
   const watched = await watchHosts(settings, nodes, log);
