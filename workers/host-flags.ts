@@ -39,9 +39,9 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('keyFile', 'PEM file: its key'),
   // Simulated machines
   flag('simulate', 'how many machines to simulate in this process'),
-  flag('simulateNodes', 'which machines to simulate: names with commas'),
+  flag('nodes', 'which machines to simulate: names with commas'),
   flag('nodePrefix', 'with --simulate: names are this and a number from 1 (worker-)'),
-  flag('hostsDirectory', 'where the roots of simulated machines go'),
+  flag('baseDirectory', 'where the roots of simulated machines go'),
   flag('credentialsDirectory', 'has <node>/tls.crt and <node>/tls.key of each simulated node'),
   flag('apiServer', 'https URL of the API server, for the simulated kubelets'),
   flag('apiServerAuthorityFile', 'PEM file: authority of the API server, if it is another one'),

@@ -1,7 +1,7 @@
 /** Health and metrics of a host worker: which hosts serve their queue. */
 
 import { installTemporalRuntime } from './temporal-runtime';
-import type { HostProcessSettings } from './host-settings';
+import type { HostProcessSettings, HostWorkerSettings } from './host-settings';
 import type { Logger } from './logging';
 
 export interface WatchedHosts {
@@ -18,17 +18,22 @@ const NAMES_SHOWN = 5;
  * metrics. What serves them is loaded only then: most hosts are idle, and memory is what they cost.
  */
 export async function watchHosts(
-  settings: HostProcessSettings,
+  settings: HostWorkerSettings,
   nodes: readonly string[],
   log: Logger,
 ): Promise<WatchedHosts> {
   const starting = new Set(nodes);
+  // Whoever starts this process may wait for this line.
+  const ready =
+    settings.kind === 'simulated'
+      ? 'all simulated hosts serve their queues'
+      : 'host serves its queue';
   const served = await serve(settings, starting, nodes.length, log);
   return {
     onConfigured: () => undefined,
     onPolling: (node) => {
       const isFirst = starting.delete(node);
-      if (isFirst && starting.size === 0) log.info({ hosts: nodes.length }, 'all hosts ready');
+      if (isFirst && starting.size === 0) log.info({ hosts: nodes.length }, ready);
       if (!isFirst) served?.restarted();
     },
     close: async () => served?.close(),

@@ -161,7 +161,7 @@ class Reader {
 
 /**
  * Checks the settings of a host worker; flags go before the environment. With `simulate` (how many) or
- * `simulateNodes` (which) it is a process of simulated machines, else this machine.
+ * `nodes` (which) it is a process of simulated machines, else this machine.
  *
  * @throws an Error that lists every problem by name
  */
@@ -179,7 +179,7 @@ export function readHostSettings(
     logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
     ...readMetrics(reader),
   };
-  const isSimulated = options['simulate'] !== undefined || options['simulateNodes'] !== undefined;
+  const isSimulated = options['simulate'] !== undefined || options['nodes'] !== undefined;
   const settings = isSimulated ? readSimulated(reader, common) : readSingle(reader, common);
   if (reader.problems.length > 0) {
     throw Object.assign(new Error(`settings cannot be used:\n  ${reader.problems.join('\n  ')}`), {
@@ -243,7 +243,7 @@ function readSimulated(reader: Reader, common: HostProcessSettings): SimulatedHo
     ...common,
     kind: 'simulated',
     nodes: readNodes(reader),
-    baseDirectory: reader.required('hostsDirectory', 'where the roots of the machines go'),
+    baseDirectory: reader.required('baseDirectory', 'where the roots of the machines go'),
     credentials: (node) => ({
       certificateFile: `${directory}/${node}/tls.crt`,
       keyFile: `${directory}/${node}/tls.key`,
