@@ -22,7 +22,7 @@ import { runForLeader } from './leader';
 import { createMetrics, type ControllerMetrics } from './metrics';
 import { NodeController } from './nodes';
 import { PoolStatusController } from './pool-status';
-import { RenderController } from './render';
+import { GarbageController, RenderController } from './render';
 import { createRolloutGateway, RolloutController, type RolloutGateway } from './rollout';
 import { identityOf, type ControllerSettings } from './settings';
 import { packageVersion } from './version';
@@ -136,8 +136,9 @@ async function lead(standing: Standing, leading: AbortSignal): Promise<void> {
   const of = (controller: string): Logger => log.child({ controller });
   metrics.setLeader(true);
   const controllers = [
-    new RenderController(
-      { ...shared, log: of('render'), version, keepRendered: settings.keepRendered },
+    new RenderController({ ...shared, log: of('render'), version }, leading),
+    new GarbageController(
+      { ...shared, log: of('garbage'), keepRendered: settings.keepRendered },
       leading,
     ),
     new PoolStatusController({ ...shared, log: of('pool-status') }, leading),

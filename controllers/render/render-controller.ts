@@ -17,12 +17,11 @@ import { canonicalJson } from '../../core/machine-config/canonical';
 import { ANNOTATION, FIELD_MANAGER, PoolCondition } from '../../core/names';
 import { setCondition, type ConditionValue } from '../../core/pool/conditions';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { BY_POOL, type ClusterPicture } from '../cluster-picture';
+import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import type { ControllerMetrics, RenderOutcome } from '../metrics';
 import { describeFailure, WorkQueue } from '../work-queue';
-import { findGarbage } from './garbage';
 import { clusterFacts, configSelector, selectSources } from './pool-sources';
 import { renderPorts } from './render-ports';
 import { configurationPart, poolsConcerned, renderedPart } from './render-triggers';
@@ -43,8 +42,6 @@ export interface RenderDeps {
   readonly now: () => string;
   /** Version of the controllers, written on what they render. */
   readonly version: string;
-  /** How many unused rendered configs each pool keeps. */
-  readonly keepRendered: number;
 }
 
 export class RenderController {
@@ -53,8 +50,6 @@ export class RenderController {
   readonly #queue: WorkQueue;
   /** The configuration last written per pool: its echo is no reason to render. */
   readonly #written = new Map<string, string>();
-  /** Pools that were cleaned up since this controller leads. */
-  readonly #cleaned = new Set<string>();
 
   constructor(deps: RenderDeps, leading: AbortSignal) {
     this.#deps = deps;
@@ -181,7 +176,6 @@ export class RenderController {
       name,
       rendered.annotations[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN] === 'true',
     );
-    if (isNew || !this.#cleaned.has(name)) await this.#cleanUp(name);
     return { config: rendered.name, sources: sources.length, isNew };
   }
 
@@ -255,27 +249,6 @@ export class RenderController {
       { manager: FIELD_OWNER, subresource: 'status' },
     );
     return true;
-  }
-
-  /** Deletes rendered configs that nothing refers to. A failure waits for the next render. */
-  async #cleanUp(name: string): Promise<void> {
-    const { picture, writer, log, keepRendered } = this.#deps;
-    const garbage = findGarbage({
-      configs: picture.machineConfigs.byIndex(BY_POOL, name),
-      pools: picture.pools.list(),
-      nodes: picture.nodes.list(),
-      machineConfigNodes: picture.machineConfigNodes.list(),
-      keep: keepRendered,
-    });
-    try {
-      for (const config of garbage) {
-        await writer.delete(MACHINE_CONFIGS, config);
-        log.info({ pool: name, config: config.metadata.name }, 'deleted an unused rendered config');
-      }
-      this.#cleaned.add(name);
-    } catch (error) {
-      log.warn({ pool: name, reason: messageOf(error) }, 'unused rendered configs stay for now');
-    }
   }
 }
 
