@@ -46,6 +46,8 @@ import { SEARCH_ATTRIBUTE } from './search-attributes';
 const BEHIND_MS = 500;
 /** Silence after which it is checked whether the updates still run. */
 const SILENCE_MS = 60_000;
+/** As long as an update takes to close after its report. */
+const CLOSING_MS = 5_000;
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -124,8 +126,9 @@ function decide(rollout: Rollout): void {
     rollout.deferred.clear();
     rollout.touch();
   }
-  for (const candidate of toStart(rollout)) void startUpdate(rollout, view, candidate);
+  // Slots first: who got one makes room for the next to be prepared.
   for (const node of toGrant(rollout)) grantSlot(rollout, node);
+  for (const candidate of toStart(rollout)) void startUpdate(rollout, view, candidate);
 }
 
 /** Updates that run although this rollout has no memory of them: they may hold slots. */
@@ -177,6 +180,7 @@ function hold(rollout: Rollout, node: string): void {
 }
 
 async function finish(rollout: Rollout): Promise<RolloutProgress> {
+  await condition(() => isQuiet(rollout), CLOSING_MS, { summary: 'all is done' });
   await condition(allHandlersFinished);
   upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'completed' }]);
   return progressOf(rollout);
@@ -184,10 +188,19 @@ async function finish(rollout: Rollout): Promise<RolloutProgress> {
 
 /** Goes on in a new history, once nothing is half said: no slot and no report is lost. */
 async function handOver(rollout: Rollout): Promise<never> {
-  const isQuiet = (): boolean =>
-    rollout.starting.size === 0 && rollout.sending === 0 && allHandlersFinished();
-  await condition(isQuiet);
+  await condition(() => isQuiet(rollout), CLOSING_MS, { summary: 'going on in a new run' });
+  await condition(() => !isMidSentence(rollout));
   return continueAsNew<typeof poolRollout>({ pool: rollout.pool, carry: rollout.carry() });
+}
+
+/** A start or a message that Temporal has not confirmed would be lost with this run. */
+function isMidSentence({ starting, sending }: Rollout): boolean {
+  return starting.size > 0 || sending > 0 || !allHandlersFinished();
+}
+
+/** Nor is an event about to come that would make the server refuse the end of this run. */
+function isQuiet(rollout: Rollout): boolean {
+  return !isMidSentence(rollout) && !rollout.isClosing();
 }
 
 async function cancelRollout(rollout: Rollout): Promise<void> {

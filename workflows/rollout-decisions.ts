@@ -23,7 +23,8 @@ const SHOWN = 50;
 /** How many candidates the next look should return. */
 export function candidatesWanted(rollout: Rollout): number {
   const { view } = rollout;
-  const ahead = view === undefined ? SHOWN : Math.min(SHOWN, roomAhead(rollout));
+  const waiting = [...rollout.children.values()].filter(({ stage }) => stage === 'waiting').length;
+  const ahead = view === undefined ? SHOWN : Math.min(SHOWN, roomAhead(rollout) + waiting);
   return ahead + REPAIRS_AHEAD + rollout.failed.size + rollout.heldByUs.size;
 }
 

@@ -69,7 +69,7 @@ export class Rollout {
 
   private readonly settled = new Map<string, Settled>();
   /** Reported, but the workflow is not closed yet: its ID is taken until then. */
-  private readonly closing = new Map<string, number>();
+  private readonly closing = new Map<string, Settled>();
   private readonly orphanedSlots: Map<string, number>;
   private readonly runs = new Map<string, string>();
   private pauseWish: PauseWish | undefined;
@@ -197,7 +197,8 @@ export class Rollout {
   started(node: string, runId: string): void {
     this.starting.delete(node);
     this.runs.set(node, runId);
-    this.touch();
+    const isWanted = this.children.get(node)?.config === this.config && this.ending === undefined;
+    if (!isWanted) this.touch();
   }
 
   /** An update that ran already; it holds a slot until it says otherwise. */
@@ -254,20 +255,22 @@ export class Rollout {
     const child = this.children.get(node);
     this.children.delete(node);
     this.orphanedSlots.delete(node);
-    this.closing.set(node, Date.now() + LAG_MS);
     this.reports = [...this.reports, report].slice(-REPORTS_KEPT);
-    if (report.outcome === 'updated' || report.inService === true) {
-      this.settled.set(node, { report, until: Date.now() + LAG_MS });
-    }
+    const settled = { report, until: Date.now() + LAG_MS };
+    this.closing.set(node, settled);
+    if (report.outcome === 'updated' || report.inService === true) this.settled.set(node, settled);
     if (report.config === this.config) this.count(report, child);
     this.hear();
   }
 
   /** The workflow of an update is closed. Without a report before, it was ended from outside. */
   closed(node: string, runId: string): void {
-    if (this.closing.delete(node)) this.touch();
     if (this.runs.get(node) !== runId) return;
     this.runs.delete(node);
+    const report = this.closing.get(node)?.report;
+    this.closing.delete(node);
+    // Whoever is not done yet may start again from now on.
+    if (report?.outcome !== 'updated' || report.config !== this.config) this.touch();
     if (this.children.has(node)) this.vanished(node);
   }
 
@@ -283,13 +286,18 @@ export class Rollout {
     this.touch();
   }
 
+  /** The end of an update that this run started will be an event in this very history. */
+  isClosing(): boolean {
+    return [...this.closing.keys()].some((node) => this.runs.has(node));
+  }
+
   // -- Time -----------------------------------------------------------------------------------
 
   /** Drops what was only remembered for a while. */
   expire(): void {
     const now = Date.now();
     for (const [node, { until }] of this.settled) if (until <= now) this.settled.delete(node);
-    for (const [node, until] of this.closing) if (until <= now) this.closing.delete(node);
+    for (const [node, { until }] of this.closing) if (until <= now) this.closing.delete(node);
     for (const [node, until] of this.orphanedSlots) {
       if (until <= now) this.orphanedSlots.delete(node);
     }
@@ -301,7 +309,8 @@ export class Rollout {
 
   /** Milliseconds until something that is remembered expires; undefined = nothing does. */
   expiresInMs(): number | undefined {
-    const ends = [...this.closing.values(), ...this.orphanedSlots.values()];
+    const closing = [...this.closing.values()].map(({ until }) => until);
+    const ends = [...closing, ...this.orphanedSlots.values()];
     return ends.length === 0 ? undefined : Math.max(1, Math.min(...ends) - Date.now());
   }
 

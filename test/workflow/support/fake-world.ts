@@ -194,6 +194,14 @@ export class FakeWorld {
     this.notify();
   }
 
+  /** The only node left: one whose host worker does not run. */
+  addNodeWithoutHost(): string {
+    this.nodes.clear();
+    const name = `${this.pool}-nobody`;
+    this.addNode(name);
+    return name;
+  }
+
   /** Resolves once the condition holds; looked at after every change of the world. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {

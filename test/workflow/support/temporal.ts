@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { CLUSTER_QUEUE, hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalOptions, type TemporalServer } from '../../../tools/temporal';
-import type { ClusterActivities, HostActivities } from '../../../workflows/activity-contracts';
+import type { ClusterActivities } from '../../../workflows/activity-contracts';
 import { workflowBundle } from './bundle';
 import { FakeWorld, type WorldOptions } from './fake-world';
 
@@ -57,7 +57,7 @@ export async function startBench(options: TemporalOptions = {}): Promise<TestBen
             connection: native,
             namespace,
             taskQueue: hostQueue(node),
-            activities: world.hostActivities() as HostActivities & Record<string, never>,
+            activities: world.hostActivities(),
             activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
             ...QUICK_HEARTBEATS,
           }),
@@ -136,5 +136,10 @@ let installed = false;
 function quietRuntime(): void {
   if (installed) return;
   installed = true;
-  Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
+  Runtime.install({
+    logger: new DefaultLogger('ERROR'),
+    shutdownSignals: [],
+    // Tests terminate workflows on purpose, which Core finds worth a warning.
+    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
+  });
 }

@@ -1,0 +1,78 @@
+import { startBench, type TestBench } from './support/temporal';
+
+jest.setTimeout(120_000);
+
+/** The server suggests a new run after so few events that every rollout here has several. */
+const EVENTS = 40;
+
+let bench: TestBench;
+beforeAll(async () => {
+  bench = await startBench({
+    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': EVENTS },
+  });
+}, 180_000);
+afterAll(() => bench.stop(), 60_000);
+
+describe('a rollout that goes on in new runs', () => {
+  it('loses no slot and no report', async () => {
+    const world = await bench.world({ nodes: 8, maxUnavailable: 2 });
+    const handle = await world.startRollout();
+    const first = (await handle.describe()).runId;
+
+    const result = await handle.result();
+
+    expect(result.reports.map(({ node }) => node).sort()).toEqual([...world.nodeNames()].sort());
+    expect(result).toMatchObject({ state: 'Completed', updated: 8 });
+    expect((await world.rollout().describe()).runId).not.toBe(first);
+    expect(world.mostUnavailable).toBe(2);
+    expect(world.violations).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
+    for (const node of world.nodeNames()) {
+      expect(world.stepsOf(node).filter((step) => step === 'prepareUpdate')).toHaveLength(1);
+    }
+  });
+
+  it('remembers who failed, who is held, and who is to be tried last', async () => {
+    const world = await bench.world({ nodes: 6, maxUnavailable: 1 });
+    const [failing, held, deferred] = [world.name(1), world.name(6), world.name(2)];
+    world.failWith('applyUpdate', failing, 'ApplyFailed', 'disk full', 1);
+    world.failWith('drainNode', deferred, 'DrainTimedOut', 'budget allows 0', 1);
+    const gate = world.hold('drainNode', world.name(3));
+    const handle = await world.startRollout();
+    const first = (await handle.describe()).runId;
+    await gate.reached;
+    await world.rollout().executeUpdate('skipNode', { args: [{ node: held }] });
+    gate.open();
+
+    const progress = await world.progressUntil(
+      ({ updated, children }) => updated === 4 && children.length === 0,
+    );
+
+    expect((await world.rollout().describe()).runId).not.toBe(first);
+    expect(progress.failed.map(({ node }) => node)).toEqual([failing]);
+    expect(progress.held.map(({ node }) => node)).toEqual([held]);
+    expect(progress.reports.at(-1)?.node).toBe(deferred);
+    await world.rollout().executeUpdate('retryNode', { args: [{ node: failing }] });
+    await world.rollout().executeUpdate('retryNode', { args: [{ node: held }] });
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 6 });
+    expect(world.violations).toEqual([]);
+  });
+
+  it('can still be cancelled as a whole', async () => {
+    const world = await bench.world({ nodes: 6, maxUnavailable: 1 });
+    const gate = world.hold('drainNode', world.name(4));
+    const handle = await world.startRollout();
+    const first = (await handle.describe()).runId;
+    await gate.reached;
+    expect((await world.rollout().describe()).runId).not.toBe(first);
+
+    await world.rollout().cancel();
+
+    await expect(world.rollout().result()).rejects.toMatchObject({
+      cause: { name: 'CancelledFailure' },
+    });
+    expect(world.leftovers()).toEqual([]);
+    expect(world.cancelledConfig).toBe('c2');
+    gate.open();
+  });
+});

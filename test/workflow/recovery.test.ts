@@ -1,0 +1,186 @@
+import { ANNOTATION } from '../../core/names';
+import { startBench, type TestBench } from './support/temporal';
+
+jest.setTimeout(120_000);
+
+let bench: TestBench;
+beforeAll(async () => {
+  bench = await startBench();
+}, 180_000);
+afterAll(() => bench.stop(), 60_000);
+
+describe('a rollout that is cancelled', () => {
+  it('takes back who can be taken back, lets the others finish, and remembers it', async () => {
+    const world = await bench.world({ nodes: 4, maxUnavailable: 2 });
+    const [first, second] = [world.name(1), world.name(2)];
+    const rebooting = world.hold('verifyUpdate', first);
+    const draining = world.hold('drainNode', second);
+    await world.startRollout();
+    await Promise.all([rebooting.reached, draining.reached]);
+
+    await world.rollout().cancel();
+    await world.progressUntil(({ state }) => state === 'Cancelling');
+    await world.until(() => world.stepsOf(second).includes('releaseNode'));
+    rebooting.open();
+
+    await expect(world.rollout().result()).rejects.toMatchObject({
+      cause: { name: 'CancelledFailure' },
+    });
+    expect(world.updatedNodes()).toEqual([first]);
+    expect(world.cancelledConfig).toBe('c2');
+    expect(world.leftovers()).toEqual([]);
+    expect(world.violations).toEqual([]);
+    draining.open();
+  });
+
+  it('refuses messages while it ends', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const gate = world.hold('verifyUpdate');
+    await world.startRollout();
+    await gate.reached;
+    await world.rollout().cancel();
+    await world.progressUntil(({ state }) => state === 'Cancelling');
+
+    await expect(
+      world.rollout().executeUpdate('pause', { args: [{ reason: 'too late' }] }),
+    ).rejects.toMatchObject({ cause: { message: expect.stringContaining('is ending') } });
+
+    gate.open();
+    await expect(world.rollout().result()).rejects.toThrow();
+  });
+});
+
+describe('a rollout that was terminated and started again', () => {
+  it('adopts the updates that run, in whatever phase, and keeps to the limit', async () => {
+    const world = await bench.world({ nodes: 4, maxUnavailable: 2, policy: { prepareAhead: 2 } });
+    const gates = [
+      world.hold('verifyUpdate', world.name(1)),
+      world.hold('drainNode', world.name(2)),
+      world.hold('prepareUpdate', world.name(4)),
+    ];
+    await world.startRollout();
+    await Promise.all(gates.map(({ reached }) => reached));
+    await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
+    await world.rollout().terminate('test');
+
+    await world.startRollout();
+    const progress = await world.progressUntil(
+      ({ children }) => children.length === 4 && !children.some(({ adopting }) => adopting),
+    );
+
+    expect([...progress.slots].sort()).toEqual([world.name(1), world.name(2)]);
+    expect(world.cordoned()).toHaveLength(2);
+    for (const gate of gates) gate.open();
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 4 });
+    for (const node of world.nodeNames()) {
+      expect(world.stepsOf(node).filter((step) => step === 'prepareUpdate')).toHaveLength(1);
+    }
+    expect(world.mostUnavailable).toBe(2);
+    expect(world.violations).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
+  });
+
+  it('knows of a slot whose node the view does not show yet', async () => {
+    const world = await bench.world({ nodes: 3 });
+    const cordoning = world.hold('cordonNode', world.name(1));
+    await world.startRollout();
+    await cordoning.reached;
+    await world.rollout().terminate('test');
+
+    await world.startRollout();
+    const { slots } = await world.progressUntil(
+      ({ children }) => children.length === 2 && !children.some(({ adopting }) => adopting),
+    );
+
+    expect(slots).toEqual([world.name(1)]);
+    cordoning.open();
+    await world.rollout().result();
+    expect(world.mostUnavailable).toBe(1);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('takes up a node whose update was lost with it', async () => {
+    const world = await bench.world({ nodes: 2 });
+    const node = world.name(1);
+    const gate = world.hold('applyUpdate', node);
+    await world.startRollout();
+    await gate.reached;
+    await world.rollout().terminate('test');
+    for (const name of world.nodeNames()) {
+      await world
+        .update(name)
+        .terminate('test')
+        .catch(() => undefined);
+    }
+    gate.open();
+
+    await world.startRollout();
+
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
+    expect(world.mostUnavailable).toBe(1);
+    expect(world.violations).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
+  });
+});
+
+describe('a node update that is terminated from outside', () => {
+  it('is noticed; its node keeps the slot and is taken up again', async () => {
+    const world = await bench.world({ nodes: 3 });
+    const node = world.name(1);
+    const gate = world.hold('drainNode', node);
+    await world.startRollout();
+    await gate.reached;
+
+    await world.update(node).terminate('test');
+    gate.open();
+
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 3 });
+    expect(world.stepsOf(node).filter((step) => step === 'prepareUpdate')).toHaveLength(2);
+    expect(world.mostUnavailable).toBe(1);
+    expect(world.violations).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
+  });
+
+  it('before its cordon is seen does not free its slot', async () => {
+    const world = await bench.world({ nodes: 2 });
+    const node = world.name(1);
+    world.freezeView();
+    const gate = world.hold('drainNode', node);
+    await world.startRollout();
+    await gate.reached;
+    await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
+
+    await world.update(node).terminate('test');
+    const { slots } = await world.progressUntil(
+      ({ children }) => children.find((child) => child.node === node)?.stage !== 'working',
+    );
+
+    expect(slots).toEqual([node]);
+    expect(world.cordoned()).toEqual([node]);
+    world.thawView();
+    gate.open();
+    await world.rollout().result();
+    expect(world.mostUnavailable).toBe(1);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('is noticed also when it had been adopted, after a while of silence', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    const gate = world.hold('drainNode', node);
+    await world.startRollout();
+    await gate.reached;
+    await world.rollout().terminate('test');
+    await world.startRollout();
+    await world.progressUntil(
+      ({ slots, children }) => slots.length === 1 && !children[0]?.adopting,
+    );
+
+    await world.update(node).terminate('test');
+    gate.open();
+
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
+    expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
+    expect(world.leftovers()).toEqual([]);
+  });
+});

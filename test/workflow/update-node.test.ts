@@ -1,0 +1,380 @@
+import { WorkflowFailedError } from '@temporalio/client';
+import { ANNOTATION, NodeState, updateNodeId, CLUSTER_QUEUE } from '../../core/names';
+import { statusQuery } from '../../workflows/messages';
+import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
+import type { FakeWorld } from './support/fake-world';
+import { aPlan, aRestartPlan } from './support/plans';
+import { startBench, type TestBench } from './support/temporal';
+
+jest.setTimeout(60_000);
+
+let bench: TestBench;
+beforeAll(async () => {
+  bench = await startBench();
+}, 180_000);
+afterAll(() => bench.stop(), 60_000);
+
+/** One node, one slot: what happens to it is what these tests are about. */
+async function oneNode(options: Parameters<TestBench['world']>[0] = {}): Promise<{
+  world: FakeWorld;
+  node: string;
+}> {
+  const world = await bench.world({ nodes: 1, ...options });
+  return { world, node: world.name(1) };
+}
+
+/** Steps that change something, without what is only shown. */
+function deeds(world: FakeWorld, node: string): readonly string[] {
+  return world.stepsOf(node).filter((step) => !step.startsWith('report '));
+}
+
+/** The node is in service on its old config, and nothing of the attempt is left anywhere. */
+function expectBackInService(world: FakeWorld, node: string): void {
+  expect(world.cordoned()).toEqual([]);
+  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+  expect(world.leftovers()).toEqual([]);
+  expect(world.violations).toEqual([]);
+}
+
+describe('the update of a node', () => {
+  it('prepares before it disturbs, proves before it completes', async () => {
+    const { world, node } = await oneNode();
+
+    await (await world.startRollout()).result();
+
+    expect(deeds(world, node)).toEqual([
+      'prepareUpdate',
+      'cordonNode',
+      'drainNode',
+      'applyUpdate',
+      'armReboot',
+      'verifyUpdate',
+      'awaitNodeReady',
+      ...['completeNode', 'commitUpdate'].sort(
+        (a, b) => deeds(world, node).indexOf(a) - deeds(world, node).indexOf(b),
+      ),
+    ]);
+    const report = await world.update(node).result();
+    expect(report).toMatchObject({ node, config: 'c2', outcome: 'updated', disruption: 'reboot' });
+    expect(report.phases.map(({ phase }) => phase)).toEqual([
+      'Preparing',
+      'WaitingForSlot',
+      'Cordoning',
+      'Draining',
+      'Applying',
+      'Rebooting',
+      'Verifying',
+      'Completing',
+    ]);
+    expect(world.leftovers()).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('neither cordons nor drains for a restart of a service', async () => {
+    const { world, node } = await oneNode({ plan: aRestartPlan() });
+
+    await (await world.startRollout()).result();
+
+    expect(deeds(world, node)).toContain('performServiceActions');
+    expect(deeds(world, node)).not.toContain('drainNode');
+    expect(deeds(world, node)).not.toContain('armReboot');
+    await expect(world.update(node).result()).resolves.toMatchObject({ disruption: 'services' });
+    expect(world.leftovers()).toEqual([]);
+    expect(world.violations).toEqual([]);
+  });
+
+  it('touches no service when no change asks for it', async () => {
+    const plan = aPlan({ actions: [{ type: 'None' }], drain: false, reboot: false });
+    const { world, node } = await oneNode({ plan });
+
+    await (await world.startRollout()).result();
+
+    expect(deeds(world, node)).not.toContain('performServiceActions');
+    expect(world.updatedNodes()).toEqual([node]);
+  });
+
+  it('only says so when the host is on the config already', async () => {
+    const { world, node } = await oneNode();
+    world.host(node).config = 'c2';
+
+    await (await world.startRollout()).result();
+
+    expect(deeds(world, node)).toEqual(['prepareUpdate', 'completeNode']);
+    expect(world.updatedNodes()).toEqual([node]);
+  });
+
+  it('shows what it is in search attributes, and how it ended', async () => {
+    const { world, node } = await oneNode();
+    await (await world.startRollout()).result();
+
+    const { typedSearchAttributes, raw } = await world.update(node).describe();
+
+    expect(typedSearchAttributes.get(SEARCH_ATTRIBUTE.pool)).toBe(world.pool);
+    expect(typedSearchAttributes.get(SEARCH_ATTRIBUTE.node)).toBe(node);
+    expect(typedSearchAttributes.get(SEARCH_ATTRIBUTE.config)).toBe('c2');
+    expect(typedSearchAttributes.get(SEARCH_ATTRIBUTE.outcome)).toBe('updated');
+    expect(raw.executionConfig?.userMetadata?.summary?.data).toBeDefined();
+  });
+
+  it('says what it does and waits for', async () => {
+    const { world, node } = await oneNode();
+    const gate = world.hold('drainNode', node);
+    await world.startRollout();
+    await gate.reached;
+
+    const status = await world.update(node).query(statusQuery);
+
+    expect(status).toMatchObject({
+      node,
+      phase: 'Draining',
+      summary: 'reboot: kernel arguments changed (+nosmt)',
+      blocker: 'pods to leave the node',
+      pastPointOfNoReturn: false,
+    });
+    gate.open();
+    await world.rollout().result();
+  });
+
+  it('survives that its phase cannot be shown', async () => {
+    const { world, node } = await oneNode();
+    world.failWith('report Applying', node, 'Unreconcilable', 'cannot be shown');
+
+    await (await world.startRollout()).result();
+
+    expect(world.updatedNodes()).toEqual([node]);
+  });
+
+  it('tries again what fails for a moment', async () => {
+    const { world, node } = await oneNode();
+    world.failWith('prepareUpdate', node, 'ConfigFetchFailed', 'connection refused', 1);
+
+    await (await world.startRollout()).result();
+
+    expect(deeds(world, node).filter((step) => step === 'prepareUpdate')).toHaveLength(2);
+    expect(world.updatedNodes()).toEqual([node]);
+  });
+});
+
+describe('a node update that fails', () => {
+  const cases: readonly {
+    readonly at: string;
+    readonly name: string;
+    readonly undone: readonly string[];
+    readonly plan?: ReturnType<typeof aPlan>;
+  }[] = [
+    { at: 'prepareUpdate', name: 'DigestMismatch', undone: ['releaseNode'] },
+    { at: 'drainNode', name: 'ObjectNotFound', undone: ['discardStaged', 'releaseNode'] },
+    {
+      at: 'applyUpdate',
+      name: 'ApplyFailed',
+      undone: ['discardStaged', 'goBack', 'releaseNode', 'verifyBack'],
+    },
+    { at: 'armReboot', name: 'OrderRefused', undone: ['goBack', 'releaseNode', 'verifyBack'] },
+    {
+      at: 'verifyUpdate',
+      name: 'WrongDeployment',
+      undone: ['goBack', 'releaseNode', 'verifyBack'],
+    },
+    { at: 'awaitNodeReady', name: 'NodeNotReady', undone: ['goBack', 'releaseNode', 'verifyBack'] },
+    {
+      at: 'performServiceActions',
+      name: 'ApplyFailed',
+      undone: ['discardStaged', 'goBack', 'releaseNode', 'verifyBack'],
+      plan: aRestartPlan(),
+    },
+  ];
+
+  it.each(cases)('at $at takes back what was done', async ({ at, name, undone, plan }) => {
+    const { world, node } = await oneNode(plan === undefined ? {} : { plan });
+    world.failWith(at, node, name, 'something is wrong', 1);
+    await world.startRollout();
+
+    const { failed } = await world.progressUntil((progress) => progress.failed.length === 1);
+
+    expect(failed).toEqual([{ node, reason: expect.stringContaining('something is wrong') }]);
+    const steps = deeds(world, node);
+    const after = new Set(steps.slice(steps.indexOf(at) + 1));
+    expect([...after].filter((step) => step !== 'awaitNodeReady').sort()).toEqual(undone);
+    expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DEGRADED);
+    expect(world.annotation(node, ANNOTATION.REASON)).toContain(`${name}: something is wrong`);
+    expectBackInService(world, node);
+    await expect(world.update(node).result()).rejects.toMatchObject({
+      cause: { type: name, message: `${node}: something is wrong` },
+    });
+    await world.rollout().terminate();
+  });
+
+  it('leaves a node that cannot be changed in place untouched', async () => {
+    const reason = 'partition table changed';
+    const { world, node } = await oneNode({
+      plan: aPlan({ reconcilable: { ok: false, reason } }),
+    });
+    await world.startRollout();
+
+    await world.progressUntil((progress) => progress.failed.length === 1);
+
+    expect(deeds(world, node)).not.toContain('cordonNode');
+    expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.UNRECONCILABLE);
+    expectBackInService(world, node);
+    await world.rollout().terminate();
+  });
+
+  it('keeps the cordon, with the reason, only when the host cannot be taken back', async () => {
+    const { world, node } = await oneNode();
+    world.failWith('verifyUpdate', node, 'WrongDeployment', 'booted the old one');
+    world.failWith('goBack', node, 'RollbackFailed', 'no previous deployment');
+    await world.startRollout();
+
+    await world.progressUntil((progress) => progress.failed.length === 1);
+
+    expect(world.cordoned()).toEqual([node]);
+    expect(world.annotation(node, ANNOTATION.REASON)).toContain('no previous deployment');
+    await expect(world.update(node).result()).rejects.toMatchObject({
+      cause: { type: 'RollbackFailed' },
+    });
+    expect(world.violations).toEqual([]);
+    await world.rollout().terminate();
+  });
+
+  it('names a machine that does not come back from its reboot', async () => {
+    const { world, node } = await oneNode({ policy: { rebootTimeoutSeconds: 2 } });
+    world.failWith('verifyUpdate', node, 'NotYetRebooted', 'same boot ID');
+    await world.startRollout();
+
+    await world.progressUntil((progress) => progress.failed.length === 1);
+
+    await expect(world.update(node).result()).rejects.toMatchObject({
+      cause: { type: 'NotYetRebooted', message: expect.stringContaining('same boot ID') },
+    });
+    expectBackInService(world, node);
+    await world.rollout().terminate();
+  });
+
+  it('names a host that does not answer, and leaves its node alone', async () => {
+    const { world } = await oneNode({ policy: { reconnectSeconds: 1 } });
+    const node = world.addNodeWithoutHost();
+    await world.startRollout();
+
+    const { failed } = await world.progressUntil((progress) => progress.failed.length === 1);
+
+    expect(failed).toEqual([{ node, reason: expect.stringContaining('did not pick up') }]);
+    await expect(world.update(node).result()).rejects.toMatchObject({
+      cause: { type: 'HostUnreachable' },
+    });
+    expect(deeds(world, node)).toEqual(['releaseNode']);
+    await world.rollout().terminate();
+  });
+
+  it('leaves a node alone that a person cordoned in the meantime, and calls it no failure', async () => {
+    const { world, node } = await oneNode();
+    const gate = world.hold('cordonNode', node);
+    await world.startRollout();
+    await gate.reached;
+    world.changeNode(node, { unschedulable: true, annotations: {} });
+    gate.open();
+
+    const progress = await world.progressUntil(({ blocked }) => blocked.length === 1);
+
+    expect(progress.failed).toEqual([]);
+    expect(progress.blocked[0]?.reason).toContain('cordoned by a person');
+    expect(deeds(world, node)).not.toContain('drainNode');
+    world.changeNode(node, { unschedulable: false });
+    await world.tell('uncordoned');
+    await world.rollout().result();
+    expect(world.violations).toEqual([]);
+  });
+});
+
+describe('a node update that is cancelled', () => {
+  it.each(['prepareUpdate', 'cordonNode', 'drainNode', 'applyUpdate'])(
+    'at %s takes back what was done',
+    async (at) => {
+      const { world, node } = await oneNode();
+      const gate = world.hold(at, node);
+      await world.startRollout();
+      await gate.reached;
+
+      await world.update(node).cancel();
+
+      const error = await world
+        .update(node)
+        .result()
+        .catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(WorkflowFailedError);
+      expect((error as WorkflowFailedError).cause?.name).toBe('CancelledFailure');
+      await world.progressUntil((progress) => progress.held.length === 1);
+      expect(deeds(world, node)).not.toContain('armReboot');
+      expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DONE);
+      expectBackInService(world, node);
+      gate.open();
+      await world.rollout().terminate();
+    },
+  );
+
+  it('while it waits for its slot costs the node nothing', async () => {
+    const world = await bench.world({ nodes: 2 });
+    const [first, second] = [world.name(1), world.name(2)];
+    const gate = world.hold('drainNode', first);
+    await world.startRollout();
+    await gate.reached;
+    await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
+
+    await world.update(second).cancel();
+    await world.progressUntil(({ held }) => held.length === 1);
+
+    expect(deeds(world, second)).toEqual(['prepareUpdate', 'discardStaged', 'holdNode']);
+    gate.open();
+    await world.progressUntil(({ updated }) => updated === 1);
+    expect(world.leftovers()).toEqual([]);
+    await world.rollout().terminate();
+  });
+
+  it.each(['armReboot', 'verifyUpdate', 'awaitNodeReady', 'completeNode', 'commitUpdate'])(
+    'at %s, past the point of no return, finishes first',
+    async (at) => {
+      const { world, node } = await oneNode();
+      const gate = world.hold(at, node);
+      await world.startRollout();
+      await gate.reached;
+
+      await world.update(node).cancel();
+      gate.open();
+
+      await expect(world.update(node).result()).resolves.toMatchObject({ outcome: 'updated' });
+      await world.rollout().result();
+      expect(world.updatedNodes()).toEqual([node]);
+      expect(world.leftovers()).toEqual([]);
+    },
+  );
+});
+
+describe('a node update started by hand', () => {
+  it('under another workflow ID names the right one', async () => {
+    const handle = await bench.client.workflow.start('updateNode', {
+      workflowId: 'my-update',
+      taskQueue: CLUSTER_QUEUE,
+      args: [
+        {
+          ...{ node: 'n', pool: 'p', config: { name: 'c', digest: 'd' }, policy: {} },
+          ...{ disruptionPolicies: {}, reportTo: 'pool-rollout/p' },
+        },
+      ],
+    });
+
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { type: 'WrongWorkflowId', message: expect.stringContaining('update-node/n') },
+    });
+  });
+
+  it('without a rollout is refused', async () => {
+    const handle = await bench.client.workflow.start('updateNode', {
+      workflowId: updateNodeId('n'),
+      taskQueue: CLUSTER_QUEUE,
+      args: [{ node: 'n' }],
+    });
+
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { type: 'RefusedRequest', message: expect.stringContaining('started by the rollout') },
+    });
+  });
+});
