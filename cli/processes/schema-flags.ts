@@ -1,14 +1,13 @@
 import type { z } from 'zod';
 import { variableOf } from '../../workers/config';
+import { DESCRIPTIONS } from './descriptions';
 import type { ProcessFlag } from './index';
 
-/** A flag per setting of a schema; its description is the schema's own. */
+/** A flag per setting of a schema. */
 export function flagsOfSchema(schema: z.ZodObject): readonly ProcessFlag[] {
-  return Object.entries(schema.shape as Readonly<Record<string, z.ZodType>>).map(
-    ([setting, type]) => ({
-      setting,
-      variable: variableOf(setting),
-      ...(type.description === undefined ? {} : { description: type.description }),
-    }),
-  );
+  return Object.keys(schema.shape).map((setting) => ({
+    setting,
+    variable: variableOf(setting),
+    ...(DESCRIPTIONS[setting] === undefined ? {} : { description: DESCRIPTIONS[setting] }),
+  }));
 }

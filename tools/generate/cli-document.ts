@@ -1,6 +1,19 @@
 import type { Argument, Command, Option } from 'commander';
 import { EXIT } from '../../cli/exit-codes';
+import { clusterWorkerCommand } from '../../cli/processes/cluster-worker';
+import { controllersCommand } from '../../cli/processes/controllers';
+import { hostWorkerCommand } from '../../cli/processes/host-worker';
+import { PROCESSES, type ProcessCommand } from '../../cli/processes';
+import { processCommand } from '../../cli/processes/run-process';
+import { serverCommand } from '../../cli/processes/server';
 import { buildProgram } from '../../cli/program';
+
+const LOADED: Readonly<Record<string, ProcessCommand>> = {
+  controllers: controllersCommand,
+  'cluster-worker': clusterWorkerCommand,
+  'host-worker': hostWorkerCommand,
+  server: serverCommand,
+};
 
 const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.OK, 'done; for `rollout status`: rolling or complete'],
@@ -37,7 +50,15 @@ export function cliDocument(): string {
       '| --- | --- |',
       ...EXIT_MEANINGS.map(([code, text]) => `| ${code} | ${text} |`),
     ].join('\n'),
-    ...program.commands.flatMap((command) => sections(command, ['slipway'])),
+    ...program.commands
+      .filter((command) => LOADED[command.name()] === undefined)
+      .flatMap((command) => sections(command, ['slipway'])),
+    '## The processes',
+    'Each setting is a flag or an environment variable (in brackets); the flag wins. A setting that cannot be used ends the process with exit code 2 and names every problem.',
+    ...PROCESSES.flatMap((entry) => {
+      const loaded = LOADED[entry.name];
+      return loaded === undefined ? [] : processSection(processCommand(entry, loaded));
+    }),
   ].join('\n\n')}\n`;
 }
 
@@ -59,6 +80,14 @@ function sections(command: Command, path: readonly string[]): readonly string[] 
   ];
 }
 
+function processSection(command: Command): readonly string[] {
+  return [
+    `### \`slipway ${command.name()}\``,
+    sentence(command.description()),
+    optionTable(command.options),
+  ];
+}
+
 function argumentText(argument: Argument): string {
   const name = argument.name().toUpperCase();
   return argument.required ? name : `[${name}]`;
@@ -72,10 +101,13 @@ function sentence(text: string): string {
 function optionTable(options: readonly Option[]): string {
   const rows = options.map((option) => {
     const choices = option.argChoices === undefined ? '' : ` (${option.argChoices.join(', ')})`;
-    const value = option.defaultValue as string | boolean | number | undefined;
+    const value = option.defaultValue as string | boolean | number | undefined | readonly string[];
     const fallback =
-      value === undefined || value === false || option.negate ? '' : `; default ${String(value)}`;
-    return `| \`${option.flags}\` | ${option.description}${choices}${fallback} |`;
+      value === undefined || value === false || Array.isArray(value) || option.negate
+        ? ''
+        : `; default ${String(value)}`;
+    const text = `${option.description}${choices}${fallback}`.replaceAll('|', '\\|');
+    return `| \`${option.flags}\` | ${text} |`;
   });
   return ['| flag | meaning |', '| --- | --- |', ...rows].join('\n');
 }
