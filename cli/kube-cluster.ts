@@ -15,7 +15,7 @@ import {
 } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
-import type { Pod, PodDisruptionBudget } from '../core/drain';
+
 import { failureName } from '../core/errors';
 import { ANNOTATION, FIELD_MANAGER } from '../core/names';
 import type { CliCluster, ClusterView } from './ports';
