@@ -1,0 +1,206 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { NODES } from '../../../adapters/kube/resources';
+import { hostQueue } from '../../../core/names';
+import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { startSimulatedHosts, type SimulatedHosts } from '../../../workers/host-worker';
+import { createLogger } from '../../../workers/logging';
+import type {
+  ConfigReference,
+  HostActivities,
+  HostOrder,
+} from '../../../workflows/activity-contracts';
+import { eventually } from '../kube/fixture';
+import { startEndpoint, type EndpointFixture } from '../server/endpoint-fixture';
+
+jest.setTimeout(240_000);
+
+const NODE_NAMES = ['worker-0', 'worker-1', 'worker-2'];
+
+function aSpec(text: string, more: object = {}) {
+  return {
+    osImageURL: 'quay.io/os@sha256:1',
+    baseOSExtensionsContainerImage: '',
+    kernelArguments: [],
+    extensions: [],
+    fips: false,
+    kernelType: 'default',
+    config: {
+      ignition: { version: '3.5.0' },
+      storage: { files: [{ path: '/etc/motd', contents: { source: `data:,${text}` } }] },
+    },
+    ...more,
+  };
+}
+
+let endpoint: EndpointFixture;
+let temporal: TemporalServer;
+let client: Client;
+let hosts: SimulatedHosts;
+let directory: string;
+let first: ConfigReference;
+let second: ConfigReference;
+let run = 0;
+
+beforeAll(async () => {
+  [endpoint, temporal] = await Promise.all([
+    startEndpoint(NODE_NAMES),
+    startTemporal({ ui: false }),
+  ]);
+  first = await endpoint.addConfig('rendered-worker-1', 'worker', aSpec('one'));
+  second = await endpoint.addConfig(
+    'rendered-worker-2',
+    'worker',
+    aSpec('two', { osImageURL: 'quay.io/os@sha256:2', kernelArguments: ['nosmt'] }),
+  );
+  client = new Client({
+    connection: await Connection.connect({ address: temporal.address }),
+    namespace: temporal.namespace,
+  });
+  directory = mkdtempSync(join(tmpdir(), 'slipway-hosts-'));
+  const credentials = new Map(
+    await Promise.all(
+      NODE_NAMES.map(async (node) => [node, await endpoint.credentialsOf(node)] as const),
+    ),
+  );
+  hosts = startSimulatedHosts(
+    {
+      temporalAddress: temporal.address,
+      temporalNamespace: temporal.namespace,
+      serverUrl: endpoint.server.hostUrl,
+      logLevel: 'silent',
+      nodes: NODE_NAMES,
+      baseDirectory: directory,
+      credentials: (node) => {
+        const files = credentials.get(node);
+        if (files === undefined) throw new Error(`no credentials of ${node}`);
+        return {
+          certificateFile: files.certFile,
+          keyFile: files.keyFile,
+          authorityFile: files.caFile,
+        };
+      },
+      apiServer: endpoint.kube.cluster.server,
+      durations: { stageSeconds: 0, applySeconds: 0, rebootSeconds: 0.5, jitter: 0, seed: 1 },
+      failures: [{ node: 'worker-1', at: 'boot', times: 1 }],
+      firstBoot: 'rendered-worker-1',
+    },
+    { log: createLogger({ process: 'test', level: 'silent' }) },
+  );
+  await hosts.ready;
+});
+
+afterAll(async () => {
+  await hosts?.stop();
+  await client?.connection.close();
+  await temporal?.stop();
+  await endpoint?.stop();
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
+});
+
+/** Gives an order to the host through its queue, as a workflow does. */
+async function give<Step extends keyof HostActivities>(
+  step: Step,
+  node: string,
+  more: Partial<HostOrder> & { readonly rebootedFrom?: string } = {},
+): Promise<Awaited<ReturnType<HostActivities[Step]>>> {
+  run += 1;
+  const order: HostOrder = {
+    orderId: `test/${run}/${step}`,
+    node,
+    config: second,
+    disruptionPolicies: {},
+    notAfter: new Date(Date.now() + 600_000).toISOString(),
+    ...more,
+  };
+  const handle = await client.activity.start<Awaited<ReturnType<HostActivities[Step]>>>(step, {
+    id: `${step}-${run}`,
+    taskQueue: hostQueue(node),
+    args: [order],
+    startToCloseTimeout: '30s',
+    scheduleToCloseTimeout: '60s',
+    heartbeatTimeout: '10s',
+    retry: { initialInterval: '200ms', maximumInterval: '1s' },
+  });
+  return handle.result();
+}
+
+const motd = (node: string) => readFileSync(join(directory, node, 'etc/motd'), 'utf8');
+
+async function reportedBoot(node: string) {
+  const { status } = await endpoint.kube.admin.get(NODES, { name: node });
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return { bootId: status?.nodeInfo?.bootID, ready };
+}
+
+/** The name of the catalogue entry with which an order failed. */
+async function failureOf(attempt: Promise<unknown>): Promise<string | undefined> {
+  const error: unknown = await attempt.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if (at instanceof ApplicationFailure) return at.type ?? undefined;
+  }
+  throw new Error('it did not fail with a name', { cause: error });
+}
+
+describe('simulated hosts on a real Temporal server', () => {
+  it('boot with their first config', () => {
+    expect(NODE_NAMES.map((node) => hosts.configOf(node))).toEqual(
+      NODE_NAMES.map(() => 'rendered-worker-1'),
+    );
+    expect(motd('worker-0')).toBe('one');
+  });
+
+  it('go through a whole update, with a reboot and a new boot ID', async () => {
+    const prepared = await give('prepareUpdate', 'worker-0');
+    expect(prepared).toMatchObject({ alreadyOnTarget: false, plan: { reboot: true } });
+    await give('applyUpdate', 'worker-0');
+    const { bootId } = await give('armReboot', 'worker-0');
+
+    const verified = await give('verifyUpdate', 'worker-0', { rebootedFrom: bootId });
+    await give('commitUpdate', 'worker-0');
+
+    expect(verified.bootId).not.toBe(bootId);
+    expect(motd('worker-0')).toBe('two');
+    await eventually(async () => {
+      expect(await reportedBoot('worker-0')).toMatchObject({
+        bootId: verified.bootId,
+        ready: { status: 'True', reason: 'SimulatedReboot' },
+      });
+    });
+    expect(await give('prepareUpdate', 'worker-0')).toMatchObject({ alreadyOnTarget: true });
+  });
+
+  it('come back on the old config when the boot goes wrong', async () => {
+    await give('prepareUpdate', 'worker-1');
+    await give('applyUpdate', 'worker-1');
+    const armed = await give('armReboot', 'worker-1');
+    expect(await failureOf(give('verifyUpdate', 'worker-1', { rebootedFrom: armed.bootId }))).toBe(
+      'WrongDeployment',
+    );
+
+    const back = await give('goBack', 'worker-1');
+    await give('verifyBack', 'worker-1', { rebootedFrom: back.bootId });
+
+    expect(back.rebooting).toBe(true);
+    expect(motd('worker-1')).toBe('one');
+    expect(existsSync(join(directory, 'worker-1/var/lib/slipway/desired.json'))).toBe(false);
+  });
+
+  it('refuse what is not for them, is too late, or is not what was ordered', async () => {
+    const wrongNode = give('prepareUpdate', 'worker-2', { node: 'worker-0' });
+    expect(await failureOf(wrongNode)).toBe('OrderRefused');
+    const late = give('prepareUpdate', 'worker-2', { notAfter: '2020-01-01T00:00:00Z' });
+    expect(await failureOf(late)).toBe('OrderRefused');
+    const other = { ...second, digest: first.digest };
+    expect(await failureOf(give('prepareUpdate', 'worker-2', { config: other }))).toBe(
+      'DigestMismatch',
+    );
+    expect(motd('worker-2')).toBe('one');
+  });
+});
