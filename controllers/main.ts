@@ -4,7 +4,6 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { Client, Connection } from '@temporalio/client';
 import { connectKube, type KubeClient } from '../adapters/kube/client';
 import { findMco } from '../adapters/kube/mco-presence';
 import { NAMESPACES } from '../adapters/kube/resources';
@@ -13,7 +12,6 @@ import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
 import { startHealthServer } from '../workers/health-server';
 import { createLogger, type Logger } from '../workers/logging';
-import { connectionOptions } from '../workers/temporal-client';
 import { untilAvailable } from '../workers/waiting';
 import { ClusterCaches } from './cluster-picture';
 import { createEventRecorder } from './event-recorder';
@@ -23,7 +21,12 @@ import { createMetrics, type ControllerMetrics } from './metrics';
 import { NodeController } from './nodes';
 import { PoolStatusController } from './pool-status';
 import { GarbageController, RenderController } from './render';
-import { createRolloutGateway, RolloutController, type RolloutGateway } from './rollout';
+import {
+  connectRollouts,
+  RolloutController,
+  type RolloutConnection,
+  type RolloutGateway,
+} from './rollout';
 import { identityOf, type ControllerSettings } from './settings';
 import { packageVersion } from './version';
 
@@ -68,8 +71,8 @@ export async function runControllers(
     registry: metrics.registry,
     waitingFor: () => caches.unsynced,
   });
-  const temporal = parts.gateway === undefined ? lazyTemporal(settings) : undefined;
-  const gateway = parts.gateway ?? createRolloutGateway(temporal as Client);
+  const rollouts =
+    parts.gateway === undefined ? connectRollouts(settings) : withoutConnection(parts.gateway);
   log.info({ server: kube.server, url: health.url, version }, 'controllers started');
   parts.onStarted?.({ url: health.url, metrics });
   const failed = new AbortController();
@@ -77,14 +80,17 @@ export async function runControllers(
   try {
     await refuseMco(kube, settings, { log, signal: running });
     const following = caches.run(kube, running);
-    await stand({ kube, caches, metrics, gateway, log, settings, version }, running);
+    await stand(
+      { kube, caches, metrics, gateway: rollouts.gateway, log, settings, version },
+      running,
+    );
     await following;
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     failed.abort();
     await health.close();
-    await temporal?.connection.close();
+    await rollouts.close();
     kube.close();
     log.info({}, 'controllers stopped');
   }
@@ -171,24 +177,6 @@ async function refuseMco(
   );
 }
 
-/** A connection that is made with the first call, so that rendering never waits for Temporal. */
-function lazyTemporal(settings: ControllerSettings): Client {
-  const connection = Connection.lazy({
-    ...connectionOptions(settings),
-    connectTimeout: '5s',
-    // gRPC would wait up to two minutes before it looks for a server that was away.
-    channelArgs: {
-      'grpc.initial_reconnect_backoff_ms': 500,
-      'grpc.max_reconnect_backoff_ms': 5_000,
-    },
-  });
-  return new Client({
-    connection,
-    namespace: settings.temporalNamespace,
-    identity: FIELD_MANAGER.CONTROLLERS,
-  });
-}
-
 /** A cluster on which nothing of Slipway is deployed yet, as in development. */
 async function createNamespace(kube: KubeClient, name: string): Promise<void> {
   try {
@@ -196,6 +184,10 @@ async function createNamespace(kube: KubeClient, name: string): Promise<void> {
   } catch (error) {
     if (failureName(error) !== 'Conflict') throw error;
   }
+}
+
+function withoutConnection(gateway: RolloutGateway): RolloutConnection {
+  return { gateway, close: () => Promise.resolve() };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,20 +1,22 @@
 /** What the rollout controller asks of Temporal, in three calls. */
 
 import {
+  Client,
+  Connection,
   WithStartWorkflowOperation,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
-  WorkflowUpdateStage,
-  type Client,
   type WorkflowClient,
 } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
-import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
+import { CLUSTER_QUEUE, FIELD_MANAGER, poolRolloutId } from '../../core/names';
 import {
   clusterChangedSignal,
   retargetUpdate,
   type PoolRolloutInput,
 } from '../../workflows/messages';
+import type { TemporalSettings } from '../../workers/config';
+import { connectionOptions } from '../../workers/temporal-client';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 
 /** Rollouts of pools, as far as a controller starts and wakes them. */
@@ -36,6 +38,35 @@ const POOL_ROLLOUT = 'poolRollout';
 
 /** How long one call to Temporal may take; the controller tries again. */
 const DEADLINE_MS = 10_000;
+
+/** A gateway and the connection under it. */
+export interface RolloutConnection {
+  readonly gateway: RolloutGateway;
+  close(): Promise<void>;
+}
+
+/**
+ * A gateway whose connection is made with the first call, so that rendering never waits for Temporal.
+ *
+ * @throws an `Error` that names a certificate file that cannot be read
+ */
+export function connectRollouts(settings: TemporalSettings): RolloutConnection {
+  const connection = Connection.lazy({
+    ...connectionOptions(settings),
+    connectTimeout: '5s',
+    // gRPC would wait up to two minutes before it looks for a server that was away.
+    channelArgs: {
+      'grpc.initial_reconnect_backoff_ms': 500,
+      'grpc.max_reconnect_backoff_ms': 5_000,
+    },
+  });
+  const client = new Client({
+    connection,
+    namespace: settings.temporalNamespace,
+    identity: FIELD_MANAGER.CONTROLLERS,
+  });
+  return { gateway: createRolloutGateway(client), close: () => connection.close() };
+}
 
 export function createRolloutGateway(client: Client): RolloutGateway {
   const withDeadline = <T>(call: () => Promise<T>): Promise<T> =>
@@ -70,9 +101,9 @@ async function retarget(workflow: WorkflowClient, pool: string, target: string):
     typedSearchAttributes: [{ key: SEARCH_ATTRIBUTE.pool, value: pool }],
   });
   try {
-    await workflow.startUpdateWithStart(retargetUpdate, {
+    // Waiting for the answer is how a refusal is heard; the handler answers at once.
+    await workflow.executeUpdateWithStart(retargetUpdate, {
       args: [{ config: target }],
-      waitForStage: WorkflowUpdateStage.ACCEPTED,
       startWorkflowOperation: start,
     });
   } catch (error) {

@@ -1,0 +1,134 @@
+import { Client, Connection } from '@temporalio/client';
+import {
+  bundleWorkflowCode,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkflowBundle,
+} from '@temporalio/worker';
+import { connectRollouts, type RolloutConnection } from '../../../controllers/rollout';
+import { controllerSettings } from '../../../controllers/settings';
+import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
+import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { endSignal, toldQuery } from './waiting-rollout';
+
+jest.setTimeout(120_000);
+
+let server: TemporalServer;
+let bundle: WorkflowBundle;
+let rollouts: RolloutConnection;
+let client: Client;
+
+const silent = (): void => undefined;
+const QUIET = {
+  log: silent,
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+};
+
+beforeAll(async () => {
+  Runtime.install({ logger: QUIET });
+  [server, bundle] = await Promise.all([
+    startTemporal({ ui: false }),
+    bundleWorkflowCode({ workflowsPath: require.resolve('./waiting-rollout'), logger: QUIET }),
+  ]);
+  rollouts = connectRollouts(controllerSettings({ temporalAddress: server.address }, {}));
+  client = new Client({
+    connection: await Connection.connect({ address: server.address }),
+    namespace: server.namespace,
+  });
+}, 300_000);
+
+afterAll(async () => {
+  await rollouts.close();
+  await client.connection.close();
+  await server.stop();
+});
+
+/** Runs a worker for the time of the given work. */
+async function withWorker(work: () => Promise<void>): Promise<void> {
+  const connection = await NativeConnection.connect({ address: server.address });
+  const worker = await Worker.create({
+    connection,
+    namespace: server.namespace,
+    taskQueue: CLUSTER_QUEUE,
+    workflowBundle: bundle,
+  });
+  await worker.runUntil(work());
+  await connection.close();
+}
+
+const rolloutOf = (pool: string) => client.workflow.getHandle(poolRolloutId(pool));
+
+it('starts the one rollout of a pool, with what people see of it, and retargets it later', async () => {
+  await withWorker(async () => {
+    await rollouts.gateway.retarget('worker', 'rendered-worker-1');
+    await rollouts.gateway.retarget('worker', 'rendered-worker-2');
+
+    expect(await rolloutOf('worker').query(toldQuery)).toEqual([
+      'retarget worker rendered-worker-1',
+      'retarget worker rendered-worker-2',
+    ]);
+    const described = await rolloutOf('worker').describe();
+    expect(await described.staticSummary()).toBe('Roll pool worker to its rendered config');
+    expect(described.typedSearchAttributes.getAll()).toContainEqual(
+      expect.objectContaining({ value: 'worker' }),
+    );
+  });
+});
+
+it('wakes an open rollout, and says when none is open', async () => {
+  await withWorker(async () => {
+    await rollouts.gateway.retarget('infra', 'rendered-infra-1');
+
+    expect(await rollouts.gateway.wake('infra', 'node n1 joined')).toBe(true);
+    expect(await rollouts.gateway.isOpen('infra')).toBe(true);
+    expect(await rolloutOf('infra').query(toldQuery)).toContain('wake: node n1 joined');
+
+    await rolloutOf('infra').signal(endSignal);
+    await rolloutOf('infra').result();
+    expect(await rollouts.gateway.wake('infra', 'late')).toBe(false);
+    expect(await rollouts.gateway.isOpen('infra')).toBe(false);
+    expect(await rollouts.gateway.isOpen('never')).toBe(false);
+  });
+});
+
+it('passes on what a rollout that is ending refuses', async () => {
+  await withWorker(async () => {
+    await rollouts.gateway.retarget('ending', 'rendered-ending-1');
+
+    await expect(rollouts.gateway.retarget('ending', 'refused')).rejects.toMatchObject({
+      name: 'RefusedRequest',
+      message: expect.stringContaining('it is ending') as string,
+    });
+  });
+});
+
+it('starts again after Temporal has lost everything', async () => {
+  await withWorker(() => rollouts.gateway.retarget('lost', 'rendered-lost-1'));
+  await server.kill();
+  await expect(rollouts.gateway.isOpen('lost')).rejects.toThrow();
+
+  await server.restart();
+  await withWorker(async () => {
+    await untilAnswers(() => rollouts.gateway.isOpen('lost'));
+    expect(await rollouts.gateway.isOpen('lost')).toBe(false);
+    await rollouts.gateway.retarget('lost', 'rendered-lost-1');
+    expect(await rollouts.gateway.isOpen('lost')).toBe(true);
+  });
+});
+
+/** The connection mends itself, in its own time. */
+async function untilAnswers(ask: () => Promise<unknown>): Promise<void> {
+  for (;;) {
+    try {
+      await ask();
+      return;
+    } catch {
+      // Away still.
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** A stand-in for the rollout of a pool: remembers what it was told, and stays open until it ends. */
+
+import { condition, defineQuery, defineSignal, setHandler } from '@temporalio/workflow';
+import {
+  clusterChangedSignal,
+  retargetUpdate,
+  type PoolRolloutInput,
+  type RolloutProgress,
+} from '../../../workflows/messages';
+
+export const toldQuery = defineQuery<string[]>('told');
+export const endSignal = defineSignal('end');
+
+export async function poolRollout(input: PoolRolloutInput): Promise<void> {
+  const told: string[] = [];
+  let ended = false;
+  setHandler(toldQuery, () => told);
+  setHandler(endSignal, () => {
+    ended = true;
+  });
+  setHandler(
+    retargetUpdate,
+    ({ config }) => {
+      told.push(`retarget ${input.pool} ${config}`);
+      return {} as RolloutProgress;
+    },
+    {
+      validator: ({ config }) => {
+        if (config === 'refused') throw new Error('it is ending');
+      },
+    },
+  );
+  setHandler(clusterChangedSignal, ({ reason }) => {
+    told.push(`wake: ${reason}`);
+  });
+  await condition(() => ended);
+}
