@@ -7,24 +7,32 @@ import { utf8Length } from '../encoding/utf8';
 
 export type JsonPath = readonly (string | number)[];
 
-interface JsonNode {
+/** A value in a text. */
+export interface JsonNode {
   /** Index of a scalar, or of the first character inside an object or a list. */
   readonly start: number;
   /** Index after the value. */
   readonly end: number;
-  readonly members?: ReadonlyMap<string, { readonly keyStart: number; readonly value: JsonNode }>;
+  readonly members?: ReadonlyMap<string, JsonMember>;
   readonly items?: readonly JsonNode[];
+}
+
+export interface JsonMember {
+  readonly keyStart: number;
+  /** Index after the key's closing quote. */
+  readonly keyEnd: number;
+  readonly value: JsonNode;
 }
 
 /** A parsed text with the positions of its values. */
 export class JsonSource {
   readonly #text: string;
-  readonly #root: JsonNode;
+  readonly root: JsonNode;
 
   /** @param text - valid JSON */
   constructor(text: string) {
     this.#text = text;
-    this.#root = new Scanner(text).value();
+    this.root = new Scanner(text).value();
   }
 
   /** `line 3 col 7` of a value, or of the nearest enclosing value that exists. */
@@ -47,8 +55,26 @@ export class JsonSource {
     return this.#describeIndex(collection ? node.start : node.end);
   }
 
+  /**
+   * A place as reports of specification 2 show it: line, column and the text up to it. Columns count
+   * from 0 on the first line and from 1 on the others, as there.
+   */
+  excerpt(index: number): { readonly where: string; readonly lines: string } {
+    const lines = this.#text.slice(0, index).split('\n');
+    const last = lines.at(-1) ?? '';
+    const column = utf8Length(last) + (lines.length > 1 ? 1 : 0);
+    const numbered = lines
+      .map((line, i) => `${String(i + 1).padStart(5)}: ${line}\n`)
+      .slice(-2)
+      .join('');
+    return {
+      where: `line ${lines.length}, column ${column}`,
+      lines: `${numbered}${' '.repeat(column + 5)}^\n`,
+    };
+  }
+
   #nearest(path: JsonPath): JsonNode {
-    let node = this.#root;
+    let node = this.root;
     for (const step of path) {
       const next = typeof step === 'number' ? node.items?.[step] : node.members?.get(step)?.value;
       if (next === undefined) return node;
@@ -88,13 +114,14 @@ class Scanner {
 
   #object(): JsonNode {
     const start = ++this.#at;
-    const members = new Map<string, { keyStart: number; value: JsonNode }>();
+    const members = new Map<string, JsonMember>();
     for (this.#skipSpace(); this.#text.charAt(this.#at) !== '}'; this.#skipSeparator()) {
       const keyStart = this.#at;
       this.#string();
-      const key = JSON.parse(this.#text.slice(keyStart, this.#at)) as string;
+      const keyEnd = this.#at;
+      const key = JSON.parse(this.#text.slice(keyStart, keyEnd)) as string;
       this.#skipSeparator();
-      members.set(key, { keyStart, value: this.value() });
+      members.set(key, { keyStart, keyEnd, value: this.value() });
     }
     return { start, end: ++this.#at, members };
   }

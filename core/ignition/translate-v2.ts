@@ -6,9 +6,13 @@
  */
 
 import { fail } from '../errors';
+import { formatReport, isFatal } from './report';
 import { listOf, structOf } from './rules';
 import { cleanPath } from './rules-values';
 import { without, wordOf, type IgnitionObject } from './schema';
+import { schemaV2 } from './schema-v2';
+import { validateV3 } from './validate';
+import { formatReportV2, validateV2 } from './validate-v2';
 
 /**
  * One entry per file, unit and user. The last file of a path wins; the last unit of a name wins and
@@ -104,7 +108,16 @@ export function translateV2(config: IgnitionObject): IgnitionObject {
       units: listOf(structOf(config['systemd'])['units']).map(translateUnit),
     },
   });
+  const findings = validateV3({ ...(out as IgnitionObject), ignition: { version: '3.0.0' } }, 0);
+  if (isFatal(findings)) throw untranslatable(formatReport(findings));
   return out as IgnitionObject;
+}
+
+function untranslatable(why: string): Error {
+  return fail(
+    'InvalidIgnition',
+    `failed to convert Ignition config spec v2 to v3: unable to convert Ignition spec v2 config to v3: ${why}`,
+  );
 }
 
 function list(value: unknown): readonly IgnitionObject[] {
@@ -166,27 +179,51 @@ function translateFile(file: IgnitionObject): IgnitionObject {
   return { ...translateNode(file), overwrite, ...body, mode: file['mode'] };
 }
 
+/** What the converter checks first: deprecated fields, sections without a successor, clashes. */
 function refuseUntranslatable(config: IgnitionObject): void {
-  const refuse = (why: string): never => {
-    throw fail(
-      'InvalidIgnition',
-      `failed to convert Ignition config spec v2 to v3: unable to convert Ignition spec v2 config to v3: ${why}`,
-    );
-  };
+  const entries = validateV2(config, schemaV2(2), { minor: 3 });
+  if (entries.some(({ kind }) => kind === 'error' || kind === 'deprecated')) {
+    throw untranslatable(`Invalid input config:\n${formatReportV2(entries)}`);
+  }
   if (listOf(structOf(config['networkd'])['units']).length > 0) {
-    refuse('config includes deprecated networkd section - use Files instead');
+    throw untranslatable('config includes deprecated networkd section - use Files instead');
   }
   const storage = structOf(config['storage']);
-  for (const filesystem of listOf(storage['filesystems'])) {
-    if (filesystem['name'] !== 'root') {
-      refuse(
-        `Config defined filesystem ${JSON.stringify(filesystem['name'] ?? '')} but no mapping was defined.` +
-          'Please specify a path to be used as the filesystem mountpoint.',
-      );
+  const clash =
+    filesystemClash(listOf(storage['filesystems'])) ??
+    conflictingInodes(storage) ??
+    repeatedDropin(listOf(structOf(config['systemd'])['units']));
+  if (clash !== undefined) throw untranslatable(clash);
+}
+
+function filesystemClash(filesystems: readonly IgnitionObject[]): string | undefined {
+  for (const filesystem of filesystems) {
+    const name = wordOf(filesystem['name']);
+    if (name !== 'root') {
+      const advice = 'Please specify a path to be used as the filesystem mountpoint.';
+      return `Config defined filesystem ${JSON.stringify(name)} but no mapping was defined.${advice}`;
+    }
+    const create = structOf(filesystem['mount'])['create'] as IgnitionObject | undefined;
+    if (create !== undefined && create['force'] !== true) {
+      return 'Config must force filesystem creation in case `mount.create` object is defined.';
     }
   }
-  const clash = conflictingInodes(storage);
-  if (clash !== undefined) refuse(clash);
+  return undefined;
+}
+
+function repeatedDropin(units: readonly IgnitionObject[]): string | undefined {
+  for (const unit of units) {
+    const seen = new Set<string>();
+    for (const dropin of listOf(unit['dropins'])) {
+      const name = wordOf(dropin['name']);
+      if (seen.has(name)) {
+        const [quoted, owner] = [name, wordOf(unit['name'])].map((text) => JSON.stringify(text));
+        return `Config has duplicate dropin name ${quoted ?? ''} in unit ${owner ?? ''}.  All dropins must specify a unique \`name\`.`;
+      }
+      seen.add(name);
+    }
+  }
+  return undefined;
 }
 
 /** A path that two entries have, or that runs through a link. */
@@ -207,7 +244,8 @@ function conflictingInodes(storage: IgnitionObject): string | undefined {
       if (earlier !== undefined) {
         return `Config has conflicting inodes: ${JSON.stringify(earlier)} and ${JSON.stringify(name)}.  All files, directories and links must specify a unique \`path\`.`;
       }
-      const used = links.find((link) => path !== link && path.startsWith(`${link}/`));
+      // As there: `/etc/a` counts as a link in the path of `/etc/ab`.
+      const used = links.find((link) => path !== link && path.startsWith(link));
       if (used !== undefined) {
         return `${name} uses link defined in config ${JSON.stringify(used)}. Please use a link not defined in Storage:Links`;
       }

@@ -17,9 +17,16 @@ const LINE_MAX = 2048;
 const BUFFER = 4096;
 const NEWLINE = 0x0a;
 
-export function readUnitContents(contents: string | undefined): UnitContents {
+/**
+ * @param garbage - how text after a section name is shown: quoted, or (specification 2) as the
+ *   numbers of its bytes
+ */
+export function readUnitContents(
+  contents: string | undefined,
+  garbage: 'quoted' | 'bytes' = 'quoted',
+): UnitContents {
   if (contents === undefined || contents === '') return { sections: new Set() };
-  const reader = new UnitReader(encodeUtf8(contents));
+  const reader = new UnitReader(encodeUtf8(contents), garbage);
   try {
     return { sections: reader.read() };
   } catch (error) {
@@ -34,13 +41,15 @@ type Step = (() => Step) | undefined;
 
 class UnitReader {
   readonly #bytes: Uint8Array;
+  readonly #garbage: 'quoted' | 'bytes';
   readonly #sections = new Set<string>();
   #at = 0;
   /** How far the original's buffered reader has read ahead; decides which long lines it sees. */
   #buffered = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, garbage: 'quoted' | 'bytes') {
     this.#bytes = bytes;
+    this.#garbage = garbage;
   }
 
   read(): ReadonlySet<string> {
@@ -74,10 +83,15 @@ class UnitReader {
     return () => {
       const garbage = trim(this.#readLine());
       if (garbage !== '') {
-        throw new UnitError(`found garbage after section name : ${JSON.stringify(garbage)}`);
+        throw new UnitError(`found garbage after section name : ${this.#show(garbage)}`);
       }
       return () => this.#nextInSection(line);
     };
+  }
+
+  #show(garbage: string): string {
+    if (this.#garbage === 'quoted') return JSON.stringify(garbage);
+    return `[${encodeUtf8(garbage).join(' ')}]`;
   }
 
   #nextInSection(section: string): Step {
