@@ -59,6 +59,7 @@ export async function runControllers(
   const kube = await connectKube({
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
+    environment: process.env,
     userAgent: `${FIELD_MANAGER.CONTROLLERS}/${version}`,
     maxRequests: settings.maxKubeRequests,
     log,

@@ -4,6 +4,7 @@ import {
   MACHINE_CONFIG_POOLS,
   MACHINE_CONFIGS,
   MACHINE_CONFIGURATIONS,
+  NAMESPACES,
   ROLLOUT_POLICIES,
   type KubeObject,
   type Resource,
@@ -71,6 +72,30 @@ describe('the samples', () => {
       const stored = await api.client.get(resource, { name: sample.metadata.name });
       expect(() => SCHEMAS[resource.kind]?.parse(stored)).not.toThrow();
       expect(stored).toMatchObject(sample);
+    }
+  });
+});
+
+describe('the base', () => {
+  it('is accepted strictly', async () => {
+    await api.client.create(NAMESPACES, { metadata: { name: 'slipway' } });
+    const paths: Readonly<Record<string, string>> = {
+      ConfigMap: '/api/v1/namespaces/slipway/configmaps',
+      Deployment: '/apis/apps/v1/namespaces/slipway/deployments',
+      PodDisruptionBudget: '/apis/policy/v1/namespaces/slipway/poddisruptionbudgets',
+      Service: '/api/v1/namespaces/slipway/services',
+    };
+    const objects = (await manifests('base')).filter(({ kind }) => kind !== 'Kustomization');
+    expect(objects.length).toBeGreaterThan(6);
+
+    for (const object of objects) {
+      const path = paths[object.kind ?? ''];
+      const answer = await api.client.post(
+        `${path}?fieldValidation=Strict`,
+        object,
+        `create ${object.kind} ${object.metadata.name}`,
+      );
+      expect({ name: object.metadata.name, answer }).toMatchObject({ answer: { ok: true } });
     }
   });
 });

@@ -152,7 +152,7 @@ function collect(given: Schema, path: string, facts: Facts): void {
   if (schema['type'] === 'array') collect(schema['items'] as Schema, `${at}[]`, facts);
   const values = schema['additionalProperties'];
   if (typeof values === 'object' && values !== null && 'type' in values) {
-    collect(values as Schema, `${at}{}`, facts);
+    collect(values, `${at}{}`, facts);
   }
 }
 
