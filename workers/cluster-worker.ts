@@ -57,7 +57,6 @@ export async function runClusterWorker(
 ): Promise<void> {
   const log = options.log ?? createLogger({ process: 'cluster-worker', level: settings.logLevel });
   const core = `127.0.0.1:${await freeLoopbackPort()}`;
-  installTemporalRuntime(log, core);
   const kube = await connectKube({ ...kubeSettings(settings), log });
   const caches = createClusterCaches(log);
   const metrics = createWorkerMetrics(caches);
@@ -75,6 +74,7 @@ export async function runClusterWorker(
     await serve(settings, state, {
       signal,
       watching,
+      sdkMetrics: core,
       onReady: () => options.onReady?.(health.url),
     });
   } catch (error) {
@@ -101,13 +101,15 @@ interface Serving {
   readonly signal: AbortSignal;
   /** Ends the watches, after the last activity has ended. */
   readonly watching: AbortController;
+  /** `host:port` where the SDK serves its own metrics. */
+  readonly sdkMetrics: string;
   readonly onReady: () => void;
 }
 
 async function serve(
   settings: ClusterWorkerSettings,
   state: WorkerState,
-  { signal, watching, onReady }: Serving,
+  { signal, watching, sdkMetrics, onReady }: Serving,
 ): Promise<void> {
   const { kube, caches, log, waitingFor } = state;
   become(waitingFor, 'the Kubernetes API');
@@ -123,7 +125,15 @@ async function serve(
     const activities = state.metrics.timed(
       clusterActivitiesForWorker(portsOf(state, new OpenUpdates(client))),
     );
-    await pollUntilAborted(settings, { activities, identity, log, signal, waitingFor, onReady });
+    await pollUntilAborted(settings, {
+      activities,
+      identity,
+      log,
+      signal,
+      waitingFor,
+      sdkMetrics,
+      onReady,
+    });
   } finally {
     await client.connection.close();
   }
@@ -154,6 +164,7 @@ interface Polling {
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly waitingFor: Set<string>;
+  readonly sdkMetrics: string;
   readonly onReady: () => void;
 }
 
@@ -198,7 +209,7 @@ async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promi
     log.warn({ path: built }, 'workflow bundle does not exist; bundling the workflows now');
   }
   const { code } = await bundleWorkflowCode({
-    workflowsPath: join(__dirname, '..', 'workflows', 'index'),
+    workflowsPath: require.resolve('../workflows'),
     logger: silent(),
   });
   return { code };
@@ -207,8 +218,9 @@ async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promi
 async function createWorker(
   settings: ClusterWorkerSettings,
   workflowBundle: WorkflowCode,
-  { activities, identity }: Polling,
+  { activities, identity, log, sdkMetrics }: Polling,
 ): Promise<{ readonly worker: Worker; readonly connection: NativeConnection }> {
+  installTemporalRuntime(log, sdkMetrics);
   const connection = await NativeConnection.connect(connectionOptions(settings));
   try {
     const worker = await Worker.create({

@@ -195,7 +195,7 @@ it('gives up after its time, naming pod and budget', async () => {
     name: 'DrainTimedOut',
     message: expect.stringMatching(
       /node stuck was not drained within 2 s: waiting for pod default\/stuck-.* \(budget default\/stuck allows 0 disruptions; owner Deployment default\/stuck\)/,
-    ),
+    ) as string,
   });
   expect(onNode('stuck')).toHaveLength(1);
 });
@@ -239,7 +239,9 @@ it('ends when somebody uncordons the node meanwhile', async () => {
 
   await expect(draining).rejects.toMatchObject({
     name: 'UncordonedByUser',
-    message: expect.stringContaining('node uncordoned was uncordoned while it was being drained'),
+    message: expect.stringContaining(
+      'node uncordoned was uncordoned while it was being drained',
+    ) as string,
   });
 });
 

@@ -380,7 +380,10 @@ describe('a pool', () => {
     const seen = await look();
     expect(seen).toMatchObject({
       exists: true,
-      config: { name: 'rendered-blue-1', digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      config: {
+        name: 'rendered-blue-1',
+        digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      },
       candidates: [{ node: 'blue-1', repair: false }],
     });
     await expect(look(0)).resolves.toMatchObject({ candidates: [], candidateCount: 1 });
