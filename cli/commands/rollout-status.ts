@@ -76,6 +76,9 @@ function show(context: CliContext, snapshot: RolloutSnapshot, output: OutputForm
   terminal.out.write(`${lines.join('\n')}\n`);
 }
 
+/** A rollout also ends, halts or is paused without a change in the cluster: it is asked this often. */
+const ASK_AGAIN_MS = 2_000;
+
 /** Redraws at each change of the cluster, and once a second for the clocks (no request then). */
 async function watch(
   context: CliContext,
@@ -103,11 +106,20 @@ async function watch(
     live.show(latest);
     if (isSettled(latest)) stop.abort('settled');
   });
+  let seen: ClusterView | undefined;
+  const asking = setInterval(() => {
+    if (seen !== undefined) changed.offer(seen);
+  }, ASK_AGAIN_MS);
+  const offer = (view: ClusterView) => {
+    seen = view;
+    changed.offer(view);
+  };
   try {
     if (isSettled(first)) stop.abort('settled');
-    else await cluster.follow(changed.offer, signal);
+    else await cluster.follow(offer, signal);
     await changed.idle();
   } finally {
+    clearInterval(asking);
     if (timer !== undefined) clearTimeout(timer);
     context.signal.removeEventListener('abort', detach);
     live.close();
