@@ -5,6 +5,9 @@ import type { UpdatePlan } from '../core/node/plan';
 import type { Failure } from './failures';
 import type { NodePhase, NodeReport, NodeStatus, UpdateNodeInput, UpdateOutcome } from './messages';
 
+/** Reports are kept and queried by the hundred. */
+const REASON_AT_MOST = 1000;
+
 /** The end of an update. */
 export interface Ending {
   readonly outcome: UpdateOutcome;
@@ -68,7 +71,7 @@ export class NodeProgress {
       config: this.input.config.name,
       outcome: ending.outcome,
       ...(phase === undefined ? {} : { phase }),
-      ...(failure === undefined ? {} : { reason: failure.reason }),
+      ...(failure === undefined ? {} : { reason: failure.reason.slice(0, REASON_AT_MOST) }),
       ...(failure?.name === undefined ? {} : { failure: failure.name }),
       ...(inService === undefined ? {} : { inService }),
       phases: [...this.durations],

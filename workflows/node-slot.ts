@@ -16,7 +16,7 @@ import {
   type UpdateNodeInput,
 } from './messages';
 import type { NodeProgress } from './node-progress';
-import { REMIND_SECONDS } from './timeouts';
+import { brief, REMIND_SECONDS } from './timeouts';
 
 /** Registers every message of the update. Called before the first wait, so that none is missed. */
 export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): void {
@@ -49,7 +49,7 @@ export async function waitForSlot(input: UpdateNodeInput, progress: NodeProgress
   while (!progress.holdsSlot) {
     sayPrepared(input, progress);
     await condition(() => progress.holdsSlot, `${REMIND_SECONDS}s`, {
-      summary: `waiting for a slot from ${progress.reportTo}`,
+      summary: brief(`waiting for a slot from ${progress.reportTo}`),
     });
   }
 }

@@ -19,7 +19,6 @@ import type { PoolRolloutInput, RolloutProgress } from './messages';
 import { shielded } from './node-update';
 import {
   adoptUpdate,
-  brief,
   cancelUpdate,
   findRunningUpdates,
   grantSlot,
@@ -41,6 +40,7 @@ import { rolloutDetails } from './rollout-details';
 import { answerRolloutMessages } from './rollout-messages';
 import { Rollout } from './rollout-state';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { brief } from './timeouts';
 
 /** A view that may be behind is looked at again soon. */
 const BEHIND_MS = 500;
@@ -80,10 +80,7 @@ async function roll(rollout: Rollout, withoutMemory: boolean): Promise<RolloutPr
   for (;;) {
     const seen = rollout.changes;
     await look(rollout);
-    if (!adopted && rollout.view !== undefined) {
-      await adoptRunning(rollout);
-      adopted = true;
-    }
+    if (!adopted && rollout.view !== undefined) adopted = await adoptRunning(rollout);
     if (adopted) decide(rollout);
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (isCompleted(rollout) && rollout.changes === seen) return await finish(rollout);
@@ -131,11 +128,23 @@ function decide(rollout: Rollout): void {
   for (const candidate of toStart(rollout)) void startUpdate(rollout, view, candidate);
 }
 
-/** Updates that run although this rollout has no memory of them: they may hold slots. */
-async function adoptRunning(rollout: Rollout): Promise<void> {
+/**
+ * Updates that run although this rollout has no memory of them: they may hold slots, so none is given
+ * before they are known.
+ *
+ * @returns whether they are
+ */
+async function adoptRunning(rollout: Rollout): Promise<boolean> {
   const nodes = rollout.view?.candidates.map(({ node }) => node) ?? [];
-  for (const node of await findRunningUpdates(nodes, rollout.pool)) {
-    if (!rollout.children.has(node)) adoptUpdate(rollout, node);
+  try {
+    for (const node of await findRunningUpdates(nodes, rollout.pool)) {
+      if (!rollout.children.has(node)) adoptUpdate(rollout, node);
+    }
+    return true;
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    rollout.viewProblem = `not known yet which updates run: ${sentence(explain(error))}`;
+    return false;
   }
 }
 
@@ -174,9 +183,13 @@ function hold(rollout: Rollout, node: string): void {
   rollout.toHold.delete(node);
   const reason = rollout.heldByUs.get(node);
   if (reason === undefined) return;
-  holdNode(node, rollout.config, reason).catch((error: unknown) =>
-    log.warn('the hold of a node is not written down', { node, error }),
-  );
+  rollout.sending += 1;
+  holdNode(node, rollout.config, reason)
+    .catch((error: unknown) => log.warn('the hold of a node is not written down', { node, error }))
+    .finally(() => {
+      rollout.sending -= 1;
+    })
+    .catch(() => undefined);
 }
 
 async function finish(rollout: Rollout): Promise<RolloutProgress> {
@@ -229,9 +242,7 @@ async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promi
   for (;;) {
     const seen = rollout.changes;
     for (const { node, cancelling } of rollout.children.values()) {
-      if (cancelling === undefined && !rollout.starting.has(node)) {
-        cancelUpdate(rollout, node, { why, reason });
-      }
+      if (cancelling === undefined) cancelUpdate(rollout, node, { why, reason });
     }
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (rollout.children.size === 0 && rollout.sending === 0) break;

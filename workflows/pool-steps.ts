@@ -21,7 +21,7 @@ import { attachSignal, proceedSignal, type ChildState } from './messages';
 import { shielded } from './node-update';
 import type { Rollout } from './rollout-state';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { LOOK, optionsFor, ROLLOUT_LIMITS } from './timeouts';
+import { brief, LOOK, optionsFor, ROLLOUT_LIMITS } from './timeouts';
 import type { updateNode } from './update-node';
 
 const memory = proxyLocalActivities<ClusterActivities>(LOOK);
@@ -32,19 +32,19 @@ const cluster = proxyActivities<ClusterActivities>({
 
 /** One look at the pool; costs no request, because the cluster worker watches it anyway. */
 export function selectNodes(input: SelectNodesInput): Promise<SelectNodesResult> {
-  const summary = `look at pool ${input.pool}`;
+  const summary = brief(`look at pool ${input.pool}`);
   return memory.selectNodes.executeWithOptions({ ...LOOK, summary }, [input]);
 }
 
 export function holdNode(node: string, config: string, reason?: string): Promise<void> {
   const summary = reason === undefined ? `release ${node}` : `hold ${node}: ${reason}`;
-  return cluster.holdNode.executeWithOptions(optionsFor(ROLLOUT_LIMITS.holdNode, brief(summary)), [
+  return cluster.holdNode.executeWithOptions(optionsFor(ROLLOUT_LIMITS.holdNode, summary), [
     { node, config, ...(reason === undefined ? {} : { reason }) },
   ]);
 }
 
 export function setPoolPaused(pool: string, paused: boolean, reason: string): Promise<void> {
-  const summary = brief(`${paused ? 'pause' : 'resume'} pool ${pool}: ${reason}`);
+  const summary = `${paused ? 'pause' : 'resume'} pool ${pool}: ${reason}`;
   return cluster.setPoolPaused.executeWithOptions(
     optionsFor(ROLLOUT_LIMITS.setPoolPaused, summary),
     [{ pool, paused, reason }],
@@ -94,7 +94,7 @@ export async function startUpdate(
         ],
         parentClosePolicy: 'ABANDON',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        staticSummary: `${pool}: ${node} → ${config.name}`,
+        staticSummary: brief(`${pool}: ${node} → ${config.name}`),
         typedSearchAttributes: [
           { key: SEARCH_ATTRIBUTE.pool, value: pool },
           { key: SEARCH_ATTRIBUTE.node, value: node },
@@ -104,6 +104,8 @@ export async function startUpdate(
     );
     const runId = handle.firstExecutionRunId;
     rollout.started(node, runId);
+    // Somebody changed their mind in between.
+    if (rollout.children.get(node)?.cancelling !== undefined) sendCancel(rollout, node);
     const closed = (): void => rollout.closed(node, runId);
     handle.result().then(closed, closed);
   } catch (error) {
@@ -140,6 +142,10 @@ export function cancelUpdate(
   why: NonNullable<ChildState['cancelling']>,
 ): void {
   rollout.cancelling(node, why);
+  if (!rollout.starting.has(node)) sendCancel(rollout, node);
+}
+
+function sendCancel(rollout: Rollout, node: string): void {
   tell(rollout, node, () => getExternalWorkflowHandle(updateNodeId(node)).cancel());
 }
 
@@ -155,9 +161,4 @@ function tell(rollout: Rollout, node: string, send: () => Promise<void>): void {
       rollout.sending -= 1;
     })
     .catch(() => undefined);
-}
-
-/** Summaries are short: the server refuses more than 400 bytes. */
-export function brief(text: string): string {
-  return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
 }

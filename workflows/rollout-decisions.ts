@@ -32,10 +32,7 @@ export function candidatesWanted(rollout: Rollout): number {
 export function outdated(rollout: Rollout): readonly ChildState[] {
   return [...rollout.children.values()].filter(
     (child) =>
-      child.config !== rollout.config &&
-      child.cancelling === undefined &&
-      child.adopting !== true &&
-      !rollout.starting.has(child.node),
+      child.config !== rollout.config && child.cancelling === undefined && child.adopting !== true,
   );
 }
 
@@ -45,7 +42,10 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
   if (view?.config === undefined || mayNotGoOn(rollout)) return [];
   let room = Math.min(roomAhead(rollout), CHILDREN_AT_MOST - children.size);
   const possible = view.candidates.filter(({ node }) => !rollout.isOutOfQuestion(node));
-  return possible.filter(({ repair }) => repair || room-- > 0);
+  return possible.filter(({ node, repair }) => {
+    const hasItsSlot = repair || rollout.hasOrphanedSlot(node);
+    return hasItsSlot || room-- > 0;
+  });
 }
 
 /** Waiting updates that get their slot now. */

@@ -19,6 +19,8 @@ import type {
 
 /** A report is newer than the view for at most this long. */
 const LAG_MS = 5_000;
+/** A failure that the view still does not show by then is not one any more. */
+const FAILED_UNSEEN_MS = 300_000;
 /** As long as a cordon of an update that was terminated may still arrive. */
 const ORPHANED_SLOT_MS = 60_000;
 const REPORTS_KEPT = 200;
@@ -184,6 +186,10 @@ export class Rollout {
     return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
   }
 
+  hasOrphanedSlot(node: string): boolean {
+    return this.orphanedSlots.has(node);
+  }
+
   start(node: string, config: string): void {
     // An orphaned slot goes to the update that takes its node up again.
     const holdsSlot = this.orphanedSlots.delete(node);
@@ -298,6 +304,9 @@ export class Rollout {
     const now = Date.now();
     for (const [node, { until }] of this.settled) if (until <= now) this.settled.delete(node);
     for (const [node, { until }] of this.closing) if (until <= now) this.closing.delete(node);
+    for (const [node, { finishedAt }] of this.failed) {
+      if (Date.parse(finishedAt) + FAILED_UNSEEN_MS <= now) this.failed.delete(node);
+    }
     for (const [node, until] of this.orphanedSlots) {
       if (until <= now) this.orphanedSlots.delete(node);
     }

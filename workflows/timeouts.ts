@@ -87,7 +87,7 @@ export const ROLLOUT_LIMITS = {
 /** A look at the pool: from memory, so tried again soon and then given back to the rollout. */
 export const LOOK: LocalActivityOptions = {
   startToCloseTimeout: '10s',
-  scheduleToCloseTimeout: '1m',
+  scheduleToCloseTimeout: '15s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
 };
 
@@ -100,7 +100,7 @@ export const REMIND_SECONDS = 10 * MINUTE;
 /** Turns limits into what the SDK takes, with the sentence that the Temporal UI shows. */
 export function optionsFor(limits: Limits, summary: string): ActivityOptions {
   return {
-    summary,
+    summary: brief(summary),
     startToCloseTimeout: `${limits.attempt}s`,
     scheduleToCloseTimeout: `${limits.total}s`,
     ...(limits.pickUp === undefined ? {} : { scheduleToStartTimeout: `${limits.pickUp}s` }),
@@ -113,4 +113,9 @@ export function optionsFor(limits: Limits, summary: string): ActivityOptions {
       ...(limits.giveUpOn === undefined ? {} : { nonRetryableErrorTypes: [...limits.giveUpOn] }),
     },
   };
+}
+
+/** Summaries are short: the server refuses a workflow task with one of more than 400 bytes. */
+export function brief(text: string): string {
+  return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
 }

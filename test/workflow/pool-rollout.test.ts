@@ -1,5 +1,6 @@
 import { ANNOTATION, CLUSTER_QUEUE, NodeState } from '../../core/names';
 import { aRestartPlan } from './support/plans';
+import { containing } from './support/containing';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(60_000);
@@ -83,9 +84,7 @@ describe('a rollout', () => {
 
     const { blocked } = await world.progressUntil(({ updated }) => updated === 1);
 
-    expect(blocked).toEqual([
-      { node: world.name(1), reason: expect.stringContaining('cordoned by a person') },
-    ]);
+    expect(blocked).toEqual([{ node: world.name(1), reason: containing('cordoned by a person') }]);
     expect(world.stepsOf(world.name(1))).toEqual([]);
     expect(world.cordoned()).toEqual([world.name(1)]);
     await world.rollout().terminate();
@@ -189,9 +188,7 @@ describe('the failure threshold', () => {
     const halted = await world.progressUntil(({ state }) => state === 'Halted');
 
     expect(halted.blocker).toContain('disk full');
-    expect(halted.failed).toEqual([
-      { node: world.name(1), reason: expect.stringContaining('disk full') },
-    ]);
+    expect(halted.failed).toEqual([{ node: world.name(1), reason: containing('disk full') }]);
     expect(world.cordoned()).toEqual([]);
     expect(world.stepsOf(world.name(2))).not.toContain('cordonNode');
     await world.rollout().executeUpdate('retryNode', { args: [{ node: world.name(1) }] });
@@ -269,7 +266,7 @@ describe('a drain that times out', () => {
 
     expect(blocked[0]).toEqual({
       node: world.name(1),
-      reason: expect.stringContaining('budget shop/cart allows 0'),
+      reason: containing('budget shop/cart allows 0'),
     });
     expect(failed).toEqual([]);
     gate.open();
@@ -347,7 +344,7 @@ describe('a rollout that cannot be', () => {
     });
 
     await expect(handle.result()).rejects.toMatchObject({
-      cause: { type: 'WrongWorkflowId', message: expect.stringContaining('pool-rollout/worker') },
+      cause: { type: 'WrongWorkflowId', message: containing('pool-rollout/worker') },
     });
   });
 
@@ -359,7 +356,7 @@ describe('a rollout that cannot be', () => {
     });
 
     await expect(handle.result()).rejects.toMatchObject({
-      cause: { type: 'ObjectNotFound', message: expect.stringContaining('nowhere does not exist') },
+      cause: { type: 'ObjectNotFound', message: containing('nowhere does not exist') },
     });
   });
 
@@ -371,7 +368,7 @@ describe('a rollout that cannot be', () => {
     });
 
     await expect(handle.result()).rejects.toMatchObject({
-      cause: { type: 'RefusedRequest', message: expect.stringContaining('{"pool": "worker"}') },
+      cause: { type: 'RefusedRequest', message: containing('{"pool": "worker"}') },
     });
   });
 
@@ -385,7 +382,7 @@ describe('a rollout that cannot be', () => {
     await world.tell('pool deleted');
 
     await expect(world.rollout().result()).rejects.toMatchObject({
-      cause: { type: 'ObjectNotFound', message: expect.stringContaining('was deleted') },
+      cause: { type: 'ObjectNotFound', message: containing('was deleted') },
     });
     expect(world.leftovers()).toEqual([]);
     expect(world.violations).toEqual([]);

@@ -1,4 +1,6 @@
+import type { WorkflowHandle } from '@temporalio/client';
 import { ANNOTATION } from '../../core/names';
+import { containing } from './support/containing';
 import { startBench, type TestBench } from './support/temporal';
 import type { FakeWorld } from './support/fake-world';
 
@@ -11,10 +13,8 @@ beforeAll(async () => {
 afterAll(() => bench.stop(), 60_000);
 
 async function send(world: FakeWorld, message: string, request?: unknown): Promise<unknown> {
-  const args = request === undefined ? [] : [request];
-  return bench.client.workflow
-    .getHandle(world.rolloutId)
-    .executeUpdate<unknown, unknown[]>(message, { args });
+  const handle: WorkflowHandle = world.rollout();
+  return handle.executeUpdate<unknown, [unknown]>(message, { args: [request] });
 }
 
 /** The sentence with which a message is refused. */
@@ -38,7 +38,7 @@ describe('pause and resume', () => {
       send(world, 'pause', { reason: 'change freeze', by: 'ann' }),
     ).resolves.toMatchObject({
       state: 'Paused',
-      blocker: expect.stringContaining('change freeze (ann)'),
+      blocker: containing('change freeze (ann)'),
     });
     gate.open();
     await world.progressUntil(({ updated }) => updated === 1);
@@ -73,7 +73,7 @@ describe('pause and resume', () => {
     await world.progressUntil(({ state }) => state === 'Blocked');
 
     await expect(send(world, 'pause', { reason: 'freeze' })).rejects.toMatchObject({
-      cause: { type: 'ObjectNotFound', message: expect.stringContaining('no such pool') },
+      cause: { type: 'ObjectNotFound', message: containing('no such pool') },
     });
     expect((await world.progress()).state).toBe('Blocked');
     await world.rollout().terminate();
@@ -197,7 +197,7 @@ describe('nonsense is refused with a sentence', () => {
   });
 
   it('a second cancelNode', async () => {
-    await world.hold('releaseNode', world.name(1));
+    world.hold('releaseNode', world.name(1));
     await send(world, 'cancelNode', { node: world.name(1) });
 
     expect(await refusal(world, 'cancelNode', { node: world.name(1) })).toContain('being stopped');

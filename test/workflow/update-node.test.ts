@@ -4,6 +4,7 @@ import { statusQuery } from '../../workflows/messages';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 import type { FakeWorld } from './support/fake-world';
 import { aPlan, aRestartPlan } from './support/plans';
+import { containing } from './support/containing';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(60_000);
@@ -191,7 +192,7 @@ describe('a node update that fails', () => {
 
     const { failed } = await world.progressUntil((progress) => progress.failed.length === 1);
 
-    expect(failed).toEqual([{ node, reason: expect.stringContaining('something is wrong') }]);
+    expect(failed).toEqual([{ node, reason: containing('something is wrong') }]);
     const steps = deeds(world, node);
     const after = new Set(steps.slice(steps.indexOf(at) + 1));
     expect([...after].filter((step) => step !== 'awaitNodeReady').sort()).toEqual(undone);
@@ -244,7 +245,7 @@ describe('a node update that fails', () => {
     await world.progressUntil((progress) => progress.failed.length === 1);
 
     await expect(world.update(node).result()).rejects.toMatchObject({
-      cause: { type: 'NotYetRebooted', message: expect.stringContaining('same boot ID') },
+      cause: { type: 'NotYetRebooted', message: containing('same boot ID') },
     });
     expectBackInService(world, node);
     await world.rollout().terminate();
@@ -257,7 +258,7 @@ describe('a node update that fails', () => {
 
     const { failed } = await world.progressUntil((progress) => progress.failed.length === 1);
 
-    expect(failed).toEqual([{ node, reason: expect.stringContaining('did not pick up') }]);
+    expect(failed).toEqual([{ node, reason: containing('did not pick up') }]);
     await expect(world.update(node).result()).rejects.toMatchObject({
       cause: { type: 'HostUnreachable' },
     });
@@ -362,7 +363,7 @@ describe('a node update started by hand', () => {
     });
 
     await expect(handle.result()).rejects.toMatchObject({
-      cause: { type: 'WrongWorkflowId', message: expect.stringContaining('update-node/n') },
+      cause: { type: 'WrongWorkflowId', message: containing('update-node/n') },
     });
   });
 
@@ -374,7 +375,7 @@ describe('a node update started by hand', () => {
     });
 
     await expect(handle.result()).rejects.toMatchObject({
-      cause: { type: 'RefusedRequest', message: expect.stringContaining('started by the rollout') },
+      cause: { type: 'RefusedRequest', message: containing('started by the rollout') },
     });
   });
 });

@@ -118,8 +118,7 @@ class Worlds {
   ): Promise<unknown> {
     const nodes = [...(input.node === undefined ? [] : [input.node]), ...(input.nodes ?? [])];
     const world = this.worlds.find(
-      ({ pool, ...rest }) =>
-        pool === input.pool || nodes.some((node) => node.startsWith(`${pool}-`)),
+      ({ pool }) => pool === input.pool || nodes.some((node) => node.startsWith(`${pool}-`)),
     );
     if (world === undefined && name === 'selectNodes') return { exists: false };
     if (world === undefined) throw new Error(`no world for ${JSON.stringify(input)}`);
