@@ -1,7 +1,7 @@
 /** What is simulated about a host, and only that; files, units and keys are written for real. */
 
 export { createSimulatedKubelet, type SimulatedKubelet } from './kubelet';
-export { createSimulatedMachine, type SimulatedMachine } from './machine';
+export { createSimulatedMachine, simulatedOwnership, type SimulatedMachine } from './machine';
 export { createSimulatedOs, SIMULATED_OS_FILE, type SimulatedOs } from './os-driver';
 export {
   createFailurePlan,

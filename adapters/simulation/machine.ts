@@ -11,7 +11,7 @@ import {
   type OfflineSystemd,
   type ServiceAction,
 } from '../host/offline-systemd';
-import { REAL_OWNERSHIP } from '../host/ownership';
+import { type Ownership, REAL_OWNERSHIP } from '../host/ownership';
 import { createSimulatedOs, type SimulatedOs } from './os-driver';
 import { createPace, type FailurePlan, type Pace, type SimulatedDurations } from './pace';
 import { createRecordedOwnership } from './recorded-ownership';
@@ -62,10 +62,7 @@ export async function createSimulatedMachine(
   options: SimulatedMachineOptions,
 ): Promise<SimulatedMachine> {
   await mkdir(options.root, { recursive: true, mode: 0o755 });
-  const ownership =
-    process.getuid?.() === 0
-      ? REAL_OWNERSHIP
-      : createRecordedOwnership(join(options.root, '.slipway-owners.json'));
+  const ownership = simulatedOwnership(options.root);
   const plain = createHostFiles({ root: options.root, ownership, sync: options.sync ?? false });
   await furnish(plain);
   const pace = createPace(options.node, options.durations);
@@ -85,6 +82,13 @@ export async function createSimulatedMachine(
       failing = true;
     },
   };
+}
+
+/** Real owners where the process may set them, records of them where it may not. */
+export function simulatedOwnership(root: string): Ownership {
+  return process.getuid?.() === 0
+    ? REAL_OWNERSHIP
+    : createRecordedOwnership(join(root, '.slipway-owners.json'));
 }
 
 async function furnish(files: HostFiles): Promise<void> {

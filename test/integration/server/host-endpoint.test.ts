@@ -36,7 +36,7 @@ describe('the host endpoint over mutual TLS', () => {
 
     expect(readCanonical(bytes, worker).spec.osImageURL).toBe(SPEC.osImageURL);
     expect(() => readCanonical(bytes, { ...worker, digest: '0'.repeat(64) })).toThrow(
-      expect.objectContaining({ name: 'DigestMismatch' }),
+      /ordered was 000000000000/,
     );
   });
 

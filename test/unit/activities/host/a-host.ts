@@ -17,6 +17,7 @@ import {
   createSimulatedMachine,
   createSimulatedOs,
   DEFAULT_DURATIONS,
+  simulatedOwnership,
 } from '../../../../adapters/simulation';
 import { createHostActivities } from '../../../../activities/host';
 import type { HostPorts, UpdateHeader, UpdateMark } from '../../../../activities/host/ports';
@@ -78,7 +79,7 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
 
   /** The ports of a worker process on this machine; `fs` may end it at any call. */
   async function ports(fs: FileSystem = NODE_FILE_SYSTEM): Promise<HostPorts> {
-    const files = createHostFiles({ root, fs, sync: false });
+    const files = createHostFiles({ root, fs, sync: false, ownership: simulatedOwnership(root) });
     return {
       node: NODE,
       files,

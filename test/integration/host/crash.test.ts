@@ -1,0 +1,3 @@
+import { describeCrashes } from '../../unit/activities/host/describe-crashes';
+
+describeCrashes(1);
