@@ -9,6 +9,7 @@ export {
   refuseSpecialModes,
   validateIgnition,
 } from './config';
+export { convertIgnitionTo, OUTPUT_VERSIONS, type OutputVersion } from './convert-down';
 export {
   convertIgnition,
   parseIgnition,
