@@ -1,0 +1,51 @@
+import { newsFor } from '../../../controllers/rollout/node-interest';
+import { aNode, type NodeShape } from './objects';
+
+const DONE: NodeShape = { current: 'a', desired: 'a', state: 'Done' };
+const WORKING: NodeShape = { current: 'a', desired: 'b', state: 'Working' };
+
+describe('what a rollout must hear of a node', () => {
+  it.each<[string, NodeShape | undefined, NodeShape | undefined, string | undefined]>([
+    ['it joined', undefined, DONE, 'node n1 joined'],
+    ['it is gone', DONE, undefined, 'node n1 is gone'],
+    ['it is gone during its update', WORKING, undefined, 'node n1 is gone'],
+    ['it is being deleted', DONE, { ...DONE, deleting: true }, 'node n1 is being deleted'],
+    ['a person cordoned it', DONE, { ...DONE, cordoned: 'person' }, 'node n1 was cordoned'],
+    ['a person uncordoned it', { ...DONE, cordoned: 'person' }, DONE, 'node n1 was uncordoned'],
+    ['it is not ready', DONE, { ...DONE, ready: false }, 'readiness of node n1'],
+    ['it is ready again', { ...DONE, ready: false }, DONE, 'readiness of node n1'],
+    ['its labels changed', DONE, { ...DONE, roles: ['infra'] }, 'labels of node n1'],
+    ['labels during its update', WORKING, { ...WORKING, roles: ['infra'] }, 'labels of node n1'],
+    [
+      'its taints changed',
+      DONE,
+      { ...DONE, taints: [{ key: 'a', effect: 'NoSchedule' }] },
+      'taints of node n1',
+    ],
+    ['a hold was lifted', { ...DONE, held: 'b' }, DONE, 'annotations of node n1'],
+    ['somebody forgot its config', DONE, { desired: 'a', state: 'Done' }, 'annotations of node n1'],
+    ['nothing changed', DONE, DONE, undefined],
+    ['its update began', DONE, WORKING, undefined],
+    ['its update cordoned it', WORKING, { ...WORKING, cordoned: 'slipway' }, undefined],
+    [
+      'it reboots in its update',
+      { ...WORKING, cordoned: 'slipway' },
+      { ...WORKING, cordoned: 'slipway', ready: false },
+      undefined,
+    ],
+    ['its update ended', { ...WORKING, cordoned: 'slipway' }, DONE, undefined],
+    [
+      'its update failed',
+      { ...WORKING, cordoned: 'slipway' },
+      { ...WORKING, state: 'Degraded' },
+      undefined,
+    ],
+  ])('%s', (_what, previous, current, expected) => {
+    const change = {
+      ...(previous === undefined ? {} : { previous: aNode(previous) }),
+      ...(current === undefined ? {} : { current: aNode(current) }),
+    };
+
+    expect(newsFor(change)).toBe(expected);
+  });
+});

@@ -1,0 +1,187 @@
+import type { CacheEvent, CacheView } from '../../../adapters/kube/cache';
+import type { KubeObject } from '../../../adapters/kube/resources';
+import type { ClusterPicture } from '../../../controllers/cluster-picture';
+import { createMetrics } from '../../../controllers/metrics';
+import { RolloutController, type RolloutGateway } from '../../../controllers/rollout';
+import type { Node } from '../../../core/node/types';
+import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
+import { aNode, aPool } from './objects';
+
+/** Objects in memory, with the reading half of a cache. */
+class Objects<T extends KubeObject> implements CacheView<T> {
+  readonly synced = Promise.resolve();
+  readonly isSynced = true;
+  readonly #objects = new Map<string, T>();
+  readonly #listeners = new Set<(event: CacheEvent<T>) => void>();
+
+  constructor(objects: readonly T[] = []) {
+    for (const object of objects) this.#objects.set(object.metadata.name, object);
+  }
+  get(name: string): T | undefined {
+    return this.#objects.get(name);
+  }
+  list(): readonly T[] {
+    return [...this.#objects.values()];
+  }
+  byIndex(): readonly T[] {
+    return [];
+  }
+  subscribe(listener: (event: CacheEvent<T>) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+  put(object: T): void {
+    const previous = this.#objects.get(object.metadata.name);
+    this.#objects.set(object.metadata.name, object);
+    const event: CacheEvent<T> =
+      previous === undefined ? { type: 'added', object } : { type: 'modified', object, previous };
+    for (const listener of this.#listeners) listener(event);
+  }
+}
+
+const QUIET = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+interface Bench {
+  readonly asked: string[];
+  readonly open: Set<string>;
+  refuses: string | undefined;
+  readonly nodes: Objects<Node>;
+  readonly pools: Objects<MachineConfigPool>;
+}
+
+const stop: AbortController[] = [];
+
+function aBench(): Bench {
+  const nodes = new Objects<Node>([aNode({ current: 'a', desired: 'a', state: 'Done' })]);
+  const pools = new Objects<MachineConfigPool>([aPool('worker', { configuration: { name: 'b' } })]);
+  const asked: string[] = [];
+  const open = new Set<string>();
+  const bench: Bench = { asked, open, refuses: undefined, nodes, pools };
+  const gateway: RolloutGateway = {
+    retarget: async (pool, target) => {
+      asked.push(`retarget ${target}`);
+      if (bench.refuses !== undefined) throw new Error(bench.refuses);
+      open.add(pool);
+    },
+    wake: async (pool) => {
+      asked.push('wake');
+      return open.has(pool);
+    },
+    isOpen: async (pool) => {
+      asked.push('look');
+      return open.has(pool);
+    },
+  };
+  const leading = new AbortController();
+  stop.push(leading);
+  const picture = {
+    nodes,
+    pools,
+    policies: new Objects<RolloutPolicy>(),
+  } as unknown as ClusterPicture;
+  void new RolloutController(
+    {
+      picture,
+      gateway,
+      events: { record: () => undefined },
+      metrics: createMetrics(),
+      log: QUIET,
+    },
+    leading.signal,
+  );
+  return bench;
+}
+
+const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+
+afterEach(() => {
+  for (const one of stop.splice(0)) one.abort();
+  jest.useRealTimers();
+});
+
+it('looks now and then whether the rollout is open, while nodes are behind', async () => {
+  const bench = aBench();
+
+  await pass(61_000);
+
+  expect(bench.asked).toEqual(['retarget b', 'look', 'look']);
+});
+
+it('starts the rollout again when Temporal has lost it, although nothing changed', async () => {
+  const bench = aBench();
+  await pass(1_000);
+
+  bench.open.clear();
+  await pass(32_000);
+
+  expect(bench.asked).toEqual(['retarget b', 'look', 'look', 'retarget b']);
+});
+
+it('does not restart a rollout that ended with a cancel that the watch has yet to show', async () => {
+  const bench = aBench();
+  await pass(1_000);
+
+  bench.open.clear();
+  bench.nodes.put(aNode({ current: 'a', desired: 'a', state: 'Done', cordoned: 'person' }));
+  await pass(200);
+  bench.pools.put(
+    aPool(
+      'worker',
+      { configuration: { name: 'b' } },
+      {
+        annotations: { 'slipway.dev/rollout-cancelled': 'b' },
+      },
+    ),
+  );
+  await pass(120_000);
+
+  expect(bench.asked.filter((asked) => asked.startsWith('retarget'))).toHaveLength(1);
+});
+
+it('asks nothing any more when every node is on the config', async () => {
+  const bench = aBench();
+  await pass(1_000);
+
+  bench.nodes.put(aNode({ current: 'b', desired: 'b', state: 'Done' }));
+  await pass(31_000);
+  const asked = bench.asked.length;
+  await pass(300_000);
+
+  expect(bench.asked).toHaveLength(asked);
+});
+
+it('tries again soon when Temporal is away', async () => {
+  const bench = aBench();
+  bench.refuses = 'UNAVAILABLE';
+  await pass(60_000);
+  expect(bench.asked.length).toBeGreaterThan(10);
+
+  bench.refuses = undefined;
+  await pass(5_000);
+
+  expect(bench.open.has('worker')).toBe(true);
+});
+
+it('folds the changes of many nodes into few wakes', async () => {
+  const bench = aBench();
+  await pass(1_000);
+
+  for (let index = 0; index < 200; index++) {
+    bench.nodes.put(aNode({ name: `joined-${index}` }));
+    await pass(5);
+  }
+  await pass(1_000);
+
+  const wakes = bench.asked.filter((asked) => asked === 'wake').length;
+  expect(wakes).toBeGreaterThanOrEqual(2);
+  expect(wakes).toBeLessThanOrEqual(5);
+});
