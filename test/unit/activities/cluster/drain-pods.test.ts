@@ -1,0 +1,157 @@
+import { DrainPods } from '../../../../activities/cluster/drain-pods';
+import type { Pod, PodDisruptionBudget } from '../../../../core/drain';
+
+let now: number;
+let budgets: PodDisruptionBudget[];
+
+beforeEach(() => {
+  now = Date.parse('2026-03-01T10:00:00Z');
+  budgets = [];
+});
+
+function aPod(name: string, more: Partial<Pod['metadata']> = {}, uid = `uid-${name}`): Pod {
+  return {
+    metadata: {
+      name,
+      namespace: 'shop',
+      uid,
+      labels: { app: 'cart' },
+      ownerReferences: [
+        { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'cart', uid: 'o', controller: true },
+      ],
+      ...more,
+    },
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+  };
+}
+
+function aBudget(disruptionsAllowed: number): PodDisruptionBudget {
+  return {
+    metadata: { name: 'cart', namespace: 'shop' },
+    spec: { selector: { matchLabels: { app: 'cart' } } },
+    status: { disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1 },
+  };
+}
+
+function draining(drain: object = {}): DrainPods {
+  return new DrainPods({ timeoutSeconds: 60, onTimeout: 'Fail', ...drain }, 0, {
+    budgets: () => budgets,
+    missingDaemonSets: () => [],
+    now: () => now,
+  });
+}
+
+const names = (pods: readonly Pod[]): readonly string[] =>
+  pods.map(({ metadata }) => metadata.name);
+
+it('is not done before it has seen the pods', () => {
+  const pods = draining();
+  expect(pods.isDone()).toBe(false);
+
+  pods.listed([]);
+
+  expect(pods.isDone()).toBe(true);
+});
+
+it('asks each pod once, and no more at once than it may', () => {
+  const pods = draining();
+  pods.listed([aPod('a'), aPod('b'), aPod('c')]);
+
+  expect(names(pods.take(2))).toEqual(['a', 'b']);
+  expect(names(pods.take(2))).toEqual(['c']);
+  expect(pods.take(2)).toEqual([]);
+});
+
+it('asks a refused pod again after five seconds, or as soon as its budget allows', () => {
+  const pods = draining();
+  const pod = aPod('a');
+  pods.listed([pod]);
+  pods.take(1);
+  budgets = [aBudget(0)];
+  pods.answered(pod, { outcome: 'refused', said: 'no' });
+
+  pods.budgetsChanged();
+  expect(pods.take(1)).toEqual([]);
+  expect(pods.nextDueMs()).toBe(5_000);
+
+  now += 5_000;
+  expect(names(pods.take(1))).toEqual(['a']);
+  pods.answered(pod, { outcome: 'refused', said: 'no' });
+
+  budgets = [aBudget(1)];
+  pods.budgetsChanged();
+  expect(names(pods.take(1))).toEqual(['a']);
+});
+
+it('names the budget that refuses, or what the API said when no budget explains it', () => {
+  const pods = draining();
+  const pod = aPod('a');
+  pods.listed([pod]);
+  pods.take(1);
+  pods.answered(pod, { outcome: 'refused', said: 'too many requests' });
+  expect(pods.progress().remaining).toEqual([
+    { pod: 'shop/a', blocker: 'waiting for pod shop/a (too many requests)' },
+  ]);
+
+  budgets = [aBudget(0)];
+
+  expect(pods.progress().remaining[0]?.blocker).toBe(
+    'waiting for pod shop/a (budget shop/cart allows 0 disruptions; owner StatefulSet shop/cart)',
+  );
+});
+
+it('counts a pod of the same name with another UID as another pod', () => {
+  const pods = draining();
+  pods.listed([aPod('a', {}, 'first')]);
+  pods.take(1);
+  pods.answered(aPod('a', {}, 'first'), { outcome: 'gone' });
+  expect(pods.isDone()).toBe(true);
+
+  pods.changed(aPod('a', {}, 'second'), false);
+  expect(pods.isDone()).toBe(false);
+  pods.changed(aPod('a', {}, 'first'), true);
+  expect(pods.isDone()).toBe(false);
+  pods.changed(aPod('a', {}, 'second'), true);
+  expect(pods.isDone()).toBe(true);
+});
+
+it('waits for a pod that is terminating, and does not ask it', () => {
+  const pods = draining();
+  pods.listed([aPod('a', { deletionTimestamp: '2026-03-01T09:59:00Z' })]);
+
+  expect(pods.take(1)).toEqual([]);
+  expect(pods.isDone()).toBe(false);
+});
+
+it('stops waiting for one that has been terminating for too long, if it is told to', () => {
+  const pods = draining({ skipWaitForDeleteTimeoutSeconds: 90 });
+  pods.listed([aPod('a', { deletionTimestamp: '2026-03-01T09:59:00Z' })]);
+  expect(pods.isDone()).toBe(false);
+
+  now += 31_000;
+
+  expect(pods.isDone()).toBe(true);
+  expect(pods.left()).toBe(1);
+});
+
+it('asks again when an accepted pod shows no sign of going', () => {
+  const pods = draining();
+  const pod = aPod('a');
+  pods.listed([pod]);
+  pods.take(1);
+  pods.answered(pod, { outcome: 'accepted' });
+  expect(pods.take(1)).toEqual([]);
+
+  now += 5_000;
+
+  expect(names(pods.take(1))).toEqual(['a']);
+});
+
+it('drops what a new listing no longer shows', () => {
+  const pods = draining();
+  pods.listed([aPod('a'), aPod('b')]);
+
+  pods.listed([aPod('b')]);
+
+  expect(names(pods.take(9))).toEqual(['b']);
+});

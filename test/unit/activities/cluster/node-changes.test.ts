@@ -1,0 +1,142 @@
+import {
+  cordonChange,
+  completeChange,
+  holdChange,
+  releaseChange,
+} from '../../../../activities/cluster/node-changes';
+import type { NodeChange } from '../../../../activities/ports';
+import { ANNOTATION } from '../../../../core/names';
+import type { Node } from '../../../../core/node/types';
+import type { ReleaseNodeInput } from '../../../../workflows/activity-contracts';
+
+const OLD = 'rendered-worker-0';
+const NEW = 'rendered-worker-1';
+const STEP = { node: 'n', pool: 'worker', config: NEW, workflowId: 'update-node/n' };
+
+function aNode(annotations: Readonly<Record<string, string>> = {}, unschedulable?: boolean): Node {
+  return {
+    metadata: { name: 'n', annotations },
+    spec: unschedulable === undefined ? {} : { unschedulable },
+  };
+}
+
+/** What the API server would store. */
+function applied(node: Node, change: NodeChange | undefined): Node {
+  const annotations = { ...node.metadata.annotations };
+  for (const [key, value] of Object.entries(change?.annotations ?? {})) {
+    if (value === null) delete annotations[key];
+    else annotations[key] = value;
+  }
+  return aNode(annotations, change?.unschedulable ?? node.spec?.unschedulable);
+}
+
+const done = {
+  [ANNOTATION.CURRENT_CONFIG]: OLD,
+  [ANNOTATION.DESIRED_CONFIG]: OLD,
+  [ANNOTATION.STATE]: 'Done',
+  [ANNOTATION.REASON]: '',
+};
+
+const cordonInput = { ...STEP, cordon: true, summary: 'reboot' };
+
+const release = (more: Partial<ReleaseNodeInput>): ReleaseNodeInput => ({
+  ...STEP,
+  outcome: 'failed',
+  unreconcilable: false,
+  hostIsBack: true,
+  reason: 'no space left',
+  ...more,
+});
+
+it.each([
+  ['cordon', (node: Node) => cordonChange(node, cordonInput)],
+  ['target', (node: Node) => cordonChange(node, { ...cordonInput, cordon: false })],
+  ['complete', (node: Node) => completeChange(node, STEP)],
+  ['release failed', (node: Node) => releaseChange(node, release({}))],
+  ['release cancelled', (node: Node) => releaseChange(node, release({ outcome: 'cancelled' }))],
+  ['release lost', (node: Node) => releaseChange(node, release({ hostIsBack: false }))],
+  ['hold', (node: Node) => holdChange(node, NEW, 'skipped')],
+])('%s: doing it again changes nothing', (_name, change) => {
+  const start = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+  const once = applied(start, change(start));
+
+  expect(change(once)).toBeUndefined();
+});
+
+it('cordons and targets together, and leaves current config alone', () => {
+  expect(cordonChange(aNode(done), cordonInput)).toEqual({
+    annotations: {
+      [ANNOTATION.DESIRED_CONFIG]: NEW,
+      [ANNOTATION.STATE]: 'Working',
+      [ANNOTATION.CORDONED_BY]: 'update-node/n',
+    },
+    unschedulable: true,
+  });
+});
+
+it('only targets a node whose plan needs no drain', () => {
+  expect(cordonChange(aNode(done), { ...cordonInput, cordon: false })).toEqual({
+    annotations: { [ANNOTATION.DESIRED_CONFIG]: NEW, [ANNOTATION.STATE]: 'Working' },
+  });
+});
+
+it.each([true, false])('refuses a node that a person cordoned (cordon: %s)', (cordon) => {
+  expect(() => cordonChange(aNode(done, true), { ...cordonInput, cordon })).toThrow(
+    expect.objectContaining({ name: 'CordonedByUser' }),
+  );
+});
+
+it('takes a cordon over that an earlier update left', () => {
+  const left = aNode({ ...done, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
+
+  expect(cordonChange(left, cordonInput)?.unschedulable).toBeUndefined();
+});
+
+it('never uncordons what a person cordoned', () => {
+  const theirs = aNode(done, true);
+
+  expect(completeChange(theirs, STEP)).not.toHaveProperty('unschedulable');
+  expect(releaseChange(theirs, release({}))).not.toHaveProperty('unschedulable');
+});
+
+it('clears a hold for the config that the node is on now, and no other', () => {
+  const heldFor = (config: string) =>
+    completeChange(
+      aNode({ ...done, [ANNOTATION.HELD_FOR]: config, [ANNOTATION.HELD_REASON]: 'skipped' }),
+      STEP,
+    )?.annotations;
+
+  expect(heldFor(NEW)).toMatchObject({ [ANNOTATION.HELD_FOR]: null });
+  expect(heldFor('rendered-worker-9')).not.toHaveProperty([ANNOTATION.HELD_FOR]);
+});
+
+it('a cancelled update that never targeted the node keeps what an earlier failure says', () => {
+  const failedEarlier = aNode({
+    ...done,
+    [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-bad',
+    [ANNOTATION.STATE]: 'Degraded',
+    [ANNOTATION.REASON]: 'the disk is full',
+  });
+
+  expect(releaseChange(failedEarlier, release({ outcome: 'cancelled' }))).toBeUndefined();
+});
+
+it('a cancelled first update leaves a node without a config as it came', () => {
+  const fresh = aNode();
+  const cordoned = applied(fresh, cordonChange(fresh, cordonInput));
+
+  const released = applied(cordoned, releaseChange(cordoned, release({ outcome: 'cancelled' })));
+
+  expect(released.metadata.annotations).toEqual({ [ANNOTATION.REASON]: '' });
+  expect(released.spec?.unschedulable).toBe(false);
+});
+
+it('says Unreconcilable when that is what it was, and cuts a long reason', () => {
+  const change = releaseChange(
+    aNode(done),
+    release({ unreconcilable: true, reason: 'x'.repeat(5000) }),
+  );
+
+  expect(change?.annotations?.[ANNOTATION.STATE]).toBe('Unreconcilable');
+  expect(change?.annotations?.[ANNOTATION.REASON]).toHaveLength(2000);
+});
