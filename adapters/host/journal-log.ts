@@ -85,8 +85,10 @@ export function readLog(bytes: Buffer): ReadLog | LogFault {
  */
 function isTorn(bytes: Buffer, from: number): boolean {
   const rest = bytes.subarray(from);
-  const end = rest.indexOf(0x0a);
-  return end === -1 || rest.includes(0);
+  const zero = rest.indexOf(0);
+  const text = zero === -1 ? rest : rest.subarray(0, zero);
+  const isZeroToTheEnd = zero === -1 || rest.subarray(zero).every((byte) => byte === 0);
+  return isZeroToTheEnd && !text.includes(0x0a);
 }
 
 function decodeEntry(line: string, previous: string): JournalEntry | undefined {

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HOST_WORKER_FLAGS, readHostSettings } from '../../../../workers/host-worker';
+
+describe('the settings of the host worker', () => {
+  let directory: string;
+  let authorityFile: string;
+  beforeAll(() => {
+    directory = mkdtempSync(join(tmpdir(), 'slipway-settings-'));
+    authorityFile = join(directory, 'ca.crt');
+    writeFileSync(authorityFile, 'PEM');
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  const simulated = (more: object = {}) => ({
+    serverUrl: 'https://127.0.0.1:22624',
+    simulate: '3',
+    baseDirectory: '/tmp/hosts',
+    credentialsDirectory: directory,
+    ...more,
+  });
+
+  it('describe this machine', () => {
+    const settings = readHostSettings({ serverUrl: 'https://s:1', node: 'w-1', authorityFile });
+
+    expect(settings).toMatchObject({
+      kind: 'single',
+      node: 'w-1',
+      root: '/',
+      driver: 'none',
+      temporalNamespace: 'slipway',
+    });
+    expect(settings.metrics).toBeUndefined();
+  });
+
+  it('describe simulated machines by number, or by name', () => {
+    const counted = readHostSettings(simulated({ nodePrefix: 'zone-a-' }));
+    const named = readHostSettings(simulated({ nodes: 'a,b, c,a' }));
+
+    expect(counted).toMatchObject({ nodes: ['zone-a-1', 'zone-a-2', 'zone-a-3'] });
+    expect(named).toMatchObject({ kind: 'simulated', nodes: ['a', 'b', 'c'] });
+  });
+
+  it('know durations and failures', () => {
+    const settings = readHostSettings(
+      simulated({
+        rebootSeconds: '0.5',
+        jitter: 0,
+        fail: ['node=w-3,at=verify,times=2', 'node=w-4,at=boot'],
+      }),
+    );
+
+    expect(settings).toMatchObject({
+      durations: { rebootSeconds: 0.5, jitter: 0 },
+      failures: [
+        { node: 'w-3', at: 'verify', times: 2 },
+        { node: 'w-4', at: 'boot', times: 1 },
+      ],
+    });
+  });
+
+  it('come from the environment when no flag says otherwise', () => {
+    const environment = {
+      SLIPWAY_SERVER_URL: 'https://env:1',
+      SLIPWAY_LOG_LEVEL: 'debug',
+      TEMPORAL_ADDRESS: 'temporal:7233',
+      SLIPWAY_NODE: '',
+    };
+    const settings = readHostSettings(
+      { node: 'w-1', authorityFile, logLevel: 'warn' },
+      environment,
+    );
+
+    expect(settings).toMatchObject({
+      serverUrl: 'https://env:1',
+      logLevel: 'warn',
+      temporalAddress: 'temporal:7233',
+    });
+  });
+
+  it('name every problem at once', () => {
+    const attempt = () =>
+      readHostSettings({
+        serverUrl: 'http://plain',
+        simulate: 'many',
+        logLevel: 'loud',
+        rebootSeconds: '-1',
+        fail: ['node=w-1,at=lunch', 'at=boot', 'node=a,at=boot,when=now'],
+        temporalTlsCert: authorityFile,
+        metricsPort: 'x',
+      });
+
+    expect(attempt).toThrow(expect.objectContaining({ name: 'SettingsError' }) as Error);
+    for (const problem of [
+      /serverUrl: expected an https URL, not "http:\/\/plain"/,
+      /simulate: expected a number of at least 1, not "many"/,
+      /logLevel: expected one of .*, not "loud"/,
+      /rebootSeconds: expected a number of at least 0/,
+      /fail: expected node=NAME.*not "node=w-1,at=lunch"/,
+      /fail: .*"at=boot"/,
+      /fail: .*when=now/,
+      /baseDirectory: is missing/,
+      /credentialsDirectory: is missing/,
+      /authorityFile: cannot read/,
+      /temporalTlsCert: a certificate and its key belong together/,
+      /metricsPort: expected a number/,
+    ]) {
+      expect(attempt).toThrow(problem);
+    }
+  });
+
+  it('have one flag and one variable each', () => {
+    const variables = HOST_WORKER_FLAGS.map(({ variable }) => variable);
+
+    expect(new Set(variables).size).toBe(variables.length);
+    expect(HOST_WORKER_FLAGS).toContainEqual(
+      expect.objectContaining({ setting: 'serverUrl', variable: 'SLIPWAY_SERVER_URL' }),
+    );
+  });
+});

@@ -1,0 +1,155 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createHostFiles, isPlainPath, NODE_FILE_SYSTEM } from '../../../../adapters/host';
+
+const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+const file = (text: string, mode = 0o644) => ({ content: Buffer.from(text), mode, owner });
+
+describe('the files of a host', () => {
+  let outside: string;
+  let root: string;
+  const at = (path: string) => join(root, path);
+
+  beforeEach(() => {
+    outside = mkdtempSync(join(tmpdir(), 'slipway-files-'));
+    root = join(outside, 'root');
+    mkdirSync(join(root, 'etc'), { recursive: true });
+  });
+  afterEach(() => rmSync(outside, { recursive: true, force: true }));
+
+  it('have their mode whatever the umask is, and leave nothing beside them', async () => {
+    const files = createHostFiles({ root });
+
+    await files.writeFile('/etc/a', file('text', 0o777));
+
+    expect(statSync(at('/etc/a')).mode & 0o7777).toBe(0o777);
+    expect(readFileSync(at('/etc/a'), 'utf8')).toBe('text');
+    expect(readdirSync(at('/etc'))).toEqual(['a']);
+  });
+
+  it('get their mode before their data, and are replaced in one step', async () => {
+    const calls: string[] = [];
+    const fs = {
+      ...NODE_FILE_SYSTEM,
+      async open(...args: Parameters<typeof NODE_FILE_SYSTEM.open>) {
+        const handle = await NODE_FILE_SYSTEM.open(...args);
+        const [chmod, write, sync] = [handle.chmod, handle.writeFile, handle.sync].map((call) =>
+          (call as (...args: unknown[]) => Promise<void>).bind(handle),
+        );
+        return Object.assign(handle, {
+          chmod: (mode: number) => (calls.push('chmod'), chmod?.(mode)),
+          writeFile: (data: Buffer) => (calls.push('write'), write?.(data)),
+          sync: () => (calls.push('sync'), sync?.()),
+        });
+      },
+      rename: (from: string, to: string) => (
+        calls.push('rename'),
+        NODE_FILE_SYSTEM.rename(from, to)
+      ),
+    } as unknown as typeof NODE_FILE_SYSTEM;
+
+    await createHostFiles({ root, fs }).writeFile('/etc/a', file('secret', 0o600));
+
+    expect(calls).toEqual(['chmod', 'write', 'sync', 'rename', 'sync']);
+  });
+
+  it('replace a link instead of writing through it', async () => {
+    writeFileSync(join(outside, 'victim'), 'untouched');
+    symlinkSync(join(outside, 'victim'), at('/etc/a'));
+    const files = createHostFiles({ root });
+
+    await files.writeFile('/etc/a', file('mine'));
+
+    expect(lstatSync(at('/etc/a')).isFile()).toBe(true);
+    expect(readFileSync(join(outside, 'victim'), 'utf8')).toBe('untouched');
+  });
+
+  it.each([
+    ['an absolute link', '/evil', (path: string) => symlinkSync('/elsewhere', path)],
+    ['a link with dots', '/evil', (path: string) => symlinkSync('../../../../elsewhere', path)],
+  ])('stay below the root behind %s', async (_what, link, make) => {
+    make(at(link));
+    mkdirSync(at('/elsewhere'));
+    const files = createHostFiles({ root });
+
+    await files.writeFile(`${link}/a`, file('inside'));
+
+    expect(readFileSync(at('/elsewhere/a'), 'utf8')).toBe('inside');
+    expect(existsSync(join(outside, 'elsewhere'))).toBe(false);
+    expect(existsSync('/elsewhere/a')).toBe(false);
+  });
+
+  it('refuse links that lead in a circle', async () => {
+    symlinkSync('/b', at('/a'));
+    symlinkSync('/a', at('/b'));
+
+    await expect(createHostFiles({ root }).look('/a/file')).rejects.toMatchObject({
+      code: 'ELOOP',
+    });
+  });
+
+  it.each(['/etc/../../outside', 'etc/a', '/etc//a', '/etc/.', '/', '/etc/a\0b', ''])(
+    'refuse the path %j',
+    async (path) => {
+      expect(isPlainPath(path)).toBe(false);
+      await expect(createHostFiles({ root }).writeFile(path, file('x'))).rejects.toMatchObject({
+        code: 'EINVAL',
+      });
+    },
+  );
+
+  it('list neither leftovers nor what is not there, and sweep leftovers away', async () => {
+    const files = createHostFiles({
+      root,
+      fs: { ...NODE_FILE_SYSTEM, rename: () => Promise.reject(new Error('power failure')) },
+    });
+    await expect(files.writeFile('/etc/a', file('x'))).rejects.toThrow('power failure');
+    expect(readdirSync(at('/etc'))).toHaveLength(1);
+
+    expect(await files.list('/etc')).toEqual([]);
+    expect(await files.list('/nothing')).toEqual([]);
+    await files.sweep('/etc/a');
+    expect(readdirSync(at('/etc'))).toEqual([]);
+  });
+
+  it('say what is at a path', async () => {
+    const files = createHostFiles({ root });
+    await files.writeLink('/etc/link', '/dev/null');
+    writeFileSync(at('/etc/file'), 'text');
+    chmodSync(at('/etc/file'), 0o640);
+
+    expect(await files.look('/etc/link')).toEqual({ kind: 'symlink', target: '/dev/null' });
+    expect(readlinkSync(at('/etc/link'))).toBe('/dev/null');
+    expect(await files.look('/etc/file')).toMatchObject({ kind: 'file', mode: 0o640 });
+    expect(await files.look('/etc/file/below')).toEqual({ kind: 'absent' });
+    expect(await files.look('/etc')).toMatchObject({ kind: 'directory' });
+  });
+
+  it('remove directories only when they are empty', async () => {
+    const files = createHostFiles({ root });
+    await files.makeDirectory('/etc/d', { mode: 0o700, owner });
+    expect(statSync(at('/etc/d')).mode & 0o777).toBe(0o700);
+
+    writeFileSync(at('/etc/d/a'), '');
+    await files.removeDirectory('/etc/d');
+    expect(existsSync(at('/etc/d'))).toBe(true);
+    await files.remove('/etc/d/a');
+    await files.removeDirectory('/etc/d');
+    await files.removeDirectory('/etc/d');
+    expect(existsSync(at('/etc/d'))).toBe(false);
+  });
+});

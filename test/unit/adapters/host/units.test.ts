@@ -1,0 +1,148 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import {
+  createHostFiles,
+  createOfflineSystemd,
+  type OfflineSystemd,
+} from '../../../../adapters/host';
+import { simulatedOwnership } from '../../../../adapters/simulation';
+import { parseInstallSection } from '../../../../adapters/host/unit-links';
+
+const ETC = '/etc/systemd/system';
+const VENDOR = '/usr/lib/systemd/system';
+
+describe('[Install]', () => {
+  it('is read with continued lines, comments, resets and repetitions', () => {
+    const contents = [
+      '[Unit]',
+      'WantedBy=not-this.target',
+      '[Install]',
+      '# WantedBy=nor-this.target',
+      'WantedBy=first.target',
+      'WantedBy=',
+      'WantedBy=a.target \\',
+      '  b.target',
+      'RequiredBy = c.target',
+      'Alias=other.service',
+    ].join('\n');
+
+    expect(parseInstallSection(contents)).toEqual({
+      wantedBy: ['a.target', 'b.target'],
+      requiredBy: ['c.target'],
+      alias: ['other.service'],
+    });
+  });
+
+  it('is missing in a static unit', () => {
+    expect(parseInstallSection('[Service]\nExecStart=/bin/true\n')).toBeUndefined();
+  });
+});
+
+describe('systemd of a host that does not run', () => {
+  let root: string;
+  let systemd: OfflineSystemd;
+  const at = (path: string) => join(root, path);
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(at(path)), { recursive: true });
+    writeFileSync(at(path), text);
+  };
+  const link = (path: string): string | undefined =>
+    existsSync(dirname(at(path))) ? tryReadlink(at(path)) : undefined;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'slipway-units-'));
+    mkdirSync(at(ETC), { recursive: true });
+    systemd = createOfflineSystemd(createHostFiles({ root, ownership: simulatedOwnership(root) }));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  it('enables a unit with the links that its [Install] section asks for', async () => {
+    write(
+      `${ETC}/a.service`,
+      '[Install]\nWantedBy=x.target\nRequiredBy=y.target\nAlias=b.service\n',
+    );
+    expect(await systemd.enablement('a.service')).toBe('disabled');
+
+    await systemd.setEnablement([{ unit: 'a.service', wish: 'enable' }]);
+
+    expect(await systemd.enablement('a.service')).toBe('enabled');
+    for (const path of ['x.target.wants/a.service', 'y.target.requires/a.service', 'b.service']) {
+      expect(link(`${ETC}/${path}`)).toBe(`${ETC}/a.service`);
+    }
+  });
+
+  it('says before which paths it will touch', async () => {
+    write(`${ETC}/a.service`, '[Install]\nWantedBy=new.target\n');
+    mkdirSync(at(`${ETC}/old.target.wants`));
+    symlinkSync(`${ETC}/a.service`, at(`${ETC}/old.target.wants/a.service`));
+    const change = [{ unit: 'a.service', wish: 'enable' as const }];
+
+    expect(await systemd.enablementPaths(change)).toEqual([
+      `${ETC}/new.target.wants/a.service`,
+      `${ETC}/old.target.wants/a.service`,
+    ]);
+    await systemd.setEnablement(change);
+
+    expect(link(`${ETC}/old.target.wants/a.service`)).toBeUndefined();
+    expect(link(`${ETC}/new.target.wants/a.service`)).toBe(`${ETC}/a.service`);
+  });
+
+  it('disables a unit whoever made its links', async () => {
+    write(`${VENDOR}/a.service`, '[Install]\nWantedBy=x.target\n');
+    mkdirSync(at(`${ETC}/z.target.wants`));
+    symlinkSync(`${VENDOR}/a.service`, at(`${ETC}/z.target.wants/a.service`));
+
+    await systemd.setEnablement([{ unit: 'a.service', wish: 'disable' }]);
+
+    expect(await systemd.enablement('a.service')).toBe('disabled');
+  });
+
+  it('links an instance to its template', async () => {
+    write(`${VENDOR}/get@.service`, '[Install]\nWantedBy=x.target\n');
+
+    await systemd.setEnablement([{ unit: 'get@eth0.service', wish: 'enable' }]);
+
+    expect(link(`${ETC}/x.target.wants/get@eth0.service`)).toBe(`${VENDOR}/get@.service`);
+    expect(await systemd.enablement('get@eth0.service')).toBe('enabled');
+  });
+
+  it.each([
+    ['enable a.service\ndisable *\n', 'enabled'],
+    ['disable *\nenable a.service\n', 'disabled'],
+    ['enable a.*\n', 'enabled'],
+    ['enable b.service\n', 'disabled'],
+  ])('follows the first preset that matches: %j', async (preset, expected) => {
+    write('/usr/lib/systemd/system-preset/50-x.preset', preset);
+    write(`${ETC}/a.service`, '[Install]\nWantedBy=x.target\n');
+
+    await systemd.setEnablement([{ unit: 'a.service', wish: 'preset' }]);
+
+    expect(await systemd.enablement('a.service')).toBe(expected);
+  });
+
+  it('tells masked, static and absent units apart', async () => {
+    symlinkSync('/dev/null', at(`${ETC}/m.service`));
+    write(`${ETC}/s.service`, '[Service]\n');
+
+    expect(await systemd.enablement('m.service')).toBe('masked');
+    expect(await systemd.enablement('s.service')).toBe('static');
+    expect(await systemd.enablement('n.service')).toBe('absent');
+  });
+});
+
+function tryReadlink(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
