@@ -24,20 +24,15 @@ const port = z.coerce.number().int().min(0).max(65_535);
 const count = z.coerce.number().int().positive();
 
 /** How to reach Temporal. Files are PEM. */
-export const TemporalSettings = z
-  .object({
-    temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
-    temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
-    temporalTlsCa: z.string().optional(),
-    temporalTlsCert: z.string().optional(),
-    temporalTlsKey: z.string().optional(),
-    temporalTlsServerName: z.string().optional(),
-    temporalApiKey: z.string().optional(),
-  })
-  .refine((one) => (one.temporalTlsCert === undefined) === (one.temporalTlsKey === undefined), {
-    path: ['temporalTlsCert'],
-    message: 'a certificate and its key belong together: set both or neither',
-  });
+export const TemporalSettings = z.object({
+  temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
+  temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
+  temporalTlsCa: z.string().optional(),
+  temporalTlsCert: z.string().optional(),
+  temporalTlsKey: z.string().optional(),
+  temporalTlsServerName: z.string().optional(),
+  temporalApiKey: z.string().optional(),
+});
 export type TemporalSettings = z.infer<typeof TemporalSettings>;
 
 /** How to reach the Kubernetes API. Absent = the pod's service account, then `~/.kube/config`. */
@@ -75,6 +70,9 @@ export const ClusterWorkerSettings = z.object({
   allowMco: booleanSetting().default(false),
 });
 export type ClusterWorkerSettings = Readonly<z.infer<typeof ClusterWorkerSettings>>;
+
+/** Settings that are of no use one without the other. */
+const PAIRS = [['temporalTlsCert', 'temporalTlsKey']] as const;
 
 /** Where each setting comes from in the environment. */
 const VARIABLES: Readonly<Record<string, string>> = {
@@ -121,14 +119,18 @@ export function readSettings<S extends z.ZodObject>(
       origins[setting] = variable;
     }
   }
+  const alone = PAIRS.flatMap(([a, b]) => {
+    if ((merged[a] === undefined) === (merged[b] === undefined)) return [];
+    const [given, missing] = merged[a] === undefined ? [b, a] : [a, b];
+    return [`${origins[given] ?? given}: it needs ${variableOf(missing)} beside it`];
+  });
   const result = schema.safeParse(merged);
-  if (result.success) return Object.freeze(result.data);
-  throw new SettingsError(
-    result.error.issues.map((issue) => {
-      const setting = issue.path.map(String).join('.');
-      return `${origins[setting] ?? setting}: ${issue.message}`;
-    }),
-  );
+  if (result.success && alone.length === 0) return Object.freeze(result.data);
+  const issues = (result.error?.issues ?? []).map((issue) => {
+    const setting = issue.path.map(String).join('.');
+    return `${origins[setting] ?? setting}: ${issue.message}`;
+  });
+  throw new SettingsError([...issues, ...alone]);
 }
 
 /** The settings of the cluster worker. @throws SettingsError */
