@@ -2,6 +2,7 @@
 
 import {
   blockerOf,
+  budgetsOf,
   evictionRefusal,
   groupedMessages,
   isTerminating,
@@ -19,6 +20,12 @@ import type { EvictionOutcome } from '../ports';
 /** How soon a refused eviction is tried again when no budget changes in between. */
 const RETRY_MS = 5_000;
 
+/**
+ * How soon it is tried again for the first time when its budget lets it go by now: the change of the
+ * budget came before the answer, so no further one will wake us.
+ */
+const OVERTAKEN_MS = 250;
+
 /** Names in a heartbeat or a message; the count says how many there are. */
 const SHOWN = 20;
 
@@ -30,6 +37,7 @@ interface Watched {
   readonly askAt?: number;
   /** Since when it is refused, ms. */
   readonly refusedSince?: number;
+  readonly refusals?: number;
   /** The API's own words, for a refusal that no budget explains. */
   readonly said?: string;
 }
@@ -118,20 +126,31 @@ export class DrainPods {
       case 'gone':
         this.#pods.delete(uid);
         return;
-      case 'refused':
+      case 'refused': {
+        const refusals = (watched.refusals ?? 0) + 1;
         this.#set({
           pod: watched.pod,
           asking: false,
-          askAt: now + Math.min(RETRY_MS, (answer.retryAfterSeconds ?? 5) * 1000),
+          askAt: now + this.#pauseMs(watched.pod, refusals, answer.retryAfterSeconds),
           refusedSince: watched.refusedSince ?? now,
+          refusals,
           said: answer.said,
         });
         return;
+      }
       case 'accepted':
       case 'namespaceTerminating':
         // Asked again only if it is still there, not terminating, after a while.
         this.#set({ pod: watched.pod, asking: false, askAt: now + RETRY_MS });
     }
+  }
+
+  #pauseMs(pod: Pod, refusals: number, retryAfterSeconds: number | undefined): number {
+    const budgets = this.#facts.budgets();
+    const letsGo =
+      budgetsOf(pod, budgets).length > 0 && evictionRefusal(pod, budgets) === undefined;
+    if (letsGo) return Math.min(RETRY_MS, OVERTAKEN_MS * 2 ** (refusals - 1));
+    return Math.min(RETRY_MS, (retryAfterSeconds ?? 5) * 1000);
   }
 
   /** A budget changed: whoever it would let go now is asked again at once. */

@@ -83,6 +83,22 @@ it('asks a refused pod again after five seconds, or as soon as its budget allows
   expect(names(pods.take(1))).toEqual(['a']);
 });
 
+it('asks soon again, ever less often, when its budget allows it already as the answer comes', () => {
+  const pods = draining();
+  const pod = aPod('a');
+  budgets = [aBudget(1)];
+  pods.listed([pod]);
+  const pauses: number[] = [];
+  for (let refusals = 0; refusals < 6; refusals += 1) {
+    expect(names(pods.take(1))).toEqual(['a']);
+    pods.answered(pod, { outcome: 'refused', said: 'no' });
+    pauses.push(pods.nextDueMs());
+    now += pods.nextDueMs();
+  }
+
+  expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 5_000]);
+});
+
 it('names the budget that refuses, or what the API said when no budget explains it', () => {
   const pods = draining();
   const pod = aPod('a');
