@@ -7,6 +7,8 @@ import { parseAllDocuments } from 'yaml';
 import { connectKube, type KubeClient } from '../../../adapters/kube/client';
 import type { KubeObject, Resource } from '../../../adapters/kube/resources';
 import type { Log } from '../../../adapters/kube/transport';
+import { CertificateUse, issueCertificate } from '../../../tools/cluster/certificates';
+import { writeKubeconfig } from '../../../tools/cluster/kubeconfig';
 import { startClusterProcess } from '../../../tools/cluster/control-plane';
 import { prepareLayout } from '../../../tools/cluster/layout';
 
@@ -22,6 +24,8 @@ export const QUIET: Log = {
 export interface TestApiServer {
   readonly client: KubeClient;
   readonly kubeconfig: string;
+  /** A kubeconfig for a user of this name, with the rights that RBAC gives. */
+  kubeconfigFor(user: string): Promise<string>;
   /** Ends the API server as a crash does; etcd stays. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -65,6 +69,19 @@ export async function startApiServer(): Promise<TestApiServer> {
   return {
     client,
     kubeconfig: layout.adminKubeconfig,
+    kubeconfigFor: async (user) => {
+      const path = join(directory, `${user}.kubeconfig`);
+      await writeKubeconfig(path, {
+        server: layout.server,
+        authority: layout.authority.certificate,
+        user,
+        credentials: await issueCertificate(layout.authority, {
+          subject: { commonName: user },
+          use: CertificateUse.CLIENT,
+        }),
+      });
+      return path;
+    },
     kill: () => server.kill(),
     start: async () => {
       server = await startClusterProcess('kube-apiserver', layout);
