@@ -10,9 +10,9 @@ import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
 import { followChanges, type Backoff, type WatchSource, type WatchTarget } from './watch';
 
-export interface CacheOptions<T extends KubeObject> extends WatchTarget<T> {
+export interface CacheOptions<T extends KubeObject> extends Omit<WatchTarget<T>, 'shrink'> {
   readonly log: Log;
-  /** Keeps only what is read; what it drops never counts as a change. */
+  /** Keeps only what is read; what it drops never counts as a change. Twice is the same as once. */
   readonly transform?: (object: T) => T;
   /** Names of secondary lookups, and the keys of an object in each. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
@@ -80,7 +80,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     const { log, backoff } = this.#options;
     await followChanges(
       source,
-      this.#options,
+      { ...this.#options, shrink: (object) => this.#keep(object) ?? object },
       {
         listed: (list) => {
           this.#replaceAll(list);

@@ -39,6 +39,9 @@ export interface ListOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Makes each object smaller as soon as its page is read: pages may be large, lists are long. */
+export type Shrink<T> = (object: T) => T;
+
 export interface ListResult<T> {
   readonly items: readonly T[];
   /** Where a watch goes on from. */
@@ -112,20 +115,21 @@ export class KubeClient {
   }
 
   /**
-   * Every object, read page by page.
+   * Every object, read page by page and made smaller page by page.
    *
    * @throws `ApiUnavailable` with `details.code` 410 when the snapshot expired between two pages
    */
   async list<T extends KubeObject>(
     resource: Resource<T>,
     options: ListOptions = {},
+    shrink?: Shrink<T>,
   ): Promise<ListResult<T>> {
     const items: T[] = [];
     let next: string | undefined;
     let resourceVersion: string;
     do {
       const page = await this.#page(resource, options, next);
-      items.push(...page.items);
+      items.push(...(shrink === undefined ? page.items : page.items.map(shrink)));
       resourceVersion = page.resourceVersion;
       next = page.next;
     } while (next !== undefined);

@@ -18,6 +18,7 @@ export {
   type ListOptions,
   type ListResult,
   type PatchKind,
+  type Shrink,
   type WatchEvent,
   type WatchOptions,
 } from './client';

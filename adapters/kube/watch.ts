@@ -9,13 +9,17 @@
 
 import { messageOf } from '../../core/errors';
 import { codeOf } from './api-errors';
-import type { ListOptions, ListResult, WatchEvent, WatchOptions } from './client';
+import type { ListOptions, ListResult, Shrink, WatchEvent, WatchOptions } from './client';
 import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
 
 /** What the loop needs of a client. */
 export interface WatchSource {
-  list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ListResult<T>>;
+  list<T extends KubeObject>(
+    resource: Resource<T>,
+    options?: ListOptions,
+    shrink?: Shrink<T>,
+  ): Promise<ListResult<T>>;
   watch<T extends KubeObject>(
     resource: Resource<T>,
     options: WatchOptions,
@@ -29,6 +33,8 @@ export interface WatchTarget<T extends KubeObject> {
   readonly fieldSelector?: string;
   /** The kind may not be served at all: then there are no objects, and it is looked for now and then. */
   readonly optional?: boolean;
+  /** Applied to listed objects while they are read; `listed` gets the results. */
+  readonly shrink?: Shrink<T>;
 }
 
 export interface WatchHandler<T> {
@@ -62,7 +68,7 @@ export async function followChanges<T extends KubeObject>(
   while (!signal.aborted) {
     try {
       if (version === undefined) {
-        const list = await source.list(resource, { ...selection(target), signal });
+        const list = await source.list(resource, { ...selection(target), signal }, target.shrink);
         handler.listed(list);
         version = list.resourceVersion;
         missing = false;

@@ -1,0 +1,74 @@
+import type { KubeClient } from '../../../adapters/kube/client';
+import {
+  eventually,
+  inCache,
+  startCaches,
+  startKubeFixture,
+  type KubeFixture,
+  type RunningCaches,
+} from '../kube/fixture';
+import { activitiesFor, aWorker, aWorkload, DRAIN, stepFor } from './activities-fixture';
+
+jest.setTimeout(240_000);
+
+let fixture: KubeFixture;
+let running: RunningCaches;
+
+beforeAll(async () => {
+  fixture = await startKubeFixture();
+  running = await startCaches(fixture.worker, fixture.log);
+});
+
+afterAll(async () => {
+  await running?.stop();
+  await fixture?.stop();
+});
+
+const WRITES = ['create', 'replace', 'patch', 'apply', 'delete', 'post'];
+const READS = ['get', 'list', 'watch'];
+
+/** The same client, with the names of its calls written down. */
+function counting(client: KubeClient): { readonly client: KubeClient; readonly calls: string[] } {
+  const calls: string[] = [];
+  const proxy = new Proxy(client, {
+    get: (target, property) => {
+      const member: unknown = Reflect.get(target, property, target);
+      if (typeof member !== 'function' || typeof property !== 'string') return member;
+      return (...args: unknown[]) => {
+        calls.push(property);
+        return Reflect.apply(member, target, args) as unknown;
+      };
+    },
+  });
+  return { client: proxy, calls };
+}
+
+it('updates a node with two pods in at most ten writes and five reads', async () => {
+  await aWorker(fixture, 'priced');
+  await aWorkload(fixture, { name: 'shop', node: 'priced', replicas: 2 });
+  await inCache(running.caches.nodes, 'priced', () => true);
+  await eventually(async () => {
+    const pods = await fixture.cluster.admin.call<{ items: { status: { phase: string } }[] }>(
+      'GET',
+      '/api/v1/pods?fieldSelector=spec.nodeName%3Dpriced',
+    );
+    expect(pods.items.map(({ status }) => status.phase)).toEqual(['Running', 'Running']);
+  });
+  const { client, calls } = counting(fixture.worker);
+  const activities = activitiesFor({ ...fixture, worker: client }, running.caches);
+  const step = stepFor('priced', 'rendered-worker-1');
+
+  await activities.cordonNode({ ...step, cordon: true, summary: 'reboot: a test' });
+  await activities.drainNode({ ...step, drain: DRAIN, startedAt: new Date().toISOString() });
+  await activities.reportNodePhase({ ...step, phase: 'Applying', message: 'writing 3 files' });
+  await activities.reportNodePhase({ ...step, phase: 'Rebooting', message: 'boot 1' });
+  await activities.awaitNodeReady({ ...step, readySeconds: 0, timeoutSeconds: 30 });
+  await activities.completeNode(step);
+
+  const writes = calls.filter((call) => WRITES.includes(call));
+  const reads = calls.filter((call) => READS.includes(call));
+  expect(writes.length).toBeLessThanOrEqual(10);
+  expect(reads.length).toBeLessThanOrEqual(5);
+  // Two PATCHes of the Node, however long its update is.
+  expect(calls.filter((call) => call === 'patch')).toHaveLength(2);
+});
