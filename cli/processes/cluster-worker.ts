@@ -1,6 +1,6 @@
 import { runClusterWorker } from '../../workers/cluster-worker';
 import { ClusterWorkerSettings, clusterWorkerSettings } from '../../workers/config';
-import type { ProcessCommand } from './index';
+import type { ProcessCommand } from './process-command';
 import { flagsOfSchema } from './schema-flags';
 
 export const clusterWorkerCommand: ProcessCommand = {

@@ -1,6 +1,6 @@
 import { runControllers } from '../../controllers/main';
 import { ControllerSettings, controllerSettings } from '../../controllers/settings';
-import type { ProcessCommand } from './index';
+import type { ProcessCommand } from './process-command';
 import { flagsOfSchema } from './schema-flags';
 
 export const controllersCommand: ProcessCommand = {

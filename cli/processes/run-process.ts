@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { messageOf } from '../../core/errors';
 import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
-import type { ProcessCommand, ProcessEntry, ProcessFlag } from './index';
+import type { ProcessCommand, ProcessEntry, ProcessFlag } from './process-command';
 
 /** Runs one process until the signal aborts; a bad setting ends it with every problem listed. */
 export async function runProcess(

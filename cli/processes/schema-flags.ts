@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { variableOf } from '../../workers/config';
 import { DESCRIPTIONS } from './descriptions';
-import type { ProcessFlag } from './index';
+import type { ProcessFlag } from './process-command';
 
 /** A flag per setting of a schema. */
 export function flagsOfSchema(schema: z.ZodObject): readonly ProcessFlag[] {

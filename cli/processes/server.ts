@@ -1,7 +1,7 @@
 import { runServer } from '../../server/main';
 import { ServerSettings } from '../../server/settings';
 import { readSettings } from '../../workers/config';
-import type { ProcessCommand } from './index';
+import type { ProcessCommand } from './process-command';
 import { flagsOfSchema } from './schema-flags';
 
 export const serverCommand: ProcessCommand = {
