@@ -9,27 +9,12 @@
  */
 
 import type { NamedReason, PoolSelection } from './activity-contracts';
-import type {
-  ChildState,
-  NodeReport,
-  PoolRolloutCarry,
-  PoolRolloutInput,
-  Prepared,
-} from './messages';
+import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
+import { byNode, instant, LAG_MS, UpdatesUnderWay, type Settled } from './updates-under-way';
 
-/** A report is newer than the view for at most this long. */
-const LAG_MS = 5_000;
 /** A failure that the view still does not show by then is not one any more. */
 const FAILED_UNSEEN_MS = 300_000;
-/** As long as a cordon of an update that was terminated may still arrive. */
-const ORPHANED_SLOT_MS = 60_000;
 const REPORTS_KEPT = 200;
-
-/** A report that the view may not reflect yet. */
-interface Settled {
-  readonly report: NodeReport;
-  readonly until: number;
-}
 
 interface PauseWish {
   readonly paused: boolean;
@@ -37,26 +22,13 @@ interface PauseWish {
   readonly until: string;
 }
 
-export class Rollout {
+export class Rollout extends UpdatesUnderWay {
   readonly pool: string;
-  /** Name of the config that the pool is rolled to; '' until the first look. */
-  config: string;
   startedAt: string;
   view: PoolSelection | undefined;
   /** Why the last look failed. */
   viewProblem: string | undefined;
-  /** Grows with everything that may change a decision. */
-  changes = 0;
-  /** Set when the rollout ends before its time, with the reason. */
-  ending: string | undefined;
-  lastHeard = Date.now();
   updatedByUs: number;
-
-  readonly children: Map<string, ChildState>;
-  /** Updates whose start Temporal has not confirmed yet. */
-  readonly starting = new Set<string>();
-  /** Messages to updates that Temporal has not confirmed yet. */
-  sending = 0;
   /** Failed on this config by our own reports; the view confirms it later, or never. */
   readonly failed: Map<string, NodeReport>;
   /** A person said: try again. */
@@ -70,33 +42,21 @@ export class Rollout {
   reports: NodeReport[];
 
   private readonly settled = new Map<string, Settled>();
-  /** Reported, but the workflow is not closed yet: its ID is taken until then. */
-  private readonly closing = new Map<string, Settled>();
-  private readonly orphanedSlots: Map<string, number>;
-  private readonly runs = new Map<string, string>();
   private pauseWish: PauseWish | undefined;
   private expected: { readonly config: string; readonly until: number } | undefined;
 
   constructor(input: PoolRolloutInput) {
     const { carry } = input;
+    super(carry);
     this.pool = input.pool;
-    this.config = carry?.config ?? '';
     this.startedAt = carry?.startedAt ?? instant();
     this.updatedByUs = carry?.updatedByUs ?? 0;
-    this.children = byNode(carry?.children ?? []);
     this.failed = byNode(carry?.failedReports ?? []);
     this.retry = new Set(carry?.retry);
     this.deferred = reasonsByNode(carry?.deferred);
     this.heldByUs = reasonsByNode(carry?.heldByUs);
-    this.orphanedSlots = new Map(
-      (carry?.orphanedSlots ?? []).map(({ node, until }) => [node, Date.parse(until)]),
-    );
     this.pauseWish = carry?.pause;
     this.reports = [...(carry?.finished ?? [])];
-  }
-
-  touch(): void {
-    this.changes += 1;
   }
 
   // -- The view -------------------------------------------------------------------------------
@@ -180,76 +140,11 @@ export class Rollout {
 
   // -- The updates ----------------------------------------------------------------------------
 
-  /** Nodes that hold a slot, also those whose update ended without a report. */
-  holders(): readonly string[] {
-    const holding = [...this.children.values()].filter(({ holdsSlot }) => holdsSlot);
-    return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
-  }
-
-  hasOrphanedSlot(node: string): boolean {
-    return this.orphanedSlots.has(node);
-  }
-
-  start(node: string, config: string): void {
-    // An orphaned slot goes to the update that takes its node up again.
-    const holdsSlot = this.orphanedSlots.delete(node);
-    this.children.set(node, { node, config, stage: 'preparing', holdsSlot, since: instant() });
-    this.starting.add(node);
+  override start(node: string, config: string): void {
+    super.start(node, config);
     this.retry.delete(node);
     this.failed.delete(node);
     this.settled.delete(node);
-  }
-
-  started(node: string, runId: string): void {
-    this.starting.delete(node);
-    this.runs.set(node, runId);
-    const isWanted = this.children.get(node)?.config === this.config && this.ending === undefined;
-    if (!isWanted) this.touch();
-  }
-
-  /** An update that ran already; it holds a slot until it says otherwise. */
-  adopt(node: string): void {
-    const child = this.children.get(node);
-    this.starting.delete(node);
-    this.children.set(node, {
-      node,
-      config: child?.config ?? this.config,
-      stage: 'preparing',
-      holdsSlot: true,
-      since: instant(),
-      adopting: true,
-    });
-    this.touch();
-  }
-
-  prepared({ node, config, holdsSlot, stage }: Prepared): void {
-    const child = this.children.get(node);
-    const ours = child?.adopting !== true && child?.holdsSlot === true;
-    const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
-    // Said before it got its slot; said again much later, the slot did not arrive.
-    const crossed = ours && child.stage === 'working' && !holdsSlot;
-    if (crossed && Date.now() - Date.parse(child.since) < ORPHANED_SLOT_MS) return;
-    this.children.set(node, {
-      node,
-      config,
-      stage: reached,
-      holdsSlot: holdsSlot || ours,
-      since: instant(),
-      ...(child?.cancelling === undefined ? {} : { cancelling: child.cancelling }),
-    });
-    this.hear();
-  }
-
-  grant(node: string): void {
-    const child = this.children.get(node);
-    if (child === undefined) return;
-    this.children.set(node, { ...child, stage: 'working', holdsSlot: true, since: instant() });
-  }
-
-  cancelling(node: string, why: NonNullable<ChildState['cancelling']>): void {
-    const child = this.children.get(node);
-    if (child !== undefined) this.children.set(node, { ...child, cancelling: why });
-    this.touch();
   }
 
   /** A report counts once, also from an update that this rollout did not know of. */
@@ -269,46 +164,15 @@ export class Rollout {
     this.hear();
   }
 
-  /** The workflow of an update is closed. Without a report before, it was ended from outside. */
-  closed(node: string, runId: string): void {
-    if (this.runs.get(node) !== runId) return;
-    this.runs.delete(node);
-    const report = this.closing.get(node)?.report;
-    this.closing.delete(node);
-    // Whoever is not done yet may start again from now on.
-    if (report?.outcome !== 'updated' || report.config !== this.config) this.touch();
-    if (this.children.has(node)) this.vanished(node);
-  }
-
-  /** An update ended without a report: its slot counts until nothing of it can arrive any more. */
-  vanished(node: string): void {
-    const child = this.children.get(node);
-    if (child === undefined) return;
-    this.children.delete(node);
-    this.starting.delete(node);
-    if (child.holdsSlot && child.adopting !== true) {
-      this.orphanedSlots.set(node, Date.now() + ORPHANED_SLOT_MS);
-    }
-    this.touch();
-  }
-
-  /** The end of an update that this run started will be an event in this very history. */
-  isClosing(): boolean {
-    return [...this.closing.keys()].some((node) => this.runs.has(node));
-  }
-
   // -- Time -----------------------------------------------------------------------------------
 
   /** Drops what was only remembered for a while. */
   expire(): void {
     const now = Date.now();
     for (const [node, { until }] of this.settled) if (until <= now) this.settled.delete(node);
-    for (const [node, { until }] of this.closing) if (until <= now) this.closing.delete(node);
+    this.expireUpdates(now);
     for (const [node, { finishedAt }] of this.failed) {
       if (Date.parse(finishedAt) + FAILED_UNSEEN_MS <= now) this.failed.delete(node);
-    }
-    for (const [node, until] of this.orphanedSlots) {
-      if (until <= now) this.orphanedSlots.delete(node);
     }
     if (this.expected !== undefined && this.expected.until <= now) this.expected = undefined;
     if (this.pauseWish !== undefined && Date.parse(this.pauseWish.until) <= now) {
@@ -324,28 +188,17 @@ export class Rollout {
   }
 
   carry(): PoolRolloutCarry {
-    const orphans = [...this.orphanedSlots];
     return {
-      config: this.config,
+      ...this.carryUpdates(),
       startedAt: this.startedAt,
-      children: [...this.children.values()],
       retry: [...this.retry],
       finished: this.reports,
       failedReports: [...this.failed.values()],
       updatedByUs: this.updatedByUs,
       deferred: named(this.deferred),
       heldByUs: named(this.heldByUs),
-      orphanedSlots: orphans.map(([node, until]) => ({
-        node,
-        until: new Date(until).toISOString(),
-      })),
       ...(this.pauseWish === undefined ? {} : { pause: this.pauseWish }),
     };
-  }
-
-  private hear(): void {
-    this.lastHeard = Date.now();
-    this.touch();
   }
 
   /** What a report on the present config means for what comes. */
@@ -405,15 +258,6 @@ export class Rollout {
     if (this.expected?.config === this.config) this.expected = undefined;
     this.expire();
   }
-}
-
-/** RFC 3339. */
-export function instant(inMs = 0): string {
-  return new Date(Date.now() + inMs).toISOString();
-}
-
-function byNode<T extends { readonly node: string }>(items: readonly T[]): Map<string, T> {
-  return new Map(items.map((item) => [item.node, item]));
 }
 
 function reasonsByNode(items: readonly NamedReason[] = []): Map<string, string> {

@@ -1,0 +1,193 @@
+/**
+ * Records the histories that the replay tests guard, from real runs on a real Temporal server.
+ * Run by a person, see test/histories/README.md; a history that exists is never overwritten.
+ */
+
+import type { WorkflowHandle } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { repositoryRoot } from '../../tools/repository-root';
+import type { FakeWorld } from '../workflow/support/fake-world';
+import { aRestartPlan } from '../workflow/support/plans';
+import { startBench, type TestBench } from '../workflow/support/temporal';
+
+jest.setTimeout(120_000);
+
+let bench: TestBench;
+let newRuns: TestBench;
+beforeAll(async () => {
+  bench = await startBench();
+  newRuns = await startBench({
+    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 40 },
+  });
+}, 180_000);
+afterAll(async () => {
+  await bench.stop();
+  await newRuns.stop();
+}, 60_000);
+
+type Path = [name: string, story: () => Promise<Record<string, WorkflowHandle>>];
+
+/** Each story ends with the handles whose histories it gives, by file name without version. */
+const PATHS: readonly Path[] = [
+  ['a reboot', () => story({}, async (world) => void (await world.rollout().result()))],
+  [
+    'a restart of a service',
+    async () => {
+      const world = await bench.world({ nodes: 1, plan: aRestartPlan() });
+      await (await world.startRollout()).result();
+      return { 'update-node.restart': world.update(world.name(1)) };
+    },
+  ],
+  [
+    'a node that is on its config already',
+    async () => {
+      const world = await bench.world({ nodes: 1 });
+      world.host(world.name(1)).config = 'c2';
+      await (await world.startRollout()).result();
+      return { 'update-node.unchanged': world.update(world.name(1)) };
+    },
+  ],
+  ['a failed apply', () => failedAt('applyUpdate', 'ApplyFailed', 'update-node.apply-failed')],
+  [
+    'a rollback after the reboot',
+    () => failedAt('awaitNodeReady', 'NodeNotReady', 'update-node.rolled-back'),
+  ],
+  [
+    'a cancelled drain',
+    async () => {
+      const world = await bench.world({ nodes: 1 });
+      const gate = world.hold('drainNode');
+      await world.startRollout();
+      await gate.reached;
+      await world.update(world.name(1)).cancel();
+      await world.progressUntil(({ held }) => held.length === 1);
+      gate.open();
+      await world.rollout().cancel();
+      await world
+        .rollout()
+        .result()
+        .catch(() => undefined);
+      return {
+        'update-node.cancelled': world.update(world.name(1)),
+        'pool-rollout.cancelled': world.rollout(),
+      };
+    },
+  ],
+  [
+    'a retarget',
+    async () => {
+      const world = await bench.world({ nodes: 3 });
+      const gate = world.hold('drainNode', world.name(1));
+      await world.startRollout();
+      await gate.reached;
+      world.config = 'c3';
+      await world.rollout().executeUpdate('retarget', { args: [{ config: 'c3' }] });
+      gate.open();
+      await world.rollout().result();
+      return { 'pool-rollout.retargeted': world.rollout() };
+    },
+  ],
+  [
+    'messages of a person',
+    async () => {
+      const world = await bench.world({ nodes: 3 });
+      const last = world.name(3);
+      const gate = world.hold('drainNode', world.name(1));
+      await world.startRollout();
+      await gate.reached;
+      await world.rollout().executeUpdate('skipNode', { args: [{ node: last }] });
+      await world.rollout().executeUpdate('pause', { args: [{ reason: 'change freeze' }] });
+      gate.open();
+      await world.progressUntil(({ updated }) => updated === 1);
+      await world.rollout().executeUpdate('resume', { args: [{}] });
+      await world.progressUntil(({ updated }) => updated === 2);
+      await world.rollout().executeUpdate('retryNode', { args: [{ node: last }] });
+      await world.rollout().result();
+      return { 'pool-rollout.messages': world.rollout() };
+    },
+  ],
+  [
+    'an adoption',
+    async () => {
+      const world = await bench.world({ nodes: 2 });
+      const gate = world.hold('drainNode', world.name(1));
+      await world.startRollout();
+      await gate.reached;
+      await world.rollout().terminate('recording');
+      await world.startRollout();
+      await world.progressUntil(({ children }) => children.length === 2);
+      gate.open();
+      await world.rollout().result();
+      return {
+        'pool-rollout.adopted': world.rollout(),
+        'update-node.attached': world.update(world.name(1)),
+      };
+    },
+  ],
+  [
+    'a rollout in several runs',
+    async () => {
+      const world = await newRuns.world({ nodes: 6, maxUnavailable: 2 });
+      const first = (await (await world.startRollout()).describe()).runId;
+      await world.rollout().result();
+      return {
+        'pool-rollout.continued': newRuns.client.workflow.getHandle(world.rolloutId, first),
+        'pool-rollout.carried': world.rollout(),
+      };
+    },
+  ],
+];
+
+async function story(
+  options: Parameters<TestBench['world']>[0],
+  tell: (world: FakeWorld) => Promise<void>,
+): Promise<Record<string, WorkflowHandle>> {
+  const world = await bench.world({ nodes: 3, ...options });
+  await world.startRollout();
+  await tell(world);
+  return {
+    'update-node.reboot': world.update(world.name(1)),
+    'pool-rollout.completed': world.rollout(),
+  };
+}
+
+async function failedAt(
+  step: string,
+  failure: string,
+  name: string,
+): Promise<Record<string, WorkflowHandle>> {
+  const world = await bench.world({ nodes: 1, policy: { failureThreshold: 1 } });
+  world.failWith(step, world.name(1), failure, 'something is wrong', 1);
+  await world.startRollout();
+  await world.progressUntil(({ state }) => state === 'Halted');
+  const failed = world.update(world.name(1));
+  const { runId } = await failed.describe();
+  await world.rollout().executeUpdate('retryNode', { args: [{ node: world.name(1) }] });
+  await world.rollout().result();
+  return {
+    [name]: bench.client.workflow.getHandle(failed.workflowId, runId),
+    [name.replace('update-node', 'pool-rollout')]: world.rollout(),
+  };
+}
+
+it.each(PATHS)('records %s', async (_name, tell) => {
+  const handles = await tell();
+
+  for (const [name, handle] of Object.entries(handles)) await record(name, handle);
+
+  expect(Object.keys(handles)).not.toHaveLength(0);
+});
+
+async function record(name: string, handle: WorkflowHandle): Promise<void> {
+  const root = repositoryRoot();
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const [major, minor] = version.split('.');
+  const file = join(root, 'test', 'histories', `${name}.v${major}.${minor}.json`);
+  if (existsSync(file)) return;
+  await writeFile(file, `${historyToJSON(await handle.fetchHistory())}\n`);
+}

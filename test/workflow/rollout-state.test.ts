@@ -1,0 +1,307 @@
+import { DEFAULT_POLICY } from '../../core/rollout';
+import type { PoolSelection } from '../../workflows/activity-contracts';
+import type { NodeReport } from '../../workflows/messages';
+import { candidatesWanted, progressOf, toGrant, toStart } from '../../workflows/rollout-decisions';
+import { rolloutDetails } from '../../workflows/rollout-details';
+import { Rollout } from '../../workflows/rollout-state';
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: new Date('2026-01-01T00:00:00Z') });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+function aView(overrides: Partial<PoolSelection> = {}): PoolSelection {
+  return {
+    config: { name: 'c2', digest: 'd2' },
+    paused: false,
+    policy: { ...DEFAULT_POLICY, canaryNodes: 0 },
+    disruptionPolicies: {},
+    maxUnavailable: 1,
+    machineCount: 3,
+    updated: 0,
+    unavailable: [],
+    candidates: [],
+    candidateCount: 0,
+    failed: [],
+    failedCount: 0,
+    held: [],
+    heldCount: 0,
+    blocked: [],
+    blockedCount: 0,
+    ...overrides,
+  };
+}
+
+function aReport(node: string, overrides: Partial<NodeReport> = {}): NodeReport {
+  return {
+    node,
+    config: 'c2',
+    outcome: 'updated',
+    inService: true,
+    phases: [],
+    disruption: 'reboot',
+    startedAt: '2026-01-01T00:00:00Z',
+    finishedAt: new Date(Date.now()).toISOString(),
+    ...overrides,
+  };
+}
+
+function aRollout(view = aView()): Rollout {
+  const rollout = new Rollout({ pool: 'worker' });
+  rollout.accept(view);
+  return rollout;
+}
+
+/** Started, prepared, and given a slot. */
+function work(rollout: Rollout, node: string): void {
+  rollout.start(node, 'c2');
+  rollout.started(node, `run-of-${node}`);
+  rollout.prepared({ node, config: 'c2', holdsSlot: false });
+  rollout.grant(node);
+}
+
+const candidate = (node: string, repair = false) => ({ node, repair });
+
+describe('slots', () => {
+  it('count until the report, whatever the view shows', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.start('b', 'c2');
+    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
+
+    expect(toGrant(rollout)).toEqual([]);
+
+    rollout.finished(aReport('a'));
+    expect(toGrant(rollout)).toEqual(['b']);
+  });
+
+  it('are free at once after a report, although the view still shows the cordon', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a'));
+    rollout.start('b', 'c2');
+    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
+
+    rollout.accept(aView({ unavailable: ['a'] }));
+
+    expect(toGrant(rollout)).toEqual(['b']);
+  });
+
+  it('are not free when the view shows the node unavailable for long', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a'));
+    rollout.start('b', 'c2');
+    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
+    jest.advanceTimersByTime(5_000);
+
+    rollout.accept(aView({ unavailable: ['a'] }));
+
+    expect(toGrant(rollout)).toEqual([]);
+  });
+
+  it('are not free when the report does not say that the node is back in service', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'failed', inService: false, reason: 'lost' }));
+    rollout.start('b', 'c2');
+    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
+
+    rollout.accept(aView({ unavailable: ['a'] }));
+
+    expect(toGrant(rollout)).toEqual([]);
+  });
+
+  it('of an update that vanished count for a minute, and go to the next update of the node', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.closed('a', 'run-of-a');
+    expect(rollout.holders()).toEqual(['a']);
+
+    rollout.start('a', 'c2');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+
+    expect(toGrant(rollout)).toEqual(['a']);
+  });
+
+  it('of an update that vanished for good are free after a minute', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.vanished('a');
+    jest.advanceTimersByTime(59_999);
+    rollout.expire();
+    expect(rollout.holders()).toEqual(['a']);
+
+    jest.advanceTimersByTime(1);
+    rollout.expire();
+
+    expect(rollout.holders()).toEqual([]);
+  });
+
+  it('are not taken away by the end of an earlier run of the same node', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+
+    rollout.closed('a', 'an-earlier-run');
+
+    expect(rollout.holders()).toEqual(['a']);
+    expect(rollout.children.has('a')).toBe(true);
+  });
+
+  it('are given again when an update says long after that it has none', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+    expect(toGrant(rollout)).toEqual([]);
+
+    jest.advanceTimersByTime(600_000);
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+
+    expect(toGrant(rollout)).toEqual(['a']);
+    expect(rollout.holders()).toEqual(['a']);
+  });
+
+  it('are assumed for an adopted update until it answers', () => {
+    const rollout = aRollout();
+    rollout.adopt('a');
+    expect(rollout.holders()).toEqual(['a']);
+
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false, stage: 'preparing' });
+
+    expect(rollout.holders()).toEqual([]);
+    expect(toGrant(rollout)).toEqual([]);
+  });
+});
+
+describe('candidates', () => {
+  it('do not start again while their reported update is open, or the view is behind', () => {
+    const view = aView({ candidates: [candidate('a')], candidateCount: 1 });
+    const rollout = aRollout(view);
+    work(rollout, 'a');
+    rollout.finished(aReport('a'));
+    rollout.accept(view);
+    expect(toStart(rollout)).toEqual([]);
+
+    rollout.closed('a', 'run-of-a');
+
+    expect(toStart(rollout)).toEqual([]);
+    jest.advanceTimersByTime(5_000);
+    rollout.accept(view);
+    expect(toStart(rollout)).toEqual([candidate('a')]);
+  });
+
+  it('that need repair start although enough others are prepared already', () => {
+    const rollout = aRollout();
+    rollout.start('b', 'c2');
+    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
+
+    rollout.accept(
+      aView({ unavailable: ['a'], candidates: [candidate('a', true), candidate('c')] }),
+    );
+
+    expect(toStart(rollout)).toEqual([candidate('a', true)]);
+  });
+
+  it('are asked for in a number that does not grow with the pool', () => {
+    const rollout = aRollout(aView({ machineCount: 5000, maxUnavailable: 5000 }));
+
+    expect(candidatesWanted(rollout)).toBeLessThanOrEqual(100);
+  });
+});
+
+describe('a failure', () => {
+  it('is known before the view shows it, and counted once', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'failed', reason: 'disk full' }));
+    expect(rollout.failedReasons()).toEqual([{ node: 'a', reason: 'disk full' }]);
+
+    const failed = [{ node: 'a', reason: 'ApplyFailed: disk full' }];
+    rollout.accept(aView({ failed, failedCount: 1 }));
+
+    expect(rollout.failedReasons()).toEqual(failed);
+    expect(rollout.failedCount()).toBe(1);
+  });
+
+  it('that the view never shows does not count for ever', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'failed', reason: 'node deleted' }));
+    jest.advanceTimersByTime(300_000);
+
+    rollout.accept(aView());
+
+    expect(rollout.failedCount()).toBe(0);
+  });
+
+  it('on an earlier config says nothing about this one', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.accept(aView({ config: { name: 'c3', digest: 'd3' } }));
+
+    rollout.finished(aReport('a', { outcome: 'failed', reason: 'disk full' }));
+
+    expect(rollout.failedReasons()).toEqual([]);
+    expect(rollout.holders()).toEqual([]);
+  });
+});
+
+describe('what is carried to the next run', () => {
+  it('is plain JSON that gives the same rollout again', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    work(rollout, 'b');
+    rollout.vanished('b');
+    rollout.finished(aReport('c', { outcome: 'failed', reason: 'disk full' }));
+    rollout.finished(aReport('d', { outcome: 'failed', failure: 'DrainTimedOut' }));
+    rollout.retry.add('e');
+    rollout.heldByUs.set('f', 'skipped');
+    rollout.wishPaused(true, 'freeze');
+
+    const carry = JSON.parse(JSON.stringify(rollout.carry())) as ReturnType<Rollout['carry']>;
+    const next = new Rollout({ pool: 'worker', carry });
+
+    expect(next.carry()).toEqual(rollout.carry());
+    expect(next.holders()).toEqual(['a', 'b']);
+    expect(next.paused()).toEqual({ paused: true, reason: 'freeze' });
+    expect([...next.deferred.keys()]).toEqual(['d']);
+  });
+
+  it('keeps at most 200 reports', () => {
+    const rollout = aRollout();
+
+    for (let i = 0; i < 250; i += 1) rollout.finished(aReport(`n${i}`));
+
+    expect(rollout.carry().finished).toHaveLength(200);
+    expect(progressOf(rollout).reports.at(-1)?.node).toBe('n249');
+  });
+});
+
+describe('the same report twice', () => {
+  it('counts once', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    const report = aReport('a');
+
+    rollout.finished(report);
+    rollout.finished(report);
+
+    expect(rollout.updatedByUs).toBe(1);
+    expect(rollout.reports).toHaveLength(1);
+  });
+});
+
+describe('the details for the Temporal UI', () => {
+  it('stay small however many nodes are under way', () => {
+    const rollout = aRollout(aView({ machineCount: 5000, maxUnavailable: 500 }));
+    for (let i = 0; i < 400; i += 1) work(rollout, `node-${i}`);
+
+    const details = rolloutDetails(progressOf(rollout));
+
+    expect(details.split('\n').length).toBeLessThan(60);
+    expect(details).toContain('| 0 of 5000 | 400 of 500 |');
+    expect(details).toContain('and 375 more');
+  });
+});
