@@ -8,6 +8,8 @@ const ESM_ONLY = [
   'oauth4webapi',
   'jose',
   'cookie',
+  'socks-proxy-agent',
+  'agent-base',
 ];
 
 const shared = {

@@ -4,16 +4,15 @@
  */
 
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
-import { KubeConfig, Watch } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node';
+import { follow } from './follow';
+import type { Limits, ObservedNode, ObservedPod, ObservedStatus } from './record';
 import { RolloutRecord } from './record';
 
-export interface ObserverOptions {
+export interface ObserverOptions extends Limits {
   readonly kubeconfig: string;
   /** Nodes that count, by label selector, e.g. `node-role.kubernetes.io/worker`. */
   readonly nodeSelector: string;
-  readonly maxUnavailable?: number;
-  /** Ready pods that each `app` label must keep. */
-  readonly minAvailable?: Readonly<Record<string, number>>;
 }
 
 export interface Observer {
@@ -21,37 +20,54 @@ export interface Observer {
   stop(): void;
 }
 
-/** Starts watching; resolves once nodes and pods are known. */
+const MACHINE_CONFIGURATION = '/apis/machineconfiguration.openshift.io/v1';
+
+/** Starts watching; resolves once nodes, pods, pools and MachineConfigNodes are known. */
 export async function startObserver(options: ObserverOptions): Promise<Observer> {
   const config = new KubeConfig();
   config.loadFromFile(options.kubeconfig);
   const record = new RolloutRecord(options);
-  const nodes = await followPath<V1Node>(config, {
-    path: '/api/v1/nodes',
-    labelSelector: options.nodeSelector,
-    seen: (node) => record.nodeSeen(observedNode(node), Date.now()),
-    gone: (node) => record.nodeGone(node.metadata?.name ?? ''),
-  });
-  const pods = await followPath<V1Pod>(config, {
-    path: '/api/v1/pods',
-    labelSelector: 'app',
-    seen: (pod) => record.podSeen(podKey(pod), observedPod(pod)),
-    gone: (pod) => record.podGone(podKey(pod)),
-  });
+  const followed = await Promise.all([
+    follow<V1Node>(config, {
+      path: '/api/v1/nodes',
+      labelSelector: options.nodeSelector,
+      seen: (node) => record.nodeSeen(observedNode(node), Date.now()),
+      gone: (node) => record.nodeGone(node.metadata?.name ?? ''),
+    }),
+    follow<V1Pod>(config, {
+      path: '/api/v1/pods',
+      labelSelector: 'app',
+      seen: (pod) => record.podSeen(podKey(pod), observedPod(pod)),
+      gone: (pod, missed) => {
+        // A pod that goes at once is never seen terminating; how it went is in its last state.
+        if (!missed) record.podSeen(podKey(pod), removedPod(pod));
+        record.podGone(podKey(pod));
+      },
+    }),
+    follow<PoolObject>(config, {
+      path: `${MACHINE_CONFIGURATION}/machineconfigpools`,
+      seen: (pool) => record.poolSeen(observedPool(pool)),
+      gone: () => undefined,
+    }),
+    follow<MachineConfigNodeObject>(config, {
+      path: `${MACHINE_CONFIGURATION}/machineconfignodes`,
+      seen: (node) => record.machineConfigNodeSeen(observedMachineConfigNode(node)),
+      gone: () => undefined,
+    }),
+  ]);
   return {
     record,
     stop: () => {
-      nodes.stop();
-      pods.stop();
+      for (const one of followed) one.stop();
     },
   };
 }
 
-function observedNode(node: V1Node) {
+function observedNode(node: V1Node): ObservedNode {
   return {
     name: node.metadata?.name ?? '',
     unschedulable: node.spec?.unschedulable === true,
-    ready: node.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True') === true,
+    ready: isTrue(node.status?.conditions, 'Ready'),
     bootID: node.status?.nodeInfo?.bootID ?? '',
     annotations: node.metadata?.annotations ?? {},
   };
@@ -61,76 +77,75 @@ function podKey(pod: V1Pod): string {
   return `${pod.metadata?.namespace}/${pod.metadata?.name}`;
 }
 
-function observedPod(pod: V1Pod) {
-  const ready = pod.status?.conditions?.some((c) => c.type === 'Ready' && c.status === 'True');
+function observedPod(pod: V1Pod): ObservedPod {
   const terminating = pod.metadata?.deletionTimestamp != null;
+  const disruption = pod.status?.conditions?.find(
+    (condition) => condition.type === 'DisruptionTarget' && condition.status === 'True',
+  )?.reason;
   return {
     name: podKey(pod),
     app: pod.metadata?.labels?.['app'] ?? '',
-    ready: ready === true && !terminating,
+    node: pod.spec?.nodeName ?? '',
+    ready: isTrue(pod.status?.conditions, 'Ready') && !terminating,
     terminating,
+    ...(disruption === undefined ? {} : { disruption }),
   };
 }
 
-/** An API server that is away is asked again after this long. */
-const RETRY_MS = 200;
-
-interface Followed<T> {
-  readonly path: string;
-  readonly labelSelector: string;
-  seen(object: T): void;
-  gone(object: T): void;
+function removedPod(pod: V1Pod): ObservedPod {
+  return { ...observedPod(pod), ready: false, terminating: true };
 }
 
-interface WatchedMeta {
-  readonly metadata?: {
-    readonly resourceVersion?: string;
-    readonly annotations?: Readonly<Record<string, string>>;
+interface WithConditions {
+  readonly metadata: { readonly name: string };
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly reason?: string;
+      readonly message?: string;
+    }[];
   };
 }
 
-/** Watches from the beginning and resumes where it was cut; resolves at the end of the first list. */
-async function followPath<T>(config: KubeConfig, followed: Followed<T>): Promise<{ stop(): void }> {
-  const watch = new Watch(config);
-  let stopped = false;
-  let controller: AbortController | undefined;
-  let version: string | undefined;
-  let listed: () => void = () => undefined;
-  const first = new Promise<void>((resolve) => {
-    listed = resolve;
-  });
-  const open = async (): Promise<void> => {
-    controller = await watch.watch(
-      followed.path,
-      {
-        labelSelector: followed.labelSelector,
-        allowWatchBookmarks: true,
-        // The server sends what exists, then one marked bookmark: a list without a second request.
-        ...(version === undefined
-          ? { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
-          : { resourceVersion: version }),
-      },
-      (phase: string, object: T & WatchedMeta) => {
-        version = object.metadata?.resourceVersion ?? version;
-        if (phase === 'BOOKMARK') listed();
-        else if (phase === 'DELETED') followed.gone(object);
-        else if (phase === 'ADDED' || phase === 'MODIFIED') followed.seen(object);
-      },
-      () => retryLater(),
-    );
-  };
-  const retryLater = (): void => {
-    if (stopped) return;
-    setTimeout(() => {
-      open().catch(retryLater);
-    }, RETRY_MS);
-  };
-  await open();
-  await first;
+interface PoolObject extends WithConditions {
+  readonly spec: { readonly paused?: boolean; readonly configuration?: { readonly name?: string } };
+}
+
+interface MachineConfigNodeObject extends WithConditions {
+  readonly spec: { readonly configVersion?: { readonly desired?: string } };
+}
+
+function observedPool(pool: PoolObject): ObservedStatus {
   return {
-    stop: () => {
-      stopped = true;
-      controller?.abort();
-    },
+    name: pool.metadata.name,
+    target: pool.spec.configuration?.name ?? '',
+    paused: pool.spec.paused === true,
+    conditions: conditionsOf(pool),
   };
+}
+
+function observedMachineConfigNode(node: MachineConfigNodeObject): ObservedStatus {
+  return {
+    name: node.metadata.name,
+    target: node.spec.configVersion?.desired ?? '',
+    paused: false,
+    conditions: conditionsOf(node),
+  };
+}
+
+function conditionsOf({ status }: WithConditions): ObservedStatus['conditions'] {
+  return Object.fromEntries(
+    (status?.conditions ?? []).map(({ type, status: value, reason = '', message = '' }) => [
+      type,
+      { status: value, reason, message },
+    ]),
+  );
+}
+
+function isTrue(
+  conditions: readonly { readonly type: string; readonly status: string }[] | undefined,
+  type: string,
+): boolean {
+  return conditions?.some((one) => one.type === type && one.status === 'True') === true;
 }

@@ -23,30 +23,58 @@ export interface NodeChange {
 export interface ObservedPod {
   readonly name: string;
   readonly app: string;
+  /** Node on which it is; empty = not scheduled yet. */
+  readonly node: string;
   readonly ready: boolean;
   readonly terminating: boolean;
+  /** Reason of its DisruptionTarget condition: who decided that it goes. */
+  readonly disruption?: string;
+}
+
+/** A condition of a pool or of a MachineConfigNode. */
+export interface ObservedCondition {
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A MachineConfigPool or a MachineConfigNode: a target and conditions by type. */
+export interface ObservedStatus {
+  readonly name: string;
+  /** Rendered config that it should be on; empty = none yet. */
+  readonly target: string;
+  readonly paused: boolean;
+  readonly conditions: Readonly<Record<string, ObservedCondition>>;
+}
+
+/** What must hold at every instant. */
+export interface Limits {
+  /** Nodes that may be unavailable at once; undefined = only recorded. */
+  readonly maxUnavailable?: number;
+  /** Pods of an app that must be ready at every instant. */
+  readonly minAvailable?: Readonly<Record<string, number>>;
 }
 
 const CORDONED_BY = 'slipway.dev/cordoned-by';
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
+/** Set by the API server on a pod whose eviction it has granted. */
+const EVICTED = 'EvictionByEvictionAPI';
 
 /** Everything that was seen, and what of it must not have happened. */
 export class RolloutRecord {
   readonly violations: string[] = [];
   readonly changes: NodeChange[] = [];
+  /** Pods whose removal was granted as an eviction. */
+  evictions = 0;
   readonly #nodes = new Map<string, ObservedNode>();
   readonly #pods = new Map<string, ObservedPod>();
+  readonly #pools = new Map<string, ObservedStatus>();
+  readonly #machineConfigNodes = new Map<string, ObservedStatus>();
   readonly #lowestHealthy = new Map<string, number>();
+  readonly #listeners = new Set<() => void>();
   #maxUnavailable = 0;
 
-  constructor(
-    private readonly limits: {
-      /** Nodes that may be unavailable at once; undefined = only recorded. */
-      readonly maxUnavailable?: number;
-      /** Pods of an app that must be ready at every instant. */
-      readonly minAvailable?: Readonly<Record<string, number>>;
-    },
-  ) {}
+  constructor(private readonly limits: Limits) {}
 
   /** The most nodes that were unavailable (cordoned or not Ready) at one instant. */
   get maxUnavailableSeen(): number {
@@ -57,9 +85,31 @@ export class RolloutRecord {
     return [...this.#nodes.values()];
   }
 
+  get pods(): readonly ObservedPod[] {
+    return [...this.#pods.values()];
+  }
+
+  node(name: string): ObservedNode | undefined {
+    return this.#nodes.get(name);
+  }
+
+  pool(name: string): ObservedStatus | undefined {
+    return this.#pools.get(name);
+  }
+
+  machineConfigNode(name: string): ObservedStatus | undefined {
+    return this.#machineConfigNodes.get(name);
+  }
+
   /** The fewest ready pods of an app at any instant since it first had all it needs. */
   lowestHealthy(app: string): number | undefined {
     return this.#lowestHealthy.get(app);
+  }
+
+  /** Calls back after each event, with the record up to date. @returns how to stop that */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   nodeSeen(node: ObservedNode, atMs: number): void {
@@ -68,21 +118,41 @@ export class RolloutRecord {
     this.changes.push({ atMs, node, previous });
     this.#checkUnavailable(node, atMs);
     if (previous !== undefined) this.#checkChange(node, previous);
+    this.#tell();
   }
 
   nodeGone(name: string): void {
     this.#nodes.delete(name);
+    this.#tell();
   }
 
   podSeen(key: string, pod: ObservedPod): void {
+    const previous = this.#pods.get(key);
     this.#pods.set(key, pod);
+    if (pod.terminating && previous?.terminating !== true) this.#checkRemoval(pod);
     this.#checkHealthy(pod.app);
+    this.#tell();
   }
 
   podGone(key: string): void {
     const pod = this.#pods.get(key);
     this.#pods.delete(key);
     if (pod !== undefined) this.#checkHealthy(pod.app);
+    this.#tell();
+  }
+
+  poolSeen(pool: ObservedStatus): void {
+    this.#pools.set(pool.name, pool);
+    this.#tell();
+  }
+
+  machineConfigNodeSeen(status: ObservedStatus): void {
+    this.#machineConfigNodes.set(status.name, status);
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener();
   }
 
   #checkUnavailable(node: ObservedNode, atMs: number): void {
@@ -98,8 +168,8 @@ export class RolloutRecord {
 
   #checkChange(node: ObservedNode, previous: ObservedNode): void {
     const byPerson = previous.unschedulable && previous.annotations[CORDONED_BY] === undefined;
-    if (byPerson && !node.unschedulable) {
-      this.violations.push(`${node.name}: a person's cordon was removed`);
+    if (byPerson && node.unschedulable && node.annotations[CORDONED_BY] !== undefined) {
+      this.violations.push(`${node.name}: a person's cordon was taken over`);
     }
     const before = previous.annotations[CURRENT_CONFIG];
     const after = node.annotations[CURRENT_CONFIG];
@@ -108,10 +178,16 @@ export class RolloutRecord {
     }
   }
 
+  /** Pods of these workloads are scaled by nobody, so only an eviction may take one away. */
+  #checkRemoval(pod: ObservedPod): void {
+    if (pod.disruption === EVICTED) this.evictions += 1;
+    else this.violations.push(`pod ${pod.name} was removed, and not by an eviction`);
+  }
+
   #checkHealthy(app: string): void {
     const wanted = this.limits.minAvailable?.[app];
     if (wanted === undefined) return;
-    const ready = [...this.#pods.values()].filter((pod) => pod.app === app && pod.ready).length;
+    const ready = this.pods.filter((pod) => pod.app === app && pod.ready).length;
     const lowest = this.#lowestHealthy.get(app);
     // Counting starts when the workload has come up.
     if (lowest === undefined) {

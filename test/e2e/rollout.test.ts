@@ -1,0 +1,272 @@
+/** The main story: configs roll through a pool, and nobody who looks at the cluster is let down. */
+
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { RolloutSnapshot } from '../../cli/snapshot';
+import { SHOP } from '../../tools/stack/workloads';
+import { base64File, machineConfig, plainFile } from './support/configs';
+import { differences, pictureOf } from './support/host-disk';
+import {
+  changesOf,
+  cordonedBySlipway,
+  markOf,
+  rebootsOf,
+  unverified,
+  wasEverCordoned,
+  wasEverNotReady,
+} from './support/judgements';
+import {
+  CORDONED_BY,
+  CURRENT_CONFIG,
+  MAX_UNAVAILABLE,
+  POOL,
+  START_MS,
+  startWorld,
+  STOP_MS,
+  STORY_MS,
+  type World,
+} from './support/world';
+
+const MOTD = '/etc/motd';
+const FACTORY_MOTD = 'as the machine came\n';
+const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ3pDMjTQZTBtl1RH1FjAnfT1uGfIG2oV7rqzW3UyDkS ops';
+const SCRIPT = Buffer.from('#!/bin/sh\nprintf "\\377\\000"\n\u00e9\n');
+const REPORT_UNIT = {
+  name: 'report.service',
+  enabled: true,
+  contents:
+    '[Unit]\nDescription=Report\n\n[Service]\nType=oneshot\nExecStart=/usr/bin/true\n\n[Install]\nWantedBy=multi-user.target\n',
+  dropins: [{ name: '10-nice.conf', contents: '[Service]\nNice=10\n' }],
+};
+
+/** Everything a MachineConfig can bring, and a kernel argument, so that the machines reboot. */
+const EVERYTHING = machineConfig('50-everything', {
+  kernelArguments: ['nosmt', 'audit=1'],
+  files: [
+    plainFile('/etc/sysctl.d/99-story.conf', 'net.core.somaxconn = 4096 # 100 %\n'),
+    base64File('/usr/local/bin/report', SCRIPT, 0o755),
+    {
+      path: '/etc/story/big.txt',
+      mode: 0o640,
+      compression: 'gzip',
+      source: `data:;base64,${gzipSync('0123456789abcdef\n'.repeat(4_000)).toString('base64')}`,
+    },
+    plainFile(MOTD, 'managed\n'),
+  ],
+  units: [REPORT_UNIT],
+  sshKeys: [KEY],
+});
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld();
+}, START_MS);
+
+// A story that fails half-way leaves a person's marks behind; the next one begins without them.
+afterEach(async () => {
+  await world.allowEvictions(true);
+  for (const node of world.workers) {
+    const { unschedulable, annotations } = world.node(node);
+    if (unschedulable && annotations[CORDONED_BY] === undefined) {
+      await world.cordon(node, false);
+    }
+  }
+});
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+/** What holds at the end of every story. */
+async function expectGoodWorld(config: string, nodes = world.workers): Promise<void> {
+  expect(world.record.violations).toEqual([]);
+  expect(world.record.maxUnavailableSeen).toBeLessThanOrEqual(MAX_UNAVAILABLE);
+  for (const { app, minAvailable } of SHOP) {
+    expect(world.record.lowestHealthy(app)).toBeGreaterThanOrEqual(minAvailable);
+  }
+  expect(cordonedBySlipway(world.record)).toEqual([]);
+  const wrong = await Promise.all(
+    nodes.map(async (node) => [
+      node,
+      await differences(world.api, config, world.stack.hostRoot(node)),
+    ]),
+  );
+  expect(wrong).toEqual(nodes.map((node) => [node, []]));
+}
+
+test(
+  'a config with everything in it reaches every worker, within the limits, verified',
+  async () => {
+    for (const node of world.workers) {
+      writeFileSync(join(world.stack.hostRoot(node), MOTD), FACTORY_MOTD);
+    }
+    const masters = await Promise.all(
+      world.stack.nodesOf('master').map((node) => pictureOf(world.stack.hostRoot(node))),
+    );
+    const mark = markOf(world.record);
+
+    const config = await world.roll(EVERYTHING);
+    const status = await world.slipway(['rollout', 'status', POOL, '--watch']);
+    expect(status.code).toBe(0);
+
+    await world.allUpdatedTo(config);
+    await expectGoodWorld(config);
+    expect(world.record.maxUnavailableSeen).toBe(MAX_UNAVAILABLE);
+    expect(world.record.evictions).toBeGreaterThan(0);
+    for (const node of world.workers) {
+      expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, [config]]);
+      expect(unverified(world.record, node, config, mark)).toEqual([]);
+    }
+    // One alone first: while the canary was on its way, nobody else was touched.
+    const first = changesOfAll(mark).find(({ node }) => node.unschedulable)?.node.name;
+    const second = changesOfAll(mark).find(({ node }) => node.unschedulable && node.name !== first);
+    const canaryDone = changesOfAll(mark).find(
+      ({ node }) => node.name === first && node.annotations[CURRENT_CONFIG] === config,
+    );
+    expect(second?.atMs).toBeGreaterThanOrEqual(canaryDone?.atMs ?? Infinity);
+
+    const after = await Promise.all(
+      world.stack.nodesOf('master').map((node) => pictureOf(world.stack.hostRoot(node))),
+    );
+    expect(after).toEqual(masters);
+  },
+  STORY_MS,
+);
+
+function changesOfAll(mark: number) {
+  return world.record.changes.slice(mark);
+}
+
+test(
+  'an SSH key costs nothing: no cordon, no reboot, no pod',
+  async () => {
+    const mark = markOf(world.record);
+    const evictions = world.record.evictions;
+
+    const config = await world.roll(machineConfig('60-key', { sshKeys: [`${KEY}-second`] }));
+    await world.allUpdatedTo(config);
+
+    await expectGoodWorld(config);
+    for (const node of world.workers) {
+      expect(rebootsOf(world.record, node, mark)).toEqual([]);
+      expect(wasEverCordoned(world.record, node, mark)).toBe(false);
+      expect(wasEverNotReady(world.record, node, mark)).toBe(false);
+    }
+    expect(world.record.evictions).toBe(evictions);
+  },
+  STORY_MS,
+);
+
+test(
+  'a node that a person has cordoned is left alone and named, and follows when they uncordon it',
+  async () => {
+    const mine = 'worker-4';
+    const others = world.workers.filter((node) => node !== mine);
+    await world.cordon(mine, true);
+    const mark = markOf(world.record);
+    const disk = await pictureOf(world.stack.hostRoot(mine));
+    const { annotations } = world.node(mine);
+
+    // All that the first config brought goes: what was there before comes back.
+    const config = await world.roll(
+      machineConfig('50-everything', { kernelArguments: ['loglevel=3'] }),
+    );
+    await world.allUpdatedTo(config, others);
+
+    await expectGoodWorld(config, others);
+    for (const node of others) expectGone(node);
+    expect(world.node(mine).unschedulable).toBe(true);
+    expect(world.node(mine).annotations).toEqual(annotations);
+    expect(await pictureOf(world.stack.hostRoot(mine))).toEqual(disk);
+    expect(rebootsOf(world.record, mine, mark)).toEqual([]);
+
+    const status = await world.slipway(['rollout', 'status', POOL, '-o', 'json']);
+    const snapshot = JSON.parse(status.out) as RolloutSnapshot;
+    expect(snapshot).toMatchObject({ machineCount: 6, updated: 5, state: 'Blocked' });
+    const left = 'cordoned by a person, so it is left alone; uncordon it to let it be updated';
+    expect(snapshot.blocker).toBe(`blocked: ${mine} (${left})`);
+    expect(snapshot.rows).toContainEqual({ node: mine, group: 'Blocked', detail: left });
+
+    await world.cordon(mine, false);
+    await world.allUpdatedTo(config);
+    await expectGoodWorld(config);
+    expectGone(mine);
+    expect(rebootsOf(world.record, mine, mark)).toEqual([config]);
+  },
+  STORY_MS,
+);
+
+/** What only the first config had is gone, and what it had replaced is back. */
+function expectGone(node: string): void {
+  const root = world.stack.hostRoot(node);
+  for (const path of [
+    '/etc/sysctl.d/99-story.conf',
+    '/usr/local/bin/report',
+    '/etc/story/big.txt',
+    '/etc/systemd/system/report.service',
+    '/etc/systemd/system/report.service.d/10-nice.conf',
+    '/etc/systemd/system/multi-user.target.wants/report.service',
+  ]) {
+    expect([node, path, existsSync(join(root, path))]).toEqual([node, path, false]);
+  }
+  expect(readFileSync(join(root, MOTD), 'utf8')).toBe(FACTORY_MOTD);
+}
+
+test(
+  'a config that arrives on the way takes over: nobody reboots twice for it, or for the old one in vain',
+  async () => {
+    const mark = markOf(world.record);
+    const before = world.target();
+    const first = await world.roll(
+      machineConfig('70-first', {
+        kernelArguments: ['first=1'],
+        files: [plainFile('/etc/a', 'a')],
+      }),
+    );
+    await world.until(`a worker is on ${first}`, () => reached(first).length > 0);
+    // From here no pod may go, so whoever is drained stays where it is, before its reboot.
+    await world.allowEvictions(false);
+    await world.until('every node on its way is held up in its drain', () => {
+      const onTheWay = cordonedBySlipway(world.record);
+      return onTheWay.length === MAX_UNAVAILABLE && onTheWay.every(isHeldUp);
+    });
+    const heldUp = cordonedBySlipway(world.record);
+    const updatedOnce = world.workers.filter((node) => !reached(before).includes(node));
+
+    const second = await world.roll(
+      machineConfig('80-second', {
+        kernelArguments: ['second=1'],
+        files: [plainFile('/etc/b', 'b')],
+      }),
+    );
+    const retargeted = markOf(world.record);
+    await world.until('the nodes that were held up have been given back', () =>
+      heldUp.every((node) =>
+        changesOf(world.record, node, retargeted).some((change) => !change.node.unschedulable),
+      ),
+    );
+    await world.allowEvictions(true);
+    await world.allUpdatedTo(second);
+
+    await expectGoodWorld(second);
+    for (const node of world.workers) {
+      const expected = updatedOnce.includes(node) ? [first, second] : [second];
+      expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, expected]);
+    }
+  },
+  STORY_MS,
+);
+
+function reached(config: string): readonly string[] {
+  return world.record.nodes
+    .filter((node) => node.annotations[CURRENT_CONFIG] === config)
+    .map(({ name }) => name);
+}
+
+/** It still has a pod that no budget lets go. */
+function isHeldUp(node: string): boolean {
+  const pods = world.record.pods.filter((pod) => pod.node === node);
+  return pods.length > 0 && pods.every((pod) => !pod.terminating);
+}

@@ -1,0 +1,206 @@
+/** A whole Slipway, an observer that judges it, and the hands of a person: kubectl and the CLI. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { ApiClient } from '../../../tools/cluster';
+import type { Observer } from '../../../tools/observer/observer';
+import { startObserver } from '../../../tools/observer/observer';
+import type { ObservedNode, RolloutRecord } from '../../../tools/observer/record';
+import { until } from '../../../tools/observer/until';
+import { repositoryRoot } from '../../../tools/repository-root';
+import type { Stack, StackOptions } from '../../../tools/stack/stack';
+import { startStack } from '../../../tools/stack/stack';
+import { SHOP } from '../../../tools/stack/workloads';
+
+/** Time limit of one story; a story that hangs fails earlier, at the point where it hangs. */
+export const STORY_MS = 240_000;
+export const START_MS = 240_000;
+export const STOP_MS = 60_000;
+/** A command that is still there after this long hangs. */
+const CLI_PATIENCE_MS = 120_000;
+
+export const POOL = 'worker';
+export const MAX_UNAVAILABLE = 2;
+
+const GROUP = 'machineconfiguration.openshift.io';
+const POOLS = `/apis/${GROUP}/v1/machineconfigpools`;
+export const CURRENT_CONFIG = `${GROUP}/currentConfig`;
+export const DESIRED_CONFIG = `${GROUP}/desiredConfig`;
+export const STATE = `${GROUP}/state`;
+export const REASON = `${GROUP}/reason`;
+export const CORDONED_BY = 'slipway.dev/cordoned-by';
+
+/** How a run of the CLI ended. */
+export interface CliRun {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface World {
+  readonly stack: Stack;
+  readonly api: ApiClient;
+  readonly record: RolloutRecord;
+  readonly workers: readonly string[];
+  /** Runs `slipway` as a child process, as a person would; `env` is added to the environment. */
+  slipway(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<CliRun>;
+  /** The node as it is now. */
+  node(name: string): ObservedNode;
+  /** Config that the pool is to be on. */
+  target(): string;
+  /** Applies a MachineConfig and returns the name of the rendered config that came of it. */
+  roll(object: object): Promise<string>;
+  /** The next rendered config of the pool after this one. */
+  targetAfter(before: string): Promise<string>;
+  cordon(node: string, unschedulable: boolean): Promise<void>;
+  /** Resolves when every worker is on the config, verified and in service. */
+  allUpdatedTo(config: string, nodes?: readonly string[]): Promise<void>;
+  /** Budgets of the shop: none of its pods may go, or as before. */
+  allowEvictions(allowed: boolean): Promise<void>;
+  until(what: string, holds: () => boolean): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Reboots in half a second, applies in a fifth: the order of things is what is tested. */
+const DEFAULTS: StackOptions = {
+  nodes: { master: 3, worker: 6 },
+  zones: 3,
+  maxUnavailable: MAX_UNAVAILABLE,
+  policy: { canary: { nodes: 1 }, failureThreshold: 2, verify: { readySeconds: 1 } },
+  simulation: {
+    stageSeconds: 0.2,
+    applySeconds: 0.2,
+    rebootSeconds: 0.5,
+    jitter: 0.2,
+    failures: [],
+  },
+  workloads: SHOP.map((workload) => ({ ...workload, terminationMs: 200 })),
+  temporalUi: false,
+};
+
+/** Starts it, and waits until the workloads are up: from then on their budgets are judged. */
+export async function startWorld(options: Partial<StackOptions> = {}): Promise<World> {
+  const stack = await startStack({ ...DEFAULTS, ...options });
+  try {
+    const observer = await startObserver({
+      kubeconfig: stack.cluster.adminKubeconfig,
+      nodeSelector: `node-role.kubernetes.io/${POOL}`,
+      maxUnavailable: MAX_UNAVAILABLE,
+      minAvailable: Object.fromEntries(SHOP.map(({ app, minAvailable }) => [app, minAvailable])),
+    });
+    const pods = SHOP.reduce((sum, { replicas }) => sum + replicas, 0);
+    const { record } = observer;
+    await until(
+      record,
+      `all ${pods} pods of the shop are ready`,
+      () => record.pods.filter(({ ready }) => ready).length === pods,
+    );
+    return describeWorld(stack, observer);
+  } catch (error) {
+    await stack.stop();
+    throw error;
+  }
+}
+
+function describeWorld(stack: Stack, observer: Observer): World {
+  const { record } = observer;
+  const api = stack.cluster.admin;
+  const workers = stack.nodesOf(POOL);
+  const node = (name: string): ObservedNode => {
+    const found = record.node(name);
+    if (found === undefined) throw new Error(`there is no node ${name}`);
+    return found;
+  };
+  const target = (): string => record.pool(POOL)?.target ?? '';
+  const wait: World['until'] = (what, holds) => until(record, what, holds);
+  const targetAfter = async (before: string): Promise<string> => {
+    await wait(`pool ${POOL} has another config than ${before}`, () => target() !== before);
+    return target();
+  };
+  return {
+    stack,
+    api,
+    record,
+    workers,
+    slipway: (args, env) => runCli(stack, args, env),
+    node,
+    target,
+    targetAfter,
+    roll: async (object) => {
+      const before = target();
+      await stack.manifests.applyObject(object);
+      return targetAfter(before);
+    },
+    cordon: async (name, unschedulable) => {
+      await api.call('PATCH', `/api/v1/nodes/${name}`, { spec: { unschedulable } });
+      await wait(`the cordon of ${name} is seen`, () => node(name).unschedulable === unschedulable);
+    },
+    allUpdatedTo: (config, nodes = workers) =>
+      wait(`${nodes.join(', ')} are on ${config} and in service`, () =>
+        nodes.every((name) => isUpdatedTo(node(name), config)),
+      ),
+    allowEvictions: (allowed) => allowEvictions(api, allowed),
+    until: wait,
+    stop: async () => {
+      observer.stop();
+      await stack.stop();
+    },
+  };
+}
+
+function isUpdatedTo({ annotations, ready, unschedulable }: ObservedNode, config: string): boolean {
+  return (
+    annotations[CURRENT_CONFIG] === config &&
+    annotations[DESIRED_CONFIG] === config &&
+    annotations[STATE] === 'Done' &&
+    ready &&
+    !unschedulable
+  );
+}
+
+async function allowEvictions(api: ApiClient, allowed: boolean): Promise<void> {
+  for (const { app, minAvailable, replicas } of SHOP) {
+    await api.call('PATCH', `/apis/policy/v1/namespaces/shop/poddisruptionbudgets/${app}`, {
+      spec: { minAvailable: allowed ? minAvailable : replicas },
+    });
+  }
+}
+
+async function runCli(
+  stack: Stack,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CliRun> {
+  const child = spawn(
+    process.execPath,
+    [join(repositoryRoot(), 'dist', 'cli', 'main.js'), ...args],
+    { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...stack.cliEnvironment, ...env } },
+  );
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+  const overdue = setTimeout(() => child.kill('SIGKILL'), CLI_PATIENCE_MS);
+  const [code] = (await once(child, 'close')) as [number | null];
+  clearTimeout(overdue);
+  const run = { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
+  if (code === null) throw new Error(`slipway ${args.join(' ')} did not end\n${run.out}${run.err}`);
+  return run;
+}
+
+/** The pool as the API server has it, for what the observer does not keep. */
+export async function readPool(api: ApiClient, name: string): Promise<PoolObject> {
+  return api.call<PoolObject>('GET', `${POOLS}/${name}`);
+}
+
+export interface PoolObject {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: { readonly paused?: boolean };
+  readonly status: {
+    readonly machineCount: number;
+    readonly updatedMachineCount: number;
+    readonly degradedMachineCount: number;
+    readonly unavailableMachineCount: number;
+  };
+}

@@ -1,0 +1,125 @@
+/** One watch with the plain Kubernetes client that never ends by itself and misses nothing. */
+
+import type { KubeConfig } from '@kubernetes/client-node';
+import { Watch } from '@kubernetes/client-node';
+
+export interface Followed<T> {
+  readonly path: string;
+  readonly labelSelector?: string;
+  seen(object: T): void;
+  /** @param missed - found out by a new list: how it went was not seen */
+  gone(object: T, missed: boolean): void;
+}
+
+interface WatchedObject {
+  readonly metadata?: {
+    readonly name?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+  };
+}
+
+/** An API server that is away is asked again after this long. */
+const RETRY_MS = 200;
+
+/**
+ * Watches from the beginning and resumes where it was cut; resolves at the end of the first list.
+ * When the API server no longer has the place where it was cut, it lists again and finds out what is
+ * gone.
+ */
+export async function follow<T extends WatchedObject>(
+  config: KubeConfig,
+  followed: Followed<T>,
+): Promise<{ stop(): void }> {
+  const following = new Following(config, followed);
+  await following.listed;
+  return following;
+}
+
+class Following<T extends WatchedObject> {
+  readonly listed: Promise<void>;
+  readonly #watch: Watch;
+  readonly #known = new Map<string, T>();
+  /** Objects of the list that is under way; undefined = no list is. */
+  #listing: Set<string> | undefined = new Set();
+  #version: string | undefined;
+  #stopped = false;
+  #controller: AbortController | undefined;
+  #resolveListed: () => void = () => undefined;
+
+  constructor(
+    config: KubeConfig,
+    private readonly followed: Followed<T>,
+  ) {
+    this.#watch = new Watch(config);
+    this.listed = new Promise((resolve) => {
+      this.#resolveListed = resolve;
+    });
+    this.#open();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#controller?.abort();
+  }
+
+  #open(): void {
+    const { path, labelSelector } = this.followed;
+    const from =
+      this.#version === undefined
+        ? // What exists comes first, then one bookmark: a list without a second request.
+          { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
+        : { resourceVersion: this.#version };
+    this.#watch
+      .watch(
+        path,
+        { labelSelector, allowWatchBookmarks: true, ...from },
+        (phase: string, object: T) => this.#event(phase, object),
+        () => this.#openLater(),
+      )
+      .then(
+        (controller) => {
+          this.#controller = controller;
+          if (this.#stopped) controller.abort();
+        },
+        () => this.#openLater(),
+      );
+  }
+
+  #openLater(): void {
+    if (!this.#stopped) setTimeout(() => this.#stopped || this.#open(), RETRY_MS);
+  }
+
+  #event(phase: string, object: T): void {
+    if (phase === 'ERROR') return this.#listAgain();
+    this.#version = object.metadata?.resourceVersion ?? this.#version;
+    if (phase === 'BOOKMARK') return this.#endOfList();
+    const key = object.metadata?.uid ?? '';
+    if (phase === 'DELETED') {
+      this.#known.delete(key);
+      this.followed.gone(object, false);
+      return;
+    }
+    this.#known.set(key, object);
+    this.#listing?.add(key);
+    this.followed.seen(object);
+  }
+
+  /** The place to resume from is too old; the server ends the watch after it has said so. */
+  #listAgain(): void {
+    this.#version = undefined;
+    this.#listing = new Set();
+  }
+
+  #endOfList(): void {
+    const listing = this.#listing;
+    this.#listing = undefined;
+    if (listing === undefined) return;
+    for (const [key, object] of this.#known) {
+      if (listing.has(key)) continue;
+      this.#known.delete(key);
+      this.followed.gone(object, true);
+    }
+    this.#resolveListed();
+  }
+}

@@ -1,0 +1,63 @@
+/** Waiting for the world: events wake the wait, never a clock. */
+
+import type { RolloutRecord } from './record';
+
+/** How long a story may take to come to its next point on a busy machine. */
+const PATIENCE_MS = 120_000;
+
+/**
+ * Resolves as soon as the record shows what is wanted; looks again after each event only.
+ *
+ * @param what - for the error, as a sentence: `worker-1 is back in service`
+ * @throws Error with the nodes as they are when it does not come about
+ */
+export function until(
+  record: RolloutRecord,
+  what: string,
+  holds: () => boolean,
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (failure?: Error): void => {
+      clearTimeout(timer);
+      stop();
+      if (failure === undefined) resolve();
+      else reject(failure);
+    };
+    const look = (): void => {
+      try {
+        if (holds()) finish();
+      } catch (error) {
+        finish(error instanceof Error ? error : new Error(String(error)));
+      }
+    };
+    const stop = record.onChange(look);
+    const timer = setTimeout(
+      () => finish(new Error(`not seen in ${patienceMs / 1000} s: ${what}\n${describe(record)}`)),
+      patienceMs,
+    );
+    look();
+  });
+}
+
+const GROUP = 'machineconfiguration.openshift.io/';
+
+/** One line per node, for a person who wants to know why nothing happens. */
+export function describe(record: RolloutRecord): string {
+  return record.nodes
+    .map(({ name, unschedulable, ready, annotations }) => {
+      const parts = [
+        name,
+        `state ${annotations[`${GROUP}state`]}`,
+        `current ${annotations[`${GROUP}currentConfig`]}`,
+        `desired ${annotations[`${GROUP}desiredConfig`]}`,
+        ...(unschedulable
+          ? [`cordoned by ${annotations['slipway.dev/cordoned-by'] ?? 'a person'}`]
+          : []),
+        ...(ready ? [] : ['not Ready']),
+        ...(annotations[`${GROUP}reason`] ? [`reason: ${annotations[`${GROUP}reason`]}`] : []),
+      ];
+      return `  ${parts.join(', ')}`;
+    })
+    .join('\n');
+}
