@@ -192,6 +192,19 @@ describe('candidates', () => {
     expect(toStart(rollout)).toEqual([candidate('a')]);
   });
 
+  it('that were told to try again wait until the failed update has closed', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'failed', inService: false }));
+    rollout.retry.add('a');
+    rollout.accept(aView({ candidates: [candidate('a')], candidateCount: 1 }));
+    expect(toStart(rollout)).toEqual([]);
+
+    rollout.closed('a', 'run-of-a');
+
+    expect(toStart(rollout)).toEqual([candidate('a')]);
+  });
+
   it('that need repair start although enough others are prepared already', () => {
     const rollout = aRollout();
     rollout.start('b', 'c2');
