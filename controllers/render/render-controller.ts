@@ -7,7 +7,6 @@ import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resou
 import type { Log } from '../../adapters/kube/transport';
 import { FAILURES, failureName, messageOf } from '../../core/errors';
 import {
-  refuseInadmissible,
   refuseIneffectiveChange,
   renderMachineConfig,
   type MachineConfig,
@@ -22,6 +21,7 @@ import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import type { ControllerMetrics, RenderOutcome } from '../metrics';
 import { describeFailure, WorkQueue } from '../work-queue';
+import { refuseUnlessAdmitted } from './admission';
 import { clusterFacts, configSelector, selectSources } from './pool-sources';
 import { renderPorts } from './render-ports';
 import { configurationPart, poolsConcerned, renderedPart } from './render-triggers';
@@ -157,7 +157,7 @@ export class RenderController {
     }
     const sources = selectSources(picture, selector);
     const current = picture.machineConfigs.get(pool.spec.configuration?.name ?? '');
-    refuseInadmissible(sources, renderPorts);
+    refuseUnlessAdmitted(sources);
     const rendered = renderMachineConfig({
       pool: name,
       sources,

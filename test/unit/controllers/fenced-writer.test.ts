@@ -14,7 +14,7 @@ function aBench() {
     create: answer('create'),
     apply: answer('apply'),
     patch: answer('patch'),
-    delete: answer('delete') as () => Promise<never>,
+    delete: answer('delete'),
   };
   const writer = fencedWriter(
     client,

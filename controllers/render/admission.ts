@@ -1,0 +1,32 @@
+/** Strict admission of a pool's MachineConfigs, each of which is looked at once and not per render. */
+
+import {
+  admissionProblems,
+  refuseInadmissible,
+  type MachineConfig,
+} from '../../core/machine-config';
+import { renderPorts } from './render-ports';
+
+/**
+ * MachineConfigs without any problem of their own. What is fine alone is fine among others: the one
+ * rule that looks at several (a file whose contents another brings) only ever forgives.
+ */
+const admitted = new WeakSet<MachineConfig>();
+
+/**
+ * Refuses what no node could apply, naming every MachineConfig, field and fix.
+ *
+ * @param sources - the same object for the same MachineConfig, as `selectSources` gives them
+ * @throws `InvalidMachineConfig`
+ */
+export function refuseUnlessAdmitted(sources: readonly MachineConfig[]): void {
+  const doubtful = sources.filter((source) => !isFineAlone(source));
+  if (doubtful.length > 0) refuseInadmissible(sources, renderPorts);
+}
+
+function isFineAlone(source: MachineConfig): boolean {
+  if (admitted.has(source)) return true;
+  if (admissionProblems([source], renderPorts).length > 0) return false;
+  admitted.add(source);
+  return true;
+}
