@@ -48,7 +48,7 @@ function aProgress(change: Partial<RolloutProgress> = {}): RolloutProgress {
     startedAt: '2026-03-01T12:00:00Z',
     reports: [],
     ...change,
-  } as RolloutProgress;
+  };
 }
 
 function groupOf(node: Node, progress?: RolloutProgress, mcn?: MachineConfigNode): NodeGroup {
