@@ -37,6 +37,10 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('driver', 'OS driver: none (files, units and keys only)'),
   flag('certificateFile', 'PEM file: client certificate of the kubelet'),
   flag('keyFile', 'PEM file: its key'),
+  flag(
+    'reconnectSeconds',
+    'after an update: without Temporal for this long, the machine goes back by itself (600)',
+  ),
   // Simulated machines
   flag('simulate', 'how many machines to simulate in this process'),
   flag('nodes', 'which machines to simulate: names with commas'),

@@ -2,6 +2,7 @@
 
 import { installTemporalRuntime } from './temporal-runtime';
 import type { HostProcessSettings, HostWorkerSettings } from './host-settings';
+import { withoutNoise } from './host-log';
 import type { Logger } from './logging';
 
 export interface WatchedHosts {
@@ -50,7 +51,7 @@ async function serve(
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client');
   const { freeLoopbackPort, startHealthServer } = await import('./health-server.js');
   const core = `127.0.0.1:${await freeLoopbackPort()}`;
-  installTemporalRuntime(log, core);
+  installTemporalRuntime(withoutNoise(log), core);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const reboots = new Counter({

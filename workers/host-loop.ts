@@ -8,13 +8,14 @@ import { withFailures } from '../activities/failures';
 import {
   createHostActivities,
   currentStep,
-  dueReboot,
   type HostPorts,
+  settleAtStart,
   withHeartbeats,
 } from '../activities/host';
 import { messageOf } from '../core/errors';
 import { hostQueue } from '../core/names';
 import type { HostActivities } from '../workflows/activity-contracts';
+import { logged } from './host-log';
 import type { Logger } from './logging';
 import { untilAvailable } from './waiting';
 
@@ -49,7 +50,7 @@ export async function runHost(host: Host, options: HostLoopOptions): Promise<voi
   const { signal, log } = options;
   while (!signal.aborted) {
     const reason =
-      (await rebootLeftBehind(host, log)) ??
+      (await settleHost(host, log)) ??
       (await untilAvailable(`Temporal queue of ${host.node}`, () => serve(host, options), options));
     if (reason === undefined || signal.aborted) return;
     log.info({ node: host.node, reason }, 'rebooting');
@@ -80,7 +81,7 @@ async function serve(host: Host, options: HostLoopOptions): Promise<string | und
       namespace: options.namespace,
       taskQueue: hostQueue(host.node),
       identity: `slipway-host-worker@${host.node}`,
-      activities: withFailures(withHeartbeats(around(activities))),
+      activities: withFailures(withHeartbeats(logged(around(activities), options.log))),
       maxConcurrentActivityTaskExecutions: 2,
       // One open poll per host; `maxConcurrentActivityTaskPolls` is ignored by the SDK.
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
@@ -94,10 +95,10 @@ async function serve(host: Host, options: HostLoopOptions): Promise<string | und
   return reason;
 }
 
-/** A reboot that was armed before this process started. A damaged journal is for the next order. */
-async function rebootLeftBehind(host: Host, log: Logger): Promise<string | undefined> {
+/** Settles what the last process left; returns why a reboot is due. A damaged journal is reported. */
+export async function settleHost(host: Host, log: Logger): Promise<string | undefined> {
   try {
-    return await dueReboot(host.ports);
+    return await settleAtStart(host.ports);
   } catch (error) {
     log.error({ node: host.node, reason: messageOf(error) }, 'journal cannot be read');
     return undefined;

@@ -49,6 +49,8 @@ export interface SingleHostSettings extends HostProcessSettings {
   /** Directory that is the machine's `/`. */
   readonly root: string;
   readonly driver: 'none';
+  /** Without Temporal for this long after a reboot into an update, the machine goes back by itself. */
+  readonly reconnectSeconds: number;
   readonly credentials: NodeCredentials;
 }
 
@@ -221,6 +223,7 @@ function readSingle(reader: Reader, common: HostProcessSettings): SingleHostSett
     node: reader.required('node', 'the name of the Node object of this machine'),
     root: reader.text('root') ?? '/',
     driver: reader.oneOf('driver', ['none'], 'none'),
+    reconnectSeconds: reader.number('reconnectSeconds', 600, 1),
     credentials: {
       certificateFile:
         reader.text('certificateFile') ?? '/var/lib/kubelet/pki/kubelet-client-current.pem',

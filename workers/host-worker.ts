@@ -6,6 +6,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { NativeConnection } from '@temporalio/worker';
+import { awaitsConfirmation, goBackAlone } from '../activities/host';
 import {
   createConfigClient,
   createHostFiles,
@@ -14,8 +15,10 @@ import {
   createNoneDriver,
   createSystemctl,
 } from '../adapters/host';
+import { messageOf } from '../core/errors';
 import { createLimit } from './host-limit';
-import { type Host, runHost } from './host-loop';
+import { withoutNoise } from './host-log';
+import { type Host, runHost, settleHost } from './host-loop';
 import { watchHosts } from './host-health';
 import { readHostSettings } from './host-settings';
 import type {
@@ -154,7 +157,10 @@ async function serveMachine(settings: SingleHostSettings, running: Running): Pro
     },
     reboot: (reason) => rebootMachine(reason, running),
   };
-  await connected(settings, running, (connection) =>
+  const reason = await settleHost(host, log);
+  if (reason !== undefined) return host.reboot(reason, signal);
+  const confirmed = await confirmation(host, settings.reconnectSeconds, log);
+  const isCutOff = await connected(settings, { ...running, ...confirmed }, (connection) =>
     runHost(host, {
       connection,
       namespace: settings.temporalNamespace,
@@ -164,15 +170,53 @@ async function serveMachine(settings: SingleHostSettings, running: Running): Pro
       onPolling: () => running.events?.onPolling?.(node),
     }),
   );
+  if (isCutOff) await goBackByItself(host, running);
 }
 
-/** Connects, waiting if need be, and closes afterwards. A stop while waiting is no failure. */
+/** A deadline for reaching Temporal, when the machine has rebooted into an update. */
+async function confirmation(
+  host: Host,
+  seconds: number,
+  log: Logger,
+): Promise<{ readonly deadline?: AbortSignal }> {
+  try {
+    if (!(await awaitsConfirmation(host.ports))) return {};
+    return { deadline: AbortSignal.timeout(seconds * 1000) };
+  } catch (error) {
+    // A damaged journal: going back by itself is what it could not do anyway.
+    log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
+    return {};
+  }
+}
+
+/** The update may be what cut the network: take it back, and boot what worked before. */
+async function goBackByItself(host: Host, { signal, log }: Running): Promise<void> {
+  log.warn({ node: host.node }, 'Temporal out of reach after the update, going back');
+  let reason = 'the update is taken back';
+  await goBackAlone({
+    ...host.ports,
+    now: () => new Date(),
+    context: () => ({ signal, progress: () => undefined }),
+    reboot: {
+      request: (why) => {
+        reason = why;
+      },
+    },
+  });
+  await host.reboot(reason, signal);
+}
+
+/**
+ * Connects, waiting if need be, and closes afterwards. A stop while waiting is no failure.
+ *
+ * @returns true when the deadline passed before there was a connection
+ */
 async function connected(
   settings: HostProcessSettings,
-  { signal, log }: Running,
+  { signal, log, deadline }: Running & { readonly deadline?: AbortSignal },
   work: (connection: NativeConnection) => Promise<void>,
-): Promise<void> {
-  installTemporalRuntime(log);
+): Promise<boolean> {
+  installTemporalRuntime(withoutNoise(log));
   let connection: NativeConnection | undefined;
   try {
     connection = await untilAvailable(
@@ -182,12 +226,15 @@ async function connected(
           address: settings.temporalAddress,
           ...(settings.temporalTls === undefined ? {} : { tls: settings.temporalTls }),
         }),
-      { log, signal },
+      { log, signal: deadline === undefined ? signal : AbortSignal.any([signal, deadline]) },
     );
     await work(connection);
+    return false;
   } catch (error) {
-    if (!signal.aborted) throw error;
-    log.debug('stopped while it waited');
+    if (signal.aborted) log.debug('stopped while it waited');
+    else if (connection === undefined && deadline?.aborted === true) return true;
+    else throw error;
+    return false;
   } finally {
     await connection?.close();
   }

@@ -22,7 +22,7 @@ export interface GoneBack {
  *
  * @throws `RollbackFailed` naming the path
  */
-export async function goBack(ports: HostPorts, _order: HostOrder): Promise<GoneBack> {
+export async function goBack(ports: HostPorts): Promise<GoneBack> {
   const journal = await ports.journal.open();
   const { bootId, booted } = await ports.os.status();
   if (journal === undefined) {
@@ -32,10 +32,13 @@ export async function goBack(ports: HostPorts, _order: HostOrder): Promise<GoneB
   }
   const armed = markOf(journal, 'armed');
   const { header } = journal;
-  // A machine that rebooted on the way boots again, so that nothing runs that has read the new files.
-  const rebooting =
-    booted.id !== header.previousDeployment || (armed !== undefined && armed.bootId !== bootId);
-  if (markOf(journal, 'goingBack') === undefined) {
+  const begun = markOf(journal, 'goingBack');
+  // A machine that rebooted on the way boots again, so that nothing runs that has read the new files;
+  // unless it has done so already, by itself or in an attempt whose answer got lost.
+  const isDue =
+    begun === undefined ? armed !== undefined && armed.bootId !== bootId : begun.bootId === bootId;
+  const rebooting = isDue || booted.id !== header.previousDeployment;
+  if (begun === undefined) {
     await journal.mark({ kind: 'goingBack', ...(rebooting ? { bootId } : {}) });
   }
   await ports.os.discard();
@@ -84,7 +87,7 @@ export async function verifyBack(
 }
 
 /** Drops the staged deployment and the fetched configs; an applied update is left alone. */
-export async function discardStaged(ports: HostPorts, _order: HostOrder): Promise<void> {
+export async function discardStaged(ports: HostPorts): Promise<void> {
   if ((await ports.journal.open()) !== undefined) return;
   await ports.os.discard();
   await dropKeptConfigs(ports.files);

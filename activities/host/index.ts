@@ -14,7 +14,7 @@ import { prepareUpdate } from './prepare';
 export { currentStep, withHeartbeats } from './current-step';
 export { installFirstConfig } from './first-boot';
 export type { HostPorts } from './ports';
-export { dueReboot } from './due-reboot';
+export { awaitsConfirmation, goBackAlone, settleAtStart } from './start';
 export { readCurrentConfig } from './records';
 
 /** The activities of the host behind the ports. They throw errors of the catalogue. */
@@ -26,8 +26,8 @@ export function createHostActivities(ports: HostPorts): HostActivities {
     armReboot: (order) => once(ports, order, () => armReboot(ports, order)),
     verifyUpdate: (order) => once(ports, order, () => verifyUpdate(ports, order)),
     commitUpdate: (order) => once(ports, order, () => commitUpdate(ports, order)),
-    goBack: (order) => once(ports, order, () => goBack(ports, order)),
+    goBack: (order) => once(ports, order, () => goBack(ports)),
     verifyBack: (order) => once(ports, order, () => verifyBack(ports, order)),
-    discardStaged: (order) => once(ports, order, () => discardStaged(ports, order)),
+    discardStaged: (order) => once(ports, order, () => discardStaged(ports)),
   } satisfies HostActivities;
 }

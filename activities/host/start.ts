@@ -1,0 +1,57 @@
+/**
+ * What a host looks after by itself when its worker starts, before any order arrives and before the
+ * kubelet does: a reboot that was armed and did not happen, one that ended in the wrong deployment,
+ * and an update after which nobody can be reached.
+ */
+
+import { goBack } from './back';
+import { type HostPorts, markOf } from './ports';
+
+/**
+ * Settles what the last process left behind. Safe to repeat.
+ *
+ * A reboot into the old deployment (the new one was not finalized) takes the files back at once, so
+ * that nothing starts on files of one config and a system of another; the update is told when it asks.
+ *
+ * @returns why a reboot is due; undefined when none is
+ * @throws `RollbackFailed` when the journal is damaged
+ */
+export async function settleAtStart(
+  ports: Pick<HostPorts, 'journal' | 'os'>,
+): Promise<string | undefined> {
+  const journal = await ports.journal.open();
+  if (journal === undefined) return undefined;
+  const { bootId, booted } = await ports.os.status();
+  const { target, previousDeployment } = journal.header;
+  const back = markOf(journal, 'goingBack');
+  if (back !== undefined) return back.bootId === bootId ? 'the update is taken back' : undefined;
+  const armed = markOf(journal, 'armed');
+  if (armed === undefined) return undefined;
+  if (armed.bootId === bootId) return `update to ${target.name}`;
+  if (booted.id !== armed.expected && booted.id === previousDeployment) {
+    await journal.mark({ kind: 'goingBack' });
+    await journal.undo();
+  }
+  return undefined;
+}
+
+/** Whether the machine has rebooted into an update that nobody has confirmed yet. */
+export async function awaitsConfirmation(
+  ports: Pick<HostPorts, 'journal' | 'os'>,
+): Promise<boolean> {
+  const journal = await ports.journal.open();
+  const armed = journal === undefined ? undefined : markOf(journal, 'armed');
+  if (journal === undefined || armed === undefined) return false;
+  const isDecided =
+    markOf(journal, 'goingBack') !== undefined || markOf(journal, 'committing') !== undefined;
+  return !isDecided && (await ports.os.status()).bootId !== armed.bootId;
+}
+
+/**
+ * Takes the update back without being told: it may be what cut the network. Asks for a reboot.
+ *
+ * @throws `RollbackFailed` naming the path
+ */
+export async function goBackAlone(ports: HostPorts): Promise<void> {
+  await goBack(ports);
+}
