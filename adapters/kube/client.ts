@@ -1,17 +1,10 @@
 /** Typed requests to the Kubernetes API. Failures are entries of the catalogue. */
 
-import { StringDecoder } from 'node:string_decoder';
 import type { IncomingMessage } from 'node:http';
 import { failureName, messageOf } from '../../core/errors';
-import {
-  isRecord,
-  readStatus,
-  refusal,
-  statusFrom,
-  unreachable,
-  type ApiStatus,
-} from './api-errors';
+import { readStatus, refusal, statusFrom, unreachable, type ApiStatus } from './api-errors';
 import { findEndpoint, type EndpointSettings } from './credentials';
+import { linesOf, parseEvent, type WatchEvent } from './event-stream';
 import {
   apiVersionOf,
   describeObject,
@@ -21,6 +14,8 @@ import {
   type Resource,
 } from './resources';
 import { Transport, type Log } from './transport';
+
+export type { WatchEvent } from './event-stream';
 
 export interface KubeSettings extends EndpointSettings {
   /** Shown in the API server's audit log: `slipway-cluster-worker/0.1.0`. */
@@ -53,11 +48,6 @@ export interface WatchOptions extends ListOptions {
   readonly signal: AbortSignal;
   /** After this long the server ends the watch by itself, and the caller resumes. */
   readonly timeoutSeconds?: number;
-}
-
-export interface WatchEvent<T> {
-  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
-  readonly object: T;
 }
 
 export type PatchKind = 'merge' | 'strategic' | 'json';
@@ -377,43 +367,4 @@ function keyOf(parts: {
     ...(parts.namespace === undefined ? {} : { namespace: parts.namespace }),
     ...(parts.subresource === undefined ? {} : { subresource: parts.subresource }),
   };
-}
-
-function parseEvent(
-  line: string,
-): { readonly type: WatchEvent<unknown>['type'] | 'ERROR'; readonly object: unknown } | undefined {
-  try {
-    const event: unknown = JSON.parse(line);
-    if (!isRecord(event) || !isRecord(event['object'])) return undefined;
-    const type = event['type'];
-    switch (type) {
-      case 'ADDED':
-      case 'MODIFIED':
-      case 'DELETED':
-      case 'BOOKMARK':
-      case 'ERROR':
-        return { type, object: event['object'] };
-      default:
-        return undefined;
-    }
-  } catch {
-    return undefined;
-  }
-}
-
-async function* linesOf(reply: IncomingMessage): AsyncGenerator<string> {
-  const decoder = new StringDecoder('utf8');
-  let rest = '';
-  for await (const chunk of reply) {
-    rest += decoder.write(chunk as Buffer);
-    let end = rest.indexOf('\n');
-    while (end !== -1) {
-      const line = rest.slice(0, end);
-      rest = rest.slice(end + 1);
-      if (line !== '') yield line;
-      end = rest.indexOf('\n');
-    }
-  }
-  rest += decoder.end();
-  if (rest !== '') yield rest;
 }

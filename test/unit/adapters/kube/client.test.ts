@@ -1,0 +1,263 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectKube, type KubeClient } from '../../../../adapters/kube/client';
+import { NodePods } from '../../../../adapters/kube/node-pods';
+import { NODES } from '../../../../adapters/kube/resources';
+
+let server: Server;
+let answer: RequestListener;
+let client: KubeClient;
+let directory: string;
+let logged: string[];
+
+beforeEach(async () => {
+  logged = [];
+  server = createServer((request, response) => {
+    answer(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  directory = mkdtempSync(join(tmpdir(), 'slipway-client-'));
+  client = await connectKube({ kubeconfig: kubeconfig(), userAgent: 'test/1', log });
+});
+
+afterEach(async () => {
+  client.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  rmSync(directory, { recursive: true });
+});
+
+const log = {
+  debug: () => undefined,
+  info: (_fields: object, message: string) => logged.push(message),
+  warn: (_fields: object, message: string) => logged.push(message),
+  error: (_fields: object, message: string) => logged.push(message),
+};
+
+function kubeconfig(): string {
+  const file = join(directory, 'config');
+  const { port } = server.address() as AddressInfo;
+  const content = {
+    'current-context': 'x',
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}` } }],
+    users: [{ name: 'u', user: { token: 'SECRET' } }],
+  };
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+function answers(code: number, body: object | string, headers: Record<string, string> = {}): void {
+  answer = (_request, response) => {
+    response.writeHead(code, headers);
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+}
+
+const status = (message: string, more: object = {}) => ({ kind: 'Status', message, ...more });
+
+it.each([
+  [404, 'ObjectNotFound'],
+  [409, 'Conflict'],
+  [401, 'ApiForbidden'],
+  [403, 'ApiForbidden'],
+  [400, 'ApiRefused'],
+  [422, 'ApiRefused'],
+  [410, 'ApiUnavailable'],
+  [429, 'ApiUnavailable'],
+  [500, 'ApiUnavailable'],
+  [503, 'ApiUnavailable'],
+])('a refusal with %s is %s, with the words of the API server', async (code, name) => {
+  answers(code, status('said so', { reason: 'Because' }));
+
+  await expect(client.get(NODES, { name: 'a' })).rejects.toMatchObject({
+    name,
+    message: 'get Node a: said so',
+    details: { code, reason: 'Because' },
+  });
+});
+
+it('understands a proxy that answers with HTML', async () => {
+  answers(502, '<html>Bad Gateway</html>');
+
+  await expect(client.get(NODES, { name: 'a' })).rejects.toMatchObject({
+    name: 'ApiUnavailable',
+    message: 'get Node a: the API server answered 502',
+  });
+});
+
+it('says who does not answer and why, never with the token, and logs it once', async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    const failed = client.get(NODES, { name: 'a' });
+    await expect(failed).rejects.toMatchObject({ name: 'ApiUnavailable' });
+    await expect(failed).rejects.toThrow(
+      /^get Node a: the Kubernetes API at http:\/\/127\.0\.0\.1:\d+ does not answer \(ECONNREFUSED\)$/,
+    );
+  }
+  expect(logged).toEqual(['Kubernetes API does not answer; waiting for it']);
+});
+
+it('sends who it is and reads lists page by page', async () => {
+  const requests: string[] = [];
+  answer = (request, response) => {
+    requests.push(
+      `${request.headers['user-agent']} ${request.headers.authorization} ${request.url}`,
+    );
+    const isLast = request.url?.includes('continue=more') === true;
+    response.end(
+      JSON.stringify({
+        items: [{ metadata: { name: isLast ? 'b' : 'a' } }],
+        metadata: { resourceVersion: '7', ...(isLast ? {} : { continue: 'more' }) },
+      }),
+    );
+  };
+
+  const list = await client.list(NODES, { labelSelector: 'a=b' });
+
+  expect(list.items.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+  expect(list.resourceVersion).toBe('7');
+  expect(requests).toEqual([
+    'test/1 Bearer SECRET /api/v1/nodes?limit=500&labelSelector=a%3Db',
+    'test/1 Bearer SECRET /api/v1/nodes?limit=500&continue=more&labelSelector=a%3Db',
+  ]);
+});
+
+describe('a watch', () => {
+  const watch = async (): Promise<readonly string[]> => {
+    const seen: string[] = [];
+    const events = client.watch(NODES, {
+      resourceVersion: '1',
+      signal: new AbortController().signal,
+    });
+    for await (const { type, object } of events) seen.push(`${type} ${object.metadata.name}`);
+    return seen;
+  };
+  const event = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`;
+
+  it('puts events together that arrive in pieces, and skips what it cannot read', async () => {
+    answer = (_request, response) => {
+      const line = event('ADDED', { metadata: { name: 'knöten' } });
+      const bytes = Buffer.from(line);
+      const middle = bytes.indexOf(0xc3) + 1;
+      response.write(bytes.subarray(0, middle));
+      setImmediate(() => {
+        response.write(bytes.subarray(middle));
+        response.write('{"type":"ADDED"}\nnot json\n');
+        response.end(event('DELETED', { metadata: { name: 'a' } }));
+      });
+    };
+
+    await expect(watch()).resolves.toEqual(['ADDED knöten', 'DELETED a']);
+    expect(logged).toEqual([
+      'skipped an unreadable watch event',
+      'skipped an unreadable watch event',
+    ]);
+  });
+
+  it('fails with the code of an ERROR event', async () => {
+    answers(200, event('ERROR', status('too old resource version', { code: 410 })));
+
+    await expect(watch()).rejects.toMatchObject({
+      name: 'ApiUnavailable',
+      details: { code: 410 },
+    });
+  });
+
+  it('that breaks off is an API server that went away', async () => {
+    answer = (_request, response) => {
+      response.write(event('ADDED', { metadata: { name: 'a' } }), () => response.destroy());
+    };
+
+    await expect(watch()).rejects.toMatchObject({ name: 'ApiUnavailable', details: { code: 0 } });
+  });
+
+  it('ends quietly when it is aborted', async () => {
+    const stopping = new AbortController();
+    answer = (_request, response) => {
+      response.write(event('ADDED', { metadata: { name: 'a' } }));
+    };
+
+    const seen: string[] = [];
+    for await (const { object } of client.watch(NODES, {
+      resourceVersion: '1',
+      signal: stopping.signal,
+    })) {
+      seen.push(object.metadata.name);
+      stopping.abort();
+    }
+
+    expect(seen).toEqual(['a']);
+  });
+});
+
+describe('an eviction', () => {
+  const evict = () =>
+    new NodePods(client, log).evict(
+      { namespace: 'shop', name: 'cart', uid: 'u' },
+      { signal: new AbortController().signal },
+    );
+
+  it('is for this very pod', async () => {
+    let sent = '';
+    answer = (request, response) => {
+      request.on('data', (chunk: Buffer) => (sent += chunk.toString()));
+      request.on('end', () => response.writeHead(201).end('{}'));
+    };
+
+    await expect(evict()).resolves.toEqual({ outcome: 'accepted' });
+    expect(JSON.parse(sent)).toMatchObject({
+      apiVersion: 'policy/v1',
+      metadata: { name: 'cart', namespace: 'shop' },
+      deleteOptions: { preconditions: { uid: 'u' } },
+    });
+  });
+
+  it.each([
+    ['no such pod', 404, {}, { outcome: 'gone' }],
+    ['another pod of that name', 409, {}, { outcome: 'gone' }],
+    [
+      'a namespace that is being deleted',
+      403,
+      { details: { causes: [{ reason: 'NamespaceTerminating' }] } },
+      { outcome: 'namespaceTerminating' },
+    ],
+    [
+      'a budget',
+      429,
+      { details: { causes: [{ reason: 'DisruptionBudget', message: 'needs 1 healthy pods' }] } },
+      { outcome: 'refused', said: 'needs 1 healthy pods' },
+    ],
+    [
+      'two budgets',
+      500,
+      { message: 'more than one' },
+      { outcome: 'refused', said: 'more than one' },
+    ],
+  ])('answered by %s', async (_name, code, body, outcome) => {
+    answers(code, status('no', body));
+
+    await expect(evict()).resolves.toEqual(outcome);
+  });
+
+  it('that is not permitted fails, instead of being tried for ever', async () => {
+    answers(403, status('cannot create pods/eviction'));
+
+    await expect(evict()).rejects.toMatchObject({ name: 'ApiForbidden' });
+  });
+
+  it('says when to come back', async () => {
+    answers(429, status('too many requests'), { 'retry-after': '10' });
+
+    await expect(evict()).resolves.toEqual({
+      outcome: 'refused',
+      said: 'too many requests',
+      retryAfterSeconds: 10,
+    });
+  });
+});
