@@ -59,10 +59,25 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     labelNames: ['pool', 'request'],
     registers,
   });
+  let members: Membership['members'] = new Map();
+  new Gauge({
+    name: 'mco_state',
+    help: '1 per node, with what its state annotation says; the reason only of a failed one',
+    labelNames: ['node', 'pool', 'state', 'reason'],
+    registers,
+    // Counted when somebody asks: at 5,000 nodes this is not for every look at the pools.
+    collect() {
+      this.reset();
+      for (const [pool, nodes] of members) {
+        for (const node of nodes) this.set({ pool, ...stateLabels(node) }, 1);
+      }
+    },
+  });
   leader.set(0);
   return {
     registry,
     poolsObserved: (pools, nodes, membership) => {
+      members = membership.members;
       for (const metric of [machines, updated, degraded, unavailable, alert]) metric.reset();
       for (const pool of pools) {
         const labels = { pool: pool.metadata.name };
@@ -88,6 +103,18 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     setLeader: (leads) => {
       leader.set(leads ? 1 : 0);
     },
+  };
+}
+
+/** A label is no place for an essay: the condition of the pool has the whole reason. */
+const REASON_LENGTH = 120;
+
+function stateLabels(node: Node): { node: string; state: string; reason: string } {
+  const reason = isDegraded(node) ? annotationOf(node, ANNOTATION.REASON) : undefined;
+  return {
+    node: node.metadata.name,
+    state: annotationOf(node, ANNOTATION.STATE) ?? '',
+    reason: (reason ?? '').slice(0, REASON_LENGTH),
   };
 }
 

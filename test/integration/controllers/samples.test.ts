@@ -1,0 +1,84 @@
+import {
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  MACHINE_CONFIGURATIONS,
+  ROLLOUT_POLICIES,
+  type KubeObject,
+} from '../../../adapters/kube/resources';
+import type { IgnitionConfig } from '../../../core/machine-config/types';
+import { manifests, startApiServer, type TestApiServer } from '../crds/api-server';
+import { condition, Observer, startControllers, type RunningControllers } from './bench';
+
+jest.setTimeout(60_000);
+
+let api: TestApiServer;
+let observer: Observer;
+let controllers: RunningControllers;
+
+beforeAll(async () => {
+  api = await startApiServer();
+  observer = new Observer(api.client);
+  await observer.ready();
+  controllers = await startControllers(api.kubeconfig);
+}, 300_000);
+
+afterAll(async () => {
+  await controllers.stop();
+  observer.stop();
+  await api.stop();
+});
+
+it('the samples render, each into what it says', async () => {
+  const samples = await manifests<KubeObject>('samples');
+  const kinds = [
+    CONTROLLER_CONFIGS,
+    MACHINE_CONFIG_POOLS,
+    MACHINE_CONFIGS,
+    MACHINE_CONFIGURATIONS,
+    ROLLOUT_POLICIES,
+  ];
+  for (const sample of samples) {
+    const resource = kinds.find(({ kind }) => kind === sample.kind);
+    if (resource === undefined) throw new Error(`no resource for ${sample.kind}`);
+    await api.client.create(resource as typeof CONTROLLER_CONFIGS, sample);
+  }
+  const rendered = async (pool: string, sources: number) => {
+    const { spec } = await observer.pool(
+      pool,
+      (one) =>
+        one.spec.configuration?.source?.length === sources &&
+        condition(one, 'RenderDegraded')?.status === 'False',
+    );
+    const { spec: merged } = await api.client.get(MACHINE_CONFIGS, {
+      name: spec.configuration?.name ?? '',
+    });
+    return { ...merged, config: merged.config as IgnitionConfig };
+  };
+  const count = (role: string): number =>
+    samples.filter(
+      ({ kind, metadata }) =>
+        kind === 'MachineConfig' &&
+        metadata.labels?.['machineconfiguration.openshift.io/role'] === role,
+    ).length;
+
+  const worker = await rendered('worker', count('worker'));
+  const paths = worker.config.storage?.files?.map(({ path }) => path);
+  expect(paths).toContain('/etc/chrony.conf');
+  // From Ignition 2.2.
+  expect(paths).toContain('/etc/systemd/journald.conf.d/50-size.conf');
+  expect(worker.config.systemd?.units?.map(({ name }) => name)).toContain('node-report.service');
+  expect(worker.config.passwd?.users?.[0]?.sshAuthorizedKeys).toHaveLength(2);
+  expect(worker.kernelArguments).toEqual(['loglevel=7', 'audit=1']);
+  expect(worker.extensions).toEqual(['usbguard']);
+  expect(worker.osImageURL).toContain('registry.example.com/os/node@sha256:3b6f');
+
+  const infra = await rendered('infra', count('worker') + count('infra'));
+  expect(infra.config.storage?.files?.map(({ path }) => path)).toEqual(
+    expect.arrayContaining([...(paths ?? []), '/etc/sysctl.d/95-ingress.conf']),
+  );
+
+  const master = await rendered('master', count('master'));
+  expect(master.osImageURL).toContain('registry.example.com/os/node@sha256:8d7a');
+  expect(master.extensions).toEqual([]);
+});
