@@ -41,7 +41,7 @@ it('the samples render, each into what it says', async () => {
   for (const sample of samples) {
     const resource = kinds.find(({ kind }) => kind === sample.kind);
     if (resource === undefined) throw new Error(`no resource for ${sample.kind}`);
-    await api.client.create(resource as typeof CONTROLLER_CONFIGS, sample);
+    await api.client.create(resource, sample);
   }
   const rendered = async (pool: string, sources: number) => {
     const { spec } = await observer.pool(
