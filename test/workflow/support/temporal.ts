@@ -21,7 +21,14 @@ const QUICK_HEARTBEATS = {
   defaultHeartbeatThrottleInterval: 50,
 } as const;
 
-export async function startBench(options: TemporalOptions = {}): Promise<TestBench> {
+/**
+ * Starts a server and the cluster worker.
+ *
+ * @param forgetful - the worker keeps one workflow in memory: whoever comes next is replayed from its history
+ */
+export async function startBench(
+  options: TemporalOptions & { readonly forgetful?: boolean } = {},
+): Promise<TestBench> {
   quietRuntime();
   const [server, codePath] = await Promise.all([
     startTemporal({ ui: false, ...options }),
@@ -43,6 +50,7 @@ export async function startBench(options: TemporalOptions = {}): Promise<TestBen
       taskQueue: CLUSTER_QUEUE,
       workflowBundle: { codePath },
       activities: worlds.clusterActivities(),
+      ...(options.forgetful === true ? { maxCachedWorkflows: 1 } : {}),
       ...QUICK_HEARTBEATS,
     }),
   );
