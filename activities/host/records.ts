@@ -125,7 +125,9 @@ export async function dropKeptConfigs(files: Files): Promise<void> {
 
 /** Writes a file of ours that only root may read, with its directories. */
 export async function writePrivate(files: Files, path: string, text: string): Promise<void> {
-  for (const directory of ancestors(path)) {
+  const parent = posix.dirname(path);
+  const missing = (await files.look(parent)).kind === 'absent' ? ancestors(path) : [];
+  for (const directory of missing) {
     const mode = directory === STATE_DIRECTORY ? 0o700 : 0o755;
     await files.makeDirectory(directory, { mode, owner: ROOT_OWNER });
   }

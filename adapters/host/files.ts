@@ -7,9 +7,9 @@
 import { createHash } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
-import { type FileSystem, NODE_FILE_SYSTEM, withoutSync } from './file-system';
+import { type FileSystem, NODE_FILE_SYSTEM } from './file-system';
 import { type Ownership, REAL_OWNERSHIP } from './ownership';
-import { hasCode, resolveInRoot } from './root-paths';
+import { hasCode, lookUp, resolveInRoot } from './root-paths';
 import type { Owner, PathState } from './types';
 
 export interface HostFilesOptions {
@@ -54,84 +54,43 @@ export interface HostFiles {
 /** Prefix of temporary names; such names are ours to remove. */
 const TEMPORARY_PREFIX = '.slipway-';
 
+/** Everything that the operations below share. */
+interface Disk {
+  readonly fs: FileSystem;
+  readonly ownership: Ownership;
+  readonly sync: boolean;
+  /** Real path of a host path. */
+  readonly real: (path: string) => string;
+}
+
 /** The files of one host. */
 export function createHostFiles(options: HostFilesOptions): HostFiles {
-  const fs = options.sync === false ? withoutSync(options.fs) : (options.fs ?? NODE_FILE_SYSTEM);
-  const ownership = options.ownership ?? REAL_OWNERSHIP;
-  const real = (path: string) => resolveInRoot(fs, options.root, path);
-
+  const fs = options.fs ?? NODE_FILE_SYSTEM;
+  const disk: Disk = {
+    fs,
+    ownership: options.ownership ?? REAL_OWNERSHIP,
+    sync: options.sync ?? true,
+    real: (path) => resolveInRoot(fs, options.root, path),
+  };
   return {
-    async look(path) {
-      return lookAt({ fs, ownership, path, real: await real(path) });
-    },
-    async list(path) {
-      try {
-        // The extra component makes the resolver follow a link at the directory itself.
-        const directory = posix.dirname(await real(posix.join(path, 'any')));
-        const names = await fs.readdir(directory);
-        return names.filter((name) => !name.startsWith(TEMPORARY_PREFIX)).sort();
-      } catch (error) {
-        if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
-        throw error;
-      }
-    },
-    async writeFile(path, file) {
-      const target = await real(path);
-      const temporary = temporaryOf(target);
-      await removeAny(fs, temporary);
-      const handle = await fs.open(temporary, 'wx', 0o600);
-      try {
-        await ownership.set(path, handle, file.owner);
-        await handle.chmod(file.mode);
-        await handle.writeFile(file.content);
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
-      await fs.rename(temporary, target);
-      await syncDirectory(fs, posix.dirname(target));
-    },
-    async writeLink(path, link) {
-      const target = await real(path);
-      const temporary = temporaryOf(target);
-      await removeAny(fs, temporary);
-      await fs.symlink(link, temporary);
-      await fs.rename(temporary, target);
-      await syncDirectory(fs, posix.dirname(target));
-    },
+    look: async (path) => lookAt(disk, path),
+    list: async (path) => list(disk, path),
+    writeFile: (path, file) => writeFile(disk, path, file),
+    writeLink: (path, target) => writeLink(disk, path, target),
     async remove(path) {
-      const target = await real(path);
-      if (await removeAny(fs, target)) await syncDirectory(fs, posix.dirname(target));
+      const target = disk.real(path);
+      if (await removeAny(disk, target)) await syncDirectory(disk, posix.dirname(target));
     },
-    async makeDirectory(path, { mode, owner }) {
-      await makeDirectory({ fs, ownership, path, target: await real(path), mode, owner });
-    },
-    async removeDirectory(path) {
-      const target = await real(path);
-      try {
-        await fs.rmdir(target);
-      } catch (error) {
-        if (hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) return;
-        throw error;
-      }
-      await syncDirectory(fs, posix.dirname(target));
-    },
+    makeDirectory: (path, attributes) => makeDirectory(disk, path, attributes),
+    removeDirectory: (path) => removeDirectory(disk, path),
     async sweep(path) {
-      await removeAny(fs, temporaryOf(await real(path)));
+      await removeAny(disk, temporaryOf(disk.real(path)));
     },
-    async append(path, data) {
-      const target = await real(path);
-      const created = (await lookAt({ fs, ownership, path, real: target })).kind === 'absent';
-      await withHandle(await fs.open(target, 'a', 0o600), async (handle) => {
-        await handle.writeFile(data);
-        await handle.sync();
-      });
-      if (created) await syncDirectory(fs, posix.dirname(target));
-    },
+    append: (path, data) => append(disk, path, data),
     async truncate(path, length) {
-      await withHandle(await fs.open(await real(path), 'r+'), async (handle) => {
+      await withHandle(await fs.open(disk.real(path), 'r+'), async (handle) => {
         await handle.truncate(length);
-        await handle.sync();
+        await syncHandle(disk, handle);
       });
     },
   };
@@ -143,64 +102,109 @@ function temporaryOf(target: string): string {
   return posix.join(posix.dirname(target), `${TEMPORARY_PREFIX}${name}`);
 }
 
-interface LookInput {
-  readonly fs: FileSystem;
-  readonly ownership: Ownership;
-  readonly path: string;
-  readonly real: string;
+function lookAt({ fs, ownership, real }: Disk, path: string): PathState {
+  const target = real(path);
+  const stats = lookUp(fs, target);
+  if (stats === undefined) return { kind: 'absent' };
+  const mode = stats.mode & 0o7777;
+  if (stats.isSymbolicLink()) return { kind: 'symlink', target: fs.readlinkSync(target, 'utf8') };
+  if (stats.isDirectory()) return { kind: 'directory', mode, owner: ownership.of(path, stats) };
+  if (!stats.isFile()) return { kind: 'other' };
+  const content = fs.readFileSync(target);
+  return { kind: 'file', content, mode, owner: ownership.of(path, stats) };
 }
 
-async function lookAt({ fs, ownership, path, real }: LookInput): Promise<PathState> {
+function list({ fs, real }: Disk, path: string): readonly string[] {
   try {
-    const stats = await fs.lstat(real);
-    const mode = stats.mode & 0o7777;
-    if (stats.isSymbolicLink()) return { kind: 'symlink', target: await fs.readlink(real) };
-    if (stats.isDirectory()) return { kind: 'directory', mode, owner: ownership.of(path, stats) };
-    if (!stats.isFile()) return { kind: 'other' };
-    const content = await fs.readFile(real);
-    return { kind: 'file', content, mode, owner: ownership.of(path, stats) };
+    // The extra component makes the resolver follow a link at the directory itself.
+    const directory = posix.dirname(real(posix.join(path, 'any')));
+    const names = fs.readdirSync(directory, 'utf8');
+    return names.filter((name) => !name.startsWith(TEMPORARY_PREFIX)).sort();
   } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return { kind: 'absent' };
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
     throw error;
   }
+}
+
+async function writeFile(
+  disk: Disk,
+  path: string,
+  file: { readonly content: Buffer; readonly mode: number; readonly owner: Owner },
+): Promise<void> {
+  const { fs, ownership } = disk;
+  const target = disk.real(path);
+  const temporary = temporaryOf(target);
+  await removeAny(disk, temporary);
+  await withHandle(await fs.open(temporary, 'wx', 0o600), async (handle) => {
+    await ownership.set(path, handle, file.owner);
+    await handle.chmod(file.mode);
+    await handle.writeFile(file.content);
+    await syncHandle(disk, handle);
+  });
+  await fs.rename(temporary, target);
+  await syncDirectory(disk, posix.dirname(target));
+}
+
+async function writeLink(disk: Disk, path: string, link: string): Promise<void> {
+  const target = disk.real(path);
+  const temporary = temporaryOf(target);
+  await removeAny(disk, temporary);
+  await disk.fs.symlink(link, temporary);
+  await disk.fs.rename(temporary, target);
+  await syncDirectory(disk, posix.dirname(target));
+}
+
+async function append(disk: Disk, path: string, data: Buffer): Promise<void> {
+  const target = disk.real(path);
+  const created = lookUp(disk.fs, target) === undefined;
+  await withHandle(await disk.fs.open(target, 'a', 0o600), async (handle) => {
+    await handle.writeFile(data);
+    await syncHandle(disk, handle);
+  });
+  if (created) await syncDirectory(disk, posix.dirname(target));
 }
 
 /** Whether there was something to remove. A directory is refused by the system. */
-async function removeAny(fs: FileSystem, real: string): Promise<boolean> {
-  try {
-    await fs.unlink(real);
-    return true;
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return false;
-    throw error;
-  }
+async function removeAny({ fs }: Disk, real: string): Promise<boolean> {
+  if (lookUp(fs, real) === undefined) return false;
+  await fs.unlink(real);
+  return true;
 }
 
-async function makeDirectory(input: {
-  fs: FileSystem;
-  ownership: Ownership;
-  path: string;
-  target: string;
-  mode: number;
-  owner: Owner;
-}): Promise<void> {
-  const { fs, target } = input;
-  try {
-    await fs.mkdir(target, { mode: 0o700 });
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) return;
-    throw error;
-  }
-  await withHandle(await fs.open(target, 'r'), async (handle) => {
-    await input.ownership.set(input.path, handle, input.owner);
-    await handle.chmod(input.mode);
-    await handle.sync();
+async function makeDirectory(
+  disk: Disk,
+  path: string,
+  { mode, owner }: { readonly mode: number; readonly owner: Owner },
+): Promise<void> {
+  const target = disk.real(path);
+  // A link to a directory is as good as one: `/home` is such a link on image-based systems.
+  if (lookUp(disk.fs, target) !== undefined) return;
+  await disk.fs.mkdir(target, { mode: 0o700 });
+  await withHandle(await disk.fs.open(target, 'r'), async (handle) => {
+    await disk.ownership.set(path, handle, owner);
+    await handle.chmod(mode);
+    await syncHandle(disk, handle);
   });
-  await syncDirectory(fs, posix.dirname(target));
+  await syncDirectory(disk, posix.dirname(target));
 }
 
-async function syncDirectory(fs: FileSystem, real: string): Promise<void> {
-  await withHandle(await fs.open(real, 'r'), (handle) => handle.sync());
+async function removeDirectory(disk: Disk, path: string): Promise<void> {
+  const target = disk.real(path);
+  try {
+    await disk.fs.rmdir(target);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) return;
+    throw error;
+  }
+  await syncDirectory(disk, posix.dirname(target));
+}
+
+async function syncHandle({ sync }: Disk, handle: FileHandle): Promise<void> {
+  if (sync) await handle.sync();
+}
+
+async function syncDirectory(disk: Disk, real: string): Promise<void> {
+  if (disk.sync) await withHandle(await disk.fs.open(real, 'r'), (handle) => handle.sync());
 }
 
 async function withHandle(

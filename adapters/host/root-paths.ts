@@ -3,6 +3,7 @@
  * again and `..` stops there, so that nothing on the host can lead outside.
  */
 
+import type { Stats } from 'node:fs';
 import { posix } from 'node:path';
 import type { FileSystem } from './file-system';
 
@@ -24,7 +25,7 @@ export function isPlainPath(path: string): boolean {
  * @throws an error with code `ELOOP` when links lead in a circle, `EINVAL` for a path that is not
  * absolute or not normalised
  */
-export async function resolveInRoot(fs: FileSystem, root: string, path: string): Promise<string> {
+export function resolveInRoot(fs: FileSystem, root: string, path: string): string {
   if (!isPlainPath(path)) throw pathError('EINVAL', `not an absolute, normalised path: ${path}`);
   const pending = path.split('/').filter((part) => part !== '');
   const last = pending.pop() ?? '';
@@ -36,7 +37,7 @@ export async function resolveInRoot(fs: FileSystem, root: string, path: string):
       walked.pop();
       continue;
     }
-    const target = await linkTarget(fs, posix.join(root, ...walked, part));
+    const target = linkTarget(fs, `${[root, ...walked].join('/')}/${part}`);
     if (target === undefined) {
       walked.push(part);
       continue;
@@ -49,12 +50,18 @@ export async function resolveInRoot(fs: FileSystem, root: string, path: string):
   return posix.join(root, ...walked, last);
 }
 
-async function linkTarget(fs: FileSystem, real: string): Promise<string | undefined> {
+/** What is missing, or is below a file, is found out when it is used. */
+function linkTarget(fs: FileSystem, real: string): string | undefined {
+  const stats = lookUp(fs, real);
+  return stats?.isSymbolicLink() === true ? fs.readlinkSync(real, 'utf8') : undefined;
+}
+
+/** `lstat`, or undefined when there is nothing. */
+export function lookUp(fs: FileSystem, real: string): Stats | undefined {
   try {
-    return await fs.readlink(real);
+    return fs.lstatSync(real, { throwIfNoEntry: false });
   } catch (error) {
-    // EINVAL: it is there and no link. ENOENT, ENOTDIR: found out when it is used.
-    if (hasCode(error, 'EINVAL', 'ENOENT', 'ENOTDIR')) return undefined;
+    if (hasCode(error, 'ENOTDIR')) return undefined;
     throw error;
   }
 }
