@@ -26,6 +26,8 @@ const SHUTDOWN_FORCE = '30s';
 /** Everything about a host but its Temporal worker. */
 export interface Host {
   readonly node: string;
+  /** Shown in the Temporal UI beside whatever this host does. */
+  readonly identity: string;
   /** All ports but those that belong to the running activity and to this loop. */
   readonly ports: Omit<HostPorts, 'reboot' | 'context' | 'now'>;
   /** Stands between the activities and the worker; for simulations. */
@@ -80,7 +82,7 @@ async function serve(host: Host, options: HostLoopOptions): Promise<string | und
       connection: options.connection,
       namespace: options.namespace,
       taskQueue: hostQueue(host.node),
-      identity: `slipway-host-worker@${host.node}`,
+      identity: host.identity,
       activities: withFailures(withHeartbeats(logged(around(activities), options.log))),
       maxConcurrentActivityTaskExecutions: 2,
       // One open poll per host; `maxConcurrentActivityTaskPolls` is ignored by the SDK.

@@ -128,6 +128,7 @@ async function makeHost(
         });
   const host: Host = {
     node,
+    identity: `SIMULATED-host@${node}`,
     ports: {
       node,
       files: machine.files,

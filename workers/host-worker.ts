@@ -146,6 +146,7 @@ async function serveMachine(settings: SingleHostSettings, running: Running): Pro
   const files = createHostFiles({ root });
   const host: Host = {
     node,
+    identity: `slipway-host-worker@${node}`,
     ports: {
       node,
       files,
