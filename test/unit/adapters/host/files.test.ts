@@ -79,8 +79,8 @@ describe('the files of a host', () => {
   });
 
   it.each([
-    ['an absolute link', '/evil', (path: string) => symlinkSync('/elsewhere', path)],
-    ['a link with dots', '/evil', (path: string) => symlinkSync('../../../../elsewhere', path)],
+    ['an absolute link', '/etc/evil', (path: string) => symlinkSync('/elsewhere', path)],
+    ['a link with dots', '/etc/evil', (path: string) => symlinkSync('../../../../elsewhere', path)],
   ])('stay below the root behind %s', async (_what, link, make) => {
     make(at(link));
     mkdirSync(at('/elsewhere'));
