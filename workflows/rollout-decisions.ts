@@ -41,10 +41,13 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
   const { view, children } = rollout;
   if (view?.config === undefined || mayNotGoOn(rollout)) return [];
   let room = Math.min(roomAhead(rollout), CHILDREN_AT_MOST - children.size);
-  const possible = view.candidates.filter(({ node }) => !rollout.isOutOfQuestion(node));
+  const possible = view.candidates.filter(
+    ({ node }) => !rollout.isOutOfQuestion(node) && isFreeToGo(rollout, node),
+  );
   return possible.filter(({ node, repair }) => {
     const hasItsSlot = repair || rollout.hasOrphanedSlot(node);
-    return hasItsSlot || room-- > 0;
+    // Who stands still because of the halt must not be in the way of who may go.
+    return hasItsSlot || rollout.retry.has(node) || room-- > 0;
   });
 }
 
@@ -53,8 +56,11 @@ export function toGrant(rollout: Rollout): readonly string[] {
   const { view } = rollout;
   if (view === undefined || mayNotGoOn(rollout)) return [];
   const ready = [...rollout.children.values()].filter(
-    ({ stage, config, cancelling }) =>
-      stage === 'waiting' && config === rollout.config && cancelling === undefined,
+    ({ node, stage, config, cancelling }) =>
+      stage === 'waiting' &&
+      config === rollout.config &&
+      cancelling === undefined &&
+      isFreeToGo(rollout, node),
   );
   const request = slotRequest(rollout);
   const waiting = ready.filter(({ holdsSlot }) => !holdsSlot).map(({ node }) => node);
@@ -68,7 +74,8 @@ export function toGrant(rollout: Rollout): readonly string[] {
  */
 export function isTurnOfDeferred(rollout: Rollout): boolean {
   const { view, deferred, children } = rollout;
-  if (view === undefined || deferred.size === 0 || mayNotGoOn(rollout)) return false;
+  if (view === undefined || deferred.size === 0) return false;
+  if (mayNotGoOn(rollout) || isHalted(rollout)) return false;
   const others = view.candidates.some(({ node }) => !rollout.isOutOfQuestion(node));
   return !others && [...children.values()].every(({ holdsSlot }) => holdsSlot);
 }
@@ -136,7 +143,17 @@ function blockedReasons(rollout: Rollout): RolloutProgress['blocked'] {
 function mayNotGoOn(rollout: Rollout): boolean {
   const { view, ending, viewProblem } = rollout;
   if (view === undefined || ending !== undefined || viewProblem !== undefined) return true;
-  return rollout.paused().paused || halted(rollout.failedCount(), view.policy, view.machineCount);
+  return rollout.paused().paused;
+}
+
+function isHalted(rollout: Rollout): boolean {
+  const { view } = rollout;
+  return view !== undefined && halted(rollout.failedCount(), view.policy, view.machineCount);
+}
+
+/** A halted rollout waits for a person; what a person told it to try, it tries. */
+function isFreeToGo(rollout: Rollout, node: string): boolean {
+  return rollout.retry.has(node) || !isHalted(rollout);
 }
 
 function roomAhead(rollout: Rollout): number {

@@ -142,7 +142,6 @@ export class Rollout extends UpdatesUnderWay {
 
   override start(node: string, config: string): void {
     super.start(node, config);
-    this.retry.delete(node);
     this.failed.delete(node);
     this.settled.delete(node);
   }
@@ -155,6 +154,7 @@ export class Rollout extends UpdatesUnderWay {
     }
     const child = this.children.get(node);
     this.children.delete(node);
+    this.retry.delete(node);
     this.orphanedSlots.delete(node);
     this.reports = [...this.reports, report].slice(-REPORTS_KEPT);
     const settled = { report, until: Date.now() + LAG_MS };

@@ -261,6 +261,51 @@ describe('a failure', () => {
   });
 });
 
+describe('a halted rollout', () => {
+  const failed = ['a', 'b', 'c'].map((node) => ({ node, reason: 'disk full' }));
+  const policy = { ...DEFAULT_POLICY, canaryNodes: 0, failureThreshold: 2 };
+  const view = aView({ failed, failedCount: 3, policy });
+
+  function aHaltedRollout(): Rollout {
+    const rollout = aRollout(view);
+    rollout.start('d', 'c2');
+    rollout.prepared({ node: 'd', config: 'c2', holdsSlot: false });
+    return rollout;
+  }
+
+  it('starts and grants nothing by itself', () => {
+    const rollout = aHaltedRollout();
+    rollout.accept({ ...view, candidates: [candidate('e')], candidateCount: 1 });
+
+    expect(progressOf(rollout).state).toBe('Halted');
+    expect(toStart(rollout)).toEqual([]);
+    expect(toGrant(rollout)).toEqual([]);
+  });
+
+  it('tries the node that a person told it to, and only that, however many have failed', () => {
+    const rollout = aHaltedRollout();
+    rollout.retry.add('a');
+    rollout.accept({
+      ...view,
+      failed: failed.slice(1),
+      failedCount: 2,
+      candidates: [candidate('a'), candidate('e')],
+      candidateCount: 2,
+    });
+
+    expect(progressOf(rollout).state).toBe('Halted');
+    expect(toStart(rollout)).toEqual([candidate('a')]);
+    rollout.start('a', 'c2');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+    expect(toGrant(rollout)).toEqual(['a']);
+
+    rollout.grant('a');
+    rollout.finished(aReport('a', { outcome: 'failed', reason: 'disk full' }));
+    expect(toGrant(rollout)).toEqual([]);
+    expect([...rollout.retry]).toEqual([]);
+  });
+});
+
 describe('what is carried to the next run', () => {
   it('is plain JSON that gives the same rollout again', () => {
     const rollout = aRollout();
