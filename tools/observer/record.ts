@@ -89,6 +89,10 @@ export class RolloutRecord {
     return [...this.#pods.values()];
   }
 
+  get pools(): readonly ObservedStatus[] {
+    return [...this.#pools.values()];
+  }
+
   node(name: string): ObservedNode | undefined {
     return this.#nodes.get(name);
   }

@@ -1,9 +1,9 @@
 /** Waiting for the world: events wake the wait, never a clock. */
 
-import type { RolloutRecord } from './record';
+import type { ObservedNode, ObservedStatus, RolloutRecord } from './record';
 
 /** How long a story may take to come to its next point on a busy machine. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 90_000;
 
 /**
  * Resolves as soon as the record shows what is wanted; looks again after each event only.
@@ -42,22 +42,29 @@ export function until(
 
 const GROUP = 'machineconfiguration.openshift.io/';
 
-/** One line per node, for a person who wants to know why nothing happens. */
+/** One line per node, and what pools complain of, for a person who wants to know why nothing happens. */
 export function describe(record: RolloutRecord): string {
-  return record.nodes
-    .map(({ name, unschedulable, ready, annotations }) => {
-      const parts = [
-        name,
-        `state ${annotations[`${GROUP}state`]}`,
-        `current ${annotations[`${GROUP}currentConfig`]}`,
-        `desired ${annotations[`${GROUP}desiredConfig`]}`,
-        ...(unschedulable
-          ? [`cordoned by ${annotations['slipway.dev/cordoned-by'] ?? 'a person'}`]
-          : []),
-        ...(ready ? [] : ['not Ready']),
-        ...(annotations[`${GROUP}reason`] ? [`reason: ${annotations[`${GROUP}reason`]}`] : []),
-      ];
-      return `  ${parts.join(', ')}`;
-    })
+  return [...record.pools.flatMap(complaintsOf), ...record.nodes.map(nodeLine)]
+    .map((line) => `  ${line}`)
     .join('\n');
+}
+
+function complaintsOf({ name, conditions }: ObservedStatus): readonly string[] {
+  return Object.entries(conditions)
+    .filter(([type, { status }]) => type.endsWith('Degraded') && status === 'True')
+    .map(([type, { message }]) => `pool ${name}: ${type}: ${message}`);
+}
+
+function nodeLine({ name, unschedulable, ready, annotations }: ObservedNode): string {
+  const reason = annotations[`${GROUP}reason`] ?? '';
+  const by = annotations['slipway.dev/cordoned-by'] ?? 'a person';
+  return [
+    name,
+    `state ${annotations[`${GROUP}state`]}`,
+    `current ${annotations[`${GROUP}currentConfig`]}`,
+    `desired ${annotations[`${GROUP}desiredConfig`]}`,
+    ...(unschedulable ? [`cordoned by ${by}`] : []),
+    ...(ready ? [] : ['not Ready']),
+    ...(reason === '' ? [] : [`reason: ${reason}`]),
+  ].join(', ');
 }

@@ -115,7 +115,11 @@ function describeWorld(stack: Stack, observer: Observer): World {
   const target = (): string => record.pool(POOL)?.target ?? '';
   const wait: World['until'] = (what, holds) => until(record, what, holds);
   const targetAfter = async (before: string): Promise<string> => {
-    await wait(`pool ${POOL} has another config than ${before}`, () => target() !== before);
+    await wait(`pool ${POOL} has another config than ${before}`, () => {
+      const { status, message } = record.pool(POOL)?.conditions['RenderDegraded'] ?? {};
+      if (status === 'True') throw new Error(message);
+      return target() !== before;
+    });
     return target();
   };
   return {

@@ -1,0 +1,138 @@
+/** Hosts that fail: each goes back byte for byte, serves again, and is healed by a person's word. */
+
+import { machineConfig, plainFile } from './support/configs';
+import { differences, pictureOf } from './support/host-disk';
+import { cordonedBySlipway, markOf, rebootsOf, wasEverCordoned } from './support/judgements';
+import {
+  CURRENT_CONFIG,
+  POOL,
+  REASON,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  STORY_MS,
+  type World,
+} from './support/world';
+
+/** The first two in the order of zone and name, so that each is the canary, alone. */
+const FAILS_VERIFICATION = 'worker-0';
+const FAILS_WRITING = 'worker-3';
+/** Comes up with another deployment than the one that was armed. */
+const FAILS_BOOT = 'worker-1';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    nodes: { master: 1, worker: 6 },
+    simulation: {
+      stageSeconds: 0.1,
+      applySeconds: 0.1,
+      rebootSeconds: 0.5,
+      jitter: 0,
+      failures: [
+        `node=${FAILS_VERIFICATION},at=verify,times=1`,
+        `node=${FAILS_WRITING},at=apply,times=1`,
+        `node=${FAILS_BOOT},at=boot,times=1`,
+      ],
+    },
+  });
+}, START_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+const disk = (node: string) => pictureOf(world.stack.hostRoot(node));
+
+function hasFailed(node: string): boolean {
+  return world.node(node).annotations[STATE] === 'Degraded';
+}
+
+test(
+  'failed nodes go back and serve, the threshold halts the rest, and a retry heals them',
+  async () => {
+    const old = world.target();
+    const mark = markOf(world.record);
+    const before = new Map<string, readonly string[]>();
+    for (const node of world.workers) before.set(node, await disk(node));
+
+    const config = await world.roll(
+      machineConfig('50-change', {
+        kernelArguments: ['nosmt'],
+        files: [
+          plainFile('/etc/change.conf', 'on\n'),
+          plainFile('/etc/sysctl.d/90-inotify.conf', 'a\n'),
+        ],
+        units: [{ name: 'change.service', enabled: false, contents: '[Service]\nExecStart=/a\n' }],
+      }),
+    );
+    const watched = await world.slipway(['rollout', 'status', POOL, '--watch']);
+
+    // Two have failed, which is the threshold: nobody else was touched.
+    expect(watched.code).toBe(4);
+    const failed = [FAILS_VERIFICATION, FAILS_WRITING];
+    expect(world.workers.filter(hasFailed)).toEqual(failed);
+    for (const node of failed) {
+      expect(world.node(node)).toMatchObject({ unschedulable: false, ready: true });
+      expect(world.node(node).annotations[CURRENT_CONFIG]).toBe(old);
+      expect(world.node(node).annotations[REASON]).not.toBe('');
+      expect([node, await disk(node)]).toEqual([node, before.get(node)]);
+      expect(await differences(world.api, old, world.stack.hostRoot(node))).toEqual([]);
+    }
+    // The one that had rebooted has rebooted into the old deployment; the other never did.
+    expect(rebootsOf(world.record, FAILS_VERIFICATION, mark)).toHaveLength(2);
+    expect(rebootsOf(world.record, FAILS_WRITING, mark)).toHaveLength(0);
+    expect(world.node(FAILS_WRITING).annotations[REASON]).toContain('simulated input/output error');
+    const others = world.workers.filter((node) => !failed.includes(node));
+    expect(others.filter((node) => wasEverCordoned(world.record, node, mark))).toEqual([]);
+    expect(cordonedBySlipway(world.record)).toEqual([]);
+
+    // It says so, everywhere a person looks.
+    const status = await world.slipway(['rollout', 'status', POOL]);
+    expect(status.code).toBe(4);
+    expect(status.out).toContain('Halted');
+    expect(status.out).toContain('2 nodes failed');
+    const node = await world.slipway(['node', 'status', FAILS_WRITING]);
+    expect(node.code).toBe(4);
+    expect(node.out).toMatch(/State: +Degraded/);
+    expect(node.out).toContain('simulated input/output error');
+    await world.until('the pool is degraded', () => poolCondition('NodeDegraded') === 'True');
+    expect(poolCondition('Updated')).toBe('False');
+
+    // Who has not failed cannot be retried, and the answer says so in one line.
+    const refused = await world.slipway(['node', 'retry', 'worker-5']);
+    expect(refused).toMatchObject({ code: 4, out: '' });
+    expect(refused.err).toMatch(/^slipway: worker-5 is neither failed nor held .*\n$/);
+
+    // One retry: the rollout goes on, meets the third, and finishes all others.
+    const retry = await world.slipway(['node', 'retry', FAILS_VERIFICATION]);
+    expect(retry).toMatchObject({ code: 0, out: '' });
+    expect(retry.err).toBe(`node ${FAILS_VERIFICATION} will be tried again\n`);
+    await world.allUpdatedTo(config, [FAILS_VERIFICATION]);
+    await world.until(`${FAILS_BOOT} has failed`, () => hasFailed(FAILS_BOOT));
+    await world.until(`${FAILS_BOOT} serves again`, () => !world.node(FAILS_BOOT).unschedulable);
+    expect(world.node(FAILS_BOOT).ready).toBe(true);
+    expect(await disk(FAILS_BOOT)).toEqual(before.get(FAILS_BOOT));
+
+    for (const name of [FAILS_WRITING, FAILS_BOOT]) {
+      expect((await world.slipway(['node', 'retry', name])).code).toBe(0);
+    }
+    await world.allUpdatedTo(config);
+    expect((await world.slipway(['rollout', 'status', POOL, '--watch'])).code).toBe(0);
+    await world.until('the pool is well', () => poolCondition('Updated') === 'True');
+    expect(poolCondition('Degraded')).toBe('False');
+    for (const name of world.workers) {
+      expect(world.node(name).annotations[REASON]).toBe('');
+      expect(await differences(world.api, config, world.stack.hostRoot(name))).toEqual([]);
+    }
+    expect(world.record.violations).toEqual([]);
+    expect(cordonedBySlipway(world.record)).toEqual([]);
+  },
+  STORY_MS,
+);
+
+function poolCondition(type: string): string | undefined {
+  return world.record.pool(POOL)?.conditions[type]?.status;
+}
