@@ -1,63 +1,79 @@
 /**
  * Slipway's requests to the API server, from the server's own metrics.
  *
- * The metrics name resource and verb but not the client, so Slipway's part is what nobody else on
- * the bench's cluster sends: writes of Nodes (not of their status, which the simulated kubelets and
- * KWOK write), MachineConfigs, pools and MachineConfigNodes, and evictions; reads of those kinds and
- * of pods. Leases and events are left out.
+ * The request metrics name no client, and the controller manager patches Nodes too (taints). Flow
+ * control does tell clients apart: one FlowSchema for the reads of Slipway's users and one for their
+ * writes, and the server counts what it dispatched under each. Leases are left out; events are in.
  */
 
+import type { KubernetesObject } from '@kubernetes/client-node';
 import type { Cluster } from '../tools/cluster';
+import type { Manifests } from '../tools/stack/manifests';
 
 export interface ApiRequests {
   readonly writes: number;
-  /** GET and LIST, and the end of each WATCH. */
+  /** GET, LIST and the start of each WATCH. */
   readonly reads: number;
 }
 
-const WRITE_VERBS = new Set(['POST', 'PUT', 'PATCH', 'APPLY', 'DELETE']);
-const READ_VERBS = new Set(['GET', 'LIST', 'WATCH']);
-const OURS = new Set([
-  'machineconfigs',
-  'machineconfigpools',
-  'machineconfignodes',
-  'rolloutpolicies',
-]);
+const VERBS = {
+  'slipway-reads': ['get', 'list', 'watch'],
+  'slipway-writes': ['create', 'update', 'patch', 'delete', 'deletecollection'],
+} as const;
 
-export async function countApiRequests(cluster: Cluster): Promise<ApiRequests> {
-  let writes = 0;
-  let reads = 0;
-  for (const line of (await cluster.apiServerMetrics()).split('\n')) {
-    if (!line.startsWith('apiserver_request_total{')) continue;
-    const labels = labelsOf(line);
-    const count = Number(line.slice(line.lastIndexOf(' ') + 1));
-    if (isWriteOfOurs(labels)) writes += count;
-    else if (isReadOfOurs(labels)) reads += count;
+const USERS = ['slipway-controllers', 'slipway-cluster-worker', 'slipway-server'];
+
+/** Every group that Slipway touches but `coordination.k8s.io`, whose Leases are not per node. */
+const GROUPS = [
+  '',
+  'apps',
+  'policy',
+  'machineconfiguration.openshift.io',
+  'operator.openshift.io',
+  'slipway.dev',
+];
+
+/** Makes the API server count Slipway's requests apart from everybody else's. */
+export async function tellSlipwayApart(manifests: Manifests): Promise<void> {
+  for (const [name, verbs] of Object.entries(VERBS)) {
+    await manifests.applyObject({
+      apiVersion: 'flowcontrol.apiserver.k8s.io/v1',
+      kind: 'FlowSchema',
+      metadata: { name },
+      spec: {
+        matchingPrecedence: 500,
+        priorityLevelConfiguration: { name: 'workload-high' },
+        rules: [
+          {
+            subjects: USERS.map((user) => ({ kind: 'User', user: { name: user } })),
+            resourceRules: [
+              {
+                verbs,
+                apiGroups: GROUPS,
+                resources: ['*'],
+                clusterScope: true,
+                namespaces: ['*'],
+              },
+            ],
+          },
+        ],
+      },
+    } as KubernetesObject);
   }
-  return { writes, reads };
+}
+
+/** How many requests of Slipway the server has dispatched since it was told. */
+export async function countApiRequests(cluster: Cluster): Promise<ApiRequests> {
+  const dispatched = { 'slipway-reads': 0, 'slipway-writes': 0 };
+  for (const line of (await cluster.apiServerMetrics()).split('\n')) {
+    if (!line.startsWith('apiserver_flowcontrol_dispatched_requests_total{')) continue;
+    const schema = /flow_schema="([^"]*)"/.exec(line)?.[1];
+    if (schema !== 'slipway-reads' && schema !== 'slipway-writes') continue;
+    dispatched[schema] += Number(line.slice(line.lastIndexOf(' ') + 1));
+  }
+  return { writes: dispatched['slipway-writes'], reads: dispatched['slipway-reads'] };
 }
 
 export function difference(after: ApiRequests, before: ApiRequests): ApiRequests {
   return { writes: after.writes - before.writes, reads: after.reads - before.reads };
-}
-
-type Labels = Readonly<Record<string, string>>;
-
-function isWriteOfOurs({ verb = '', resource = '', subresource = '' }: Labels): boolean {
-  if (!WRITE_VERBS.has(verb)) return false;
-  if (OURS.has(resource)) return true;
-  if (resource === 'nodes') return subresource === '';
-  return resource === 'pods' && subresource === 'eviction';
-}
-
-function isReadOfOurs({ verb = '', resource = '' }: Labels): boolean {
-  return (
-    READ_VERBS.has(verb) && (OURS.has(resource) || resource === 'nodes' || resource === 'pods')
-  );
-}
-
-function labelsOf(line: string): Labels {
-  return Object.fromEntries(
-    [...line.matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name ?? '', value ?? '']),
-  );
 }

@@ -12,7 +12,7 @@ import { renderedConfigOf } from '../tools/stack/readiness';
 import type { Stack } from '../tools/stack/stack';
 import { startStack } from '../tools/stack/stack';
 import type { ApiRequests } from './api-requests';
-import { countApiRequests, difference } from './api-requests';
+import { countApiRequests, difference, tellSlipwayApart } from './api-requests';
 import { countWorkflowTasks } from './workflow-tasks';
 
 export interface RolloutBenchOptions {
@@ -90,6 +90,7 @@ async function measure(stack: Stack, options: RolloutBenchOptions): Promise<Roll
     nodeSelector: 'node-role.kubernetes.io/worker',
     maxUnavailable: options.maxUnavailable,
   });
+  await tellSlipwayApart(stack.manifests);
   await settled(stack);
   const before = await countApiRequests(stack.cluster);
   const old = await renderedConfigOf(stack.cluster.admin, 'worker');
