@@ -159,7 +159,10 @@ function isFreeToGo(rollout: Rollout, node: string): boolean {
 function roomAhead(rollout: Rollout): number {
   const { view, children } = rollout;
   if (view === undefined) return 0;
-  const withoutSlot = [...children.values()].filter(({ holdsSlot }) => !holdsSlot).length;
+  // One that has not answered yet may turn out to hold none.
+  const withoutSlot = [...children.values()].filter(
+    ({ holdsSlot, adopting }) => !holdsSlot || adopting === true,
+  ).length;
   return startable({
     policy: view.policy,
     maxUnavailable: view.maxUnavailable,

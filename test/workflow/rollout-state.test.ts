@@ -205,6 +205,15 @@ describe('candidates', () => {
     expect(toStart(rollout)).toEqual([candidate('a')]);
   });
 
+  it('wait while it is not known whether an adopted update holds a slot', () => {
+    const rollout = aRollout();
+    rollout.adopt('a');
+
+    rollout.accept(aView({ candidates: [candidate('b')], candidateCount: 1 }));
+
+    expect(toStart(rollout)).toEqual([]);
+  });
+
   it('that need repair start although enough others are prepared already', () => {
     const rollout = aRollout();
     rollout.start('b', 'c2');

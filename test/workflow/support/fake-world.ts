@@ -47,6 +47,9 @@ export interface WorldOptions {
   readonly config?: string | undefined;
 }
 
+/** Longer than anything takes on a busy machine; shorter than a test may run. */
+const PATIENCE_MS = 50_000;
+
 /** A step that an activity took, in order. */
 export interface Step {
   readonly step: string;
@@ -253,11 +256,13 @@ export class FakeWorld {
     return this.rollout().query(progressQuery);
   }
 
-  /** Asks the rollout until its progress is as expected. */
+  /** Asks the rollout until its progress is as expected; says how it was instead after a while. */
   async progressUntil(condition: (progress: RolloutProgress) => boolean): Promise<RolloutProgress> {
+    const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
       const progress = await this.progress();
       if (condition(progress)) return progress;
+      if (Date.now() > deadline) throw new Error(`not so: ${JSON.stringify(progress)}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
