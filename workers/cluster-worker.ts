@@ -234,6 +234,8 @@ async function createWorker(
       maxConcurrentLocalActivityExecutions: settings.maxActivities,
       maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
       maxCachedWorkflows: settings.maxCachedWorkflows,
+      // A cancelled drain must hear of it soon: cancellation comes with the answer to a heartbeat.
+      maxHeartbeatThrottleInterval: '2s',
       shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
       shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
     });

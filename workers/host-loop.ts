@@ -87,6 +87,8 @@ async function serve(host: Host, options: HostLoopOptions): Promise<string | und
       maxConcurrentActivityTaskExecutions: 2,
       // One open poll per host; `maxConcurrentActivityTaskPolls` is ignored by the SDK.
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
+      // Cancellation comes with the answer to a heartbeat: hear of it soon.
+      maxHeartbeatThrottleInterval: '2s',
       shutdownGraceTime: SHUTDOWN_GRACE,
       shutdownForceTime: SHUTDOWN_FORCE,
     }),
