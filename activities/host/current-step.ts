@@ -28,13 +28,15 @@ export function withHeartbeats<T extends object>(activities: T): T {
 
 type Activity = (...args: never[]) => Promise<unknown>;
 
+/** Well below every heartbeat timeout; a cancellation arrives with the answer to one. */
+const HEARTBEAT_MS = 3_000;
+
 function heartbeating(activity: Activity): Activity {
   return async (...args) => {
     const context = Context.current();
-    const every = Math.max(1000, (context.info.heartbeatTimeoutMs ?? 30_000) / 3);
     const timer = setInterval(() => {
       context.heartbeat();
-    }, every);
+    }, HEARTBEAT_MS);
     timer.unref();
     try {
       return await activity(...args);
