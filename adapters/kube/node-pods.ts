@@ -49,7 +49,12 @@ export class NodePods {
     );
   }
 
-  /** @throws `ApiUnavailable`, `ApiForbidden` and whatever else is not an answer about this pod */
+  /**
+   * Asks once. A cancellation only keeps a request from being sent: the API server charges the budget
+   * before it deletes the pod, so one that is broken off in between blocks the budget for two minutes.
+   *
+   * @throws `ApiUnavailable`, `ApiForbidden` and whatever else is not an answer about this pod
+   */
   async evict(
     pod: EvictedPod,
     options: { readonly gracePeriodSeconds?: number; readonly signal: AbortSignal },
@@ -57,6 +62,7 @@ export class NodePods {
     const { namespace, name, uid } = pod;
     const { gracePeriodSeconds, signal } = options;
     const what = `evict Pod ${namespace}/${name}`;
+    signal.throwIfAborted();
     const reply = await this.client.post(
       pathOf(PODS, { namespace, name, subresource: 'eviction' }),
       {
@@ -69,7 +75,6 @@ export class NodePods {
         },
       },
       what,
-      signal,
     );
     return reply.ok ? { outcome: 'accepted' } : outcomeOf(what, reply.status);
   }

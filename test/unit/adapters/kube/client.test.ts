@@ -245,6 +245,25 @@ describe('an eviction', () => {
     await expect(evict()).resolves.toEqual(outcome);
   });
 
+  it('under way is never broken off: the server would charge the budget and keep the pod', async () => {
+    const cancel = new AbortController();
+    let closedEarly = false;
+    answer = (request, response) => {
+      request.socket.on('close', () => (closedEarly = !response.writableEnded));
+      cancel.abort();
+      // The next turn of the event loop is when an aborted request would have been torn down.
+      setImmediate(() => response.writeHead(201).end('{}'));
+    };
+
+    const evicted = new NodePods(client, log).evict(
+      { namespace: 'shop', name: 'cart', uid: 'u' },
+      { signal: cancel.signal },
+    );
+
+    await expect(evicted).resolves.toEqual({ outcome: 'accepted' });
+    expect(closedEarly).toBe(false);
+  });
+
   it('that is not permitted fails, instead of being tried for ever', async () => {
     answers(403, status('cannot create pods/eviction'));
 
