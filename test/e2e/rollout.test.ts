@@ -61,7 +61,9 @@ const EVERYTHING = machineConfig('50-everything', {
 let world: World;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({
+    workloads: SHOP.map((workload) => ({ ...workload, terminationMs: 200 })),
+  });
 }, START_MS);
 
 // A story that fails half-way leaves a person's marks behind; the next one begins without them.

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
-const PATIENCE_MS = 90_000;
+const PATIENCE_MS = 30_000;
 
 export interface LogLine {
   readonly level: string | number;

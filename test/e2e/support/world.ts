@@ -11,7 +11,7 @@ import { until } from '../../../tools/observer/until';
 import { repositoryRoot } from '../../../tools/repository-root';
 import type { Stack, StackOptions } from '../../../tools/stack/stack';
 import { startStack } from '../../../tools/stack/stack';
-import { SHOP } from '../../../tools/stack/workloads';
+import type { Workload } from '../../../tools/stack/workloads';
 
 /** Time limit of one story; a story that hangs fails earlier, at the point where it hangs. */
 export const STORY_MS = 240_000;
@@ -56,7 +56,7 @@ export interface World {
   cordon(node: string, unschedulable: boolean): Promise<void>;
   /** Resolves when every worker is on the config, verified and in service. */
   allUpdatedTo(config: string, nodes?: readonly string[]): Promise<void>;
-  /** Budgets of the shop: none of its pods may go, or as before. */
+  /** Budgets of the workloads: no pod may go, or as before. */
   allowEvictions(allowed: boolean): Promise<void>;
   until(what: string, holds: () => boolean): Promise<void>;
   stop(): Promise<void>;
@@ -75,35 +75,41 @@ const DEFAULTS: StackOptions = {
     jitter: 0.2,
     failures: [],
   },
-  workloads: SHOP.map((workload) => ({ ...workload, terminationMs: 200 })),
+  workloads: [
+    { app: 'cart', replicas: 4, minAvailable: 3, terminationMs: 200 },
+    { app: 'frontend', replicas: 8, minAvailable: 6, terminationMs: 200 },
+  ],
   temporalUi: false,
 };
 
 /** Starts it, and waits until the workloads are up: from then on their budgets are judged. */
 export async function startWorld(options: Partial<StackOptions> = {}): Promise<World> {
-  const stack = await startStack({ ...DEFAULTS, ...options });
+  const { workloads, ...rest } = { ...DEFAULTS, ...options };
+  const stack = await startStack({ ...rest, workloads });
   try {
     const observer = await startObserver({
       kubeconfig: stack.cluster.adminKubeconfig,
       nodeSelector: `node-role.kubernetes.io/${POOL}`,
       maxUnavailable: MAX_UNAVAILABLE,
-      minAvailable: Object.fromEntries(SHOP.map(({ app, minAvailable }) => [app, minAvailable])),
+      minAvailable: Object.fromEntries(
+        workloads.map(({ app, minAvailable }) => [app, minAvailable]),
+      ),
     });
-    const pods = SHOP.reduce((sum, { replicas }) => sum + replicas, 0);
+    const pods = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
     const { record } = observer;
     await until(
       record,
-      `all ${pods} pods of the shop are ready`,
+      `all ${pods} pods of the workloads are ready`,
       () => record.pods.filter(({ ready }) => ready).length === pods,
     );
-    return describeWorld(stack, observer);
+    return describeWorld(stack, observer, workloads);
   } catch (error) {
     await stack.stop();
     throw error;
   }
 }
 
-function describeWorld(stack: Stack, observer: Observer): World {
+function describeWorld(stack: Stack, observer: Observer, workloads: readonly Workload[]): World {
   const { record } = observer;
   const api = stack.cluster.admin;
   const workers = stack.nodesOf(POOL);
@@ -144,7 +150,7 @@ function describeWorld(stack: Stack, observer: Observer): World {
       wait(`${nodes.join(', ')} are on ${config} and in service`, () =>
         nodes.every((name) => isUpdatedTo(node(name), config)),
       ),
-    allowEvictions: (allowed) => allowEvictions(api, allowed),
+    allowEvictions: (allowed) => allowEvictions(api, workloads, allowed),
     until: wait,
     stop: async () => {
       observer.stop();
@@ -163,8 +169,12 @@ function isUpdatedTo({ annotations, ready, unschedulable }: ObservedNode, config
   );
 }
 
-async function allowEvictions(api: ApiClient, allowed: boolean): Promise<void> {
-  for (const { app, minAvailable, replicas } of SHOP) {
+async function allowEvictions(
+  api: ApiClient,
+  workloads: readonly Workload[],
+  allowed: boolean,
+): Promise<void> {
+  for (const { app, minAvailable, replicas } of workloads) {
     await api.call('PATCH', `/apis/policy/v1/namespaces/shop/poddisruptionbudgets/${app}`, {
       spec: { minAvailable: allowed ? minAvailable : replicas },
     });

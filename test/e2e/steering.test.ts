@@ -1,0 +1,266 @@
+/** A person steers: pause, skip, resume, cancel, start, all with the CLI as it is installed. */
+
+import type { RolloutSnapshot } from '../../cli/snapshot';
+import { machineConfig, plainFile } from './support/configs';
+import { differences } from './support/host-disk';
+import {
+  changesOf,
+  cordonedBySlipway,
+  markOf,
+  rebootsOf,
+  wasEverCordoned,
+} from './support/judgements';
+import {
+  CURRENT_CONFIG,
+  POOL,
+  START_MS,
+  startWorld,
+  STOP_MS,
+  STORY_MS,
+  type CliRun,
+  type World,
+} from './support/world';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({ nodes: { master: 1, worker: 4 } });
+}, START_MS);
+
+afterEach(async () => {
+  await world.allowEvictions(true);
+  // After a story that failed half-way.
+  if (world.record.pool(POOL)?.paused === true) await world.slipway(['rollout', 'resume', POOL]);
+  expect(world.record.violations).toEqual([]);
+});
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+/** Rolls a config that reboots, and waits until the first node stands still in its drain. */
+async function rollUntilHeldUp(name: string): Promise<{ config: string; first: string }> {
+  await world.allowEvictions(false);
+  const config = await world.roll(
+    machineConfig(name, {
+      kernelArguments: [`${name}=1`],
+      files: [plainFile(`/etc/${name}`, name)],
+    }),
+  );
+  await world.until('the first node is cordoned', () => cordonedBySlipway(world.record).length > 0);
+  return { config, first: cordonedBySlipway(world.record)[0] ?? '' };
+}
+
+async function snapshot(): Promise<RolloutSnapshot> {
+  const run = await world.slipway(['rollout', 'status', POOL, '-o', 'json']);
+  return JSON.parse(run.out) as RolloutSnapshot;
+}
+
+function itemsOf(run: CliRun): readonly unknown[] {
+  return (JSON.parse(run.out) as { items: readonly unknown[] }).items;
+}
+
+function expectQuiet(run: CliRun): void {
+  expect(run.out).toBe('');
+  expect(run.code).toBe(0);
+}
+
+test(
+  'a paused pool finishes what it does and starts nothing; a skipped node is left out until retried',
+  async () => {
+    const mark = markOf(world.record);
+    const { config, first } = await rollUntilHeldUp('50-pause');
+    const skipped = 'worker-2';
+
+    const paused = await world.slipway(['rollout', 'pause', POOL, '--reason', 'lunch']);
+    expectQuiet(paused);
+    expect(paused.err).toContain('pool worker paused');
+    await world.until('the pool is paused', () => world.record.pool(POOL)?.paused === true);
+    const status = await world.slipway(['rollout', 'status', POOL]);
+    expect(status.code).toBe(6);
+    expect(status.out).toContain('lunch');
+
+    await world.allowEvictions(true);
+    await world.allUpdatedTo(config, [first]);
+    expect(await snapshot()).toMatchObject({ state: 'Paused', updated: 1, slotsHeld: 0 });
+    const others = world.workers.filter((node) => node !== first);
+    expect(others.filter((node) => wasEverCordoned(world.record, node, mark))).toEqual([]);
+    const again = await world.slipway(['rollout', 'pause', POOL]);
+    expectQuiet(again);
+    expect(again.err).toBe('pool worker is paused already\n');
+
+    const skip = await world.slipway(['node', 'skip', skipped, '--reason', 'disk is tested']);
+    expectQuiet(skip);
+    expectQuiet(await world.slipway(['rollout', 'resume', POOL]));
+    const rest = world.workers.filter((node) => node !== skipped);
+    await world.allUpdatedTo(config, rest);
+    expect(wasEverCordoned(world.record, skipped, mark)).toBe(false);
+    const row = (await snapshot()).rows.find(({ node }) => node === skipped);
+    expect(row).toMatchObject({ group: 'Held' });
+    expect(row?.detail).toContain('disk is tested');
+
+    expectQuiet(await world.slipway(['node', 'retry', skipped]));
+    await world.allUpdatedTo(config);
+    for (const node of world.workers) {
+      expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, [config]]);
+    }
+  },
+  STORY_MS,
+);
+
+test(
+  'a cancelled rollout gives its nodes back untouched, stays away, and starts again when told',
+  async () => {
+    const old = world.target();
+    const mark = markOf(world.record);
+    const { config, first } = await rollUntilHeldUp('60-cancel');
+
+    // First one node: it is held, and the next one is the first to try the config.
+    const one = await world.slipway(['node', 'cancel', first, '--reason', 'not this one']);
+    expectQuiet(one);
+    await world.until(`${first} is given back`, () => !world.node(first).unschedulable);
+    await world.until('another node is cordoned', () => cordonedBySlipway(world.record).length > 0);
+    const second = cordonedBySlipway(world.record)[0] ?? '';
+    expect(second).not.toBe(first);
+
+    const cancel = await world.slipway(['rollout', 'cancel', POOL]);
+    expectQuiet(cancel);
+    expect(cancel.err).toContain('slipway rollout start worker');
+    await world.until(`${second} is given back`, () => !world.node(second).unschedulable);
+    for (const node of world.workers) {
+      expect(rebootsOf(world.record, node, mark)).toEqual([]);
+      expect(world.node(node).annotations[CURRENT_CONFIG]).toBe(old);
+      expect(await differences(world.api, old, world.stack.hostRoot(node))).toEqual([]);
+    }
+    const history = await world.slipway(['rollout', 'history', POOL, '-o', 'json']);
+    expect(history.code).toBe(0);
+    expect(itemsOf(history)[0]).toMatchObject({ pool: POOL, config, status: 'CANCELLED' });
+
+    await world.allowEvictions(true);
+    const start = await world.slipway(['rollout', 'start', POOL]);
+    expectQuiet(start);
+    const rest = world.workers.filter((node) => node !== first);
+    await world.allUpdatedTo(config, rest);
+    expect(rebootsOf(world.record, first, mark)).toEqual([]);
+    expectQuiet(await world.slipway(['node', 'retry', first]));
+    await world.allUpdatedTo(config);
+    expect(
+      changesOf(world.record, first, mark).filter((change) => change.node.unschedulable).length,
+    ).toBeGreaterThan(0);
+  },
+  STORY_MS,
+);
+
+describe('what the commands print, and how they end', () => {
+  test(
+    'plan says what a change costs and in what order, and changes nothing',
+    async () => {
+      await world.until('the pool is at rest', () => cordonedBySlipway(world.record).length === 0);
+      expectQuiet(await world.slipway(['rollout', 'pause', POOL]));
+      const old = world.target();
+      const mark = markOf(world.record);
+      const config = await world.roll(
+        machineConfig('70-plan', {
+          kernelArguments: ['quiet'],
+          files: [plainFile('/etc/plan.conf', 'x')],
+        }),
+      );
+
+      const plan = await world.slipway(['plan', POOL]);
+
+      expect(plan).toMatchObject({ code: 0, err: '' });
+      expect(plan.out).toContain(`pool ${POOL} → ${config}`);
+      expect(plan.out).toContain('0 of 4 nodes are on it; at most 2 unavailable at once');
+      expect(plan.out).toContain(`4 nodes from ${old}`);
+      expect(plan.out).toContain('+quiet');
+      expect(plan.out).toContain('/etc/plan.conf');
+      expect(plan.out).toMatch(/order +worker-0 worker-3 worker-1 worker-2/);
+      const json = await world.slipway(['plan', POOL, '-o', 'json']);
+      expect(JSON.parse(json.out)).toMatchObject({
+        pool: POOL,
+        target: config,
+        order: ['worker-0', 'worker-3', 'worker-1', 'worker-2'],
+        groups: [{ from: old, plan: { reboot: true, drain: true } }],
+      });
+      for (const node of world.workers) {
+        expect(wasEverCordoned(world.record, node, mark)).toBe(false);
+      }
+
+      // Back to where it was: nothing is left to do, also when it is resumed.
+      await world.api.call(
+        'DELETE',
+        '/apis/machineconfiguration.openshift.io/v1/machineconfigs/70-plan',
+      );
+      await world.targetAfter(config);
+      expect(world.target()).toBe(old);
+      expectQuiet(await world.slipway(['rollout', 'resume', POOL]));
+    },
+    STORY_MS,
+  );
+
+  test(
+    'lists and single objects are tables for people and documents for programs',
+    async () => {
+      await world.until(
+        'the pool is updated',
+        () => world.record.pool(POOL)?.conditions['Updated']?.status === 'True',
+      );
+      const [pools, nodes, rollouts, node] = await Promise.all([
+        world.slipway(['get', 'pools']),
+        world.slipway(['get', 'nodes', '--pool', POOL, '-o', 'json']),
+        world.slipway(['get', 'rollouts']),
+        world.slipway(['node', 'status', 'worker-0', '-o', 'json']),
+      ]);
+
+      expect(pools).toMatchObject({ code: 0, err: '' });
+      expect(pools.out.split('\n')[0]).toMatch(/^NAME +CONFIG +UPDATED +UPDATING +DEGRADED/);
+      expect(pools.out).toMatch(/^worker +rendered-worker-\S+ +True/m);
+      expect(itemsOf(nodes)).toHaveLength(4);
+      expect(rollouts.out.split('\n')[0]).toMatch(/^POOL +STATUS +CONFIG/);
+      expect(JSON.parse(node.out)).toMatchObject({
+        node: 'worker-0',
+        pool: POOL,
+        state: 'Done',
+        unschedulable: false,
+        currentConfig: world.target(),
+      });
+    },
+    STORY_MS,
+  );
+
+  test.each([
+    [3, ['plan', 'nobody'], {}, /pool nobody not found; there are: .*worker/],
+    [3, ['rollout', 'status', 'nobody'], {}, /pool nobody not found/],
+    [3, ['node', 'status', 'worker-99'], {}, /node worker-99 not found/],
+    [2, ['rollout', 'status'], {}, /missing required argument/],
+    [2, ['rollout', 'status', POOL, '--timeout', 'soon'], {}, /expected a duration/],
+    [2, ['rolout'], {}, /unknown command 'rolout'/],
+    [9, ['rollout', 'status', POOL], { TEMPORAL_ADDRESS: '127.0.0.1:9' }, /127\.0\.0\.1:9/],
+    [9, ['get', 'pools'], { KUBECONFIG: '/nonexistent/config' }, /nonexistent/],
+  ])(
+    'exit %i: slipway %j',
+    async (code, args, env, message) => {
+      const run = await world.slipway(args, env);
+
+      expect([run.code, run.out]).toEqual([code, '']);
+      expect(run.err).toMatch(message);
+      expect(run.err).not.toMatch(/\n {4}at /);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'what is no terminal gets no colours and no redrawing',
+    async () => {
+      const watched = await world.slipway([
+        ...['rollout', 'status', POOL, '--watch', '--timeout', '60s'],
+      ]);
+      const status = await world.slipway(['rollout', 'status', POOL], { FORCE_COLOR: '1' });
+
+      expect([watched.code, status.code]).toEqual([0, 0]);
+      expect(`${watched.out}${status.out}`).not.toContain('\u001B');
+      expect(status.out).toContain('4/4 updated');
+    },
+    STORY_MS,
+  );
+});
