@@ -42,6 +42,8 @@ interface Entry {
   pendingSince?: number;
   /** When the last change or run was; decides whether a change is part of a burst. */
   lastActivityAt?: number;
+  /** Set when the running work said that the key will not come back. */
+  forgotten?: boolean;
   failures: number;
 }
 
@@ -90,12 +92,24 @@ export class WorkQueue {
     else if (entry.dueAt === undefined || at < entry.dueAt) this.#schedule(key, entry, at);
   }
 
-  /** Forgets a key that will not come back; its waiting run is dropped. */
+  /**
+   * Forgets a key that will not come back; its waiting run is dropped. From within the key's own
+   * work it takes effect when that has ended well and nothing changed meanwhile.
+   */
   forget(key: string): void {
     const entry = this.#entries.get(key);
-    if (entry === undefined || entry.running) return;
+    if (entry === undefined) return;
+    if (entry.running) {
+      entry.forgotten = true;
+      return;
+    }
     clearTimeout(entry.timer);
     this.#entries.delete(key);
+  }
+
+  /** How many keys are remembered. */
+  get size(): number {
+    return this.#entries.size;
   }
 
   /** Resolves when nothing runs any more; after an abort, nothing starts again. */
@@ -131,6 +145,7 @@ export class WorkQueue {
     delete entry.dueAt;
     delete entry.pendingSince;
     delete entry.againAt;
+    delete entry.forgotten;
     try {
       await this.#options.work(key, this.#signal);
       entry.failures = 0;
@@ -159,6 +174,8 @@ export class WorkQueue {
       this.#schedule(key, entry, Math.min(quiet, longest));
     } else if (entry.failures > 0) {
       this.#schedule(key, entry, now + this.#retryMs(entry.failures));
+    } else if (entry.forgotten === true) {
+      this.#entries.delete(key);
     } else if (entry.againAt !== undefined) {
       this.#schedule(key, entry, entry.againAt);
     }

@@ -243,3 +243,49 @@ describe('addAfter', () => {
     expect(bench.runs).toHaveLength(2);
   });
 });
+
+describe('a key that will not come back', () => {
+  it('is forgotten when its own work says so', async () => {
+    const bench = aBench();
+    bench.work = async (key) => {
+      bench.queue.forget(key);
+    };
+
+    bench.queue.add('gone');
+    bench.queue.add('gone too');
+    await pass(0);
+
+    expect(bench.runs).toHaveLength(2);
+    expect(bench.queue.size).toBe(0);
+  });
+
+  it('is remembered as long as it changes or fails', async () => {
+    const bench = aBench();
+    let fails = true;
+    bench.work = async (key) => {
+      bench.queue.forget(key);
+      if (bench.runs.length === 1) bench.queue.add(key);
+      else if (fails) throw new Error('away');
+    };
+
+    bench.queue.add('worker');
+    await pass(QUIET_MS);
+    expect(bench.runs).toHaveLength(2);
+    fails = false;
+    await pass(100);
+
+    expect(bench.runs).toHaveLength(3);
+    expect(bench.queue.size).toBe(0);
+  });
+
+  it('is dropped at once while it waits', async () => {
+    const bench = aBench();
+    bench.queue.addAfter('worker', 1_000);
+
+    bench.queue.forget('worker');
+    await pass(10_000);
+
+    expect(bench.runs).toEqual([]);
+    expect(bench.queue.size).toBe(0);
+  });
+});
