@@ -7,7 +7,7 @@ import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import { observePool, resolvePolicy } from '../../core/rollout';
 
 export type RolloutDecision =
-  /** Every node is on the target, or there is none: nothing to start. */
+  /** Every node is on the target, or there is none: nothing to start; one that is open is told. */
   | { readonly kind: 'settled' }
   /** Nodes are behind; a rollout to the target must be open. */
   | { readonly kind: 'roll'; readonly target: string; readonly behind: number }

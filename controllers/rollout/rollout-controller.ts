@@ -161,6 +161,8 @@ export class RolloutController {
       case 'settled':
         this.#announced.delete(name);
         this.#missing.delete(name);
+        // One that is open still may be aimed at another config, or halted by a node that is gone.
+        if (news !== undefined) await this.#wake(name, news);
         return;
       case 'wait':
         this.#announced.delete(name);

@@ -30,6 +30,12 @@ class Objects<T extends KubeObject> implements CacheView<T> {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
+  remove(name: string): void {
+    const object = this.#objects.get(name);
+    if (object === undefined) return;
+    this.#objects.delete(name);
+    for (const listener of this.#listeners) listener({ type: 'deleted', object });
+  }
   put(object: T): void {
     const previous = this.#objects.get(object.metadata.name);
     this.#objects.set(object.metadata.name, object);
@@ -157,6 +163,26 @@ it('asks nothing any more when every node is on the config', async () => {
   await pass(300_000);
 
   expect(bench.asked).toHaveLength(asked);
+});
+
+it('tells an open rollout that the pool went back to the config that its nodes are on', async () => {
+  const bench = aBench();
+  await pass(1_000);
+
+  bench.pools.put(aPool('worker', { configuration: { name: 'a' } }));
+  await pass(1_000);
+
+  expect(bench.asked).toEqual(['retarget b', 'wake']);
+});
+
+it('tells an open rollout that the last node in its way is gone', async () => {
+  const bench = aBench();
+  await pass(1_000);
+
+  bench.nodes.remove('n1');
+  await pass(1_000);
+
+  expect(bench.asked).toEqual(['retarget b', 'wake']);
 });
 
 it('tries again soon when Temporal is away', async () => {
