@@ -141,6 +141,23 @@ describe('a development cluster', () => {
     expect(await podNames(cluster)).toHaveLength(3);
   });
 
+  it('says Ready again for a pod that was marked on a node that is back', async () => {
+    const [name = ''] = await podNames(cluster);
+    const path = `/api/v1/namespaces/default/pods/${name}`;
+    const says = ({ status }: Pick<Node, 'status'>): boolean =>
+      status.conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+    const isReady = async (): Promise<boolean> => says(await cluster.admin.call('GET', path));
+    await until(isReady, 'the pod is Ready');
+
+    const { status } = await cluster.admin.call<Pick<Node, 'status'>>('GET', path);
+    const marked = await cluster.admin.call<Pick<Node, 'status'>>('PATCH', `${path}/status`, {
+      status: { conditions: status.conditions.map(notReady) },
+    });
+
+    expect(says(marked)).toBe(false);
+    await until(isReady, 'the pod is Ready again');
+  });
+
   it('comes back on the same address after its API server crashed', async () => {
     const { server } = cluster;
 
