@@ -6,8 +6,10 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { withFailures } from '../activities/failures';
 import {
+  createExclusive,
   createHostActivities,
   currentStep,
+  type Exclusive,
   type HostPorts,
   settleAtStart,
   withHeartbeats,
@@ -50,10 +52,16 @@ export interface HostLoopOptions {
 /** Runs the host until the signal aborts. */
 export async function runHost(host: Host, options: HostLoopOptions): Promise<void> {
   const { signal, log } = options;
+  // Outlives the Temporal workers: one that was stopped by force may leave an activity behind.
+  const exclusive = createExclusive();
   while (!signal.aborted) {
     const reason =
-      (await settleHost(host, log)) ??
-      (await untilAvailable(`Temporal queue of ${host.node}`, () => serve(host, options), options));
+      (await exclusive(() => settleHost(host, log))) ??
+      (await untilAvailable(
+        `Temporal queue of ${host.node}`,
+        () => serve(host, exclusive, options),
+        options,
+      ));
     if (reason === undefined || signal.aborted) return;
     log.info({ node: host.node, reason }, 'rebooting');
     await host.reboot(reason, signal);
@@ -61,21 +69,26 @@ export async function runHost(host: Host, options: HostLoopOptions): Promise<voi
 }
 
 /** Serves the host's queue; resolves with the reason when a reboot is due. */
-async function serve(host: Host, options: HostLoopOptions): Promise<string | undefined> {
+async function serve(
+  host: Host,
+  exclusive: Exclusive,
+  options: HostLoopOptions,
+): Promise<string | undefined> {
   const { signal } = options;
   const stop = new AbortController();
   let reason: string | undefined;
-  const activities = createHostActivities({
+  const ports = {
     ...host.ports,
     now: () => new Date(),
     context: currentStep,
     reboot: {
-      request: (why) => {
+      request: (why: string) => {
         reason = why;
         stop.abort();
       },
     },
-  });
+  };
+  const activities = createHostActivities(ports, exclusive);
   const around = host.around ?? ((inner: HostActivities) => inner);
   const worker = await options.limit(() =>
     Worker.create({
@@ -84,6 +97,7 @@ async function serve(host: Host, options: HostLoopOptions): Promise<string | und
       taskQueue: hostQueue(host.node),
       identity: host.identity,
       activities: withFailures(withHeartbeats(logged(around(activities), options.log))),
+      // They run one after the other all the same: the second is picked up, and waits its turn.
       maxConcurrentActivityTaskExecutions: 2,
       // One open poll per host; `maxConcurrentActivityTaskPolls` is ignored by the SDK.
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },

@@ -8,7 +8,7 @@ import { currentConfig, desiredConfig } from './configs';
 import { enablementAfter, enablementBefore } from './enablement';
 import type { PathChange } from './originals';
 import { pathChanges, type PathChanges } from './path-changes';
-import { planFor } from './plan';
+import { changesOs, planFor } from './plan';
 import { type HostPorts, markOf, type OpenJournal, type UpdateHeader } from './ports';
 import { ancestors, type HostConfig } from './records';
 import { prepareDirectory } from './directories';
@@ -131,7 +131,7 @@ async function passwordChange(
 
 /** All of it goes to the staged deployment; nothing is in force before the reboot. */
 async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo): Promise<void> {
-  if (!ports.os.managesOs) return;
+  if (!ports.os.managesOs || !changesOs(plan)) return;
   const old = from?.spec ?? { kernelArguments: [], extensions: [] };
   if (plan.osImage !== undefined) await ports.os.stage(plan.osImage.to, ports.context());
   if (plan.kernelType !== undefined) await ports.os.setKernelType(plan.kernelType.to);

@@ -8,7 +8,7 @@ import { refuseSameBoot } from './finish';
 import { forgetResults } from './orders';
 import { type HostPorts, markOf } from './ports';
 import { dropKeptConfigs } from './records';
-import { performActions } from './services';
+import { tellOfOldFiles } from './services';
 
 export interface GoneBack {
   readonly rebooting: boolean;
@@ -17,10 +17,10 @@ export interface GoneBack {
 
 /**
  * Undoes the update. Files and links at once; the deployment by a reboot, if the new one is booted.
- * Services that had got the new files are told of the old ones. Safe to repeat: what is undone is
- * undone.
+ * systemd and the services that may have the new files are told of the old ones, unless the reboot
+ * tells them. Safe to repeat: what is undone is undone.
  *
- * @throws `RollbackFailed` naming the path
+ * @throws `RollbackFailed` naming the path, `ApplyFailed` naming the service
  */
 export async function goBack(ports: HostPorts): Promise<GoneBack> {
   const journal = await ports.journal.open();
@@ -43,10 +43,8 @@ export async function goBack(ports: HostPorts): Promise<GoneBack> {
   }
   await ports.os.discard();
   await journal.undo();
-  if (markOf(journal, 'services') !== undefined) {
-    await performActions(ports, header.plan.actions);
-  }
   await forgetResults(ports.files);
+  if (!rebooting) await tellOfOldFiles(ports, journal);
   if (rebooting) {
     if (booted.id !== header.previousDeployment) await ports.os.rollback();
     ports.reboot.request('the update is taken back');

@@ -12,6 +12,8 @@ import { commit, sameConfig } from './settle';
 /** Reloads and restarts what the plan says. @throws `ApplyFailed` naming the service */
 export async function performServiceActions(ports: HostPorts, order: HostOrder): Promise<void> {
   const journal = await journalOf(ports, order);
+  // Before the first one: a restart that fails, or is the last thing to happen, must be made good too.
+  if (markOf(journal, 'servicesBegun') === undefined) await journal.mark({ kind: 'servicesBegun' });
   await performActions(ports, journal.header.plan.actions);
   await journal.mark({ kind: 'services' });
 }

@@ -44,21 +44,14 @@ export function planFor(
   return plan;
 }
 
-/** Whether the plan changes what the next boot starts. */
+/** Whether the plan changes what the next boot starts; kernel arguments in another order do too. */
 export function changesOs(plan: UpdatePlan): boolean {
-  return (
-    plan.osImage !== undefined ||
-    plan.kernelType !== undefined ||
-    plan.kernelArguments.add.length + plan.kernelArguments.remove.length > 0 ||
-    plan.extensions.install.length + plan.extensions.uninstall.length > 0
-  );
+  return plan.changes.some(({ part }) => part === 'OS');
 }
 
 function refuseOsChanges(driver: string, plan: UpdatePlan): void {
   if (!changesOs(plan)) return;
-  const wanted = plan.changes
-    .map(({ what }) => what)
-    .filter((what) => !what.startsWith('file ') && !what.startsWith('unit '));
+  const wanted = plan.changes.filter(({ part }) => part === 'OS').map(({ what }) => what);
   throw fail(
     'Unreconcilable',
     `the OS driver "${driver}" of this host does not change the operating system; the config wants: ${wanted.join(', ')}`,

@@ -82,7 +82,9 @@ export interface UpdateHeader {
 export type UpdateMark =
   /** Everything is on disk. */
   | { readonly kind: 'applied' }
-  /** Services were reloaded and restarted. */
+  /** Services are being reloaded and restarted: some may run on the new files. */
+  | { readonly kind: 'servicesBegun' }
+  /** All of them were. */
   | { readonly kind: 'services' }
   /** The reboot is due; `expected` is the deployment that should come up. */
   | { readonly kind: 'armed'; readonly bootId: string; readonly expected: string }

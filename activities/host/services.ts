@@ -1,7 +1,8 @@
 /** Reloads and restarts that a plan asks for, in its order. */
 
 import type { DisruptionAction } from '../../core/disruption';
-import type { HostPorts } from './ports';
+import type { UpdatePlan } from '../../core/node/plan';
+import { type HostPorts, markOf, type OpenJournal } from './ports';
 
 /** What `Special` reloads: CRI-O reads `registries.conf`. */
 const REGISTRIES_SERVICE = 'crio.service';
@@ -38,4 +39,25 @@ export async function performActions(
         break;
     }
   }
+}
+
+/**
+ * After an undo: systemd reads its units again if there are some in the update, and services that
+ * were told of the new files, or may have been, are told of the old ones. May be repeated.
+ *
+ * @throws `ApplyFailed` naming the service
+ */
+export async function tellOfOldFiles(
+  ports: Pick<HostPorts, 'systemd' | 'context'>,
+  journal: OpenJournal,
+): Promise<void> {
+  const { plan } = journal.header;
+  if (changesUnits(plan)) await ports.systemd.daemonReload();
+  if (markOf(journal, 'servicesBegun') === undefined) return;
+  await performActions(ports, plan.actions);
+}
+
+/** Whether systemd keeps something in memory that the update writes. */
+export function changesUnits({ units }: Pick<UpdatePlan, 'units'>): boolean {
+  return units.changed.length + units.removed.length > 0;
 }

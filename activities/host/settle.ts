@@ -8,6 +8,7 @@ import { findDrift, findOsDrift } from './drift';
 import { forgetResults } from './orders';
 import { type HostPorts, markOf, type OpenJournal } from './ports';
 import { dropKeptConfigs, type HostConfig, readKeptConfig, writeCurrentConfig } from './records';
+import { tellOfOldFiles } from './services';
 
 export interface Settled {
   /** A sentence for the record; absent = there was nothing. */
@@ -46,13 +47,17 @@ export async function commit(ports: HostPorts, journal: OpenJournal): Promise<vo
   await dropKeptConfigs(ports.files);
 }
 
-/** Puts every path back and drops what was staged. The booted deployment stays what it is. */
+/**
+ * Puts every path back, tells the services and drops what was staged. The booted deployment stays
+ * what it is. The journal goes last, so that a crash repeats all of it.
+ */
 async function undo(ports: HostPorts, journal: OpenJournal): Promise<void> {
   await ports.os.discard();
   await journal.undo();
+  await forgetResults(ports.files);
+  await tellOfOldFiles(ports, journal);
   await journal.close();
   await dropKeptConfigs(ports.files);
-  await forgetResults(ports.files);
 }
 
 /** Whether the machine has booted since the reboot was armed. */

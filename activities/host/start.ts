@@ -6,6 +6,7 @@
 
 import { goBack } from './back';
 import { type HostPorts, markOf } from './ports';
+import { changesUnits } from './services';
 
 /**
  * Settles what the last process left behind. Safe to repeat.
@@ -17,20 +18,33 @@ import { type HostPorts, markOf } from './ports';
  * @throws `RollbackFailed` when the journal is damaged
  */
 export async function settleAtStart(
-  ports: Pick<HostPorts, 'journal' | 'os'>,
+  ports: Pick<HostPorts, 'journal' | 'os' | 'systemd'>,
 ): Promise<string | undefined> {
   const journal = await ports.journal.open();
   if (journal === undefined) return undefined;
   const { bootId, booted } = await ports.os.status();
   const { target, previousDeployment } = journal.header;
   const back = markOf(journal, 'goingBack');
-  if (back !== undefined) return back.bootId === bootId ? 'the update is taken back' : undefined;
+  if (back !== undefined) {
+    if (back.bootId !== bootId) return undefined;
+    // The mark comes before the deeds: the process may have died between the two.
+    await ports.os.discard();
+    await journal.undo();
+    if (booted.id !== previousDeployment) await ports.os.rollback();
+    return 'the update is taken back';
+  }
   const armed = markOf(journal, 'armed');
   if (armed === undefined) return undefined;
-  if (armed.bootId === bootId) return `update to ${target.name}`;
+  if (armed.bootId === bootId) {
+    // As above: without this the machine would boot what it has booted.
+    await ports.os.finalize();
+    return `update to ${target.name}`;
+  }
   if (booted.id !== armed.expected && booted.id === previousDeployment) {
     await journal.mark({ kind: 'goingBack' });
     await journal.undo();
+    // systemd has read the units of the new config already.
+    if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createHostActivities } from '../../../../activities/host';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from './a-host';
 
 const ONE = aConfig('rendered-worker-1', {
@@ -133,8 +134,51 @@ describe('an order', () => {
     host.abort.abort(new Error('cancelled'));
 
     await expect(activities.applyUpdate(orderFor(TWO, 'applyUpdate'))).rejects.toThrow('cancelled');
-    await activities.goBack(orderFor(TWO, 'goBack'));
+    const undoing = await aHost([ONE, TWO], { root: host.root });
+    await (await undoing.activities()).goBack(orderFor(TWO, 'goBack'));
     expect(readFileSync(join(host.root, 'etc/motd'), 'utf8')).toBe('one');
+  });
+
+  it('waits for its turn: two never run beside each other', async () => {
+    const ports = await host.ports();
+    const running = { now: 0, most: 0 };
+    const activities = createHostActivities({
+      ...ports,
+      configs: {
+        async fetch(name) {
+          running.now += 1;
+          running.most = Math.max(running.most, running.now);
+          for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate);
+          running.now -= 1;
+          return ports.configs.fetch(name);
+        },
+      },
+    });
+
+    const failing = activities.prepareUpdate(orderFor(aConfig('rendered-worker-9'), 'p0'));
+    const both = [
+      activities.prepareUpdate(orderFor(ONE, 'p1')),
+      activities.prepareUpdate(orderFor(TWO, 'p2')),
+    ];
+
+    await expect(failing).rejects.toMatchObject({ name: 'ConfigFetchFailed' });
+    await Promise.all(both);
+    expect(running.most).toBe(1);
+    const kept = readFileSync(join(host.root, 'var/lib/slipway/orders.json'), 'utf8');
+    expect(JSON.parse(kept)).toMatchObject([
+      { orderId: orderFor(ONE, 'p1').orderId },
+      { orderId: orderFor(TWO, 'p2').orderId },
+    ]);
+  });
+
+  it('is not begun when it was cancelled while it waited', async () => {
+    const activities = await host.activities();
+    host.abort.abort(new Error('cancelled'));
+
+    await expect(activities.prepareUpdate(orderFor(ONE, 'prepareUpdate'))).rejects.toThrow(
+      'cancelled',
+    );
+    expect(host.fetched).toEqual([]);
   });
 
   it('commits nothing that was not applied', async () => {

@@ -52,6 +52,38 @@ describe('a host worker that starts', () => {
     expect(await awaitsConfirmation(await host.ports())).toBe(true);
   });
 
+  it('releases the deployment when the process died before it had', async () => {
+    await armNew();
+    // As if it had died between the mark and the release.
+    const { journal, os } = await host.ports();
+    await os.discard();
+    const opened = await journal.open();
+    await os.stage('quay.io/os@sha256:2', (await host.ports()).context());
+    expect((await os.status()).staged?.locked).toBe(true);
+    const { id } = (await os.status()).staged ?? { id: '' };
+    const { bootId } = await os.status();
+    await opened?.mark({ kind: 'armed', bootId, expected: id });
+
+    expect(await settleAtStart(await host.ports())).toBe('update to rendered-worker-new');
+    await host.boot();
+
+    expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:2');
+  });
+
+  it('ends the way back that was begun before it reboots', async () => {
+    await armNew();
+    await host.boot();
+    const { journal, os } = await host.ports();
+    const opened = await journal.open();
+    await opened?.mark({ kind: 'goingBack', bootId: (await os.status()).bootId });
+    expect(motd()).toBe('new');
+
+    expect(await settleAtStart(await host.ports())).toBe('the update is taken back');
+    expect(motd()).toBe('old');
+    await host.boot();
+    expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
+  });
+
   it('takes the files back before anything reads them when the old deployment came up', async () => {
     const bootId = await armNew();
     await (await host.ports()).os.discard();

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { planFor } from '../../../../activities/host/plan';
 import { CURRENT_CONFIG_FILE } from '../../../../activities/host/records';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from './a-host';
 
@@ -119,6 +120,47 @@ describe('the update of a host', () => {
     expect(existsSync(join(host.root, '/opt'))).toBe(false);
     const { booted } = await (await host.ports()).os.status();
     expect(booted.image).toBe('quay.io/os@sha256:1');
+  });
+
+  it('boots kernel arguments that only changed their order', async () => {
+    const ordered = (name: string, ...kernelArguments: string[]) =>
+      aConfig(name, { osImageURL: 'quay.io/os@sha256:1', kernelArguments });
+    const [one, two] = [
+      ordered('rendered-worker-a', 'a=1', 'b=2'),
+      ordered('rendered-worker-b', 'b=2', 'a=1'),
+    ];
+    const other = await aHost([OLD, one, two], { root: host.root });
+    await update(other, one, 'run-1');
+
+    expect((await update(other, two, 'run-2')).plan.reboot).toBe(true);
+
+    const { booted } = await (await other.ports()).os.status();
+    expect(booted.kernelArguments).toEqual(['b=2', 'a=1']);
+  });
+
+  it('refuses reordered kernel arguments where the operating system is not managed', async () => {
+    const from = aConfig('rendered-worker-a', { kernelArguments: ['a=1', 'b=2'] });
+    const to = aConfig('rendered-worker-b', { kernelArguments: ['b=2', 'a=1'] });
+    const status = {
+      bootId: '1',
+      booted: {
+        id: 'none',
+        kernelArguments: ['a=1', 'b=2'],
+        extensions: [],
+        kernelType: 'default',
+      },
+    };
+    const { os } = await host.ports();
+
+    expect(() =>
+      planFor(
+        { os: { ...os, name: 'none', managesOs: false } },
+        orderFor(to, 'prepareUpdate'),
+        { reference: from.reference, spec: from.spec, raw: from.spec },
+        { reference: to.reference, spec: to.spec, raw: to.spec },
+        status,
+      ),
+    ).toThrow(/the config wants: kernel arguments reordered$/);
   });
 
   it('has nothing to do when it is on the config already', async () => {
