@@ -32,12 +32,11 @@ export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
  */
 export function mayRead(input: {
   readonly nodeName: string;
-  readonly node: Node | undefined;
+  readonly node: Node;
   readonly pools: readonly MachineConfigPool[];
   readonly config: { readonly name: string; readonly pool?: string };
 }): Verdict {
   const { nodeName, node, config } = input;
-  if (node === undefined) return denied(`node ${nodeName} is not known to the cluster`);
   const own = poolName(node, input.pools);
   if ('reason' in own) return denied(`node ${nodeName}: ${own.reason}`);
   if (config.pool !== undefined && config.pool === own.pool) return { allowed: true };

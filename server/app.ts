@@ -40,12 +40,14 @@ export interface Server {
 /** Rendered configs are named like every Kubernetes object. */
 const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
-/** How long a host waits before it asks again while the API server is away. */
+/** How long a host waits before it asks again when the server cannot decide yet. */
 const RETRY_AFTER_SECONDS = 5;
 
 /** Builds both applications; opens nothing. */
 export function buildServer(dependencies: ServerDependencies): Server {
-  const store = createConfigStore(dependencies.readMachineConfig, dependencies.maxConfigBytes);
+  const store = createConfigStore(dependencies.readMachineConfig, {
+    maxBytes: dependencies.maxConfigBytes,
+  });
   const metrics = createServerMetrics(store);
   const { logger } = dependencies;
   const options = {
@@ -67,6 +69,9 @@ export function buildServer(dependencies: ServerDependencies): Server {
     if (nodeName === undefined) {
       return refuse(reply, 401, 'NotANode', 'the client certificate is not that of a node');
     }
+    const { cluster } = dependencies;
+    const missing = cluster.missing();
+    if (missing.length > 0) return later(reply, `not seen yet: ${missing.join(', ')}`);
     const { name } = request.params;
     if (!OBJECT_NAME.test(name)) {
       return refuse(reply, 400, 'BadName', 'this is not the name of a rendered config');
@@ -77,8 +82,10 @@ export function buildServer(dependencies: ServerDependencies): Server {
       request.log.info(line, 'config not found');
       return refuse(reply, 404, 'NotFound', `there is no config ${name}`);
     }
-    const node = dependencies.cluster.node(nodeName);
-    const verdict = mayRead({ nodeName, node, pools: dependencies.cluster.pools(), config });
+    const node = cluster.node(nodeName);
+    // A node that registers may be faster than the watch; one that is gone asks in vain.
+    if (node === undefined) return later(reply, `node ${nodeName} is not known to the cluster`);
+    const verdict = mayRead({ nodeName, node, pools: cluster.pools(), config });
     if (!verdict.allowed) {
       request.log.warn({ ...line, reason: verdict.reason }, 'config refused');
       return refuse(reply, 403, 'Forbidden', verdict.reason);
@@ -115,8 +122,7 @@ function observe(app: FastifyInstance, metrics: ServerMetrics): void {
   app.setErrorHandler((error, request, reply) => {
     if (failureName(error) === 'ApiUnavailable') {
       request.log.warn({ reason: messageOf(error) }, 'API server away');
-      reply.header('retry-after', String(RETRY_AFTER_SECONDS));
-      return refuse(reply, 503, 'ApiUnavailable', 'the Kubernetes API server does not answer');
+      return later(reply, 'the Kubernetes API server does not answer', 'ApiUnavailable');
     }
     request.log.error({ err: error }, 'request failed');
     return refuse(reply, 500, 'Internal', 'the server failed; its log says why');
@@ -125,6 +131,12 @@ function observe(app: FastifyInstance, metrics: ServerMetrics): void {
 
 function refuse(reply: FastifyReply, code: number, reason: string, message: string): FastifyReply {
   return reply.code(code).send({ status: code, reason, message });
+}
+
+/** The answer may be another one soon: a refusal would be final. */
+function later(reply: FastifyReply, message: string, reason = 'NotReady'): FastifyReply {
+  reply.header('retry-after', String(RETRY_AFTER_SECONDS));
+  return refuse(reply, 503, reason, message);
 }
 
 /** The subject of the client certificate that TLS has verified. */

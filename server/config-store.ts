@@ -1,9 +1,11 @@
 /**
- * Rendered configs as bytes, prepared once and kept in memory up to a bound. A rendered config never
- * changes under its name, so what is kept stays right also while the API server is away.
+ * Rendered configs as bytes, kept in memory up to a bound. A rendered config should never change under
+ * its name, but one can be deleted and made again: what is kept is looked at again after a moment, and
+ * serves on while the API server is away.
  */
 
 import { createHash } from 'node:crypto';
+import { failureName } from '../core/errors';
 import { canonicalConfig } from '../core/machine-config/canonical';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { ReadMachineConfig } from './ports';
@@ -28,40 +30,67 @@ export interface ConfigStore {
 /** Two configs of two pools during a rollout, and some history. */
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 
+/** A pool that rolls out asks all the time; one read in this many milliseconds answers all of it. */
+const FRESH_MS = 10_000;
+
+export interface ConfigStoreOptions {
+  readonly maxBytes?: number | undefined;
+  /** Milliseconds of a clock that never goes back. */
+  readonly now?: () => number;
+}
+
+interface KeptConfig extends StoredConfig {
+  /** `uid/resourceVersion`: equal means equal bytes. */
+  readonly version: string | undefined;
+  readonly readAt: number;
+}
+
 /** Keeps the configs that were asked for last, up to `maxBytes` of them. */
 export function createConfigStore(
   read: ReadMachineConfig,
-  maxBytes: number = DEFAULT_MAX_BYTES,
+  { maxBytes = DEFAULT_MAX_BYTES, now = () => performance.now() }: ConfigStoreOptions = {},
 ): ConfigStore {
   // A Map remembers the order of insertion: the first entry is the one not used for longest.
-  const kept = new Map<string, StoredConfig>();
+  const kept = new Map<string, KeptConfig>();
   const underWay = new Map<string, Promise<StoredConfig | undefined>>();
   const counts = { hits: 0, misses: 0 };
   let size = 0;
 
-  function keep(config: StoredConfig): void {
+  function drop(name: string): void {
+    size -= kept.get(name)?.bytes.length ?? 0;
+    kept.delete(name);
+  }
+
+  function keep(config: KeptConfig): void {
+    drop(config.name);
     kept.set(config.name, config);
     size += config.bytes.length;
-    for (const [name, oldest] of kept) {
+    for (const name of kept.keys()) {
       if (size <= maxBytes || kept.size === 1) return;
-      kept.delete(name);
-      size -= oldest.bytes.length;
+      drop(name);
     }
   }
 
   async function load(name: string): Promise<StoredConfig | undefined> {
+    const readAt = now();
     const config = await read(name);
-    if (config === undefined) return undefined;
-    const stored = storedConfig(config);
-    keep(stored);
-    return stored;
+    if (config === undefined) {
+      drop(name);
+      return undefined;
+    }
+    const known = kept.get(name);
+    const version = versionOf(config);
+    const isSame = version !== undefined && known?.version === version;
+    const entry = { ...(isSame ? known : storedConfig(config)), version, readAt };
+    keep(entry);
+    return entry;
   }
 
   return {
     counts,
     async get(name) {
       const known = kept.get(name);
-      if (known !== undefined) {
+      if (known !== undefined && now() - known.readAt < FRESH_MS) {
         counts.hits += 1;
         kept.delete(name);
         kept.set(name, known);
@@ -71,12 +100,27 @@ export function createConfigStore(
       // A pool that starts to roll asks for the same config many times at once.
       let loading = underWay.get(name);
       if (loading === undefined) {
-        loading = load(name).finally(() => underWay.delete(name));
+        loading = load(name)
+          .catch((error: unknown) => servedAnyway(error, kept.get(name)))
+          .finally(() => underWay.delete(name));
         underWay.set(name, loading);
       }
       return loading;
     },
   };
+}
+
+/** Without the API server, what is kept is the best there is: the host checks the digest. */
+function servedAnyway(error: unknown, known: StoredConfig | undefined): StoredConfig {
+  if (known !== undefined && failureName(error) === 'ApiUnavailable') return known;
+  throw error;
+}
+
+/** Undefined when the object names none: its bytes are prepared again then. */
+function versionOf({ metadata: { uid, resourceVersion } }: MachineConfig): string | undefined {
+  return uid === undefined || resourceVersion === undefined
+    ? undefined
+    : `${uid}/${resourceVersion}`;
 }
 
 function storedConfig(config: MachineConfig): StoredConfig {

@@ -59,7 +59,7 @@ describe('the host endpoint over mutual TLS', () => {
     await expect(
       clientWith(fixture.server.hostUrl, stranger).fetch('rendered-worker-1'),
     ).rejects.toMatchObject({
-      name: 'ConfigForbidden',
+      name: 'ConfigFetchFailed',
       message: expect.stringContaining('node stranger is not known') as string,
     });
     // A serving certificate is of the right authority and for the wrong use.

@@ -122,13 +122,27 @@ describe('the host endpoint', () => {
     expect(server.state.reads).toBe(0);
   });
 
-  it('refuses a node that the cluster does not know', async () => {
+  it('decides nothing before it has seen the cluster', async () => {
+    const server = aServer({ missing: ['nodes', 'machineconfigpools'], nodes: [] });
+
+    const answer = await server.get('rendered-worker-1');
+
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBe('5');
+    expect(answer.json()).toMatchObject({
+      reason: 'NotReady',
+      message: 'not seen yet: nodes, machineconfigpools',
+    });
+  });
+
+  it('asks a node that the cluster does not know to come back', async () => {
     const server = aServer();
     server.state.peer = peer('stranger');
 
     const answer = await server.get('rendered-worker-1');
 
-    expect(answer.statusCode).toBe(403);
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBe('5');
     expect(answer.json()).toMatchObject({ message: 'node stranger is not known to the cluster' });
   });
 

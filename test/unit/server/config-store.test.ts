@@ -1,3 +1,4 @@
+import { fail } from '../../../core/errors';
 import { createConfigStore } from '../../../server/config-store';
 
 const read = (name: string) =>
@@ -8,7 +9,7 @@ const read = (name: string) =>
 
 describe('the config store', () => {
   it('forgets the config that was not used for longest when it is full', async () => {
-    const store = createConfigStore(read, 2500);
+    const store = createConfigStore(read, { maxBytes: 2500 });
     await store.get('a');
     await store.get('b');
     await store.get('a');
@@ -21,11 +22,58 @@ describe('the config store', () => {
   });
 
   it('keeps one config even if it is larger than the bound', async () => {
-    const store = createConfigStore(read, 10);
+    const store = createConfigStore(read, { maxBytes: 10 });
     await store.get('a');
     await store.get('a');
 
     expect(store.counts).toEqual({ hits: 1, misses: 1 });
+  });
+
+  it('serves a config that was made again under its name, after a moment', async () => {
+    const clock = { now: 0 };
+    const object = { uid: 'one', osImageURL: 'old' };
+    const reads: string[] = [];
+    const store = createConfigStore(
+      (name) => {
+        reads.push(name);
+        const { uid, osImageURL } = object;
+        const config = { ignition: { version: '3.5.0' } };
+        return Promise.resolve({
+          metadata: { name, uid, resourceVersion: '1' },
+          spec: { config, osImageURL },
+        });
+      },
+      { now: () => clock.now },
+    );
+    const first = await store.get('a');
+    object.uid = 'two';
+    object.osImageURL = 'new';
+
+    clock.now = 9_999;
+    expect((await store.get('a'))?.digest).toBe(first?.digest);
+    clock.now = 10_000;
+    const second = await store.get('a');
+    expect(second?.digest).not.toBe(first?.digest);
+    expect(second?.bytes.toString()).toContain('"new"');
+    clock.now = 20_000;
+    // The same version again: the bytes are those that are kept.
+    expect((await store.get('a'))?.bytes).toBe(second?.bytes);
+    expect(reads).toHaveLength(3);
+  });
+
+  it('serves what it has while the API server is away, and forgets what was deleted', async () => {
+    const clock = { now: 0 };
+    const state = { answer: (name: string): ReturnType<typeof read> | undefined => read(name) };
+    const store = createConfigStore(async (name) => state.answer(name), { now: () => clock.now });
+    const first = await store.get('a');
+
+    clock.now = 60_000;
+    state.answer = () => Promise.reject(fail('ApiUnavailable', 'get a: connection refused'));
+    expect((await store.get('a'))?.digest).toBe(first?.digest);
+    state.answer = () => undefined;
+    expect(await store.get('a')).toBeUndefined();
+    state.answer = () => Promise.reject(fail('ApiUnavailable', 'get a: connection refused'));
+    await expect(store.get('a')).rejects.toMatchObject({ name: 'ApiUnavailable' });
   });
 
   it('does not remember what is not there', async () => {
