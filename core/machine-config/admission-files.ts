@@ -12,13 +12,19 @@ const REFUSED_PLACES: readonly (readonly [string, string])[] = [
   ['/sys/', 'the kernel owns this directory'],
   ['/dev/', 'the kernel owns this directory'],
   ['/run/', 'this directory is empty after a reboot'],
+  ['/var/run/', 'this directory is empty after a reboot'],
   ['/tmp/', 'this directory is emptied'],
+  ['/var/tmp/', 'this directory is emptied'],
+  ['/etc/machine-config-daemon/', 'hosts record here what they are on'],
   ['/var/lib/slipway/', 'Slipway keeps its own state here'],
   ['/etc/slipway/', 'Slipway keeps its own settings here'],
   ['/boot/', 'the operating system owns this directory'],
   ['/sysroot/', 'the operating system owns this directory'],
   ['/ostree/', 'the operating system owns this directory'],
 ];
+
+/** Inside a refused place, and yet for configs: MCO names a key here that takes effect without reboot. */
+const ALLOWED_PLACES: readonly string[] = ['/etc/machine-config-daemon/no-reboot/'];
 
 /** Problems of each file on its own. */
 export function reportFiles(
@@ -39,6 +45,7 @@ export function reportFiles(
 }
 
 function reportPlace(path: string, field: string, report: Report): void {
+  if (ALLOWED_PLACES.some((prefix) => path.startsWith(prefix))) return;
   const place = REFUSED_PLACES.find(([prefix]) =>
     prefix.endsWith('/') ? path.startsWith(prefix) : path === prefix,
   );

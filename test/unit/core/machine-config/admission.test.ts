@@ -24,6 +24,10 @@ describe('sound MachineConfigs have no problems', () => {
     ['nothing', {}],
     ['null for a config', { config: null }],
     ['a file', file({ mode: 420 })],
+    [
+      'a key that takes effect without a reboot',
+      file({ path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub' }),
+    ],
     ['an empty file', file({ contents: { source: 'data:,' } })],
     [
       'gzip',
@@ -191,6 +195,9 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     '/run/machine-config-daemon-force',
     '/proc/a',
     '/run/a',
+    '/var/run/a',
+    '/var/tmp/a',
+    '/etc/machine-config-daemon/currentconfig',
     '/boot/a',
     '/var/lib/slipway/a',
   ])('no file at %s', (path) => {
