@@ -63,6 +63,11 @@ export async function connectTemporal(
   });
 }
 
+/** Whether a workflow with this status will go on: a paused one will, when a person lets it. */
+export function isOpenStatus(status: string): boolean {
+  return status === 'RUNNING' || status === 'PAUSED';
+}
+
 /** Which node updates are open. */
 export class OpenUpdates {
   constructor(readonly client: Client) {}
@@ -71,16 +76,21 @@ export class OpenUpdates {
   async isRunning(node: string): Promise<boolean> {
     try {
       const { status } = await this.client.workflow.getHandle(updateNodeId(node)).describe();
-      return status.name === 'RUNNING' || status.name === 'PAUSED';
+      return isOpenStatus(status.name);
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
       throw unavailable(error);
     }
   }
 
-  /** @throws `TemporalUnavailable` */
+  /**
+   * Those of a pool, from Temporal's visibility: an update that has just begun or ended may be shown
+   * late. Open is what has not closed; a paused one is not `Running`.
+   *
+   * @throws `TemporalUnavailable`
+   */
   async ofPool(pool: string): Promise<readonly string[]> {
-    const query = `WorkflowType = 'updateNode' AND ExecutionStatus = 'Running' AND ${SEARCH_ATTRIBUTE.pool.name} = '${pool.replaceAll("'", '')}'`;
+    const query = `WorkflowType = 'updateNode' AND CloseTime IS NULL AND ${SEARCH_ATTRIBUTE.pool.name} = '${pool.replaceAll("'", '')}'`;
     const nodes: string[] = [];
     try {
       for await (const { workflowId } of this.client.workflow.list({ query })) {

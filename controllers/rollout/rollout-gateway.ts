@@ -16,7 +16,7 @@ import {
   type PoolRolloutInput,
 } from '../../workflows/messages';
 import type { TemporalSettings } from '../../workers/config';
-import { connectionOptions } from '../../workers/temporal-client';
+import { connectionOptions, isOpenStatus } from '../../workers/temporal-client';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 
 /** Rollouts of pools, as far as a controller starts and wakes them. */
@@ -84,7 +84,7 @@ export function createRolloutGateway(client: Client): RolloutGateway {
       const handle = client.workflow.getHandle(poolRolloutId(pool));
       return foundOr(false, async () => {
         const { status } = await withDeadline(() => handle.describe());
-        return status.name === 'RUNNING';
+        return isOpenStatus(status.name);
       });
     },
   };
