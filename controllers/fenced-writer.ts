@@ -2,6 +2,7 @@
 
 import type { KubeClient, PatchKind } from '../adapters/kube/client';
 import type { KubeObject, ObjectKey, Resource } from '../adapters/kube/resources';
+import type { Leadership } from './leader';
 
 type Named = ObjectKey & { readonly name: string };
 
@@ -33,19 +34,19 @@ export interface Writer {
 }
 
 /**
- * A writer that refuses with the signal's reason once it has aborted. What was sent before may still
+ * A writer that refuses, with the reason, once the leadership is over. What was sent before may still
  * arrive: every write of a controller is safe to arrive late or twice.
  */
 export function fencedWriter(
   client: Pick<KubeClient, 'create' | 'apply' | 'patch' | 'delete'>,
   absorb: (resource: Resource, object: KubeObject) => void,
-  leading: AbortSignal,
+  leadership: Pick<Leadership, 'throwIfOver'>,
 ): Writer {
   const fenced = async <T extends KubeObject>(
     resource: Resource<T>,
     write: () => Promise<T>,
   ): Promise<T> => {
-    leading.throwIfAborted();
+    leadership.throwIfOver();
     const stored = await write();
     absorb(resource, stored);
     return stored;
@@ -68,7 +69,7 @@ export function fencedWriter(
         }),
       ),
     delete: async (resource, object) => {
-      leading.throwIfAborted();
+      leadership.throwIfOver();
       const { name, uid } = object.metadata;
       await client.delete(resource, { name }, uid === undefined ? {} : { uid });
     },

@@ -2,7 +2,8 @@
  * One leader among the replicas, by a `Lease`.
  *
  * The leader's work gets a signal that aborts as soon as the lease is lost, or could not be renewed
- * for so long that another replica may soon take it. A leader that stops in order gives the lease
+ * for so long that another replica may soon take it. A lease counts from when it was asked for, never
+ * from when the answer came: the others count from before that. A leader that stops in order gives the lease
  * back, so that the next one need not wait.
  */
 
@@ -39,13 +40,26 @@ export interface LeaderOptions {
   readonly createNamespace?: () => Promise<void>;
 }
 
+/** What the leader's work must heed. */
+export interface Leadership {
+  /** Aborts when the lease is lost. */
+  readonly signal: AbortSignal;
+  /**
+   * Asks the clock, too: a process that stood still may write before its timers tell it that the
+   * time is over.
+   *
+   * @throws the reason of the loss
+   */
+  throwIfOver(): void;
+}
+
 /**
  * Takes part in the election until `signal` aborts. Whenever this process leads, `lead` runs with a
- * signal that aborts at the loss; the election goes on when `lead` has returned.
+ * leadership that ends at the loss; the election goes on when `lead` has returned.
  */
 export async function runForLeader(
   options: LeaderOptions,
-  lead: (leading: AbortSignal) => Promise<void>,
+  lead: (leadership: Leadership) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const candidate = new Candidate(options);
@@ -58,14 +72,18 @@ export async function runForLeader(
 async function leadOnce(
   candidate: Candidate,
   options: LeaderOptions,
-  lead: (leading: AbortSignal) => Promise<void>,
+  lead: (leadership: Leadership) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const { log, identity } = options;
   const lost = new AbortController();
   const leading = AbortSignal.any([signal, lost.signal]);
   log.info({ identity }, 'became leader');
-  const work = lead(leading)
+  const throwIfOver = (): void => {
+    leading.throwIfAborted();
+    candidate.throwIfStale();
+  };
+  const work = lead({ signal: leading, throwIfOver })
     .catch((error: unknown) => {
       log.error({ err: error }, 'leading failed; giving the lease up');
     })
@@ -86,21 +104,29 @@ class Candidate {
   /** The lease as last seen, and when it was first seen so, by the local clock. */
   #seen: { readonly lease: Lease; readonly version: string; readonly at: number } | undefined;
   #waitingFor: string | undefined;
+  /** When the last write of the lease was sent that succeeded, by the local clock. */
+  #renewedAt = -Infinity;
 
   constructor(options: LeaderOptions) {
     this.#options = options;
   }
 
-  /** One attempt to get the lease. Never throws: a server that is away is waited for. */
+  /**
+   * One attempt to get the lease. Never throws: a server that is away is waited for. False also when
+   * the answer came so late that another replica may take the lease soon; it is ours to take again.
+   */
   async tryToLead(): Promise<boolean> {
     try {
       const lease = await this.#read();
-      if (lease === undefined) return await this.#create();
-      if (!this.#isFree(lease)) {
+      if (lease !== undefined && !this.#isFree(lease)) {
         this.#tellHolder(lease);
         return false;
       }
-      this.#remember(await this.#replace(lease, this.#taken(lease)));
+      const sentAt = performance.now();
+      const taken = lease === undefined ? this.#create() : this.#replace(lease, this.#taken(lease));
+      this.#remember(await within(this.#options.renewDeadlineMs, taken));
+      this.#renewedAt = sentAt;
+      this.throwIfStale();
       return true;
     } catch (error) {
       // Another replica was faster, or the API server is away, which its client says once.
@@ -109,20 +135,26 @@ class Candidate {
     }
   }
 
+  /** @throws when the lease was last renewed so long ago that another replica may take it soon */
+  throwIfStale(): void {
+    const ageMs = performance.now() - this.#renewedAt;
+    if (ageMs < this.#options.renewDeadlineMs) return;
+    throw new Error(`lost the lease: not renewed for ${Math.round(ageMs)} ms`);
+  }
+
   /** Renews until the signal aborts or the lease is lost; then says why. */
   async keep(leading: AbortSignal): Promise<string> {
     const { renewDeadlineMs, retryMs } = this.#options;
-    let renewedAt = performance.now();
     let failed = 'the answer came late';
     for (;;) {
       await pause(retryMs, leading);
       if (leading.aborted) return 'stopped';
       const sentAt = performance.now();
-      const remainingMs = renewDeadlineMs - (sentAt - renewedAt);
+      const remainingMs = renewDeadlineMs - (sentAt - this.#renewedAt);
       if (remainingMs <= 0) return `not renewed for ${renewDeadlineMs} ms (${failed})`;
       const failure = await this.#renew(remainingMs);
       if (failure?.final === true) return failure.reason;
-      if (failure === undefined) renewedAt = sentAt;
+      if (failure === undefined) this.#renewedAt = sentAt;
       else failed = failure.reason;
     }
   }
@@ -174,20 +206,16 @@ class Candidate {
     }
   }
 
-  async #create(): Promise<boolean> {
+  async #create(): Promise<Lease> {
     const { api, namespace, name, createNamespace } = this.#options;
     const lease: Lease = { metadata: { name, namespace }, spec: this.#taken(undefined) };
-    const create = async (): Promise<boolean> => {
-      this.#remember(await api.create(LEASES, lease));
-      return true;
-    };
     try {
-      return await create();
+      return await api.create(LEASES, lease);
     } catch (error) {
       if (failureName(error) !== 'ObjectNotFound' || createNamespace === undefined) throw error;
       // The namespace is what is missing.
       await createNamespace();
-      return create();
+      return api.create(LEASES, lease);
     }
   }
 

@@ -16,7 +16,7 @@ import { untilAvailable } from '../workers/waiting';
 import { ClusterCaches } from './cluster-picture';
 import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
-import { runForLeader } from './leader';
+import { runForLeader, type Leadership } from './leader';
 import { createMetrics, type ControllerMetrics } from './metrics';
 import { NodeController } from './nodes';
 import { PoolStatusController } from './pool-status';
@@ -124,15 +124,20 @@ async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
       log,
       createNamespace: () => createNamespace(kube, settings.namespace),
     },
-    (leading) => lead(standing, leading),
+    (leadership) => lead(standing, leadership),
     signal,
   );
 }
 
-/** All controllers at work, until the signal aborts and the last one has stopped. */
-async function lead(standing: Standing, leading: AbortSignal): Promise<void> {
+/** All controllers at work, until the leadership is over and the last one has stopped. */
+async function lead(standing: Standing, leadership: Leadership): Promise<void> {
+  const leading = leadership.signal;
   const { kube, caches, metrics, gateway, log, settings, version } = standing;
-  const writer = fencedWriter(kube, (resource, object) => caches.absorb(resource, object), leading);
+  const writer = fencedWriter(
+    kube,
+    (resource, object) => caches.absorb(resource, object),
+    leadership,
+  );
   const events = createEventRecorder(
     new EventWriter(kube, FIELD_MANAGER.CONTROLLERS),
     leading,

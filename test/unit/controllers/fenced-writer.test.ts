@@ -16,11 +16,11 @@ function aBench() {
     patch: answer('patch'),
     delete: answer('delete'),
   };
-  const writer = fencedWriter(
-    client,
-    (_resource, { metadata }) => absorbed.push(metadata.name),
-    leading.signal,
-  );
+  const writer = fencedWriter(client, (_resource, { metadata }) => absorbed.push(metadata.name), {
+    throwIfOver: () => {
+      leading.signal.throwIfAborted();
+    },
+  });
   const writes: readonly [string, () => Promise<unknown>][] = [
     ['create', () => writer.create(MACHINE_CONFIGS, aRendered('r'), 'm')],
     [

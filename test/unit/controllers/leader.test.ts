@@ -1,5 +1,5 @@
 import type { Lease } from '../../../adapters/kube/resources';
-import { runForLeader, type LeaseApi } from '../../../controllers/leader';
+import { runForLeader, type Leadership, type LeaseApi } from '../../../controllers/leader';
 import { fail } from '../../../core/errors';
 
 /** A Lease on an API server: versions, conflicts, and a switch that makes it go away. */
@@ -7,6 +7,8 @@ class LeaseServer implements LeaseApi {
   lease: Lease | undefined;
   away = false;
   hanging = false;
+  /** How long the answer to a write takes that was done at once. */
+  answerMs = 0;
   writes: string[] = [];
   #version = 0;
 
@@ -19,7 +21,7 @@ class LeaseServer implements LeaseApi {
   async create(_resource: unknown, lease: Lease): Promise<Lease> {
     await this.#answer();
     if (this.lease !== undefined) throw fail('Conflict', 'exists');
-    return this.#store(lease);
+    return this.#late(this.#store(lease));
   }
 
   async replace(_resource: unknown, lease: Lease): Promise<Lease> {
@@ -27,7 +29,13 @@ class LeaseServer implements LeaseApi {
     if (lease.metadata.resourceVersion !== this.lease?.metadata.resourceVersion) {
       throw fail('Conflict', 'somebody was faster');
     }
-    return this.#store(lease);
+    return this.#late(this.#store(lease));
+  }
+
+  async #late(stored: Lease): Promise<Lease> {
+    const { answerMs } = this;
+    if (answerMs > 0) await new Promise((resolve) => setTimeout(resolve, answerMs));
+    return stored;
   }
 
   /** Another process takes it, whatever its state. */
@@ -64,6 +72,7 @@ const QUIET = {
 interface Replica {
   leads: boolean;
   terms: number;
+  leadership: Leadership | undefined;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
 }
@@ -73,6 +82,7 @@ function aReplica(api: LeaseApi, identity: string): Replica {
   const replica: { -readonly [K in keyof Replica]: Replica[K] } = {
     leads: false,
     terms: 0,
+    leadership: undefined,
     stop,
     ended: Promise.resolve(),
   };
@@ -87,11 +97,12 @@ function aReplica(api: LeaseApi, identity: string): Replica {
       retryMs: 2_000,
       log: QUIET,
     },
-    (leading) =>
+    (leadership) =>
       new Promise((resolve) => {
         replica.leads = true;
         replica.terms += 1;
-        leading.addEventListener('abort', () => {
+        replica.leadership = leadership;
+        leadership.signal.addEventListener('abort', () => {
           replica.leads = false;
           resolve();
         });
@@ -237,4 +248,43 @@ it('survives a conflict about its own lease', async () => {
   await pass(6_000);
 
   expect(replica).toMatchObject({ leads: true, terms: 1 });
+});
+
+it('does not lead by a lease whose answer came too late', async () => {
+  const server = new LeaseServer();
+  server.answerMs = 12_000;
+  const replica = startReplica(server, 'a');
+
+  await pass(60_000);
+
+  expect(server.writes.length).toBeGreaterThan(1);
+  expect(replica.terms).toBe(0);
+  server.answerMs = 0;
+  await pass(20_000);
+  expect(replica.leads).toBe(true);
+});
+
+it('counts from when it asked for the lease, not from the answer', async () => {
+  const server = new LeaseServer();
+  server.answerMs = 7_000;
+  const replica = startReplica(server, 'a');
+  await pass(7_500);
+  expect(replica.leads).toBe(true);
+
+  server.away = true;
+  await pass(5_000);
+
+  expect(replica.leads).toBe(false);
+});
+
+it('is over by the clock, also before any timer of a process that stood still has run', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+  await pass(5_000);
+  replica.leadership?.throwIfOver();
+
+  const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_500);
+
+  expect(() => replica.leadership?.throwIfOver()).toThrow('not renewed for');
+  now.mockRestore();
 });
