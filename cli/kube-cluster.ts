@@ -4,6 +4,7 @@ import { WatchCache } from '../adapters/kube/cache';
 import type { KubeClient } from '../adapters/kube/client';
 import type { KubeObject, Resource } from '../adapters/kube/resources';
 import {
+  DAEMON_SETS,
   MACHINE_CONFIG_NODES,
   MACHINE_CONFIG_POOLS,
   MACHINE_CONFIGS,
@@ -15,7 +16,7 @@ import {
 } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
-
+import { nameOf } from '../core/drain';
 import { failureName } from '../core/errors';
 import { ANNOTATION, FIELD_MANAGER } from '../core/names';
 import type { CliCluster, ClusterView } from './ports';
@@ -45,6 +46,7 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
     disruptionPolicy: () => readDisruptionPolicy(client),
     pods: () => list(PODS),
     budgets: () => list(POD_DISRUPTION_BUDGETS),
+    daemonSets: async () => (await list(DAEMON_SETS)).map(nameOf),
     setPaused: (pool, paused, reason) =>
       patchPool(pool, {
         metadata: { annotations: { [ANNOTATION.PAUSED_REASON]: paused ? reason : null } },

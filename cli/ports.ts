@@ -23,6 +23,8 @@ export interface CliCluster {
   disruptionPolicy(): Promise<NodeDisruptionPolicy>;
   pods(): Promise<readonly Pod[]>;
   budgets(): Promise<readonly PodDisruptionBudget[]>;
+  /** `namespace/name` of every DaemonSet. */
+  daemonSets(): Promise<readonly string[]>;
   setPaused(pool: string, paused: boolean, reason: string): Promise<void>;
   clearRolloutCancelled(pool: string): Promise<void>;
   /** Follows pools, nodes and MachineConfigNodes; calls `onChange` with each new view. */

@@ -5,7 +5,7 @@ import { parse as parseToml } from 'smol-toml';
 import { mergeDisruptionPolicies } from '../../core/disruption';
 import type { ContentPorts } from '../../core/disruption';
 import type { Pod } from '../../core/drain';
-import { MCO_DRAIN_OPTIONS, predictBlockers } from '../../core/drain';
+import { controllerOf, MCO_DRAIN_OPTIONS, predictBlockers } from '../../core/drain';
 import { failureName } from '../../core/errors';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import type { UpdatePlan } from '../../core/node/plan';
@@ -136,11 +136,29 @@ async function blockersOn(
   now: string,
 ): Promise<readonly string[]> {
   if (draining.size === 0) return [];
-  const [pods, budgets] = await Promise.all([cluster.pods(), cluster.budgets()]);
-  const there = (pod: Pod) => pod.spec?.nodeName !== undefined && draining.has(pod.spec.nodeName);
-  return predictBlockers(pods.filter(there), budgets, { options: MCO_DRAIN_OPTIONS, now }).map(
-    ({ sentence }) => sentence,
+  const [pods, budgets, daemonSets] = await Promise.all([
+    cluster.pods(),
+    cluster.budgets(),
+    cluster.daemonSets(),
+  ]);
+  const there = pods.filter(
+    ({ spec }) => spec?.nodeName !== undefined && draining.has(spec.nodeName),
   );
+  const context = {
+    options: MCO_DRAIN_OPTIONS,
+    now,
+    missingDaemonSets: missingDaemonSets(there, new Set(daemonSets)),
+  };
+  return predictBlockers(there, budgets, context).map(({ sentence }) => sentence);
+}
+
+/** `namespace/name` of the DaemonSets that own one of the pods and do not exist: those pods go. */
+function missingDaemonSets(pods: readonly Pod[], existing: ReadonlySet<string>): readonly string[] {
+  const owners = pods.flatMap((pod) => {
+    const owner = controllerOf(pod);
+    return owner?.kind === 'DaemonSet' ? [`${pod.metadata.namespace ?? ''}/${owner.name}`] : [];
+  });
+  return [...new Set(owners)].filter((owner) => !existing.has(owner));
 }
 
 function printPlan(context: CliContext, plan: PoolPlan): void {

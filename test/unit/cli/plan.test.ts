@@ -1,0 +1,109 @@
+import { planPool } from '../../../cli/commands/plan';
+import type { CliCluster, CliContext } from '../../../cli/ports';
+import { makeStyle } from '../../../cli/terminal';
+import { ANNOTATION } from '../../../core/names';
+import type { Pod, PodDisruptionBudget } from '../../../core/drain';
+import type { MachineConfig, RenderedSpec } from '../../../core/machine-config/types';
+import type { Node } from '../../../core/node/types';
+import type { MachineConfigPool } from '../../../core/pool/types';
+
+const NODE: Node = {
+  metadata: {
+    name: 'n1',
+    labels: { 'node-role.kubernetes.io/worker': '' },
+    annotations: {
+      [ANNOTATION.CURRENT_CONFIG]: 'old',
+      [ANNOTATION.DESIRED_CONFIG]: 'old',
+      [ANNOTATION.STATE]: 'Done',
+    },
+  },
+  spec: {},
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+};
+
+const POOL: MachineConfigPool = {
+  metadata: { name: 'worker' },
+  spec: {
+    configuration: { name: 'new' },
+    nodeSelector: { matchLabels: { 'node-role.kubernetes.io/worker': '' } },
+  },
+};
+
+/** Differs by a kernel argument: a change that reboots. */
+function rendered(name: string): MachineConfig {
+  const spec: RenderedSpec = {
+    osImageURL: 'os@sha256:1',
+    baseOSExtensionsContainerImage: '',
+    config: { ignition: { version: '3.5.0' } },
+    kernelArguments: [name],
+    extensions: [],
+    fips: false,
+    kernelType: 'default',
+  };
+  return { metadata: { name }, spec };
+}
+
+function aPodOf(daemonSet: string): Pod {
+  return {
+    metadata: {
+      name: `${daemonSet}-1`,
+      namespace: 'shop',
+      labels: { app: 'agent' },
+      ownerReferences: [
+        { apiVersion: 'apps/v1', kind: 'DaemonSet', name: daemonSet, uid: 'u', controller: true },
+      ],
+    },
+    spec: { nodeName: 'n1' },
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] },
+  };
+}
+
+const BUDGET: PodDisruptionBudget = {
+  metadata: { name: 'agents', namespace: 'shop' },
+  spec: { selector: { matchLabels: { app: 'agent' } } },
+  status: { disruptionsAllowed: 0 },
+};
+
+async function planWith(cluster: Partial<CliCluster>): Promise<{ blockers: readonly string[] }> {
+  let text = '';
+  const out = { write: (more: string) => (text += more) };
+  const whole: Partial<CliCluster> = {
+    read: async () => ({
+      pools: [POOL],
+      nodes: [NODE],
+      machineConfigNodes: new Map(),
+      policies: [],
+    }),
+    machineConfig: async (name) => rendered(name),
+    disruptionPolicy: async () => ({}),
+    budgets: async () => [BUDGET],
+    ...cluster,
+  };
+  const context = {
+    terminal: { out, err: out, live: false, style: makeStyle(false) },
+    now: () => 0,
+    cluster: async () => whole as CliCluster,
+  } as unknown as CliContext;
+  await planPool(context, 'worker', 'json');
+  return JSON.parse(text) as { blockers: readonly string[] };
+}
+
+it('predicts that a pod whose DaemonSet is gone is held by its budget, and leaves the others out', async () => {
+  const { blockers } = await planWith({
+    pods: async () => [aPodOf('alive'), aPodOf('gone')],
+    daemonSets: async () => ['shop/alive', 'elsewhere/gone'],
+  });
+
+  expect(blockers).toEqual([expect.stringContaining('shop/gone-1')]);
+  expect(blockers[0]).toContain('budget shop/agents');
+  expect(blockers[0]).not.toContain('shop/alive-1');
+});
+
+it('predicts nothing for pods of DaemonSets that are there', async () => {
+  const { blockers } = await planWith({
+    pods: async () => [aPodOf('alive')],
+    daemonSets: async () => ['shop/alive'],
+  });
+
+  expect(blockers).toEqual([]);
+});
