@@ -133,7 +133,7 @@ function conditionLines(conditions: readonly Condition[], context: CliContext): 
     'Conditions:',
     ...notable.map((condition) => {
       const age = formatAge(condition.lastTransitionTime, context.now());
-      const status = condition.status === 'Unknown' ? 'in progress' : 'done';
+      const status = condition.status === 'Unknown' ? 'in progress' : 'true';
       return `  ${condition.type.padEnd(28)}${status.padEnd(13)}${age.padEnd(8)}${condition.message}`;
     }),
   ];

@@ -218,7 +218,10 @@ bin/slipway rollout status worker --watch
 files of a host: ls ${stack.hostRoot('worker-0')}/etc
 `,
   );
+  // Waiting for a signal alone does not keep a process alive.
+  const alive = setInterval(() => undefined, 60_000);
   await stopping;
+  clearInterval(alive);
 }
 
 main().catch((error: unknown) => {
