@@ -9,6 +9,7 @@ import type { Enablement, EnablementChange } from './types';
 import {
   enablingLinks,
   findUnit,
+  hasOwnLinks,
   parseInstallSection,
   presentLinks,
   presetEnables,
@@ -38,13 +39,15 @@ export function createOfflineSystemd(
 ): OfflineSystemd {
   return {
     async enablementPaths(changes) {
-      const planned = await Promise.all(changes.map((change) => planLinks(files, change)));
+      const all = await Promise.all(changes.map((change) => withAlso(files, change)));
+      const planned = await Promise.all(all.flat().map((change) => planLinks(files, change)));
       return [
         ...new Set(planned.flatMap(({ make, remove }) => [...make.keys(), ...remove])),
       ].sort();
     },
     async setEnablement(changes) {
-      for (const change of changes) {
+      const all = await Promise.all(changes.map((change) => withAlso(files, change)));
+      for (const change of all.flat()) {
         const { make, remove } = await planLinks(files, change);
         for (const path of remove) await files.remove(path);
         for (const [path, target] of make) {
@@ -70,7 +73,8 @@ export async function enablementOf(
   if ((await presentLinks(files, unit)).length > 0) return 'enabled';
   const found = await findUnit(files, unit);
   if (found === undefined) return 'absent';
-  return parseInstallSection(found.contents) === undefined ? 'static' : 'disabled';
+  const install = parseInstallSection(found.contents);
+  return install === undefined || !hasOwnLinks(install) ? 'static' : 'disabled';
 }
 
 interface PlannedLinks {
@@ -79,16 +83,32 @@ interface PlannedLinks {
   readonly remove: readonly string[];
 }
 
+/** The change, and the same for every unit that `Also` brings in, each once. */
+async function withAlso(
+  files: HostFiles,
+  change: EnablementChange,
+): Promise<readonly EnablementChange[]> {
+  const enable =
+    change.wish === 'enable' ||
+    (change.wish === 'preset' && (await presetEnables(files, change.unit)));
+  const wish = enable ? 'enable' : 'disable';
+  const units = new Set([change.unit]);
+  // A set is walked to its end, also to what is added on the way.
+  for (const unit of units) {
+    const found = await findUnit(files, unit);
+    const install = found === undefined ? undefined : parseInstallSection(found.contents);
+    for (const also of install?.also ?? []) units.add(also);
+  }
+  return [...units].map((unit) => ({ unit, wish }));
+}
+
 /** Links of an older `[Install]` section go also when the unit stays enabled. */
 async function planLinks(files: HostFiles, change: EnablementChange): Promise<PlannedLinks> {
   const present = await presentLinks(files, change.unit);
   const found = await findUnit(files, change.unit);
   const install = found === undefined ? undefined : parseInstallSection(found.contents);
-  const enable =
-    change.wish === 'enable' ||
-    (change.wish === 'preset' && (await presetEnables(files, change.unit)));
   const wanted =
-    enable && install !== undefined && found !== undefined
+    change.wish === 'enable' && install !== undefined && found !== undefined
       ? new Map(enablingLinks(change.unit, install).map((path) => [path, found.path]))
       : new Map<string, string>();
   return { make: wanted, remove: present.filter((path) => !wanted.has(path)) };

@@ -14,17 +14,26 @@ const PRESET_DIRECTORIES = ['/etc/systemd/system-preset', '/usr/lib/systemd/syst
 export interface InstallSection {
   readonly wantedBy: readonly string[];
   readonly requiredBy: readonly string[];
+  readonly upheldBy: readonly string[];
   readonly alias: readonly string[];
+  /** Units that are enabled and disabled together with this one. */
+  readonly also: readonly string[];
+  /** The instance that enabling a template stands for. */
+  readonly defaultInstance?: string;
 }
 
 /** Reads `[Install]`; undefined when there is none (a static unit). */
 export function parseInstallSection(contents: string): InstallSection | undefined {
-  const found = { wantedBy: [] as string[], requiredBy: [] as string[], alias: [] as string[] };
-  const lists: Readonly<Record<string, string[]>> = {
-    WantedBy: found.wantedBy,
-    RequiredBy: found.requiredBy,
-    Alias: found.alias,
+  const lists = {
+    WantedBy: [] as string[],
+    RequiredBy: [] as string[],
+    UpheldBy: [] as string[],
+    Alias: [] as string[],
+    Also: [] as string[],
+    DefaultInstance: [] as string[],
   };
+  const listNamed = (key: string): string[] | undefined =>
+    Object.hasOwn(lists, key) ? lists[key as keyof typeof lists] : undefined;
   let inside = false;
   // A backslash at the end of a line continues it.
   for (const raw of contents.replace(/\\\r?\n/g, ' ').split('\n')) {
@@ -32,27 +41,49 @@ export function parseInstallSection(contents: string): InstallSection | undefine
     if (line.startsWith('[')) inside = line === '[Install]';
     const equals = line.indexOf('=');
     if (!inside || equals === -1 || line.startsWith('#') || line.startsWith(';')) continue;
-    const list = lists[line.slice(0, equals).trim()];
+    const list = listNamed(line.slice(0, equals).trim());
     const values = line.slice(equals + 1).trim();
     if (values === '') list?.splice(0);
     else list?.push(...values.split(/\s+/));
   }
-  return found.wantedBy.length + found.requiredBy.length + found.alias.length === 0
-    ? undefined
-    : found;
+  const { DefaultInstance, ...asking } = lists;
+  if (Object.values(asking).every((list) => list.length === 0)) return undefined;
+  const defaultInstance = DefaultInstance.at(-1);
+  return {
+    wantedBy: lists.WantedBy,
+    requiredBy: lists.RequiredBy,
+    upheldBy: lists.UpheldBy,
+    alias: lists.Alias,
+    also: lists.Also,
+    ...(defaultInstance === undefined ? {} : { defaultInstance }),
+  };
 }
 
-/** Paths of the links that enable a unit. */
+/** Whether a unit has links of its own; one with nothing but `Also` only speaks for others. */
+export function hasOwnLinks(install: InstallSection): boolean {
+  const { wantedBy, requiredBy, upheldBy, alias } = install;
+  return [wantedBy, requiredBy, upheldBy, alias].some((list) => list.length > 0);
+}
+
+/** Paths of the links that enable a unit; none for a template without a default instance. */
 export function enablingLinks(unit: string, install: InstallSection): readonly string[] {
+  const { defaultInstance } = install;
+  if (isTemplate(unit) && defaultInstance === undefined) return [];
+  const linked = isTemplate(unit) ? unit.replace('@.', `@${defaultInstance}.`) : unit;
   const below = (kind: string) => (target: string) =>
-    posix.join(UNIT_DIRECTORY, `${target}.${kind}`, unit);
+    posix.join(UNIT_DIRECTORY, `${target}.${kind}`, linked);
   return [
     ...install.wantedBy.map(below('wants')),
     ...install.requiredBy.map(below('requires')),
+    ...install.upheldBy.map(below('upholds')),
     ...install.alias
       .filter((alias) => alias !== unit)
       .map((alias) => posix.join(UNIT_DIRECTORY, alias)),
   ];
+}
+
+function isTemplate(unit: string): boolean {
+  return unit.includes('@.');
 }
 
 /** A unit file of the host: the owner's before the distribution's, a template for its instances. */
@@ -77,7 +108,10 @@ export async function findUnit(
   return undefined;
 }
 
-/** Links that enable a unit now, whoever made them: `*.wants`, `*.requires` and aliases. */
+/**
+ * Links that enable a unit now, whoever made them: `*.wants`, `*.requires`, `*.upholds` and aliases; of
+ * a template, those of all its instances.
+ */
 export async function presentLinks(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,
@@ -85,7 +119,13 @@ export async function presentLinks(
   const found: string[] = [];
   for (const name of await files.list(UNIT_DIRECTORY)) {
     const path = posix.join(UNIT_DIRECTORY, name);
-    const candidate = /\.(wants|requires)$/.test(name) ? posix.join(path, unit) : path;
+    const isDependency = /\.(wants|requires|upholds)$/.test(name);
+    if (isDependency && isTemplate(unit)) {
+      const names = await files.list(path);
+      found.push(...names.filter((link) => isOf(unit, link)).map((link) => posix.join(path, link)));
+      continue;
+    }
+    const candidate = isDependency ? posix.join(path, unit) : path;
     if (name === unit) continue;
     const state = await files.look(candidate);
     if (
@@ -95,6 +135,12 @@ export async function presentLinks(
       found.push(candidate);
   }
   return found;
+}
+
+/** Whether a link is the template itself or one of its instances. */
+function isOf(template: string, link: string): boolean {
+  const [start = '', end = ''] = template.split('@.');
+  return link.startsWith(`${start}@`) && link.endsWith(`.${end}`);
 }
 
 /** In a `.wants` directory the link's own name counts: an instance links to its template. */

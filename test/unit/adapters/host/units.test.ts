@@ -38,7 +38,9 @@ describe('[Install]', () => {
     expect(parseInstallSection(contents)).toEqual({
       wantedBy: ['a.target', 'b.target'],
       requiredBy: ['c.target'],
+      upheldBy: [],
       alias: ['other.service'],
+      also: [],
     });
   });
 
@@ -94,6 +96,46 @@ describe('systemd of a host that does not run', () => {
 
     expect(link(`${ETC}/old.target.wants/a.service`)).toBeUndefined();
     expect(link(`${ETC}/new.target.wants/a.service`)).toBe(`${ETC}/a.service`);
+  });
+
+  it('enables and disables what Also names, and says so before', async () => {
+    write(`${ETC}/a.service`, '[Install]\nWantedBy=x.target\nAlso=a.socket\n');
+    write(`${ETC}/a.socket`, '[Install]\nWantedBy=sockets.target\nAlso=a.service\n');
+    const links = [`${ETC}/sockets.target.wants/a.socket`, `${ETC}/x.target.wants/a.service`];
+    const enable = [{ unit: 'a.service', wish: 'enable' as const }];
+    expect(await systemd.enablementPaths(enable)).toEqual(links);
+
+    await systemd.setEnablement(enable);
+    expect(await systemd.enablement('a.socket')).toBe('enabled');
+
+    const disable = [{ unit: 'a.service', wish: 'disable' as const }];
+    expect(await systemd.enablementPaths(disable)).toEqual(links);
+    await systemd.setEnablement(disable);
+    expect(await systemd.enablement('a.socket')).toBe('disabled');
+  });
+
+  it('counts a unit that only speaks for others as static', async () => {
+    write(`${ETC}/a.service`, '[Install]\nAlso=a.socket\n');
+
+    expect(await systemd.enablement('a.service')).toBe('static');
+  });
+
+  it('enables a template by its default instance, and disables every instance', async () => {
+    write(`${ETC}/a@.service`, '[Install]\nWantedBy=x.target\nDefaultInstance=one\n');
+    write(`${ETC}/b@.service`, '[Install]\nWantedBy=x.target\n');
+    await systemd.setEnablement([
+      { unit: 'a@.service', wish: 'enable' },
+      { unit: 'b@.service', wish: 'enable' },
+      { unit: 'a@two.service', wish: 'enable' },
+    ]);
+    const instances = ['one', 'two'].map((name) => `${ETC}/x.target.wants/a@${name}.service`);
+    expect(instances.map(link)).toEqual([`${ETC}/a@.service`, `${ETC}/a@.service`]);
+    expect(await systemd.enablement('b@.service')).toBe('disabled');
+
+    const disable = [{ unit: 'a@.service', wish: 'disable' as const }];
+    expect(await systemd.enablementPaths(disable)).toEqual(instances);
+    await systemd.setEnablement(disable);
+    expect(instances.map(link)).toEqual([undefined, undefined]);
   });
 
   it('disables a unit whoever made its links', async () => {
