@@ -1,9 +1,10 @@
 /**
  * Keeps one MachineConfigNode per Node of a pool. What an update reports on it is written by the
- * cluster worker; here it only comes into being, follows its node to another pool, and goes.
+ * cluster worker; here it only comes into being, follows its node to another pool, and goes. Of the
+ * Node itself, the mark of a cordon that a person has taken away is cleared.
  */
 
-import { MACHINE_CONFIG_NODES } from '../../adapters/kube/resources';
+import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
@@ -13,6 +14,7 @@ import { primaryPoolForNode } from '../../core/pool/membership';
 import type { ClusterPicture } from '../cluster-picture';
 import type { Writer } from '../fenced-writer';
 import { describeFailure, WorkQueue } from '../work-queue';
+import { cordonMarkCleared, isCordonMarkLeftOver } from './cordon-mark';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-nodes`;
 
@@ -37,10 +39,7 @@ export class NodeController {
       {
         work: (name) => this.#sync(name),
         onFailure: (failure) => {
-          deps.log.warn(
-            describeFailure(failure),
-            'writing a MachineConfigNode failed; will try again',
-          );
+          deps.log.warn(describeFailure(failure), 'looking after a node failed; will try again');
         },
         ...COALESCING,
       },
@@ -62,7 +61,8 @@ export class NodeController {
     return [
       nodes.subscribe((event) => {
         const isSame = event.type === 'modified' && hasSameMembership(event.previous, event.object);
-        if (!isSame) this.#queue.add(event.object.metadata.name);
+        if (!isSame || isCordonMarkLeftOver(event.object))
+          this.#queue.add(event.object.metadata.name);
       }),
       machineConfigNodes.subscribe((event) => {
         if (event.type !== 'modified') this.#queue.add(event.object.metadata.name);
@@ -87,7 +87,7 @@ export class NodeController {
   }
 
   async #sync(name: string): Promise<void> {
-    const { picture, writer } = this.#deps;
+    const { picture } = this.#deps;
     const node = picture.nodes.get(name);
     const known = picture.machineConfigNodes.get(name);
     if (node === undefined || node.metadata.deletionTimestamp !== undefined) {
@@ -95,21 +95,36 @@ export class NodeController {
       if (known === undefined) this.#queue.forget(name);
       return;
     }
+    if (isCordonMarkLeftOver(node)) await this.#clearCordonMark(node);
     const pool = this.#poolOf(node);
     if (pool === undefined) return;
-    if (known === undefined) {
-      await this.#create(node, pool);
-    } else if (known.spec.pool.name !== pool && !isUnderWay(node)) {
-      const { uid } = known.metadata;
-      await writer.apply(
-        MACHINE_CONFIG_NODES,
-        {
-          metadata: { name, ...(uid === undefined ? {} : { uid }) },
-          spec: { pool: { name: pool } },
-        },
-        { manager: FIELD_OWNER },
-      );
+    if (known === undefined) await this.#create(node, pool);
+    else if (known.spec.pool.name !== pool && !isUnderWay(node)) await this.#move(known, pool);
+  }
+
+  async #move({ metadata: { name, uid } }: MachineConfigNode, pool: string): Promise<void> {
+    await this.#deps.writer.apply(
+      MACHINE_CONFIG_NODES,
+      {
+        metadata: { name, ...(uid === undefined ? {} : { uid }) },
+        spec: { pool: { name: pool } },
+      },
+      { manager: FIELD_OWNER },
+    );
+  }
+
+  async #clearCordonMark(node: Node): Promise<void> {
+    const { writer, log } = this.#deps;
+    const { name } = node.metadata;
+    try {
+      await writer.patch(NODES, { name }, cordonMarkCleared(node), { manager: FIELD_OWNER });
+    } catch (error) {
+      const failure = failureName(error);
+      // The watch brings what changed, and then it is decided again.
+      if (failure === 'Conflict' || failure === 'ObjectNotFound') return;
+      throw error;
     }
+    log.info({ node: name }, 'a person uncordoned the node; its cordon is not ours any more');
   }
 
   /** The garbage collector does the same, later; a cluster may leave it to it alone. */

@@ -1,7 +1,12 @@
 /** Which changes of a Node a rollout must hear of: those that it did not make itself. */
 
 import { ANNOTATION, NodeState } from '../../core/names';
-import { annotationOf, isUnschedulable, unreadyCondition } from '../../core/node/predicates';
+import {
+  annotationOf,
+  isDegraded,
+  isUnschedulable,
+  unreadyCondition,
+} from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 
 /** What happened to a Node; `previous` is absent when it joined, `current` when it is gone. */
@@ -32,11 +37,13 @@ export function newsFor({ previous, current }: NodeChange): string | undefined {
   return undefined;
 }
 
-/** Cordoned by Slipway, or reporting that it works. */
+/** Cordoned by Slipway, or reporting that it works. A cordon that a failed update left is at rest. */
 function isBeingUpdated(node: Node): boolean {
   const state = annotationOf(node, ANNOTATION.STATE);
+  const isCordoned =
+    isUnschedulable(node) && annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined;
   return (
-    annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined ||
+    (isCordoned && !isDegraded(node)) ||
     state === NodeState.WORKING ||
     state === NodeState.REBOOTING
   );

@@ -4,6 +4,8 @@ import {
   NODES,
   type KubeObject,
 } from '../../../adapters/kube/resources';
+import { ANNOTATION } from '../../../core/names';
+import { until } from '../tools/until';
 import { manifests, startApiServer, type TestApiServer } from '../crds/api-server';
 import {
   aConfig,
@@ -73,6 +75,15 @@ it('the rights in deploy/rbac are enough for everything that the controllers do'
   await putOn(api.client, 'w1', second.spec.configuration?.name ?? '');
   await observer.pool('worker', (pool) => condition(pool, 'Updated')?.status === 'True');
   await observer.until(observer.configs, () => observer.renderedFor('worker').length === 1);
+  await api.client.patch(
+    NODES,
+    { name: 'w1' },
+    { metadata: { annotations: { [ANNOTATION.CORDONED_BY]: 'update-node/w1' } } },
+  );
+  await until(async () => {
+    const { metadata } = await api.client.get(NODES, { name: 'w1' });
+    return metadata.annotations?.[ANNOTATION.CORDONED_BY] === undefined;
+  }, 'the mark of a cordon that is gone is cleared');
   await api.client.delete(NODES, { name: 'w1' });
   await observer.pool('worker', ({ status }) => status?.machineCount === 0);
 

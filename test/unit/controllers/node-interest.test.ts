@@ -40,6 +40,12 @@ describe('what a rollout must hear of a node', () => {
       { ...WORKING, state: 'Degraded' },
       undefined,
     ],
+    [
+      'a person uncordoned what a failed update had left',
+      { ...WORKING, state: 'Degraded', cordoned: 'slipway' },
+      { ...WORKING, state: 'Degraded' },
+      'node n1 was uncordoned',
+    ],
   ])('%s', (_what, previous, current, expected) => {
     const change = {
       ...(previous === undefined ? {} : { previous: aNode(previous) }),
