@@ -6,7 +6,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { NativeConnection } from '@temporalio/worker';
-import { awaitsConfirmation, goBackAlone } from '../activities/host';
 import {
   createConfigClient,
   createHostFiles,
@@ -15,10 +14,11 @@ import {
   createNoneDriver,
   createSystemctl,
 } from '../adapters/host';
-import { messageOf } from '../core/errors';
+import { confirmation, goBackByItself } from './host-confirmation';
 import { createLimit } from './host-limit';
 import { withoutNoise } from './host-log';
-import { type Host, runHost, settleHost } from './host-loop';
+import { type Host, runHost } from './host-loop';
+import { notifySystemd, settleBeforeOthers } from './host-readiness';
 import { watchHosts } from './host-health';
 import { readHostSettings } from './host-settings';
 import type {
@@ -64,7 +64,9 @@ export async function runHostWorker(
       log.info({ hosts: nodes.length }, 'starting SIMULATED hosts');
       await serveUntilStopped(settings, { signal, log, events: watched });
     } else {
-      await serveMachine(settings, { signal, log, events: watched });
+      await serveMachine(settings, { signal, log, events: watched }, () =>
+        notifySystemd(environment, log),
+      );
     }
   } finally {
     await watched.close();
@@ -140,7 +142,11 @@ async function serveUntilStopped(
   );
 }
 
-async function serveMachine(settings: SingleHostSettings, running: Running): Promise<void> {
+async function serveMachine(
+  settings: SingleHostSettings,
+  running: Running,
+  notify: () => Promise<void>,
+): Promise<void> {
   const { log, signal } = running;
   const { node, root, credentials } = settings;
   const files = createHostFiles({ root });
@@ -158,53 +164,22 @@ async function serveMachine(settings: SingleHostSettings, running: Running): Pro
     },
     reboot: (reason) => rebootMachine(reason, running),
   };
-  const reason = await settleHost(host, log);
+  const reason = await settleBeforeOthers(host, log, notify);
   if (reason !== undefined) return host.reboot(reason, signal);
-  const confirmed = await confirmation(host, settings.reconnectSeconds, log);
-  const isCutOff = await connected(settings, { ...running, ...confirmed }, (connection) =>
-    runHost(host, {
+  const { deadline, reached } = await confirmation(host, settings.reconnectSeconds, log);
+  const inTime = { ...running, ...(deadline === undefined ? {} : { deadline }) };
+  const isCutOff = await connected(settings, inTime, async (connection) => {
+    await reached();
+    await runHost(host, {
       connection,
       namespace: settings.temporalNamespace,
       signal,
       log,
       limit: createLimit(1),
       onPolling: () => running.events?.onPolling?.(node),
-    }),
-  );
-  if (isCutOff) await goBackByItself(host, running);
-}
-
-/** A deadline for reaching Temporal, when the machine has rebooted into an update. */
-async function confirmation(
-  host: Host,
-  seconds: number,
-  log: Logger,
-): Promise<{ readonly deadline?: AbortSignal }> {
-  try {
-    if (!(await awaitsConfirmation(host.ports))) return {};
-    return { deadline: AbortSignal.timeout(seconds * 1000) };
-  } catch (error) {
-    // A damaged journal: going back by itself is what it could not do anyway.
-    log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
-    return {};
-  }
-}
-
-/** The update may be what cut the network: take it back, and boot what worked before. */
-async function goBackByItself(host: Host, { signal, log }: Running): Promise<void> {
-  log.warn({ node: host.node }, 'Temporal out of reach after the update, going back');
-  let reason = 'the update is taken back';
-  await goBackAlone({
-    ...host.ports,
-    now: () => new Date(),
-    context: () => ({ signal, progress: () => undefined }),
-    reboot: {
-      request: (why) => {
-        reason = why;
-      },
-    },
+    });
   });
-  await host.reboot(reason, signal);
+  if (isCutOff) await goBackByItself(host, signal, log);
 }
 
 /**

@@ -23,13 +23,22 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
  * acknowledged. Armed twice is armed once: the journal has it, and the boot ID tells whether it is
  * over.
  */
-export async function armReboot(ports: HostPorts, order: HostOrder): Promise<ArmedReboot> {
+export async function armReboot(
+  ports: HostPorts,
+  order: HostOrder & { readonly reconnectSeconds?: number },
+): Promise<ArmedReboot> {
   const journal = await journalOf(ports, order);
   const { bootId, booted, staged } = await ports.os.status();
   const armed = markOf(journal, 'armed');
   if (armed !== undefined && armed.bootId !== bootId) return { bootId: armed.bootId };
   if (armed === undefined) {
-    await journal.mark({ kind: 'armed', bootId, expected: staged?.id ?? booted.id });
+    const { reconnectSeconds } = order;
+    await journal.mark({
+      kind: 'armed',
+      bootId,
+      expected: staged?.id ?? booted.id,
+      ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
+    });
   }
   await ports.os.finalize();
   ports.reboot.request(`update to ${order.config.name}`);

@@ -16,7 +16,7 @@ export { currentStep, withHeartbeats } from './current-step';
 export { createExclusive, type Exclusive } from './exclusive';
 export { installFirstConfig } from './first-boot';
 export type { HostPorts } from './ports';
-export { awaitsConfirmation, goBackAlone, settleAtStart } from './start';
+export { awaitsConfirmation, confirmReached, goBackAlone, settleAtStart } from './start';
 export { readCurrentConfig } from './records';
 
 /**

@@ -86,8 +86,18 @@ export type UpdateMark =
   | { readonly kind: 'servicesBegun' }
   /** All of them were. */
   | { readonly kind: 'services' }
-  /** The reboot is due; `expected` is the deployment that should come up. */
-  | { readonly kind: 'armed'; readonly bootId: string; readonly expected: string }
+  /**
+   * The reboot is due; `expected` is the deployment that should come up, `reconnectSeconds` how long
+   * the machine then may be without Temporal. Absent = as this host is set up.
+   */
+  | {
+      readonly kind: 'armed';
+      readonly bootId: string;
+      readonly expected: string;
+      readonly reconnectSeconds?: number;
+    }
+  /** In this boot the update did not cut the host off. */
+  | { readonly kind: 'reached'; readonly bootId: string }
   /** It holds: the new config becomes the current one. */
   | { readonly kind: 'committing' }
   /** It does not: everything is put back; `bootId` = a reboot into the old deployment is due. */

@@ -49,16 +49,38 @@ export async function settleAtStart(
   return undefined;
 }
 
-/** Whether the machine has rebooted into an update that nobody has confirmed yet. */
+/** An update that the machine has rebooted into, and of which nobody knows yet whether it holds. */
+export interface Unconfirmed {
+  /** From the order of the reboot; absent = as this host is set up. */
+  readonly reconnectSeconds?: number;
+}
+
+/** The update that this boot has to confirm; undefined when there is none, or none any more. */
 export async function awaitsConfirmation(
   ports: Pick<HostPorts, 'journal' | 'os'>,
-): Promise<boolean> {
+): Promise<Unconfirmed | undefined> {
   const journal = await ports.journal.open();
   const armed = journal === undefined ? undefined : markOf(journal, 'armed');
-  if (journal === undefined || armed === undefined) return false;
+  if (journal === undefined || armed === undefined) return undefined;
   const isDecided =
     markOf(journal, 'goingBack') !== undefined || markOf(journal, 'committing') !== undefined;
-  return !isDecided && (await ports.os.status()).bootId !== armed.bootId;
+  const { bootId } = await ports.os.status();
+  if (isDecided || bootId === armed.bootId) return undefined;
+  if (markOf(journal, 'reached')?.bootId === bootId) return undefined;
+  const { reconnectSeconds } = armed;
+  return reconnectSeconds === undefined ? {} : { reconnectSeconds };
+}
+
+/**
+ * Notes that the host is not cut off in this boot. Not beside an activity: the journal has one writer.
+ *
+ * @throws `RollbackFailed` when the journal is damaged
+ */
+export async function confirmReached(ports: Pick<HostPorts, 'journal' | 'os'>): Promise<void> {
+  const journal = await ports.journal.open();
+  if (journal === undefined) return;
+  const { bootId } = await ports.os.status();
+  await journal.mark({ kind: 'reached', bootId });
 }
 
 /**

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { awaitsConfirmation, goBackAlone, settleAtStart } from '../../../../activities/host';
+import {
+  awaitsConfirmation,
+  confirmReached,
+  goBackAlone,
+  settleAtStart,
+} from '../../../../activities/host';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from './a-host';
 
 const OLD = aConfig('rendered-worker-old', {
@@ -39,7 +44,24 @@ describe('a host worker that starts', () => {
     const ports = await host.ports();
 
     expect(await settleAtStart(ports)).toBeUndefined();
-    expect(await awaitsConfirmation(ports)).toBe(false);
+    expect(await awaitsConfirmation(ports)).toBeUndefined();
+  });
+
+  it('has to reach somebody once in the boot of an update, for as long as it was ordered', async () => {
+    const activities = await host.activities();
+    await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
+    await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
+    const order = { ...orderFor(NEW, 'armReboot'), reconnectSeconds: 90 };
+    await activities.armReboot(order);
+    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+
+    await host.boot();
+    expect(await awaitsConfirmation(await host.ports())).toEqual({ reconnectSeconds: 90 });
+    await confirmReached(await host.ports());
+    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+
+    await host.boot();
+    expect(await awaitsConfirmation(await host.ports())).toEqual({ reconnectSeconds: 90 });
   });
 
   it('makes up for a reboot that was armed and did not happen', async () => {
@@ -49,7 +71,7 @@ describe('a host worker that starts', () => {
     await host.boot();
 
     expect(await settleAtStart(await host.ports())).toBeUndefined();
-    expect(await awaitsConfirmation(await host.ports())).toBe(true);
+    expect(await awaitsConfirmation(await host.ports())).toEqual({});
   });
 
   it('releases the deployment when the process died before it had', async () => {
@@ -110,7 +132,7 @@ describe('a host worker that starts', () => {
 
     const ports = await host.ports();
     expect(await settleAtStart(ports)).toBeUndefined();
-    expect(await awaitsConfirmation(ports)).toBe(false);
+    expect(await awaitsConfirmation(ports)).toBeUndefined();
     expect(motd()).toBe('old');
     expect((await ports.os.status()).booted.image).toBe('quay.io/os@sha256:1');
     const activities = await host.activities();
