@@ -39,7 +39,7 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('keyFile', 'PEM file: its key'),
   flag(
     'reconnectSeconds',
-    'after an update: without Temporal for this long, the machine goes back by itself (600)',
+    'without Temporal for this long after the boot of an update, the machine goes back by itself (600)',
   ),
   // Simulated machines
   flag('simulate', 'how many machines to simulate in this process'),
