@@ -10,6 +10,7 @@ import { NAMESPACES } from '../adapters/kube/resources';
 import { EventWriter } from '../adapters/kube/writers';
 import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
+import { assignNodes } from '../core/pool/membership';
 import { startHealthServer } from '../workers/health-server';
 import { createLogger, type Logger } from '../workers/logging';
 import { untilAvailable } from '../workers/waiting';
@@ -18,7 +19,7 @@ import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
 import { runForLeader, type Leadership } from './leader';
 import { createMetrics, type ControllerMetrics } from './metrics';
-import { NodeController } from './nodes';
+import { measurePhases, NodeController } from './nodes';
 import { PoolStatusController } from './pool-status';
 import { GarbageController, RenderController } from './render';
 import {
@@ -157,9 +158,18 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     new NodeController({ ...shared, log: of('nodes') }, leading),
     new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
   ];
+  measurePhases(
+    caches.machineConfigNodes,
+    (pool, phase, seconds) => {
+      metrics.phaseEnded(pool, phase, seconds);
+    },
+    leading,
+  );
   await aborted(leading);
   metrics.setLeader(false);
   await Promise.all(controllers.map((controller) => controller.idle()));
+  // What this replica saw last is not how the pools stand from now on: the next leader shows that.
+  metrics.poolsObserved([], [], assignNodes([], []));
 }
 
 async function refuseMco(

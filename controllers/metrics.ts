@@ -5,7 +5,9 @@ import { ANNOTATION } from '../core/names';
 import { annotationOf, isDegraded, isUnavailable, isUpdatedTo } from '../core/node/predicates';
 import type { Node } from '../core/node/types';
 import { poolsForNode, type Membership } from '../core/pool/membership';
+import type { NodePhase } from '../core/node/lifecycle';
 import type { MachineConfigPool } from '../core/pool/types';
+import { createPoolGauges } from './pool-gauges';
 
 const PREFIX = 'slipway_controllers';
 
@@ -19,6 +21,8 @@ export interface ControllerMetrics {
   rendered(pool: string, outcome: RenderOutcome, seconds: number): void;
   osImageOverridden(pool: string, overridden: boolean): void;
   rolloutRequested(pool: string, request: RolloutRequest): void;
+  /** A phase of one node's update is over. */
+  phaseEnded(pool: string, phase: NodePhase, seconds: number): void;
   setLeader(leads: boolean): void;
 }
 
@@ -59,6 +63,14 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     labelNames: ['pool', 'request'],
     registers,
   });
+  const phases = new Histogram({
+    name: 'slipway_node_phase_duration_seconds',
+    help: 'How long the phases of node updates took, as their MachineConfigNodes show them',
+    labelNames: ['pool', 'phase'],
+    buckets: [1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 3600],
+    registers,
+  });
+  const poolGauges = createPoolGauges(registry);
   let members: Membership['members'] = new Map();
   new Gauge({
     name: 'mco_state',
@@ -78,6 +90,7 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     registry,
     poolsObserved: (pools, nodes, membership) => {
       members = membership.members;
+      poolGauges.observe(pools, membership);
       for (const metric of [machines, updated, degraded, unavailable, alert]) metric.reset();
       for (const pool of pools) {
         const labels = { pool: pool.metadata.name };
@@ -99,6 +112,9 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     },
     rolloutRequested: (pool, request) => {
       requests.inc({ pool, request });
+    },
+    phaseEnded: (pool, phase, seconds) => {
+      phases.observe({ pool, phase }, seconds);
     },
     setLeader: (leads) => {
       leader.set(leads ? 1 : 0);

@@ -1,4 +1,5 @@
 import { createMetrics } from '../../../controllers/metrics';
+import type { Node } from '../../../core/node/types';
 import { assignNodes } from '../../../core/pool/membership';
 import { aNode, aPool, PREFIX } from './objects';
 
@@ -47,4 +48,88 @@ it('forgets pools and nodes that are gone', async () => {
 
   expect(text).not.toContain('pool="worker"');
   expect(text).not.toContain('node="torn"');
+});
+
+describe('what a pool waits for', () => {
+  const MINUTE = 60_000;
+  beforeEach(() => {
+    jest.useFakeTimers();
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  const at = (minutesAgo: number): string =>
+    new Date(Date.now() - minutesAgo * MINUTE).toISOString();
+  const behind = (name: string, minutes: number, more = {}) => {
+    const node = aNode({ name, current: 'a', desired: 'a', state: 'Done', ...more });
+    return { ...node, metadata: { ...node.metadata, creationTimestamp: at(minutes) } };
+  };
+  const pool = (spec = {}) =>
+    aPool(
+      'worker',
+      { configuration: { name: 'b' }, maxUnavailable: 3, ...spec },
+      {
+        status: {
+          conditions: [
+            {
+              type: 'Updated',
+              status: 'False',
+              reason: '',
+              message: '',
+              lastTransitionTime: at(30),
+            },
+          ],
+        },
+      },
+    );
+
+  async function shown(nodes: readonly Node[], worker = pool()): Promise<string> {
+    const metrics = createMetrics();
+    metrics.poolsObserved([worker], nodes, assignNodes(nodes, [worker]));
+    return metrics.registry.metrics();
+  }
+  const age = (text: string): number =>
+    Number(/slipway_pool_oldest_pending_age_seconds\{pool="worker"\} (\S+)/.exec(text)?.[1]);
+
+  it('shows where the nodes stand, and which of them take a slot', async () => {
+    const text = await shown([
+      done,
+      bad,
+      behind('waits', 90),
+      behind('away', 90, { ready: false }),
+      behind('skipped', 90, { held: 'b' }),
+    ]);
+
+    expect(text).toContain('slipway_pool_nodes{pool="worker",place="updated"} 1');
+    expect(text).toContain('slipway_pool_nodes{pool="worker",place="pending"} 2');
+    expect(text).toContain('slipway_pool_nodes{pool="worker",place="failed"} 1');
+    expect(text).toContain('slipway_pool_nodes{pool="worker",place="held"} 1');
+    expect(text).toContain('slipway_pool_slots{pool="worker"} 3');
+    expect(text).toContain('slipway_pool_slots_in_use{pool="worker"} 1');
+  });
+
+  it('ages a node from when the pool fell behind, or from when it joined', async () => {
+    expect(age(await shown([behind('old', 90)]))).toBe(30 * 60);
+    expect(age(await shown([behind('young', 4)]))).toBe(4 * 60);
+    expect(age(await shown([done, behind('skipped', 90, { held: 'b' })]))).toBe(0);
+  });
+
+  it('shows no slots for a pool with an impossible maxUnavailable', async () => {
+    const text = await shown([done], pool({ maxUnavailable: 'many' }));
+
+    expect(text).not.toContain('slipway_pool_slots{');
+    expect(text).toContain('slipway_pool_slots_in_use{pool="worker"} 0');
+  });
+});
+
+it('shows how long phases take', async () => {
+  const metrics = createMetrics();
+
+  metrics.phaseEnded('worker', 'Draining', 42);
+  const text = await metrics.registry.metrics();
+
+  expect(text).toContain(
+    'slipway_node_phase_duration_seconds_sum{pool="worker",phase="Draining"} 42',
+  );
 });

@@ -1,0 +1,140 @@
+/** What a pool waits for, as gauges. Counted when somebody asks, from the last look at the pools. */
+
+import { Gauge, type Registry } from 'prom-client';
+import { failureName } from '../core/errors';
+import { PoolCondition } from '../core/names';
+import type { Node } from '../core/node/types';
+import { slotCount } from '../core/pool/capacity';
+import type { Membership } from '../core/pool/membership';
+import type { MachineConfigPool } from '../core/pool/types';
+import { placeNode, takesSlot } from '../core/rollout';
+
+/** Where the nodes of a pool stand; every node is in one place. */
+export type Place = 'updated' | 'pending' | 'failed' | 'held';
+
+interface PoolCounts {
+  readonly pool: string;
+  readonly places: Readonly<Record<Place, number>>;
+  /** Absent = the pool's maxUnavailable is impossible. */
+  readonly slots?: number;
+  readonly slotsInUse: number;
+  /** When the oldest pending node fell behind, ms; absent = none is pending, or it is not known yet. */
+  readonly pendingSince?: number;
+}
+
+export interface PoolGauges {
+  observe(pools: readonly MachineConfigPool[], membership: Membership): void;
+}
+
+/** @param now - milliseconds since the epoch */
+export function createPoolGauges(registry: Registry, now: () => number = Date.now): PoolGauges {
+  let look: () => readonly PoolCounts[] = () => [];
+  const gauge = (
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    fill: (gauge: Gauge, counts: PoolCounts) => void,
+  ): Gauge =>
+    new Gauge({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const counts of look()) fill(this, counts);
+      },
+    });
+  gauge(
+    'slipway_pool_nodes',
+    'Nodes of the pool by where they stand',
+    ['pool', 'place'],
+    (metric, { pool, places }) => {
+      for (const [place, count] of Object.entries(places)) metric.set({ pool, place }, count);
+    },
+  );
+  gauge(
+    'slipway_pool_slots',
+    'Nodes that may be unavailable at once',
+    ['pool'],
+    (metric, { pool, slots }) => {
+      if (slots !== undefined) metric.set({ pool }, slots);
+    },
+  );
+  gauge(
+    'slipway_pool_slots_in_use',
+    'Nodes that take a slot, whatever the reason',
+    ['pool'],
+    (metric, { pool, slotsInUse }) => {
+      metric.set({ pool }, slotsInUse);
+    },
+  );
+  gauge(
+    'slipway_pool_oldest_pending_age_seconds',
+    'How long the oldest node that is neither failed nor held has been behind; 0 when none is',
+    ['pool'],
+    (metric, { pool, pendingSince }) => {
+      const ageMs = pendingSince === undefined ? 0 : now() - pendingSince;
+      metric.set({ pool }, Math.max(0, ageMs / 1000));
+    },
+  );
+  return {
+    observe: (pools, membership) => {
+      let counted: readonly PoolCounts[] | undefined;
+      look = () =>
+        (counted ??= pools.map((pool) =>
+          countsOf(pool, membership.members.get(pool.metadata.name) ?? []),
+        ));
+    },
+  };
+}
+
+function countsOf(pool: MachineConfigPool, nodes: readonly Node[]): PoolCounts {
+  const target = pool.spec.configuration?.name ?? '';
+  const places = { updated: 0, pending: 0, failed: 0, held: 0 };
+  const since: number[] = [];
+  for (const node of nodes) {
+    const place = target === '' ? 'pending' : placeOf(node, target);
+    places[place] += 1;
+    const behindSince = place === 'pending' ? pendingSince(pool, node) : undefined;
+    if (behindSince !== undefined) since.push(behindSince);
+  }
+  const slots = slotsOf(pool, nodes.length);
+  return {
+    pool: pool.metadata.name,
+    places,
+    slotsInUse: nodes.filter(takesSlot).length,
+    ...(slots === undefined ? {} : { slots }),
+    ...(since.length === 0
+      ? {}
+      : { pendingSince: since.reduce((oldest, one) => Math.min(oldest, one)) }),
+  };
+}
+
+/** A node that cannot be taken now is pending all the same: it is to be updated. */
+function placeOf(node: Node, target: string): Place {
+  const place = placeNode(node, target, false).in;
+  return place === 'candidates' || place === 'blocked' ? 'pending' : place;
+}
+
+/**
+ * Since the pool has not been up to date, or since the node is there. The status keeps the first of
+ * these times, so that it survives a change of the leader.
+ */
+function pendingSince(pool: MachineConfigPool, node: Node): number | undefined {
+  const updated = pool.status?.conditions?.find(({ type }) => type === PoolCondition.UPDATED);
+  if (updated?.status !== 'False' || updated.lastTransitionTime === undefined) return undefined;
+  const behind = Date.parse(updated.lastTransitionTime);
+  const { creationTimestamp } = node.metadata;
+  return creationTimestamp === undefined ? behind : Math.max(behind, Date.parse(creationTimestamp));
+}
+
+function slotsOf(pool: MachineConfigPool, machineCount: number): number | undefined {
+  try {
+    return slotCount(pool, machineCount);
+  } catch (error) {
+    // The pool's status says so.
+    if (failureName(error) === 'InvalidPool') return undefined;
+    throw error;
+  }
+}
