@@ -1,12 +1,22 @@
 /** Metrics of the cluster worker. Labels are few and bounded: never a node. */
 
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { ActivityRun } from '../activities/ports';
 import type { ClusterCaches } from '../adapters/kube/cluster-caches';
+import type {
+  DrainProgress,
+  NodeStep,
+  ReleaseNodeInput,
+  ReportPhaseInput,
+} from '../workflows/activity-contracts';
 
 export interface WorkerMetrics {
   readonly registry: Registry;
   /** The same activities, with their durations recorded. */
   timed<T extends object>(activities: T): T;
+  /** The same runs; what a drain reports by its heartbeats is counted. */
+  watched(run: () => ActivityRun): () => ActivityRun;
 }
 
 type Activity = (...args: unknown[]) => Promise<unknown>;
@@ -39,8 +49,11 @@ export function createWorkerMetrics(caches: ClusterCaches): WorkerMetrics {
       }
     },
   });
+  const drains = countDrains(registry);
+  const ended = countEnds(registry);
   const timed = (activity: string, run: Activity): Activity => {
     underWay.set({ activity }, 0);
+    if (activity === 'drainNode') run = drains.counted(run);
     return async (...args) => {
       const stop = durations.startTimer({ activity });
       underWay.inc({ activity });
@@ -48,6 +61,7 @@ export function createWorkerMetrics(caches: ClusterCaches): WorkerMetrics {
       try {
         const result = await run(...args);
         outcome = 'completed';
+        ended(activity, args[0]);
         return result;
       } finally {
         underWay.dec({ activity });
@@ -61,5 +75,85 @@ export function createWorkerMetrics(caches: ClusterCaches): WorkerMetrics {
       Object.fromEntries(
         Object.entries(activities).map(([name, run]) => [name, timed(name, run as Activity)]),
       ) as typeof activities,
+    watched: drains.watched,
+  };
+}
+
+interface OpenDrain {
+  readonly pool: string;
+  /** Pods that the node still waits for, by the last heartbeat. */
+  waiting: number;
+}
+
+/** Pods that drains wait for: a drain tells them by its heartbeats, and this is where it says which. */
+function countDrains(registry: Registry): {
+  readonly counted: (run: Activity) => Activity;
+  readonly watched: WorkerMetrics['watched'];
+} {
+  const open = new Set<OpenDrain>();
+  const mine = new AsyncLocalStorage<OpenDrain>();
+  const pools = new Set<string>();
+  new Gauge({
+    name: 'slipway_drain_waiting_pods',
+    help: 'Pods that have to leave and have not yet, on the nodes that are being drained',
+    labelNames: ['pool'],
+    registers: [registry],
+    collect() {
+      for (const pool of pools) this.set({ pool }, 0);
+      for (const { pool, waiting } of open) this.inc({ pool }, waiting);
+    },
+  });
+  return {
+    counted: (run) => async (input, more) => {
+      const { pool } = input as NodeStep;
+      const drain: OpenDrain = { pool, waiting: 0 };
+      open.add(drain);
+      pools.add(pool);
+      try {
+        return await mine.run(drain, () => run(input, more));
+      } finally {
+        open.delete(drain);
+      }
+    },
+    watched: (run) => () => {
+      const current = run();
+      const drain = mine.getStore();
+      if (drain === undefined) return current;
+      return {
+        ...current,
+        heartbeat: (details) => {
+          drain.waiting = (details as DrainProgress).remainingCount;
+          current.heartbeat(details);
+        },
+      };
+    },
+  };
+}
+
+/** Counts how updates end, and how often a host is taken back, by the activities that say so. */
+function countEnds(registry: Registry): (activity: string, input: unknown) => void {
+  const registers = [registry];
+  const updates = new Counter({
+    name: 'slipway_node_updates_total',
+    help: 'Updates of nodes that disturbed them, by how they ended',
+    labelNames: ['pool', 'outcome'],
+    registers,
+  });
+  const rollbacks = new Counter({
+    name: 'slipway_node_rollbacks_total',
+    help: 'How often a host began to go back to its previous config',
+    labelNames: ['pool'],
+    registers,
+  });
+  return (activity, input) => {
+    if (activity === 'completeNode') {
+      updates.inc({ pool: (input as NodeStep).pool, outcome: 'updated' });
+    } else if (activity === 'releaseNode') {
+      const { pool, outcome, hostIsBack } = input as ReleaseNodeInput;
+      updates.inc({ pool, outcome: hostIsBack ? outcome : 'stuck' });
+    } else if (activity === 'reportNodePhase') {
+      const { pool, phase } = input as ReportPhaseInput;
+      if (phase === 'GoingBack') rollbacks.inc({ pool });
+    }
   };
 }

@@ -246,7 +246,7 @@ async function createWorker(
   }
 }
 
-function portsOf({ kube, caches, log }: WorkerState, updates: OpenUpdates): ClusterPorts {
+function portsOf({ kube, caches, metrics, log }: WorkerState, updates: OpenUpdates): ClusterPorts {
   const manager = FIELD_MANAGER.CLUSTER_WORKER;
   return {
     view: caches,
@@ -257,7 +257,7 @@ function portsOf({ kube, caches, log }: WorkerState, updates: OpenUpdates): Clus
     configs: { read: (name) => kube.get(MACHINE_CONFIGS, { name }) },
     updates,
     events: new EventWriter(kube, manager),
-    run: currentRun,
+    run: metrics.watched(currentRun),
     now: Date.now,
   };
 }
