@@ -36,12 +36,15 @@ export class NodeWriter {
 
   /**
    * Decides on the newest known Node and patches it on the condition that this is still the newest;
-   * on a conflict the Node is read and decided again. No change, no request.
+   * on a conflict the Node is read and decided again. The server only guards what is written, so
+   * that nothing is to be done, or that it is refused, is never decided on the cache alone: another
+   * process may have written a moment ago.
    *
    * @throws `ObjectNotFound`, `Conflict`, and whatever `decide` throws
    */
   async change(name: string, decide: (node: Node) => NodePatch | undefined): Promise<Node> {
-    let node = this.cache.get(name) ?? (await this.#read(name));
+    const known = this.cache.get(name);
+    let node = known !== undefined && wants(decide, known) ? known : await this.read(name);
     for (let attempt = 1; ; attempt += 1) {
       const change = decide(node);
       if (change === undefined) return node;
@@ -53,15 +56,26 @@ export class NodeWriter {
         return patched;
       } catch (error) {
         if (failureName(error) !== 'Conflict' || attempt >= ATTEMPTS) throw error;
-        node = await this.#read(name);
+        node = await this.read(name);
       }
     }
   }
 
-  async #read(name: string): Promise<Node> {
+  /** The Node as the server has it now, for what must not be decided on an older picture. */
+  async read(name: string): Promise<Node> {
     const node = await this.client.get(NODES, { name });
     this.cache.absorb(node);
     return node;
+  }
+}
+
+/** Whether this picture of the Node alone leads to a write. */
+function wants(decide: (node: Node) => NodePatch | undefined, known: Node): boolean {
+  try {
+    return decide(known) !== undefined;
+  } catch {
+    // Decided again on the Node as it is, which then throws for good.
+    return false;
   }
 }
 
@@ -112,11 +126,20 @@ export class MachineConfigNodeWriter {
     );
   }
 
-  async applyStatus(name: string, status: AppliedStatus): Promise<MachineConfigNode> {
+  /**
+   * @param unchangedSince - the resourceVersion that the object must still have
+   * @throws `Conflict` when it has another one
+   */
+  async applyStatus(
+    name: string,
+    status: AppliedStatus,
+    unchangedSince?: string,
+  ): Promise<MachineConfigNode> {
+    const version = unchangedSince === undefined ? {} : { resourceVersion: unchangedSince };
     return this.#absorbed(
       await this.client.apply(
         MACHINE_CONFIG_NODES,
-        { metadata: { name }, status },
+        { metadata: { name, ...version }, status },
         { fieldManager: this.fieldManager, subresource: 'status' },
       ),
     );
