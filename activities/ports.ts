@@ -45,11 +45,13 @@ export interface NodeChange {
 export interface NodeWriter {
   /**
    * Decides on the newest known Node and writes the change on the condition that nobody changed the
-   * Node in between; else it is read and decided again. No change, no write.
+   * Node in between; else it is read and decided again. No change, no write, once the Node was read.
    *
    * @throws `ObjectNotFound`, `Conflict` when it stays contended, and whatever `decide` throws
    */
   change(name: string, decide: (node: Node) => NodeChange | undefined): Promise<Node>;
+  /** The Node as the server has it now. @throws `ObjectNotFound` */
+  read(name: string): Promise<Node>;
 }
 
 export interface MachineConfigNodeStatus {
@@ -64,7 +66,12 @@ export interface MachineConfigNodeWriter {
     owner: { readonly name: string; readonly uid: string },
     spec: MachineConfigNode['spec'],
   ): Promise<MachineConfigNode>;
-  applyStatus(name: string, status: MachineConfigNodeStatus): Promise<MachineConfigNode>;
+  /** @throws `Conflict` when the object has another resourceVersion than `unchangedSince` */
+  applyStatus(
+    name: string,
+    status: MachineConfigNodeStatus,
+    unchangedSince?: string,
+  ): Promise<MachineConfigNode>;
 }
 
 export interface PoolWriter {

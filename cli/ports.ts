@@ -5,7 +5,12 @@ import type { NodeDisruptionPolicy } from '../core/disruption/types';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
-import type { NodeRequest, NodeStatus, RolloutProgress } from '../workflows/messages';
+import type {
+  NodeRequest,
+  NodeStatus,
+  RolloutAnswer,
+  RolloutProgress,
+} from '../workflows/messages';
 import type { Terminal } from './terminal';
 
 /** The cluster's objects at one instant. */
@@ -47,15 +52,15 @@ export interface CliTemporal {
   progress(pool: string): Promise<RolloutProgress | undefined>;
   nodeStatus(node: string): Promise<NodeStatus | undefined>;
   /** Starts the rollout or wakes the running one. */
-  start(pool: string, config: string): Promise<RolloutProgress>;
+  start(pool: string, config: string): Promise<RolloutAnswer>;
   /** Sends an update to the running rollout; `NotRunning` is the undefined answer. */
-  pause(pool: string, reason: string): Promise<RolloutProgress | undefined>;
-  resume(pool: string, reason: string): Promise<RolloutProgress | undefined>;
+  pause(pool: string, reason: string): Promise<RolloutAnswer | undefined>;
+  resume(pool: string, reason: string): Promise<RolloutAnswer | undefined>;
   node(
     verb: 'retryNode' | 'skipNode' | 'cancelNode',
     pool: string,
     request: NodeRequest,
-  ): Promise<RolloutProgress | undefined>;
+  ): Promise<RolloutAnswer | undefined>;
   /** False when none runs. */
   cancel(pool: string): Promise<boolean>;
   /** Rollouts, newest first, at most `limit`. */

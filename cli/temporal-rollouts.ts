@@ -10,7 +10,7 @@ import {
 } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId, updateNodeId } from '../core/names';
 import { messageOf } from '../core/errors';
-import type { NodeRequest, PoolRolloutInput, RolloutProgress } from '../workflows/messages';
+import type { NodeRequest, PoolRolloutInput, RolloutAnswer } from '../workflows/messages';
 import {
   cancelNodeUpdate,
   pauseUpdate,
@@ -69,7 +69,7 @@ export function temporalRollouts(client: Client, user: string | undefined): CliT
   };
 }
 
-async function start(client: Client, pool: string, config: string): Promise<RolloutProgress> {
+async function start(client: Client, pool: string, config: string): Promise<RolloutAnswer> {
   const args: [PoolRolloutInput] = [{ pool }];
   const startWorkflowOperation = new WithStartWorkflowOperation(POOL_ROLLOUT, {
     workflowId: poolRolloutId(pool),

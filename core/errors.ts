@@ -114,6 +114,11 @@ export const FAILURES = {
     means: 'a person cordoned the node, so it is left alone',
     next: 'uncordon it to let it be updated',
   },
+  SlotNeeded: {
+    kind: 'waiting',
+    means: 'the node is back in service, so its repair would take a slot that it does not have',
+    next: 'nothing; its update waits for a slot of its own',
+  },
   NodeNotReady: {
     kind: 'stalled',
     means: 'the node did not become Ready in time after its update',

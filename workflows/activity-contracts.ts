@@ -99,6 +99,14 @@ export interface SelectNodesInput {
   readonly retry: readonly string[];
   /** How many candidates to return at most. */
   readonly limit: number;
+  /** Nodes that were written in service: a picture that is older does not count against them. */
+  readonly inService?: readonly SeenInService[];
+}
+
+/** A node that was seen in service, and how new that is. */
+export interface SeenInService {
+  readonly node: string;
+  readonly resourceVersion: string;
 }
 
 export interface Candidate {
@@ -128,6 +136,10 @@ export interface PoolSelection {
   readonly updated: number;
   /** Unavailable in Slipway's sense, whatever the reason. */
   readonly unavailable: readonly string[];
+  /** Of the nodes seen in service: those whose picture here is older than that. */
+  readonly outdated?: readonly string[];
+  /** The config whose rollout a person cancelled, as remembered on the pool. */
+  readonly cancelledConfig?: string;
   /** In the order in which they should start: repairs first, then by zone and age. */
   readonly candidates: readonly Candidate[];
   /** All candidates, also those beyond `limit`. */
@@ -158,6 +170,8 @@ export interface NodeStep {
 export interface CordonNodeInput extends NodeStep {
   /** False = only target the node (the plan needs no drain). */
   readonly cordon: boolean;
+  /** The slot cost nothing, because the node is unavailable anyway: refused when it is not. */
+  readonly repair?: boolean;
   /** One sentence: what the update does and why. */
   readonly summary: string;
 }
@@ -196,6 +210,14 @@ export interface AwaitReadyInput extends NodeStep {
   readonly timeoutSeconds: number;
 }
 
+/** What the Node was when it was written last. */
+export interface WrittenNode {
+  /** Ready, schedulable and not on its way anywhere. */
+  readonly inService: boolean;
+  /** Of the Node; a picture with a smaller one is older than this. */
+  readonly resourceVersion: string;
+}
+
 export interface ReleaseNodeInput extends NodeStep {
   /**
    * `cancelled`: the node is back where it was, nothing failed. `failed`: it is back on its old
@@ -204,7 +226,7 @@ export interface ReleaseNodeInput extends NodeStep {
   readonly outcome: 'cancelled' | 'failed';
   readonly unreconcilable: boolean;
   readonly reason: string;
-  /** False = the host could not be taken back: the cordon stays, and the reason says so. */
+  /** False = the host could not be taken back: the node is cordoned, and the reason says so. */
   readonly hostIsBack: boolean;
 }
 
@@ -213,7 +235,8 @@ export interface ClusterActivities {
   selectNodes(input: SelectNodesInput): Promise<SelectNodesResult>;
   /**
    * Targets the node and, if asked, cordons it, in one PATCH. A cordon that was there is left as it
-   * is. Refuses with `CordonedByUser` when a person cordoned it since.
+   * is. Refuses with `CordonedByUser` when a person cordoned it since, and with `SlotNeeded` when
+   * it was to be repaired and is back in service.
    */
   cordonNode(input: CordonNodeInput): Promise<{ readonly cordoned: boolean }>;
   /** Evicts until only pods that stay are left; heartbeats `DrainProgress`. */
@@ -223,9 +246,12 @@ export interface ClusterActivities {
   /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats. */
   awaitNodeReady(input: AwaitReadyInput): Promise<void>;
   /** currentConfig, state Done, uncordon if we cordoned: one PATCH; then the MachineConfigNode. */
-  completeNode(input: NodeStep): Promise<void>;
-  /** Compensation: uncordons if we cordoned, names the reason. */
-  releaseNode(input: ReleaseNodeInput): Promise<void>;
+  completeNode(input: NodeStep): Promise<WrittenNode>;
+  /**
+   * Compensation: uncordons if we cordoned, names the reason. Cordons a node whose host could not be
+   * taken back. Nothing is returned for a node that is gone.
+   */
+  releaseNode(input: ReleaseNodeInput): Promise<WrittenNode | undefined>;
   /** Marks a node as held (skipped or cancelled) for a config, or clears it (`reason` absent). */
   holdNode(input: {
     readonly node: string;
@@ -238,8 +264,8 @@ export interface ClusterActivities {
     readonly paused: boolean;
     readonly reason: string;
   }): Promise<void>;
-  /** Remembers on the pool that a person cancelled the rollout of this config. */
-  markRolloutCancelled(input: { readonly pool: string; readonly config: string }): Promise<void>;
+  /** Remembers on the pool that a person cancelled the rollout of this config; absent = forgets it. */
+  markRolloutCancelled(input: { readonly pool: string; readonly config?: string }): Promise<void>;
   /**
    * Which of these nodes have an open `update-node/<node>` workflow. With `pool`, also every other
    * node of that pool that has one (search attribute `SlipwayPool`): a rollout that starts without

@@ -37,6 +37,8 @@ const MEANING_OF_DELAY: Partial<
   holdNode: 'ApiUnavailable',
   setPoolPaused: 'ApiUnavailable',
   selectNodes: 'ApiUnavailable',
+  markRolloutCancelled: 'ApiUnavailable',
+  findRunningUpdates: 'TemporalUnavailable',
 };
 
 /**

@@ -31,6 +31,8 @@ export interface PoolRolloutCarry {
   readonly heldByUs?: readonly NamedReason[];
   /** Slots of updates that ended without a report, with the instant until which they count. */
   readonly orphanedSlots?: readonly { readonly node: string; readonly until: string }[];
+  /** Slots of nodes that were left out of service and that the view has not shown so yet. */
+  readonly broken?: readonly { readonly node: string; readonly until: string }[];
   /** A pause or resume that the view has not shown yet. */
   readonly pause?: {
     readonly paused: boolean;
@@ -86,10 +88,12 @@ export interface NodeReport {
   /** Seconds per phase that ran, in order. */
   readonly phases: readonly { readonly phase: NodePhase; readonly seconds: number }[];
   /**
-   * Ready and schedulable at the end, because this update itself took away the cordon it had set: a
-   * view that still shows the node unavailable is older than this report. Absent = not known.
+   * `resourceVersion` of the Node when it was seen in service at the end: an older picture of it
+   * does not count. Absent = not in service, or not known.
    */
-  readonly inService?: boolean;
+  readonly inServiceAt?: string;
+  /** The host could not be taken back, so the node is out of service. */
+  readonly hostIsBack?: false;
   /** Drain and reboot happened or not. */
   readonly disruption: 'none' | 'services' | 'drain' | 'reboot';
   readonly startedAt: string;
@@ -151,6 +155,9 @@ export interface RolloutProgress {
   readonly reports: readonly NodeReport[];
 }
 
+/** What `poolRollout` answers to its updates: answers are kept in the history, reports once. */
+export type RolloutAnswer = Omit<RolloutProgress, 'reports'>;
+
 /** A reason for the record; `by` names the person when known. */
 export interface Reason {
   readonly reason: string;
@@ -164,13 +171,13 @@ export interface NodeRequest {
 }
 
 // poolRollout
-export const pauseUpdate = defineUpdate<RolloutProgress, [Reason]>('pause');
-export const resumeUpdate = defineUpdate<RolloutProgress, [Partial<Reason>]>('resume');
-export const retryNodeUpdate = defineUpdate<RolloutProgress, [NodeRequest]>('retryNode');
-export const skipNodeUpdate = defineUpdate<RolloutProgress, [NodeRequest]>('skipNode');
-export const cancelNodeUpdate = defineUpdate<RolloutProgress, [NodeRequest]>('cancelNode');
+export const pauseUpdate = defineUpdate<RolloutAnswer, [Reason]>('pause');
+export const resumeUpdate = defineUpdate<RolloutAnswer, [Partial<Reason>]>('resume');
+export const retryNodeUpdate = defineUpdate<RolloutAnswer, [NodeRequest]>('retryNode');
+export const skipNodeUpdate = defineUpdate<RolloutAnswer, [NodeRequest]>('skipNode');
+export const cancelNodeUpdate = defineUpdate<RolloutAnswer, [NodeRequest]>('cancelNode');
 /** Look at the pool's configuration now; `config` is what the caller saw, for the record. */
-export const retargetUpdate = defineUpdate<RolloutProgress, [{ readonly config: string }]>(
+export const retargetUpdate = defineUpdate<RolloutAnswer, [{ readonly config: string }]>(
   'retarget',
 );
 export const clusterChangedSignal = defineSignal<[{ readonly reason: string }]>('clusterChanged');
@@ -182,13 +189,20 @@ export interface Prepared {
   readonly holdsSlot: boolean;
   /** Absent = `waiting` without and `working` with a slot. */
   readonly stage?: ChildState['stage'];
+  /** It had one that was given for nothing, because its node seemed unavailable: give it a real one. */
+  readonly returned?: true;
 }
 export const preparedSignal = defineSignal<[Prepared]>('prepared');
 export const progressQuery = defineQuery<RolloutProgress>('progress');
 
 // updateNode
 /** The slot: this node may be made unavailable now. */
-export const proceedSignal = defineSignal<[{ readonly slot: string }]>('proceed');
+export interface Proceed {
+  readonly slot: string;
+  /** It costs nothing, because the node is unavailable anyway; returned when it is not any more. */
+  readonly repair: boolean;
+}
+export const proceedSignal = defineSignal<[Proceed]>('proceed');
 /** A rollout that found this update already running: answer with `prepared`, report to it. */
 export const attachSignal = defineSignal<[{ readonly reportTo: string }]>('attach');
 export const statusQuery = defineQuery<NodeStatus>('status');

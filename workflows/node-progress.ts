@@ -15,7 +15,9 @@ export interface Ending {
   readonly failure?: Failure;
   /** Phase in which it failed or was cancelled. */
   readonly phase?: NodePhase;
-  readonly inService?: boolean;
+  /** `resourceVersion` of the Node, seen in service. */
+  readonly inServiceAt?: string;
+  readonly hostIsBack?: false;
 }
 
 /** Bookkeeping of one node update. Decides nothing. */
@@ -24,6 +26,10 @@ export class NodeProgress {
   blocker: string | undefined;
   plan: UpdatePlan | undefined;
   holdsSlot = false;
+  /** The slot is only good while the node is unavailable anyway. */
+  slotIsForRepair = false;
+  /** How many rollouts asked for the report. */
+  attachedTo = 0;
   pastPointOfNoReturn = false;
   /** Workflow ID that gives the slot and gets the report. */
   reportTo: string;
@@ -65,7 +71,7 @@ export class NodeProgress {
 
   report(ending: Ending): NodeReport {
     this.enter('Finished');
-    const { failure, phase, inService } = ending;
+    const { failure, phase, inServiceAt, hostIsBack } = ending;
     return {
       node: this.input.node,
       config: this.input.config.name,
@@ -73,7 +79,8 @@ export class NodeProgress {
       ...(phase === undefined ? {} : { phase }),
       ...(failure === undefined ? {} : { reason: failure.reason.slice(0, REASON_AT_MOST) }),
       ...(failure?.name === undefined ? {} : { failure: failure.name }),
-      ...(inService === undefined ? {} : { inService }),
+      ...(inServiceAt === undefined ? {} : { inServiceAt }),
+      ...(hostIsBack === undefined ? {} : { hostIsBack }),
       phases: [...this.durations],
       disruption: this.disruption(),
       startedAt: this.startedAt,

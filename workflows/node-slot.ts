@@ -6,6 +6,7 @@ import {
   isCancellation,
   log,
   setHandler,
+  sleep,
 } from '@temporalio/workflow';
 import {
   attachSignal,
@@ -18,6 +19,9 @@ import {
 import type { NodeProgress } from './node-progress';
 import { brief, REMIND_SECONDS } from './timeouts';
 
+/** Longer than a watch usually is behind. */
+const RETURN_PAUSE = '1s';
+
 /** Registers every message of the update. Called before the first wait, so that none is missed. */
 export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): void {
   setHandler(statusQuery, () => progress.status(), {
@@ -25,8 +29,9 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
   });
   setHandler(
     proceedSignal,
-    () => {
+    ({ repair }) => {
       progress.holdsSlot = true;
+      progress.slotIsForRepair = repair;
     },
     { description: 'From the pool rollout: the slot; this node may be made unavailable now' },
   );
@@ -34,6 +39,7 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
     attachSignal,
     ({ reportTo }) => {
       progress.reportTo = reportTo;
+      progress.attachedTo += 1;
       sayPrepared(input, progress);
     },
     { description: 'From a new pool rollout that found this update running: report to it' },
@@ -54,12 +60,25 @@ export async function waitForSlot(input: UpdateNodeInput, progress: NodeProgress
   }
 }
 
-function sayPrepared(input: UpdateNodeInput, progress: NodeProgress): void {
+/** Gives a slot back that is good for nothing any more; the next one comes after a while. */
+export async function returnSlot(input: UpdateNodeInput, progress: NodeProgress): Promise<void> {
+  progress.holdsSlot = false;
+  progress.enter('WaitingForSlot', 'a slot of its own, because the node is back in service');
+  // The rollout looks at the cluster, too, and may be as much behind as it was.
+  await sleep(RETURN_PAUSE, { summary: 'the node is back in service' });
+  sayPrepared(input, progress, true);
+}
+
+/** Says how far the update is. Once it has ended, the report says that. */
+function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = false): void {
   if (progress.phase === 'Finished') return;
   const { node, config } = input;
   const { holdsSlot, reportTo } = progress;
   getExternalWorkflowHandle(reportTo)
-    .signal(preparedSignal, { node, config: config.name, holdsSlot, stage: stageOf(progress) })
+    .signal(preparedSignal, {
+      ...{ node, config: config.name, holdsSlot, stage: stageOf(progress) },
+      ...(returned ? { returned } : {}),
+    })
     .catch((error: unknown) => {
       if (isCancellation(error)) return;
       log.warn('nobody listens for the slot', { reportTo, error });

@@ -126,10 +126,10 @@ export function clusterSteps(input: UpdateNodeInput) {
   });
 
   return {
-    cordon: (plan: UpdatePlan) =>
+    cordon: (plan: UpdatePlan, repair: boolean) =>
       cluster.cordonNode.executeWithOptions(
         optionsFor(limits.cordonNode, `${plan.drain ? 'cordon' : 'target'} ${node}`),
-        [{ ...step, cordon: plan.drain, summary: plan.summary }],
+        [{ ...step, cordon: plan.drain, repair, summary: plan.summary }],
       ),
     drain: () =>
       cluster.drainNode.executeWithOptions(optionsFor(limits.drainNode, `drain ${node}`), [

@@ -18,8 +18,6 @@ export interface NodeUpdate {
   settled: boolean;
   /** The Node may have been written. */
   touched: boolean;
-  /** Nobody else's cordon is on the node. Absent = not known. */
-  ownsCordon?: boolean;
   /** Something on the host may have changed. */
   applied: boolean;
   /** The host is on the new config; there is nothing to take back any more. */

@@ -21,6 +21,7 @@ import {
   adoptUpdate,
   cancelUpdate,
   findRunningUpdates,
+  forgetRolloutCancelled,
   grantSlot,
   holdNode,
   markRolloutCancelled,
@@ -39,13 +40,12 @@ import {
 import { rolloutDetails } from './rollout-details';
 import { answerRolloutMessages } from './rollout-messages';
 import { Rollout } from './rollout-state';
+import { SILENCE_MS } from './updates-under-way';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { brief } from './timeouts';
 
 /** A view that may be behind is looked at again soon. */
 const BEHIND_MS = 500;
-/** Silence after which it is checked whether the updates still run. */
-const SILENCE_MS = 60_000;
 /** As long as an update takes to close after its report. */
 const CLOSING_MS = 5_000;
 /** In a long silence only the cluster or a person can change anything, and both say so. */
@@ -80,10 +80,18 @@ async function roll(rollout: Rollout, withoutMemory: boolean): Promise<RolloutPr
   for (;;) {
     const seen = rollout.changes;
     await look(rollout);
-    if (!adopted && rollout.view !== undefined) adopted = await adoptRunning(rollout);
+    if (!adopted && rollout.view !== undefined) {
+      adopted = await adoptRunning(rollout);
+      if (adopted) forgetCancellation(rollout);
+    }
     if (adopted) decide(rollout);
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
-    if (isCompleted(rollout) && rollout.changes === seen) return await finish(rollout);
+    if (isCompleted(rollout) && rollout.changes === seen) {
+      await lastWords(rollout);
+      if (rollout.changes === seen) return finish(rollout);
+      // Heard at the last moment: another config, or a node that is not done after all.
+      continue;
+    }
     if (workflowInfo().continueAsNewSuggested) await handOver(rollout);
     await waitForNews(rollout, seen);
   }
@@ -93,7 +101,11 @@ async function roll(rollout: Rollout, withoutMemory: boolean): Promise<RolloutPr
 async function look(rollout: Rollout): Promise<void> {
   const { pool } = rollout;
   const inFlight = [...rollout.children.keys(), ...rollout.deferred.keys()];
-  const question = { pool, inFlight, retry: [...rollout.retry], limit: candidatesWanted(rollout) };
+  const inService = rollout.seenInService();
+  const question = {
+    ...{ pool, inFlight, retry: [...rollout.retry], limit: candidatesWanted(rollout) },
+    ...(inService.length === 0 ? {} : { inService }),
+  };
   let found;
   try {
     found = await selectNodes(question);
@@ -103,7 +115,7 @@ async function look(rollout: Rollout): Promise<void> {
     return;
   }
   if (!found.exists) throw await poolIsGone(rollout);
-  if (rollout.accept(found)) {
+  if (rollout.accept(found, inService)) {
     upsertSearchAttributes([
       { key: SEARCH_ATTRIBUTE.pool, value: pool },
       { key: SEARCH_ATTRIBUTE.config, value: rollout.config },
@@ -153,7 +165,7 @@ async function waitForNews(rollout: Rollout, seen: number): Promise<void> {
   const summary = brief(`${state}: waiting for ${blocker.replace(/^waiting for /, '')}`);
   const heard = await condition(() => rollout.changes !== seen, patience(rollout), { summary });
   rollout.expire();
-  if (!heard && Date.now() - rollout.lastHeard >= SILENCE_MS) await reconcile(rollout);
+  await checkUpdates(rollout, heard);
 }
 
 function patience(rollout: Rollout): number {
@@ -161,14 +173,37 @@ function patience(rollout: Rollout): number {
   const { children, viewProblem, lastHeard } = rollout;
   const awake = children.size > 0 || Date.now() - lastHeard < IDLE_MS;
   const usual = awake || viewProblem !== undefined ? SILENCE_MS : IDLE_MS;
-  return Math.min(usual, rollout.expiresInMs() ?? usual);
+  return Math.min(usual, rollout.expiresInMs() ?? usual, checkInMs(rollout) ?? usual);
 }
 
-/** An update that was terminated from outside never reports: ask whether all still run. */
-async function reconcile(rollout: Rollout): Promise<void> {
-  const nodes = [...rollout.children.keys()].filter((node) => !rollout.starting.has(node));
+/** Reports of other updates do not put it off. */
+function checkInMs(rollout: Rollout): number | undefined {
+  if (rollout.unwatched().length === 0) return undefined;
+  return Math.max(1, rollout.lastChecked + SILENCE_MS - Date.now());
+}
+
+/**
+ * An update that was terminated from outside never reports. This run hears of the end of those that
+ * it started; the others are asked for when they were silent for long, and all in a long silence.
+ */
+async function checkUpdates(rollout: Rollout, heard: boolean): Promise<void> {
+  const now = Date.now();
+  if (!heard && now - rollout.lastHeard >= SILENCE_MS) {
+    rollout.lastHeard = now;
+    await reconcile(rollout, [...rollout.children.keys()]);
+  } else if (now - rollout.lastChecked >= SILENCE_MS) {
+    const silent = rollout
+      .unwatched()
+      .filter(({ since }) => now - Date.parse(since) >= SILENCE_MS)
+      .map(({ node }) => node);
+    await reconcile(rollout, silent);
+  }
+}
+
+async function reconcile(rollout: Rollout, asked: readonly string[]): Promise<void> {
+  rollout.lastChecked = Date.now();
+  const nodes = asked.filter((node) => !rollout.starting.has(node));
   if (nodes.length === 0) return;
-  rollout.lastHeard = Date.now();
   try {
     const running = new Set(await findRunningUpdates(nodes));
     for (const node of nodes) if (!running.has(node)) rollout.vanished(node);
@@ -183,18 +218,34 @@ function hold(rollout: Rollout, node: string): void {
   rollout.toHold.delete(node);
   const reason = rollout.heldByUs.get(node);
   if (reason === undefined) return;
+  aside(rollout, `the hold of node ${node}`, holdNode(node, rollout.config, reason));
+}
+
+/** A rollout that runs is not cancelled, whoever started it. */
+function forgetCancellation(rollout: Rollout): void {
+  const { pool, view } = rollout;
+  if (view?.cancelledConfig === undefined) return;
+  aside(rollout, 'the end of the cancellation', forgetRolloutCancelled(pool));
+}
+
+/** Writes something down without waiting for it; the run does not end before it is done. */
+function aside(rollout: Rollout, what: string, work: Promise<void>): void {
   rollout.sending += 1;
-  holdNode(node, rollout.config, reason)
-    .catch((error: unknown) => log.warn('the hold of a node is not written down', { node, error }))
+  work
+    .catch((error: unknown) => log.warn(`${what} is not written down`, { error }))
     .finally(() => {
       rollout.sending -= 1;
     })
     .catch(() => undefined);
 }
 
-async function finish(rollout: Rollout): Promise<RolloutProgress> {
+/** What is under way when all is done may still bring news. */
+async function lastWords(rollout: Rollout): Promise<void> {
   await condition(() => isQuiet(rollout), CLOSING_MS, { summary: 'all is done' });
   await condition(allHandlersFinished);
+}
+
+function finish(rollout: Rollout): RolloutProgress {
   upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'completed' }]);
   return progressOf(rollout);
 }
@@ -250,10 +301,10 @@ async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promi
     const summary = brief(`ending, because ${reason}: ${blocker}`);
     const heard = await condition(
       () => rollout.changes !== seen || (rollout.children.size === 0 && rollout.sending === 0),
-      SILENCE_MS,
+      checkInMs(rollout) ?? SILENCE_MS,
       { summary },
     );
-    if (!heard) await reconcile(rollout);
+    await checkUpdates(rollout, heard);
   }
   await condition(allHandlersFinished);
 }

@@ -58,6 +58,14 @@ export function markRolloutCancelled(pool: string, config: string): Promise<void
   );
 }
 
+/** Whoever starts a rollout again takes an earlier cancellation back. */
+export function forgetRolloutCancelled(pool: string): Promise<void> {
+  return cluster.markRolloutCancelled.executeWithOptions(
+    optionsFor(ROLLOUT_LIMITS.markRolloutCancelled, 'forget that the rollout was cancelled'),
+    [{ pool }],
+  );
+}
+
 export function findRunningUpdates(
   nodes: readonly string[],
   pool?: string,
@@ -126,12 +134,13 @@ export function adoptUpdate(rollout: Rollout, node: string): void {
   );
 }
 
-/** Gives a node its slot. */
+/** Gives a node its slot; one that is unavailable anyway gets it for nothing. */
 export function grantSlot(rollout: Rollout, node: string): void {
   rollout.grant(node);
   const slot = workflowInfo().workflowId;
+  const repair = rollout.view?.unavailable.includes(node) === true;
   tell(rollout, node, () =>
-    getExternalWorkflowHandle(updateNodeId(node)).signal(proceedSignal, { slot }),
+    getExternalWorkflowHandle(updateNodeId(node)).signal(proceedSignal, { slot, repair }),
   );
 }
 

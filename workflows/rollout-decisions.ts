@@ -11,7 +11,7 @@ import {
   type StateAndBlocker,
 } from '../core/rollout/index';
 import type { Candidate } from './activity-contracts';
-import type { ChildState, NodeReport, RolloutProgress } from './messages';
+import type { ChildState, NodeReport, RolloutAnswer, RolloutProgress } from './messages';
 import type { Rollout } from './rollout-state';
 
 /** Temporal bears many more children at once, but not many more in one history. */
@@ -87,7 +87,12 @@ export function isCompleted(rollout: Rollout): boolean {
 
 /** What `poolRollout` answers to `progress`. Every list is bounded. */
 export function progressOf(rollout: Rollout): RolloutProgress {
-  const { view, pool, config, startedAt, reports } = rollout;
+  return { ...answerOf(rollout), reports: rollout.reports };
+}
+
+/** The same without the reports, for what is kept in the history. */
+export function answerOf(rollout: Rollout): RolloutAnswer {
+  const { view, pool, config, startedAt } = rollout;
   const children = [...rollout.children.values()];
   const remaining = remainingOf(rollout);
   return {
@@ -105,7 +110,6 @@ export function progressOf(rollout: Rollout): RolloutProgress {
     waitingCount: view?.candidateCount ?? 0,
     startedAt,
     ...(remaining === undefined ? {} : { remainingSeconds: remaining }),
-    reports,
   };
 }
 
@@ -124,7 +128,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     machineCount: view.machineCount,
     maxUnavailable: view.maxUnavailable,
     updated: view.updated,
-    unavailable: rollout.unavailable(),
+    unavailable: view.unavailable,
     children: [...children.values()],
     candidateCount: view.candidateCount + starting.size,
     failed: rollout.failedReasons(),
@@ -173,16 +177,17 @@ function roomAhead(rollout: Rollout): number {
 
 function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 'waiting'> {
   const { view, config, children } = rollout;
+  const { policy, updated = 0 } = view ?? {};
   const trying = [...children.values()]
     .filter((child) => child.holdsSlot && child.config === config)
     .map(({ node }) => node);
   const canary =
-    view === undefined
+    policy === undefined
       ? undefined
-      : canaryLimit({ policy: view.policy, updated: view.updated, trying });
+      : canaryLimit({ policy, updated, reported: rollout.updatedByUs, trying });
   return {
     maxUnavailable: view?.maxUnavailable ?? 0,
-    unavailable: rollout.unavailable(),
+    unavailable: view?.unavailable ?? [],
     holders: rollout.holders(),
     ...(canary === undefined ? {} : { canary }),
   };

@@ -19,10 +19,10 @@ import {
   skipNodeUpdate,
   type NodeRequest,
   type Reason,
-  type RolloutProgress,
+  type RolloutAnswer,
 } from './messages';
 import { cancelUpdate, holdNode, selectNodes, setPoolPaused } from './pool-steps';
-import { progressOf } from './rollout-decisions';
+import { answerOf, progressOf } from './rollout-decisions';
 import type { Rollout } from './rollout-state';
 import { ROLLOUT_LIMITS } from './timeouts';
 
@@ -41,7 +41,7 @@ export function answerRolloutMessages(rollout: Rollout): void {
     retargetUpdate,
     ({ config }) => {
       rollout.expect(config);
-      return progressOf(rollout);
+      return answerOf(rollout);
     },
     {
       description: 'Look at the configuration of the pool now. Example: {"config": "rendered-…"}',
@@ -126,7 +126,7 @@ async function changePause(
   rollout: Rollout,
   paused: boolean,
   reason: string,
-): Promise<RolloutProgress> {
+): Promise<RolloutAnswer> {
   rollout.wishPaused(paused, reason, ROLLOUT_LIMITS.setPoolPaused.total * 1000);
   try {
     await setPoolPaused(rollout.pool, paused, reason);
@@ -135,10 +135,10 @@ async function changePause(
     rollout.forgetPauseWish();
     throw failed(`${paused ? 'pause' : 'resume'} pool ${rollout.pool}`, error);
   }
-  return progressOf(rollout);
+  return answerOf(rollout);
 }
 
-async function retryNode(rollout: Rollout, node: string): Promise<RolloutProgress> {
+async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer> {
   const isHeld = rollout.heldReasons().some((known) => known.node === node);
   if (isHeld) await changeHold(rollout, node, undefined);
   rollout.failed.delete(node);
@@ -146,26 +146,22 @@ async function retryNode(rollout: Rollout, node: string): Promise<RolloutProgres
   rollout.heldByUs.delete(node);
   rollout.retry.add(node);
   rollout.touch();
-  return progressOf(rollout);
+  return answerOf(rollout);
 }
 
-async function skipNode(rollout: Rollout, request: NodeRequest): Promise<RolloutProgress> {
+async function skipNode(rollout: Rollout, request: NodeRequest): Promise<RolloutAnswer> {
   const { node } = request;
   if (!rollout.children.has(node)) await refuseUnknown(rollout, node);
   return holdAndStop(rollout, node, `skipped: ${reasonOf(request, 'no reason given')}`);
 }
 
-async function cancelNode(rollout: Rollout, request: NodeRequest): Promise<RolloutProgress> {
+async function cancelNode(rollout: Rollout, request: NodeRequest): Promise<RolloutAnswer> {
   const reason = `cancelled: ${reasonOf(request, 'no reason given')}`;
   return holdAndStop(rollout, request.node, reason);
 }
 
 /** Holds first: a node that was stopped must not be started again at once. */
-async function holdAndStop(
-  rollout: Rollout,
-  node: string,
-  reason: string,
-): Promise<RolloutProgress> {
+async function holdAndStop(rollout: Rollout, node: string, reason: string): Promise<RolloutAnswer> {
   rollout.retry.delete(node);
   rollout.heldByUs.set(node, reason);
   rollout.touch();
@@ -179,7 +175,7 @@ async function holdAndStop(
   if (child !== undefined && child.cancelling === undefined) {
     cancelUpdate(rollout, node, { why: 'operator', reason });
   }
-  return progressOf(rollout);
+  return answerOf(rollout);
 }
 
 async function changeHold(

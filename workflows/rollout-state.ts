@@ -4,11 +4,12 @@
  * in `core/rollout`.
  *
  * The view comes from a cache and may be behind. Two kinds of memory make up for that: what a report
- * says is newer than the view until the view agrees, and a slot that was given counts until its
- * update has reported, whatever the view shows.
+ * saw of a Node counts while the view is older than it, and a slot that was given counts until its
+ * update has reported, and beyond that while a node is left broken, whatever the view shows.
  */
 
-import type { NamedReason, PoolSelection } from './activity-contracts';
+import { settleBroken } from '../core/rollout/index';
+import type { NamedReason, PoolSelection, SeenInService } from './activity-contracts';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
 import { byNode, instant, LAG_MS, UpdatesUnderWay, type Settled } from './updates-under-way';
 
@@ -41,6 +42,11 @@ export class Rollout extends UpdatesUnderWay {
   readonly toHold = new Set<string>();
   reports: NodeReport[];
 
+  /** Seen in service at the end of an update, while the view is older. */
+  private readonly inService = new Map<
+    string,
+    { readonly seen: SeenInService; readonly until: number }
+  >();
   private readonly settled = new Map<string, Settled>();
   private pauseWish: PauseWish | undefined;
   private expected: { readonly config: string; readonly until: number } | undefined;
@@ -61,14 +67,23 @@ export class Rollout extends UpdatesUnderWay {
 
   // -- The view -------------------------------------------------------------------------------
 
-  /** @returns whether the pool is rolled to another config than before */
-  accept(view: PoolSelection): boolean {
+  /** What the next look is to know; hand the same to `accept`. */
+  seenInService(): readonly SeenInService[] {
+    return [...this.inService.values()].map(({ seen }) => seen);
+  }
+
+  /**
+   * @param told - what the look knew of nodes in service
+   * @returns whether the pool is rolled to another config than before
+   */
+  accept(view: PoolSelection, told: readonly SeenInService[] = []): boolean {
     const config = view.config?.name ?? '';
     const retargeted = config !== '' && config !== this.config;
     if (retargeted) this.retarget(config);
     this.view = view;
     this.viewProblem = undefined;
     this.forgetWhatTheViewShows(view);
+    this.forgetSeen(view, told);
     return retargeted;
   }
 
@@ -78,16 +93,10 @@ export class Rollout extends UpdatesUnderWay {
     this.touch();
   }
 
-  /** Nodes that the view shows unavailable, without those that are known to be back since. */
-  unavailable(): readonly string[] {
-    return (this.view?.unavailable ?? []).filter(
-      (node) => this.settled.get(node)?.report.inService !== true,
-    );
-  }
-
   /** The view may not have caught up with what is known: look again soon. */
   isViewBehind(): boolean {
-    return this.settled.size > 0 || this.pauseWish !== undefined || this.expected !== undefined;
+    const isSeenBehind = this.settled.size > 0 || this.inService.size > 0;
+    return isSeenBehind || this.pauseWish !== undefined || this.expected !== undefined;
   }
 
   paused(): { readonly paused: boolean; readonly reason?: string } {
@@ -144,11 +153,12 @@ export class Rollout extends UpdatesUnderWay {
     super.start(node, config);
     this.failed.delete(node);
     this.settled.delete(node);
+    this.inService.delete(node);
   }
 
   /** A report counts once, also from an update that this rollout did not know of. */
   finished(report: NodeReport): void {
-    const { node } = report;
+    const { node, inServiceAt: resourceVersion } = report;
     if (this.reports.some((old) => old.node === node && old.finishedAt === report.finishedAt)) {
       return;
     }
@@ -157,9 +167,13 @@ export class Rollout extends UpdatesUnderWay {
     this.retry.delete(node);
     this.orphanedSlots.delete(node);
     this.reports = [...this.reports, report].slice(-REPORTS_KEPT);
-    const settled = { report, until: Date.now() + LAG_MS };
-    this.closing.set(node, settled);
-    if (report.outcome === 'updated' || report.inService === true) this.settled.set(node, settled);
+    const until = Date.now() + LAG_MS;
+    this.closing.set(node, { report, until });
+    if (report.outcome === 'updated') this.settled.set(node, { report, until });
+    if (resourceVersion !== undefined) {
+      this.inService.set(node, { seen: { node, resourceVersion }, until });
+    }
+    if (report.hostIsBack === false) this.leaveBroken(node);
     if (report.config === this.config) this.count(report, child);
     this.hear();
   }
@@ -169,7 +183,9 @@ export class Rollout extends UpdatesUnderWay {
   /** Drops what was only remembered for a while. */
   expire(): void {
     const now = Date.now();
-    for (const [node, { until }] of this.settled) if (until <= now) this.settled.delete(node);
+    for (const remembered of [this.settled, this.inService]) {
+      for (const [node, { until }] of remembered) if (until <= now) remembered.delete(node);
+    }
     this.expireUpdates(now);
     for (const [node, { finishedAt }] of this.failed) {
       if (Date.parse(finishedAt) + FAILED_UNSEEN_MS <= now) this.failed.delete(node);
@@ -183,7 +199,7 @@ export class Rollout extends UpdatesUnderWay {
   /** Milliseconds until something that is remembered expires; undefined = nothing does. */
   expiresInMs(): number | undefined {
     const closing = [...this.closing.values()].map(({ until }) => until);
-    const ends = [...closing, ...this.orphanedSlots.values()];
+    const ends = [...closing, ...this.orphanedSlots.values(), ...this.broken.values()];
     return ends.length === 0 ? undefined : Math.max(1, Math.min(...ends) - Date.now());
   }
 
@@ -247,7 +263,9 @@ export class Rollout extends UpdatesUnderWay {
     const open = new Set(
       [...view.candidates, ...view.failed, ...view.held].map(({ node }) => node),
     );
-    const unavailable = new Set(view.unavailable);
+    const unavailable = new Set([...view.unavailable, ...(view.outdated ?? [])]);
+    const stillBroken = new Set(settleBroken([...this.broken.keys()], view.unavailable));
+    for (const node of this.broken.keys()) if (!stillBroken.has(node)) this.broken.delete(node);
     for (const node of this.settled.keys()) {
       const behind = unavailable.has(node) || (this.isKnownUpdated(node) && open.has(node));
       if (!behind) this.settled.delete(node);
@@ -257,6 +275,15 @@ export class Rollout extends UpdatesUnderWay {
     if (this.pauseWish?.paused === view.paused) this.pauseWish = undefined;
     if (this.expected?.config === this.config) this.expected = undefined;
     this.expire();
+  }
+
+  private forgetSeen(view: PoolSelection, told: readonly SeenInService[]): void {
+    const outdated = new Set(view.outdated);
+    for (const seen of told) {
+      if (!outdated.has(seen.node) && this.inService.get(seen.node)?.seen === seen) {
+        this.inService.delete(seen.node);
+      }
+    }
   }
 }
 

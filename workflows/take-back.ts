@@ -1,13 +1,14 @@
 /** Compensation of a node update: the node goes back as far as it was disturbed. */
 
 import { log } from '@temporalio/workflow';
+import type { WrittenNode } from './activity-contracts';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
 import type { NodeUpdate } from './node-update';
 
 /**
  * Takes the host back if anything was applied, removes the cordon if it was ours, and writes the
- * reason on the node. Only a host that cannot be taken back keeps its cordon, and says why. Never
+ * reason on the node. Only a node whose host cannot be taken back stays cordoned, and says why. Never
  * throws: what fails on the way back is part of the ending.
  */
 export async function takeBack(update: NodeUpdate, error: unknown): Promise<Ending> {
@@ -19,13 +20,16 @@ export async function takeBack(update: NodeUpdate, error: unknown): Promise<Endi
   cluster.hideShown();
   const failure = back.problem ?? cause.failure;
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
-  await Promise.all([release(update, outcome, failure, back.ok), discard(update, failure)]);
-  const { ownsCordon } = update;
+  const [written] = await Promise.all([
+    release(update, outcome, failure, back.ok),
+    discard(update, failure),
+  ]);
   return {
     outcome,
     failure,
     phase,
-    ...(ownsCordon === undefined ? {} : { inService: ownsCordon && back.ok && back.ready }),
+    ...(written?.inService === true ? { inServiceAt: written.resourceVersion } : {}),
+    ...(back.ok ? {} : { hostIsBack: false }),
   };
 }
 
@@ -35,12 +39,12 @@ async function release(
   outcome: 'cancelled' | 'failed',
   failure: Failure,
   hostIsBack: boolean,
-): Promise<void> {
+): Promise<WrittenNode | undefined> {
   const { cluster, input, touched, settled } = update;
   const asFound = !touched && !(settled && input.repair === true);
-  if (outcome === 'cancelled' && asFound) return;
+  if (outcome === 'cancelled' && asFound) return undefined;
   try {
-    await cluster.release({
+    return await cluster.release({
       // A drain that is tried again later is no failure of the node: it stays a candidate.
       outcome: isTriedAgain(update, failure) ? 'cancelled' : outcome,
       unreconcilable: failure.name === 'Unreconcilable',
@@ -49,6 +53,7 @@ async function release(
     });
   } catch (error) {
     log.error('the node was not released', { error });
+    return undefined;
   }
 }
 
@@ -66,37 +71,35 @@ function causeOf(
 interface HostBack {
   /** The host is known to be in a good state. */
   readonly ok: boolean;
-  readonly ready: boolean;
   /** Why it is not, when it should have been taken back. */
   readonly problem?: Failure;
 }
 
 async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
   const { host, cluster, progress, input, settled, verified, applied } = update;
-  if (verified) return { ok: true, ready: true };
+  if (verified) return { ok: true };
   // A node that was in service when the update began is still as it was.
-  if (!applied) return { ok: settled || input.repair !== true, ready: true };
+  if (!applied) return { ok: settled || input.repair !== true };
   cluster.show('GoingBack', sentence(cause));
   try {
     const { rebooting, bootId } = await host.goBack();
     if (rebooting) progress.enter('GoingBack', 'the machine to come back on its old config');
     const back = await host.verifyBack(rebooting ? bootId : undefined);
-    return { ok: true, ready: await isReadyAgain(update, rebooting ? back.bootId : undefined) };
+    await awaitReadyAgain(update, rebooting ? back.bootId : undefined);
+    return { ok: true };
   } catch (error) {
     const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
-    return { ok: false, ready: false, problem: { name: 'RollbackFailed', reason } };
+    return { ok: false, problem: { name: 'RollbackFailed', reason } };
   }
 }
 
-/** The host is back, so the cordon goes in any case; whether the node serves is only reported. */
-async function isReadyAgain(update: NodeUpdate, bootId: string | undefined): Promise<boolean> {
+/** The host is back, so the cordon goes in any case; whether the node serves the release sees. */
+async function awaitReadyAgain(update: NodeUpdate, bootId: string | undefined): Promise<void> {
   const { cluster, input } = update;
   try {
     await cluster.awaitReady(bootId, bootId === undefined ? 0 : input.policy.readySeconds);
-    return true;
   } catch (error) {
     log.warn('the node is back on its old config, but not Ready', { error });
-    return false;
   }
 }
 

@@ -44,7 +44,8 @@ export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActiv
     armReboot: { ...step, attempt: 2 * MINUTE, total: away + 5 * MINUTE },
     // Also the time for the machine to come back: a poll while it boots is `NotYetRebooted`.
     verifyUpdate: { pickUp: reboot, heartbeat: 30, attempt: 10 * MINUTE, total: reboot },
-    commitUpdate: { ...step, attempt: 5 * MINUTE, total: away + 30 * MINUTE },
+    // The node is on its config, verified: a host that is away now has nothing to go back from.
+    commitUpdate: { heartbeat: 30, attempt: 5 * MINUTE, total: 24 * HOUR },
     goBack: { ...back, attempt: 30 * MINUTE, total: away + reboot + 45 * MINUTE },
     verifyBack: { ...back, attempt: 10 * MINUTE, total: away + reboot },
     discardStaged: {
@@ -65,8 +66,9 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
   const drain = policy.drain.timeoutSeconds;
   const ready = policy.readySeconds + policy.reconnectSeconds;
   return {
-    // A cordon of a person means hands off: the slot is given back instead of waiting for them.
-    cordonNode: { attempt: 30, total: HOUR, giveUpOn: ['CordonedByUser'] },
+    // A cordon of a person means hands off: the slot is given back instead of waiting for them. So it
+    // is when the slot was only good for a node that is unavailable.
+    cordonNode: { attempt: 30, total: HOUR, giveUpOn: ['CordonedByUser', 'SlotNeeded'] },
     drainNode: { attempt: drain + 5 * MINUTE, total: drain + 10 * MINUTE, heartbeat: 15 },
     reportNodePhase: { attempt: 10, total: MINUTE, maximumAttempts: 3 },
     awaitNodeReady: { attempt: ready + 5 * MINUTE, total: ready + 10 * MINUTE, heartbeat: 30 },

@@ -11,10 +11,11 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { UpdatePlan } from '../core/node/plan';
-import type { Failure } from './failures';
+import type { WrittenNode } from './activity-contracts';
+import { explain, type Failure } from './failures';
 import { nodeFinishedSignal, type NodeReport, type UpdateNodeInput } from './messages';
 import type { Ending } from './node-progress';
-import { waitForSlot } from './node-slot';
+import { returnSlot, waitForSlot } from './node-slot';
 import {
   beginUpdate,
   refuseForeignStart,
@@ -47,29 +48,42 @@ export async function updateNode(input: UpdateNodeInput): Promise<NodeReport> {
     progress.plan = prepared.plan;
     if (prepared.alreadyOnTarget) {
       update.verified = true;
-      await shielded(() => progress.during('Completing', cluster.complete));
+      ending = endedWell(await shielded(() => progress.during('Completing', cluster.complete)));
     } else {
       refuseUnreconcilable(prepared.plan);
-      await waitForSlot(input, progress);
-      await disturb(update, prepared.plan);
-      await shielded(() => complete(update));
+      await takeOutOfService(update, prepared.plan);
+      await change(update, prepared.plan);
+      ending = endedWell(await shielded(() => complete(update)));
     }
-    ending = endedWell(update);
   } catch (error) {
     ending = await shielded(() => takeBack(update, error));
   }
   const report = progress.report(ending);
-  await shielded(() => send(update, report));
+  await shielded(() => sendToAll(update, report));
   return endAs(report, ending.failure);
 }
 
-/** 3 to 6: from the cordon to the proof. Until the reboot is armed it can be cancelled anywhere. */
-async function disturb(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
+/** 3. Slot and cordon. A slot that cost nothing is given back when the node is in service again. */
+async function takeOutOfService(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
+  const { input, progress, cluster } = update;
+  for (;;) {
+    await waitForSlot(input, progress);
+    // Taken back by releaseNode.
+    update.touched = true;
+    const isRepair = progress.slotIsForRepair;
+    try {
+      await progress.during('Cordoning', () => cluster.cordon(plan, isRepair));
+      return;
+    } catch (error) {
+      if (explain(error).name !== 'SlotNeeded') throw error;
+      await returnSlot(input, progress);
+    }
+  }
+}
+
+/** 3 to 6: from the drain to the proof. Until the reboot is armed it can be cancelled anywhere. */
+async function change(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
   const { progress, host, cluster } = update;
-  // 3. Taken back by releaseNode.
-  update.touched = true;
-  const { cordoned } = await progress.during('Cordoning', () => cluster.cordon(plan));
-  update.ownsCordon = cordoned || !plan.drain;
   if (plan.drain) await progress.during('Draining', cluster.drain, 'pods to leave the node');
 
   // 4. Taken back by goBack, byte for byte.
@@ -108,16 +122,31 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   await cluster.awaitReady(undefined, types.has('Restart') ? input.policy.readySeconds : 0);
 }
 
-/** 7. The node is on its config, whatever happens now. */
-async function complete(update: NodeUpdate): Promise<void> {
+/** 7. The node is on its config, whatever happens now: both are retried for a day. */
+async function complete(update: NodeUpdate): Promise<WrittenNode> {
   const { progress, host, cluster } = update;
   update.verified = true;
   cluster.hideShown();
-  await progress.during('Completing', () => Promise.all([cluster.complete(), host.commit()]));
+  // What fails for good is shown only when the other one is over: never two writers of one Node.
+  const [written, committed] = await progress.during('Completing', () =>
+    Promise.allSettled([cluster.complete(), host.commit()]),
+  );
+  if (written.status === 'rejected') throw written.reason;
+  if (committed.status === 'rejected') throw committed.reason;
+  return written.value;
 }
 
-function endedWell({ ownsCordon }: NodeUpdate): Ending {
-  return { outcome: 'updated', ...(ownsCordon === undefined ? {} : { inService: ownsCordon }) };
+function endedWell({ inService, resourceVersion }: WrittenNode): Ending {
+  return { outcome: 'updated', ...(inService ? { inServiceAt: resourceVersion } : {}) };
+}
+
+/** A rollout that attaches at the very end must hear of it, too. */
+async function sendToAll(update: NodeUpdate, report: NodeReport): Promise<void> {
+  const { progress } = update;
+  for (let told = -1; told !== progress.attachedTo;) {
+    told = progress.attachedTo;
+    await send(update, report);
+  }
 }
 
 /** The rollout hears of it before the workflow ends; nobody there must not hide the outcome. */

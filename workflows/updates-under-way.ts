@@ -7,8 +7,12 @@ import type { ChildState, NodeReport, PoolRolloutCarry, Prepared } from './messa
 
 /** As long as a report is newer than the view, and as an update takes to close after it. */
 export const LAG_MS = 5_000;
+/** Silence after which it is checked whether an update still runs. */
+export const SILENCE_MS = 60_000;
 /** As long as a cordon of an update that was terminated may still arrive. */
 const ORPHANED_SLOT_MS = 60_000;
+/** As long as the view may take to show a node out of service; a node that is gone it never shows. */
+const BROKEN_UNSEEN_MS = 300_000;
 
 /** A report that the view may not reflect yet, or whose workflow may not be closed yet. */
 export interface Settled {
@@ -20,6 +24,8 @@ export class UpdatesUnderWay {
   /** Grows with everything that may change a decision. */
   changes = 0;
   lastHeard = Date.now();
+  /** When it was last checked which updates still run; other reports do not count. */
+  lastChecked = Date.now();
   /** Name of the config that the pool is rolled to; '' until the first look. */
   config: string;
   /** Set when the rollout ends before its time, with the reason. */
@@ -31,6 +37,8 @@ export class UpdatesUnderWay {
   sending = 0;
 
   protected readonly orphanedSlots: Map<string, number>;
+  /** Left out of service, with the instant until which that counts although the view does not show it. */
+  protected readonly broken: Map<string, number>;
   /** Reported, but the workflow is not closed yet: its ID is taken until then. */
   protected readonly closing = new Map<string, Settled>();
   /** Run IDs of the updates that this run of the rollout started itself. */
@@ -39,28 +47,29 @@ export class UpdatesUnderWay {
   constructor(carry: PoolRolloutCarry | undefined) {
     this.config = carry?.config ?? '';
     this.children = byNode(carry?.children ?? []);
-    this.orphanedSlots = new Map(
-      (carry?.orphanedSlots ?? []).map(({ node, until }) => [node, Date.parse(until)]),
-    );
+    this.orphanedSlots = instantsByNode(carry?.orphanedSlots);
+    this.broken = instantsByNode(carry?.broken);
   }
 
   touch(): void {
     this.changes += 1;
   }
 
-  /** Nodes that hold a slot, also those whose update ended without a report. */
+  /** Nodes that hold a slot, also those whose update ended without a report or left them broken. */
   holders(): readonly string[] {
     const holding = [...this.children.values()].filter(({ holdsSlot }) => holdsSlot);
-    return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
+    const left = [...this.orphanedSlots.keys(), ...this.broken.keys()];
+    return [...new Set([...holding.map(({ node }) => node), ...left])];
   }
 
   hasOrphanedSlot(node: string): boolean {
-    return this.orphanedSlots.has(node);
+    return this.orphanedSlots.has(node) || this.broken.has(node);
   }
 
   start(node: string, config: string): void {
-    // An orphaned slot goes to the update that takes its node up again.
-    const holdsSlot = this.orphanedSlots.delete(node);
+    // A slot that was left behind goes to the update that takes its node up again.
+    const isBroken = this.broken.delete(node);
+    const holdsSlot = this.orphanedSlots.delete(node) || isBroken;
     this.children.set(node, { node, config, stage: 'preparing', holdsSlot, since: instant() });
     this.starting.add(node);
   }
@@ -87,9 +96,9 @@ export class UpdatesUnderWay {
     this.touch();
   }
 
-  prepared({ node, config, holdsSlot, stage }: Prepared): void {
+  prepared({ node, config, holdsSlot, stage, returned }: Prepared): void {
     const child = this.children.get(node);
-    const ours = child?.adopting !== true && child?.holdsSlot === true;
+    const ours = returned !== true && child?.adopting !== true && child?.holdsSlot === true;
     const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
     // Said before it got its slot; said again much later, the slot did not arrive.
     const crossed = ours && child.stage === 'working' && !holdsSlot;
@@ -109,6 +118,13 @@ export class UpdatesUnderWay {
     const child = this.children.get(node);
     if (child === undefined) return;
     this.children.set(node, { ...child, stage: 'working', holdsSlot: true, since: instant() });
+  }
+
+  /** Updates whose end nobody tells this run: adopted ones and those of an earlier run. */
+  unwatched(): readonly ChildState[] {
+    return [...this.children.values()].filter(
+      ({ node }) => !this.runs.has(node) && !this.starting.has(node),
+    );
   }
 
   cancelling(node: string, why: NonNullable<ChildState['cancelling']>): void {
@@ -152,20 +168,25 @@ export class UpdatesUnderWay {
 
   protected expireUpdates(now: number): void {
     for (const [node, { until }] of this.closing) if (until <= now) this.closing.delete(node);
-    for (const [node, until] of this.orphanedSlots) {
-      if (until <= now) this.orphanedSlots.delete(node);
+    for (const slots of [this.orphanedSlots, this.broken]) {
+      for (const [node, until] of slots) if (until <= now) slots.delete(node);
     }
   }
 
-  protected carryUpdates(): Pick<PoolRolloutCarry, 'config' | 'children' | 'orphanedSlots'> {
-    const orphans = [...this.orphanedSlots];
+  /** The node of this update is out of service; the view shows it in a moment. */
+  protected leaveBroken(node: string): void {
+    this.broken.set(node, Date.now() + BROKEN_UNSEEN_MS);
+  }
+
+  protected carryUpdates(): Pick<
+    PoolRolloutCarry,
+    'config' | 'children' | 'orphanedSlots' | 'broken'
+  > {
     return {
       config: this.config,
       children: [...this.children.values()],
-      orphanedSlots: orphans.map(([node, until]) => ({
-        node,
-        until: new Date(until).toISOString(),
-      })),
+      orphanedSlots: withInstants(this.orphanedSlots),
+      broken: withInstants(this.broken),
     };
   }
 }
@@ -173,6 +194,16 @@ export class UpdatesUnderWay {
 /** RFC 3339. */
 export function instant(inMs = 0): string {
   return new Date(Date.now() + inMs).toISOString();
+}
+
+type UntilInstant = NonNullable<PoolRolloutCarry['orphanedSlots']>;
+
+function instantsByNode(items: UntilInstant = []): Map<string, number> {
+  return new Map(items.map(({ node, until }) => [node, Date.parse(until)]));
+}
+
+function withInstants(items: ReadonlyMap<string, number>): UntilInstant {
+  return [...items].map(([node, until]) => ({ node, until: new Date(until).toISOString() }));
 }
 
 export function byNode<T extends { readonly node: string }>(items: readonly T[]): Map<string, T> {

@@ -1,6 +1,7 @@
 import { NodePhase } from '../../core/node/lifecycle';
 import type { ClusterActivities } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
+import { written } from './written-node';
 import { completeChange } from './node-changes';
 import { showPhase } from './show-phase';
 import { tell } from './tell';
@@ -16,5 +17,6 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
     await showPhase(ports, { node, pool: input.pool, config, phase: NodePhase.UPDATED });
     ports.run().log.info('updated node', { node: name, config });
     await tell(ports, node, 'Normal', 'NodeDone', `node is on ${config}`);
+    return written(node);
   };
 }

@@ -149,10 +149,14 @@ class Drain {
     this.#wakeups.close();
   }
 
-  /** Draining an uncordoned node would never end: what leaves comes back. */
+  /**
+   * Draining an uncordoned node would never end: what leaves comes back. The cordon was another
+   * activity's, perhaps in another process, so the watch may still be on its way to show it.
+   */
   async #checkCordon(): Promise<void> {
-    const node = await knownNode(this.ports, this.input.node);
-    if (isUnschedulable(node)) return;
+    const { node: name } = this.input;
+    if (isUnschedulable(await knownNode(this.ports, name))) return;
+    if (isUnschedulable(await this.ports.nodes.read(name))) return;
     throw fail(
       'UncordonedByUser',
       `node ${this.input.node} was uncordoned while it was being drained, and not by Slipway`,

@@ -123,9 +123,6 @@ export class DrainPods {
     if (watched === undefined) return;
     const now = this.#facts.now();
     switch (answer.outcome) {
-      case 'gone':
-        this.#pods.delete(uid);
-        return;
       case 'refused': {
         const refusals = (watched.refusals ?? 0) + 1;
         this.#set({
@@ -138,6 +135,8 @@ export class DrainPods {
         });
         return;
       }
+      // Also when the server says so: what is gone, only the watch knows for certain.
+      case 'gone':
       case 'accepted':
       case 'namespaceTerminating':
         // Asked again only if it is still there, not terminating, after a while.

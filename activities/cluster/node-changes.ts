@@ -7,7 +7,7 @@ import { fail } from '../../core/errors';
 import { ANNOTATION, NodeState } from '../../core/names';
 import { annotationOf, currentConfigOf, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import { isCordonedByPerson, isCordonedBySlipway } from '../../core/rollout';
+import { isCordonedByPerson, isCordonedBySlipway, takesSlot } from '../../core/rollout';
 import type {
   CordonNodeInput,
   NodeStep,
@@ -21,13 +21,21 @@ export const MAX_REASON_LENGTH = 2000;
 /**
  * Targets the node and, if asked, cordons it under this update's name.
  *
- * @throws `CordonedByUser` when the node is cordoned and it was not Slipway
+ * @throws `CordonedByUser` when the node is cordoned and it was not Slipway; `SlotNeeded` when the
+ *   slot was given because the node was unavailable anyway, and it is not any more
  */
 export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | undefined {
   if (isCordonedByPerson(node)) {
     throw fail(
       'CordonedByUser',
       `node ${node.metadata.name} is cordoned, and not by Slipway; uncordon it to let it be updated`,
+      { node: node.metadata.name },
+    );
+  }
+  if (input.repair === true && !takesSlot(node)) {
+    throw fail(
+      'SlotNeeded',
+      `node ${node.metadata.name} is back in service, so its update needs a slot of its own`,
       { node: node.metadata.name },
     );
   }
@@ -60,9 +68,7 @@ export function completeChange(node: Node, input: NodeStep): NodeChange | undefi
 
 /** Compensation: what the Node says after an update that did not happen. */
 export function releaseChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
-  if (!input.hostIsBack) {
-    return difference(node, { annotations: failedAnnotations(input) });
-  }
+  if (!input.hostIsBack) return outOfServiceChange(node, input);
   if (input.outcome === 'failed') {
     return difference(node, {
       annotations: { ...failedAnnotations(input), [ANNOTATION.CORDONED_BY]: null },
@@ -72,22 +78,40 @@ export function releaseChange(node: Node, input: ReleaseNodeInput): NodeChange |
   return cancelledChange(node, input);
 }
 
-/** A node that this update never targeted keeps what it says, also an earlier failure. */
-function cancelledChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
-  const current = currentConfigOf(node);
-  const isTargeted = annotationOf(node, ANNOTATION.DESIRED_CONFIG) === input.config;
-  const asBefore =
-    !isTargeted || current === input.config
-      ? {}
-      : {
-          [ANNOTATION.DESIRED_CONFIG]: current ?? null,
-          [ANNOTATION.STATE]: current === undefined ? null : NodeState.DONE,
-          [ANNOTATION.REASON]: '',
-        };
+/** A half changed host takes no new pods, also when its plan needed no drain. */
+function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
+  const owner = isCordonedByPerson(node) ? {} : { [ANNOTATION.CORDONED_BY]: input.workflowId };
   return difference(node, {
-    annotations: { ...asBefore, [ANNOTATION.CORDONED_BY]: null },
+    annotations: { ...failedAnnotations(input), ...owner },
+    unschedulable: true,
+  });
+}
+
+function cancelledChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
+  return difference(node, {
+    annotations: { ...asBefore(node, input), [ANNOTATION.CORDONED_BY]: null },
     ...ownCordonLifted(node),
   });
+}
+
+/** A node that this update never targeted keeps what it says, also an earlier failure. */
+function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['annotations']> {
+  const current = currentConfigOf(node);
+  if (annotationOf(node, ANNOTATION.DESIRED_CONFIG) !== input.config) return {};
+  if (current !== input.config) {
+    return {
+      [ANNOTATION.DESIRED_CONFIG]: current ?? null,
+      [ANNOTATION.STATE]: current === undefined ? null : NodeState.DONE,
+      [ANNOTATION.REASON]: '',
+    };
+  }
+  if (annotationOf(node, ANNOTATION.STATE) !== NodeState.WORKING) return {};
+  // A host that matches its config is never taken out of service for it, so this one does not.
+  const reason = `${input.reason}; the node still does not match its config ${input.config}`;
+  return {
+    [ANNOTATION.STATE]: NodeState.DEGRADED,
+    [ANNOTATION.REASON]: reason.slice(0, MAX_REASON_LENGTH),
+  };
 }
 
 function failedAnnotations(input: ReleaseNodeInput): Readonly<Record<string, string>> {

@@ -15,12 +15,15 @@ export function createSetPoolPaused(ports: ClusterPorts): ClusterActivities['set
   };
 }
 
-/** Remembers that a person cancelled the rollout of a config, so that nobody starts it again. */
+/** Remembers that a person cancelled the rollout of a config, so that nobody starts it again. Safe to run twice. */
 export function createMarkRolloutCancelled(
   ports: ClusterPorts,
 ): ClusterActivities['markRolloutCancelled'] {
   return async ({ pool, config }) => {
-    await ports.pools.change(pool, { annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: config } });
-    ports.run().log.info('marked rollout as cancelled', { pool, config });
+    await ports.pools.change(pool, {
+      annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: config ?? null },
+    });
+    if (config === undefined) ports.run().log.info('forgot a cancelled rollout', { pool });
+    else ports.run().log.info('marked rollout as cancelled', { pool, config });
   };
 }

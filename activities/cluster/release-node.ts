@@ -5,6 +5,7 @@ import type { ClusterPorts } from '../ports';
 import { releaseChange } from './node-changes';
 import { showPhase } from './show-phase';
 import { tell } from './tell';
+import { written } from './written-node';
 
 /**
  * Gives a node back after an update that failed or was cancelled, and says why. Safe to run twice.
@@ -15,7 +16,7 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
     await ports.view.nodes.synced;
     if (ports.view.nodes.get(input.node) === undefined) {
       ports.run().log.warn('node is gone, nothing to release', { node: input.node });
-      return;
+      return undefined;
     }
     const hasFailed = input.outcome === 'failed' || !input.hostIsBack;
     const reported = { ...input, reason: reasonOf(input) };
@@ -36,11 +37,12 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
       reason: reported.reason,
     });
     if (hasFailed) await tell(ports, node, 'Warning', 'UpdateFailed', reported.reason);
+    return written(node);
   };
 }
 
 function reasonOf(input: ReleaseNodeInput): string {
   return input.hostIsBack
     ? input.reason
-    : `${input.reason}; the host could not be taken back, so the node stays cordoned`;
+    : `${input.reason}; the host could not be taken back, so the node is cordoned`;
 }

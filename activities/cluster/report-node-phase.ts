@@ -15,6 +15,6 @@ export function createReportNodePhase(ports: ClusterPorts): ClusterActivities['r
     const node = await knownNode(ports, name);
     const isWorking = annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
     if (!isWorking || desiredConfigOf(node) !== config) return;
-    await showPhase(ports, { node, pool, config, phase, message });
+    await showPhase(ports, { node, pool, config, phase, message, mayBeLate: true });
   };
 }

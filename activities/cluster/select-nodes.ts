@@ -1,6 +1,7 @@
 import { failureName } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { assignNodes } from '../../core/pool/membership';
+import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { observePool, resolvePolicy, selectFrom } from '../../core/rollout';
 import type {
@@ -35,12 +36,14 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
       nodes: membersOf(pool),
       machineConfigNodes: view.machineConfigNodes.list(),
       retry: input.retry,
+      ...(input.inService === undefined ? {} : { inService: input.inService }),
     });
     const config = await targetOf(ports, digests, pool.metadata.name, seen.target);
     // A config that cannot be read cannot be ordered either: as if it were not rendered yet.
     const limit = config === undefined ? 0 : input.limit;
     const selected = selectFrom(seen, { inFlight: input.inFlight, limit });
     const { candidates, ...counts } = selected;
+    const cancelledConfig = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
     const user = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec?.nodeDisruptionPolicy;
     return {
       exists: true,
@@ -52,6 +55,8 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
       maxUnavailable: seen.maxUnavailable,
       machineCount: seen.machineCount,
       unavailable: seen.unavailable,
+      outdated: seen.outdated,
+      ...(cancelledConfig === undefined ? {} : { cancelledConfig }),
       ...counts,
       candidates: await Promise.all(
         candidates.map(async ({ node, currentConfig, repair }): Promise<Candidate> => {

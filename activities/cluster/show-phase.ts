@@ -1,6 +1,6 @@
 /** Shows on the MachineConfigNode where an update stands: at most one status write per phase. */
 
-import type { NodeCondition } from '../../core/names';
+import { NodeCondition } from '../../core/names';
 import type { Condition } from '../../core/object-meta';
 import { mcnConditions } from '../../core/node/conditions';
 import type { NodePhase } from '../../core/node/lifecycle';
@@ -18,14 +18,26 @@ export interface ShownPhase {
   readonly phase: NodePhase;
   readonly message?: string;
   readonly failure?: string;
+  /**
+   * Nobody waits for it, so it may come late: written only over what is known here, and only while
+   * the update still shows this config.
+   */
+  readonly mayBeLate?: true;
   /** Steps that are done although no phase of theirs was shown. */
   readonly done?: readonly NodeCondition[];
 }
 
+/** Conditions that are True only before and after an update. */
+const ENDS: readonly string[] = [NodeCondition.UPDATED, NodeCondition.NODE_DEGRADED];
+
 /** Kubernetes refuses longer messages; a list of blockers may be long. */
 const MAX_MESSAGE_LENGTH = 8_000;
 
-/** Writes spec and status where they differ from what is known. Twice is once. */
+/**
+ * Writes spec and status where they differ from what is known. Twice is once.
+ *
+ * @throws `Conflict` when it may be late and the MachineConfigNode was changed meanwhile
+ */
 export async function showPhase(
   ports: Pick<ClusterPorts, 'view' | 'machineConfigNodes' | 'now'>,
   shown: ShownPhase,
@@ -34,6 +46,7 @@ export async function showPhase(
   const desired = shown.desired ?? shown.config;
   const known = ports.view.machineConfigNodes.get(name);
   const spec = specOf(name, shown.pool, desired);
+  if (shown.mayBeLate === true && !isUnderWay(known, spec)) return;
   const current =
     known !== undefined && isSameSpec(known.spec, spec)
       ? known
@@ -49,11 +62,22 @@ export async function showPhase(
   const onConfig = currentConfigOf(shown.node);
   const configVersion = { desired, ...(onConfig === undefined ? {} : { current: onConfig }) };
   if (isShown(current, conditions, configVersion)) return;
-  await ports.machineConfigNodes.applyStatus(name, {
-    observedGeneration: current.metadata.generation ?? 1,
-    configVersion,
-    conditions,
-  });
+  await ports.machineConfigNodes.applyStatus(
+    name,
+    { observedGeneration: current.metadata.generation ?? 1, configVersion, conditions },
+    shown.mayBeLate === true ? current.metadata.resourceVersion : undefined,
+  );
+}
+
+/** The update to this config has begun and is not shown to have ended. */
+function isUnderWay(
+  known: MachineConfigNode | undefined,
+  spec: MachineConfigNode['spec'],
+): boolean {
+  if (known === undefined || !isSameSpec(known.spec, spec)) return false;
+  return !(known.status?.conditions ?? []).some(
+    ({ type, status }) => ENDS.includes(type) && status === 'True',
+  );
 }
 
 function specOf(node: string, pool: string, desired: string): MachineConfigNode['spec'] {

@@ -28,7 +28,8 @@ export const TRANSITIONS = {
   // Nothing was disturbed yet: the staged deployment is dropped, and that is all.
   WaitingForSlot: ['Cordoning', 'Applying', 'Degraded', 'Cancelled'],
   // A plan without a drain targets the node and goes on.
-  Cordoning: ['Draining', 'Applying', 'GoingBack'],
+  // Or the slot was good only while the node was unavailable, and it is back in service.
+  Cordoning: ['WaitingForSlot', 'Draining', 'Applying', 'GoingBack'],
   Draining: ['Applying', 'GoingBack'],
   Applying: ['Reloading', 'Rebooting', 'Verifying', 'GoingBack'],
   Reloading: ['Verifying', 'GoingBack'],

@@ -57,6 +57,8 @@ export interface PoolView {
   readonly machineCount: number;
   /** Names of the nodes that are on the target, verified. */
   readonly updated: readonly string[];
+  /** Nodes that were seen in service since: what is shown of them here is older. */
+  readonly outdated: readonly string[];
   /** Names of the nodes that take a slot because of what the cluster shows. */
   readonly unavailable: readonly string[];
   /** Why each of `unavailable` is so, in the same order. */
@@ -79,6 +81,11 @@ export interface PoolObservation {
   readonly machineConfigNodes?: readonly MachineConfigNode[];
   /** Failed or held nodes that a person told to try again. */
   readonly retry?: readonly string[];
+  /**
+   * Nodes that somebody saw in service, with the `resourceVersion` of that: an older picture of them
+   * takes no slot.
+   */
+  readonly inService?: readonly { readonly node: string; readonly resourceVersion: string }[];
 }
 
 /**
@@ -91,7 +98,8 @@ export function observePool(observation: PoolObservation): PoolView {
   const target = pool.spec.configuration?.name || undefined;
   const pausedReason = pool.metadata.annotations?.[ANNOTATION.PAUSED_REASON];
   const sorted = sortIntoPlaces(observation, target);
-  const unavailable = nodes.filter(takesSlot);
+  const outdated = olderThanSeen(nodes, observation.inService ?? []);
+  const unavailable = nodes.filter((node) => takesSlot(node) && !outdated.has(node));
   return {
     pool: pool.metadata.name,
     ...(target === undefined ? {} : { target }),
@@ -100,6 +108,7 @@ export function observePool(observation: PoolObservation): PoolView {
     maxUnavailable: slotCount(pool, nodes.length),
     machineCount: nodes.length,
     updated: sorted.updated,
+    outdated: [...outdated].map((node) => node.metadata.name),
     unavailable: unavailable.map((node) => node.metadata.name),
     unavailableBecause: unavailable.map((node) => ({
       node: node.metadata.name,
@@ -110,6 +119,21 @@ export function observePool(observation: PoolObservation): PoolView {
     held: sorted.held,
     blocked: sorted.blocked,
   };
+}
+
+/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
+function olderThanSeen(
+  nodes: readonly Node[],
+  inService: NonNullable<PoolObservation['inService']>,
+): ReadonlySet<Node> {
+  const seen = new Map(
+    inService.map(({ node, resourceVersion }) => [node, Number(resourceVersion)]),
+  );
+  return new Set(
+    nodes.filter(
+      ({ metadata }) => Number(metadata.resourceVersion ?? 0) < (seen.get(metadata.name) ?? 0),
+    ),
+  );
 }
 
 /** What one look at one node says. */

@@ -39,7 +39,7 @@ function aReport(node: string, overrides: Partial<NodeReport> = {}): NodeReport 
     node,
     config: 'c2',
     outcome: 'updated',
-    inService: true,
+    inServiceAt: '7',
     phases: [],
     disruption: 'reboot',
     startedAt: '2026-01-01T00:00:00Z',
@@ -77,35 +77,95 @@ describe('slots', () => {
     expect(toGrant(rollout)).toEqual(['b']);
   });
 
-  it('are free at once after a report, although the view still shows the cordon', () => {
+  it('are not free when the node went down after its report', () => {
     const rollout = aRollout();
     work(rollout, 'a');
     rollout.finished(aReport('a'));
     rollout.start('b', 'c2');
     rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
 
-    rollout.accept(aView({ unavailable: ['a'] }));
-
-    expect(toGrant(rollout)).toEqual(['b']);
-  });
-
-  it('are not free when the view shows the node unavailable for long', () => {
-    const rollout = aRollout();
-    work(rollout, 'a');
-    rollout.finished(aReport('a'));
-    rollout.start('b', 'c2');
-    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
-    jest.advanceTimersByTime(5_000);
-
-    rollout.accept(aView({ unavailable: ['a'] }));
+    rollout.accept(aView({ unavailable: ['a'] }), rollout.seenInService());
 
     expect(toGrant(rollout)).toEqual([]);
+  });
+
+  it('tell the next look in which version a node was seen in service, until it is as new', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a'));
+    const told = rollout.seenInService();
+    expect(told).toEqual([{ node: 'a', resourceVersion: '7' }]);
+
+    // A look that began before the report says nothing about it.
+    rollout.accept(aView({ unavailable: ['a'] }));
+    expect(rollout.seenInService()).toEqual(told);
+    rollout.accept(aView({ outdated: ['a'] }), told);
+    expect(rollout.seenInService()).toEqual(told);
+
+    rollout.accept(aView(), told);
+    expect(rollout.seenInService()).toEqual([]);
+  });
+
+  it('of a node that was left out of service count until the view shows it so', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'failed', hostIsBack: false, reason: 'lost' }));
+    rollout.start('b', 'c2');
+    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
+
+    rollout.accept(aView());
+    expect(rollout.holders()).toEqual(['a']);
+    expect(toGrant(rollout)).toEqual([]);
+
+    rollout.accept(aView({ unavailable: ['a'] }));
+    expect(rollout.holders()).toEqual([]);
+    expect(toGrant(rollout)).toEqual([]);
+  });
+
+  it('of a node that was left out of service go to its next update', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'failed', hostIsBack: false, reason: 'lost' }));
+
+    rollout.start('a', 'c2');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+
+    expect(toGrant(rollout)).toEqual(['a']);
+  });
+
+  it('that cost nothing and were given back are given again only when one is free', () => {
+    const rollout = aRollout(aView({ unavailable: ['a', 'z'] }));
+    work(rollout, 'a');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false, returned: true });
+
+    rollout.accept(aView({ unavailable: ['z'] }));
+    expect(toGrant(rollout)).toEqual([]);
+
+    rollout.accept(aView());
+    expect(toGrant(rollout)).toEqual(['a']);
+  });
+
+  it('of canaries are free for all once enough have reported, before the view shows it', () => {
+    const policy = { ...DEFAULT_POLICY, canaryNodes: 1 };
+    const rollout = aRollout(aView({ policy, maxUnavailable: 2 }));
+    work(rollout, 'a');
+    rollout.finished(aReport('a'));
+    for (const node of ['b', 'c']) {
+      rollout.start(node, 'c2');
+      rollout.prepared({ node, config: 'c2', holdsSlot: false });
+    }
+
+    expect(toGrant(rollout)).toEqual(['b', 'c']);
   });
 
   it('are not free when the report does not say that the node is back in service', () => {
     const rollout = aRollout();
     work(rollout, 'a');
-    rollout.finished(aReport('a', { outcome: 'failed', inService: false, reason: 'lost' }));
+    const report: NodeReport = aReport('a', { outcome: 'failed', reason: 'lost' });
+    rollout.finished(
+      JSON.parse(JSON.stringify({ ...report, inServiceAt: undefined })) as NodeReport,
+    );
+    expect(rollout.seenInService()).toEqual([]);
     rollout.start('b', 'c2');
     rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
 
@@ -175,6 +235,20 @@ describe('slots', () => {
   });
 });
 
+describe('updates whose end nobody tells', () => {
+  it('are the adopted and the carried ones', () => {
+    const rollout = aRollout();
+    work(rollout, 'started');
+    rollout.adopt('adopted');
+    rollout.start('starting', 'c2');
+    const unwatched = (of: Rollout) => of.unwatched().map(({ node }) => node);
+
+    expect(unwatched(rollout)).toEqual(['adopted']);
+    const next = new Rollout({ pool: 'worker', carry: rollout.carry() });
+    expect(unwatched(next)).toEqual(['started', 'adopted', 'starting']);
+  });
+});
+
 describe('candidates', () => {
   it('do not start again while their reported update is open, or the view is behind', () => {
     const view = aView({ candidates: [candidate('a')], candidateCount: 1 });
@@ -195,7 +269,7 @@ describe('candidates', () => {
   it('that were told to try again wait until the failed update has closed', () => {
     const rollout = aRollout();
     work(rollout, 'a');
-    rollout.finished(aReport('a', { outcome: 'failed', inService: false }));
+    rollout.finished(aReport('a', { outcome: 'failed' }));
     rollout.retry.add('a');
     rollout.accept(aView({ candidates: [candidate('a')], candidateCount: 1 }));
     expect(toStart(rollout)).toEqual([]);
@@ -321,6 +395,8 @@ describe('what is carried to the next run', () => {
     work(rollout, 'a');
     work(rollout, 'b');
     rollout.vanished('b');
+    work(rollout, 'g');
+    rollout.finished(aReport('g', { outcome: 'failed', hostIsBack: false }));
     rollout.finished(aReport('c', { outcome: 'failed', reason: 'disk full' }));
     rollout.finished(aReport('d', { outcome: 'failed', failure: 'DrainTimedOut' }));
     rollout.retry.add('e');
@@ -331,7 +407,7 @@ describe('what is carried to the next run', () => {
     const next = new Rollout({ pool: 'worker', carry });
 
     expect(next.carry()).toEqual(rollout.carry());
-    expect(next.holders()).toEqual(['a', 'b']);
+    expect(next.holders()).toEqual(['a', 'b', 'g']);
     expect(next.paused()).toEqual({ paused: true, reason: 'freeze' });
     expect([...next.deferred.keys()]).toEqual(['d']);
   });

@@ -323,6 +323,7 @@ describe('a node update that is cancelled', () => {
     await world.update(second).cancel();
     await world.progressUntil(({ held }) => held.length === 1);
 
+    await world.until(() => world.stepsOf(second).includes('holdNode'));
     expect(deeds(world, second)).toEqual(['prepareUpdate', 'discardStaged', 'holdNode']);
     gate.open();
     await world.progressUntil(({ updated }) => updated === 1);

@@ -169,6 +169,47 @@ it('completes: currentConfig, Done and uncordoned in one write, Updated on the M
   expect((await readMcn('complete')).metadata.resourceVersion).toBe(mcn.metadata.resourceVersion);
 });
 
+it('never shows an old phase over the end, also when its own picture is older than the end', async () => {
+  await adopted('late');
+  await cordon('late');
+  const stale = await startCaches(fixture.worker, fixture.log);
+  await stale.stop();
+  await activities().completeNode(stepFor('late', NEW));
+  const before = await readMcn('late');
+
+  const attempt = activitiesFor(fixture, stale.caches).reportNodePhase({
+    ...stepFor('late', NEW),
+    phase: 'Rebooting',
+    message: 'late',
+  });
+
+  await expect(attempt).rejects.toMatchObject({ name: 'Conflict' });
+  expect((await readMcn('late')).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+});
+
+it('takes a cordon away that its own picture does not show yet', async () => {
+  await adopted('behind');
+  const stale = await startCaches(fixture.worker, fixture.log);
+  await stale.stop();
+  await cordon('behind');
+  const cordonedAt = Number((await readNode('behind')).metadata.resourceVersion);
+
+  const written = await activitiesFor(fixture, stale.caches).releaseNode({
+    ...stepFor('behind', NEW),
+    outcome: 'cancelled',
+    unreconcilable: false,
+    hostIsBack: true,
+    reason: 'retargeted',
+  });
+
+  const node = await readNode('behind');
+  expect(node.spec?.unschedulable).toBeUndefined();
+  expect(annotationsOf(node)).toMatchObject(onOld);
+  // Not more: the taint of the cordon is taken away a moment later, by somebody else.
+  expect(written?.inService).toBe(true);
+  expect(Number(written?.resourceVersion)).toBeGreaterThan(cordonedAt);
+});
+
 it('completes a node that its owner uncordoned meanwhile, and takes only its own mark away', async () => {
   await adopted('opened');
   await cordon('opened');
@@ -225,7 +266,7 @@ it('keeps the cordon of a node whose host could not be taken back', async () => 
     [ANNOTATION.STATE]: 'Degraded',
     [ANNOTATION.CORDONED_BY]: 'update-node/lost',
     [ANNOTATION.REASON]:
-      'step 3 of 9 failed; the host could not be taken back, so the node stays cordoned',
+      'step 3 of 9 failed; the host could not be taken back, so the node is cordoned',
   });
 });
 

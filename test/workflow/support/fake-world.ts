@@ -7,6 +7,7 @@ import {
   holdChange,
   releaseChange,
 } from '../../../activities/cluster/node-changes';
+import { written } from '../../../activities/cluster/written-node';
 import type { NodeChange } from '../../../activities/ports';
 import { toFailure } from '../../../activities/failures';
 import {
@@ -94,6 +95,7 @@ export class FakeWorld {
   private hooks: Hook[] = [];
   private frozen: readonly Node[] | undefined;
   private watchers: (() => void)[] = [];
+  private version = 1;
 
   constructor(
     readonly pool: string,
@@ -384,10 +386,12 @@ export class FakeWorld {
         if (!proven && this.host(input.node).config !== input.config) {
           this.violate(`${input.node} was completed without proof`);
         }
-        await change('completeNode', input, (known) => completeChange(known, input));
+        return written(
+          await change('completeNode', input, (known) => completeChange(known, input)),
+        );
       },
       releaseNode: async (input) => {
-        await change('releaseNode', input, (known) => releaseChange(known, input));
+        return written(await change('releaseNode', input, (known) => releaseChange(known, input)));
       },
       holdNode: async ({ node, config, reason }) => {
         await change('holdNode', { node }, (known) => holdChange(known, config, reason));
@@ -409,7 +413,7 @@ export class FakeWorld {
     await this.step('selectNodes', '');
     if (!this.exists) return { exists: false };
     const nodes = this.frozen ?? [...this.nodes.values()];
-    const seen = observePool({ pool: this.poolObject(), nodes, retry: input.retry });
+    const seen = observePool({ ...input, pool: this.poolObject(), nodes });
     const { candidates, ...counts } = selectFrom(seen, input);
     const target = seen.target;
     return {
@@ -422,6 +426,8 @@ export class FakeWorld {
       maxUnavailable: seen.maxUnavailable,
       machineCount: seen.machineCount,
       unavailable: seen.unavailable,
+      outdated: seen.outdated,
+      ...(this.cancelledConfig === undefined ? {} : { cancelledConfig: this.cancelledConfig }),
       ...counts,
       candidates: candidates.map(({ node, currentConfig, repair }) => ({
         node,
@@ -492,7 +498,7 @@ export class FakeWorld {
       else annotations[key] = value;
     }
     this.nodes.set(name, {
-      metadata: { ...node.metadata, annotations },
+      metadata: { ...node.metadata, annotations, resourceVersion: String((this.version += 1)) },
       spec: {
         ...node.spec,
         ...(change.unschedulable === undefined ? {} : { unschedulable: change.unschedulable }),

@@ -110,6 +110,49 @@ it('clears a hold for the config that the node is on now, and no other', () => {
   expect(heldFor('rendered-worker-9')).not.toHaveProperty([ANNOTATION.HELD_FOR]);
 });
 
+it('refuses to repair a node that is back in service, so that it takes no slot for nothing', () => {
+  const repair = { ...cordonInput, repair: true };
+
+  expect(() => cordonChange(aNode(done), repair)).toThrow(/needs a slot of its own/);
+  const working = { ...done, [ANNOTATION.STATE]: 'Working' };
+  expect(cordonChange(aNode(working), repair)?.unschedulable).toBe(true);
+  // Its own cordon, in a second attempt.
+  const once = applied(aNode(working), cordonChange(aNode(working), repair));
+  expect(cordonChange(once, repair)).toBeUndefined();
+});
+
+it('cordons a node whose host could not be taken back, also when its plan needed no drain', () => {
+  const targeted = applied(
+    aNode(done),
+    cordonChange(aNode(done), { ...cordonInput, cordon: false }),
+  );
+
+  const released = applied(targeted, releaseChange(targeted, release({ hostIsBack: false })));
+
+  expect(released.spec?.unschedulable).toBe(true);
+  expect(released.metadata.annotations).toMatchObject({
+    [ANNOTATION.STATE]: 'Degraded',
+    [ANNOTATION.CORDONED_BY]: 'update-node/n',
+  });
+});
+
+it('a cancelled update of a node that no longer matched its config says so again', () => {
+  const drifted = { ...done, [ANNOTATION.CURRENT_CONFIG]: NEW, [ANNOTATION.DESIRED_CONFIG]: NEW };
+  const node = aNode({ ...drifted, [ANNOTATION.STATE]: 'Degraded' });
+  const cordoned = applied(node, cordonChange(node, cordonInput));
+
+  const released = applied(
+    cordoned,
+    releaseChange(cordoned, release({ outcome: 'cancelled', reason: 'it was cancelled' })),
+  );
+
+  expect(released.metadata.annotations).toMatchObject({
+    [ANNOTATION.STATE]: 'Degraded',
+    [ANNOTATION.REASON]: `it was cancelled; the node still does not match its config ${NEW}`,
+  });
+  expect(released.spec?.unschedulable).toBe(false);
+});
+
 it('a cancelled update that never targeted the node keeps what an earlier failure says', () => {
   const failedEarlier = aNode({
     ...done,

@@ -19,6 +19,26 @@ function names(view: PoolView): readonly string[] {
   return view.candidates.map(({ node }) => node);
 }
 
+describe('a node that was seen in service', () => {
+  const seen = [{ node: 'back', resourceVersion: '12' }];
+  const cordonedAt = (resourceVersion: string): Node => {
+    const node = aNode('back', { cordoned: true });
+    return { ...node, metadata: { ...node.metadata, resourceVersion } };
+  };
+
+  it('takes no slot while the picture of it is older', () => {
+    const view = look([cordonedAt('9')], { inService: seen });
+
+    expect(view).toMatchObject({ unavailable: [], outdated: ['back'] });
+  });
+
+  it('takes one as soon as the picture is as new, whatever was seen', () => {
+    const view = look([cordonedAt('12')], { inService: seen });
+
+    expect(view).toMatchObject({ unavailable: ['back'], outdated: [] });
+  });
+});
+
 describe('one look at a pool', () => {
   it('says what every node is', () => {
     const view = look([
@@ -35,6 +55,7 @@ describe('one look at a pool', () => {
 
     expect(view).toEqual({
       pool: 'worker',
+      outdated: [],
       target: B,
       paused: false,
       maxUnavailable: 1,
