@@ -188,7 +188,7 @@ describe('a pool whose nodes are behind', () => {
     );
   });
 
-  it('needs nothing when all its nodes are on the config', async () => {
+  it('starts nothing when all its nodes are on the config, and tells a rollout that is open still', async () => {
     for (const node of ['w1', 'w2', 'w10']) {
       await putOn(api.client, node, config);
       await api.client.patch(
@@ -208,7 +208,7 @@ describe('a pool whose nodes are behind', () => {
     );
     await settle();
 
-    expect(askedAbout('worker', since)).toEqual([]);
+    expect(askedAbout('worker', since)).toEqual(['wake worker: the pool changed']);
   });
 });
 
