@@ -1,5 +1,7 @@
+import { failureName } from '../../core/errors';
 import { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf } from '../../core/node/predicates';
+import type { Node } from '../../core/node/types';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { releaseChange } from './node-changes';
@@ -13,14 +15,13 @@ import { written } from './written-node';
  */
 export function createReleaseNode(ports: ClusterPorts): ClusterActivities['releaseNode'] {
   return async (input) => {
-    await ports.view.nodes.synced;
-    if (ports.view.nodes.get(input.node) === undefined) {
+    const hasFailed = input.outcome === 'failed' || !input.hostIsBack;
+    const reported = { ...input, reason: reasonOf(input) };
+    const node = await released(ports, reported);
+    if (node === undefined) {
       ports.run().log.warn('node is gone, nothing to release', { node: input.node });
       return undefined;
     }
-    const hasFailed = input.outcome === 'failed' || !input.hostIsBack;
-    const reported = { ...input, reason: reasonOf(input) };
-    const node = await ports.nodes.change(input.node, (known) => releaseChange(known, reported));
     const current = currentConfigOf(node);
     await showPhase(ports, {
       node,
@@ -39,6 +40,16 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
     if (hasFailed) await tell(ports, node, 'Warning', 'UpdateFailed', reported.reason);
     return written(node);
   };
+}
+
+/** Undefined = the node is gone, as the server says; a picture may be too old to know it yet. */
+async function released(ports: ClusterPorts, input: ReleaseNodeInput): Promise<Node | undefined> {
+  try {
+    return await ports.nodes.change(input.node, (known) => releaseChange(known, input));
+  } catch (error) {
+    if (failureName(error) === 'ObjectNotFound') return undefined;
+    throw error;
+  }
 }
 
 function reasonOf(input: ReleaseNodeInput): string {

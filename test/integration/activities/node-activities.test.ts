@@ -288,6 +288,23 @@ it('releases a cancelled node as it was before', async () => {
   expect((await readMcn('cancelled')).spec.configVersion.desired).toBe(OLD);
 });
 
+it('has nothing to release of a node that is gone, also when its own picture still shows it', async () => {
+  await adopted('gone');
+  const stale = await startCaches(fixture.worker, fixture.log);
+  await stale.stop();
+  await fixture.cluster.admin.call('DELETE', '/api/v1/nodes/gone');
+
+  const released = activitiesFor(fixture, stale.caches).releaseNode({
+    ...stepFor('gone', NEW),
+    outcome: 'failed',
+    unreconcilable: false,
+    hostIsBack: true,
+    reason: 'the machine was deleted',
+  });
+
+  await expect(released).resolves.toBeUndefined();
+});
+
 it('leaves the cordon of a person where it is when it releases a node', async () => {
   await aWorker(fixture, 'theirs', onOld);
   await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/theirs', {
