@@ -70,8 +70,11 @@ export interface HostActivities {
   applyUpdate(order: HostOrder): Promise<AppliedUpdate>;
   /** Reloads and restarts what the plan says; for updates without a reboot. */
   performServiceActions(order: HostOrder): Promise<void>;
-  /** Records the reboot durably and returns; the machine goes down after the acknowledgement. */
-  armReboot(order: HostOrder): Promise<ArmedReboot>;
+  /**
+   * Records the reboot durably and returns; the machine goes down after the acknowledgement. A machine
+   * that does not reach Temporal within `reconnectSeconds` of its boot goes back by itself.
+   */
+  armReboot(order: HostOrder & { readonly reconnectSeconds?: number }): Promise<ArmedReboot>;
   /**
    * Proves that the host is on the config: deployment, kernel arguments, files, units.
    * `rebootedFrom` = boot ID that must be gone; while it is not, throws `NotYetRebooted` (waiting).

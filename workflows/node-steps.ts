@@ -57,7 +57,7 @@ export function hostSteps(input: UpdateNodeInput) {
       ),
     armReboot: () =>
       host.armReboot.executeWithOptions(options('armReboot', `reboot ${node} into ${config}`), [
-        order('armReboot'),
+        { ...order('armReboot'), reconnectSeconds: input.policy.reconnectSeconds },
       ]),
     verify: (rebootedFrom?: string) =>
       host.verifyUpdate.executeWithOptions(

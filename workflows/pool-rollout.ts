@@ -178,8 +178,10 @@ function patience(rollout: Rollout): number {
 
 /** Reports of other updates do not put it off. */
 function checkInMs(rollout: Rollout): number | undefined {
-  if (rollout.unwatched().length === 0) return undefined;
-  return Math.max(1, rollout.lastChecked + SILENCE_MS - Date.now());
+  const signs = rollout.unwatched().map(({ since }) => Date.parse(since));
+  if (signs.length === 0) return undefined;
+  const lastSign = Math.max(rollout.lastChecked, Math.min(...signs));
+  return Math.max(1, lastSign + SILENCE_MS - Date.now());
 }
 
 /**
@@ -191,13 +193,14 @@ async function checkUpdates(rollout: Rollout, heard: boolean): Promise<void> {
   if (!heard && now - rollout.lastHeard >= SILENCE_MS) {
     rollout.lastHeard = now;
     await reconcile(rollout, [...rollout.children.keys()]);
-  } else if (now - rollout.lastChecked >= SILENCE_MS) {
-    const silent = rollout
-      .unwatched()
-      .filter(({ since }) => now - Date.parse(since) >= SILENCE_MS)
-      .map(({ node }) => node);
-    await reconcile(rollout, silent);
+    return;
   }
+  const silent = rollout.unwatched().filter(({ since }) => now - Date.parse(since) >= SILENCE_MS);
+  if (silent.length === 0 || now - rollout.lastChecked < SILENCE_MS) return;
+  await reconcile(
+    rollout,
+    silent.map(({ node }) => node),
+  );
 }
 
 async function reconcile(rollout: Rollout, asked: readonly string[]): Promise<void> {

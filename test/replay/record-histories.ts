@@ -189,5 +189,7 @@ async function record(name: string, handle: WorkflowHandle): Promise<void> {
   const [major, minor] = version.split('.');
   const file = join(root, 'test', 'histories', `${name}.v${major}.${minor}.json`);
   if (existsSync(file)) return;
-  await writeFile(file, `${historyToJSON(await handle.fetchHistory())}\n`);
+  // Stack traces name files by where the checkout was.
+  const history = historyToJSON(await handle.fetchHistory()).replaceAll(`${root}/`, '');
+  await writeFile(file, `${history}\n`);
 }

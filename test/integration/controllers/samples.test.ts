@@ -4,6 +4,7 @@ import {
   MACHINE_CONFIGS,
   MACHINE_CONFIGURATIONS,
   ROLLOUT_POLICIES,
+  type Resource,
   type KubeObject,
 } from '../../../adapters/kube/resources';
 import type { IgnitionConfig } from '../../../core/machine-config/types';
@@ -31,7 +32,7 @@ afterAll(async () => {
 
 it('the samples render, each into what it says', async () => {
   const samples = await manifests<KubeObject>('samples');
-  const kinds = [
+  const kinds: readonly Resource[] = [
     CONTROLLER_CONFIGS,
     MACHINE_CONFIG_POOLS,
     MACHINE_CONFIGS,
