@@ -67,7 +67,7 @@ describe('the files that a config wants', () => {
     ],
     ['append', { path: '/etc/a', append: [{ source: 'data:,a' }] }, /append cannot be applied/],
     ['a relative path', { path: 'etc/a' }, /not absolute and normalised/],
-    ['a path with dots', { path: '/etc/../root/a' }, /not absolute and normalised/],
+    ['a path with dots', { path: '/etc/../opt/a' }, /not absolute and normalised/],
   ])('are refused with %s', (_what, file, message) => {
     expect(() => ofFiles(file)).toThrow(message);
   });
