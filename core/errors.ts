@@ -50,7 +50,7 @@ export const FAILURES = {
   },
   ConfigTooLarge: {
     kind: 'stalled',
-    means: 'the rendered config is larger than the API server can store',
+    means: 'the rendered config is larger than the API server can store, or than a host takes',
     next: 'compress large files (compression: gzip), or move data out of the MachineConfig',
   },
   Unreconcilable: {
@@ -106,7 +106,8 @@ export const FAILURES = {
   },
   UncordonedByUser: {
     kind: 'stalled',
-    means: 'somebody uncordoned the node while it was being drained',
+    means:
+      'somebody uncordoned the node while it was being drained, or between that and its reboot',
     next: 'leave the cordon alone until the update ends, then retry the node',
   },
   CordonedByUser: {
@@ -116,8 +117,24 @@ export const FAILURES = {
   },
   SlotNeeded: {
     kind: 'waiting',
-    means: 'the node is back in service, so its repair would take a slot that it does not have',
-    next: 'nothing; its update waits for a slot of its own',
+    means:
+      'the slot is good for nothing any more: the node to be repaired is back in service, or other nodes of the pool have gone out of service since',
+    next: 'nothing; its update waits for another slot',
+  },
+  RolloutGone: {
+    kind: 'cancelled',
+    means: 'an update waited for its slot, but no rollout of the pool ran any more',
+    next: 'nothing; the next rollout of the pool starts it again',
+  },
+  NodeDeleted: {
+    kind: 'cancelled',
+    means: 'the Node was deleted while it was being updated',
+    next: 'nothing; a machine that comes back under its name is a new node',
+  },
+  NodeMoved: {
+    kind: 'cancelled',
+    means: 'the node was moved to another pool while it was being updated',
+    next: 'nothing; the rollout of its new pool updates it',
   },
   NodeNotReady: {
     kind: 'stalled',
@@ -153,12 +170,33 @@ export const FAILURES = {
   ConfigDrift: {
     kind: 'stalled',
     means: 'the disk no longer matches the current config of the node',
-    next: 'restore the path that is named, then retry the node',
+    next: 'restore the path that is named, and the node is tried again by itself (slipway drift)',
   },
   ApplyFailed: {
     kind: 'stalled',
     means: 'writing the config to the host failed; everything was put back',
     next: 'correct what the message names, then retry the node or change the config',
+  },
+  ImageRefused: {
+    kind: 'stalled',
+    means: 'the host does not take an OS image: digest, signature, architecture, space or driver',
+    next: 'correct what the message names: the image reference, the policy or the disk of the host',
+  },
+  PullFailed: {
+    kind: 'transient',
+    means: 'an OS image could not be pulled from its registry',
+    next: 'check that the registry runs, that the host reaches it and has credentials for it',
+  },
+  OsCommandFailed: {
+    kind: 'stalled',
+    means: 'a program that manages the operating system of the host failed',
+    next: 'look at what it said, and at its log on the machine; then retry the node',
+  },
+  ServiceFailed: {
+    kind: 'stalled',
+    means:
+      'a service did not come back after it was reloaded or restarted; the files were put back',
+    next: 'look at the log of the service that is named, and correct its config',
   },
   WrongDeployment: {
     kind: 'stalled',
@@ -169,6 +207,11 @@ export const FAILURES = {
     kind: 'stalled',
     means: 'after the update the host does not match its config',
     next: 'look at the path or argument that is named; the host was taken back',
+  },
+  JournalFailed: {
+    kind: 'stalled',
+    means: 'the host cannot read or write the undo journal that every change of it needs',
+    next: 'mend the disk as the message says, then retry the node',
   },
   RollbackFailed: {
     kind: 'stalled',

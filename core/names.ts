@@ -21,6 +21,8 @@ export const ANNOTATION = {
   DESIRED_IMAGE: `${MCO_GROUP}/desiredImage`,
   STATE: `${MCO_GROUP}/state`,
   REASON: `${MCO_GROUP}/reason`,
+  /** The rendered config that the machine booted with for the first time. */
+  FIRST_PIVOT_CONFIG: `${MCO_GROUP}/firstPivotConfig`,
   /** On MachineConfigs that a controller made: that controller's version. */
   GENERATED_BY_CONTROLLER_VERSION: `${MCO_GROUP}/generated-by-controller-version`,
   RELEASE_IMAGE_VERSION: `${MCO_GROUP}/release-image-version`,
@@ -35,14 +37,32 @@ export const ANNOTATION = {
   HELD_REASON: `${SLIPWAY_GROUP}/held-reason`,
   /** Ours, on a pool: why a person paused it. */
   PAUSED_REASON: `${SLIPWAY_GROUP}/paused-reason`,
+  /** Ours, on the Secret of a join token: RFC 3339. Written by the server, at most once a minute. */
+  LAST_USED: `${SLIPWAY_GROUP}/last-used`,
+  /** Ours, on a MachineConfig as a machine gets it: so many of its last kernel arguments are its Ignition's. */
+  MOVED_KERNEL_ARGUMENTS: `${SLIPWAY_GROUP}/moved-kernel-arguments`,
 } as const;
+
+/** How Kubernetes lets objects be named. */
+export const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 export const LABEL = {
   /** On MachineConfigs: the role that decides the merge order. */
   ROLE: `${MCO_GROUP}/role`,
   ZONE: 'topology.kubernetes.io/zone',
   OS: 'kubernetes.io/os',
+  /** Ours, on the Secret of a join token: the pool that it opens. */
+  JOIN_POOL: `${SLIPWAY_GROUP}/join-pool`,
 } as const;
+
+/**
+ * Where join tokens are kept, and nothing else: whoever may read Secrets there sees no keys of the
+ * processes.
+ */
+export const JOIN_TOKEN_NAMESPACE = 'slipway-join';
+
+/** Type of the Secret of a join token. */
+export const JOIN_TOKEN_TYPE = `${SLIPWAY_GROUP}/join-token`;
 
 /** Values of the `state` annotation (MCO daemon constants). */
 export const NodeState = {
@@ -80,6 +100,8 @@ export const NodeCondition = {
   RESUMED: 'Resumed',
   UPDATED: 'Updated',
   NODE_DEGRADED: 'NodeDegraded',
+  /** Ours: the disk of the node is no longer as its config says. Written by the server. */
+  DRIFTED: 'Drifted',
 } as const;
 export type NodeCondition = (typeof NodeCondition)[keyof typeof NodeCondition];
 
@@ -88,6 +110,7 @@ export const FIELD_MANAGER = {
   CONTROLLERS: 'slipway-controllers',
   CLUSTER_WORKER: 'slipway-cluster-worker',
   CLI: 'slipway-cli',
+  SERVER: 'slipway-server',
 } as const;
 
 /** Temporal namespace of a development server; production sets its own. */
@@ -101,6 +124,15 @@ export function hostQueue(node: string): string {
   return `host/${node}`;
 }
 
+/** How the identity of a simulated host worker begins: nobody may take one for a machine. */
+export const SIMULATED_HOST = 'SIMULATED-host@';
+
+/** Whether a rendered config of this pool can have this name: `rendered-<pool>-<hash>`. */
+export function isRenderedNameOf(pool: string, name: string): boolean {
+  const prefix = `rendered-${pool}-`;
+  return name.startsWith(prefix) && /^[0-9a-f]+$/.test(name.slice(prefix.length));
+}
+
 /** Workflow ID of a pool's rollout: at most one per pool by construction. */
 export function poolRolloutId(pool: string): string {
   return `pool-rollout/${pool}`;
@@ -110,3 +142,6 @@ export function poolRolloutId(pool: string): string {
 export function updateNodeId(node: string): string {
   return `update-node/${node}`;
 }
+
+/** Pools whose machines are installed from files; those of others wait for the cluster. */
+export const BOOTSTRAP_POOLS: readonly string[] = ['master', 'arbiter'];

@@ -31,15 +31,6 @@ export function compileSelector(selector: LabelSelector | undefined): CompiledSe
   };
 }
 
-/** Whether a selector matches; an absent or empty one matches nothing, as everywhere in MCO. */
-export function selectorMatches(
-  selector: LabelSelector | undefined,
-  labels: Labels | undefined,
-): boolean {
-  const compiled = compileSelector(selector);
-  return !compiled.empty && compiled.matches(labels);
-}
-
 function requirementOf(
   expression: NonNullable<LabelSelector['matchExpressions']>[number],
 ): Requirement {

@@ -9,6 +9,8 @@ export {
   unitActions,
   type ChangedParts,
 } from './actions';
+export { disruptionProblems, type DisruptionSource, type PolicyProblem } from './admission';
+export { readDisruptionPolicy } from './cluster-policy';
 export { decideDrain, type DrainDecision } from './drain-required';
 export { legacyAction, type LegacyAction } from './legacy-actions';
 export {

@@ -27,7 +27,7 @@ export interface UnitPolicy {
 export interface NodeDisruptionPolicy {
   readonly files?: readonly FilePolicy[];
   readonly units?: readonly UnitPolicy[];
-  readonly sshkey?: { readonly actions?: readonly DisruptionAction[] };
+  readonly sshkey?: { readonly actions: readonly DisruptionAction[] };
 }
 
 /** The defaults and the user's policies, merged: what a change is looked up in. */

@@ -78,7 +78,7 @@ export interface JudgedPod {
 }
 
 /** The filters, in the order in which they look at a pod. */
-export const FILTERS: readonly PodFilter[] = [
+const FILTERS: readonly PodFilter[] = [
   deletingForLong,
   daemonSet,
   mirrorPod,

@@ -13,7 +13,6 @@ export {
   type PredictedReason,
 } from './budgets';
 export {
-  FILTERS,
   groupedMessages,
   judgePod,
   judgePods,

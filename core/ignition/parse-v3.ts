@@ -19,6 +19,8 @@ export interface Refusal {
   readonly report: string;
   /** The errors one by one, with their places. */
   readonly errors: readonly Finding[];
+  /** The config when it has the right shape and only breaks rules, so that more can be said about it. */
+  readonly decoded?: IgnitionObject;
 }
 
 export type Parsed = { readonly config: IgnitionObject; readonly minor: Minor } | Refusal;
@@ -44,7 +46,7 @@ export function parseV3(raw: RawIgnition): Parsed {
     if (!isFatal(findings)) return { config: translateToCurrent(config, minor), minor };
     const all = [...findings, ...unusedKeys(raw.value, minor)];
     const report = formatReport(all, new JsonSource(raw.text()));
-    return { reason: 'invalid', report, errors: errorsOf(findings) };
+    return { reason: 'invalid', report, errors: errorsOf(findings), decoded: config };
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error;
     const at = new JsonSource(raw.text()).describeRefused(error.path);

@@ -13,6 +13,8 @@ export interface RenderPorts {
   md5Hex(data: string | Uint8Array): string;
   /** Throws when the bytes are no gzip stream. */
   gunzip(bytes: Uint8Array): Uint8Array;
+  /** Digest of bytes, lower-case hexadecimal. */
+  digestHex(algorithm: 'sha256' | 'sha512', bytes: Uint8Array): string;
 }
 
 /** A config that was read but not understood yet. */

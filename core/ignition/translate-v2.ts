@@ -64,10 +64,12 @@ function onlyCore(users: readonly IgnitionObject[]): readonly IgnitionObject[] {
   const keys: unknown[] = [];
   for (const user of users.toReversed()) {
     if (user['name'] !== 'core') {
+      const field = `spec.config.passwd.users[${users.indexOf(user)}].name`;
       const name = wordOf(user['name']);
       throw fail(
         'InvalidIgnition',
         `unexpected user with name: ${name}. Only core user is supported`,
+        { field },
       );
     }
     keys.push(...((user['sshAuthorizedKeys'] as readonly unknown[] | undefined) ?? []));
@@ -113,10 +115,11 @@ export function translateV2(config: IgnitionObject): IgnitionObject {
   return out as IgnitionObject;
 }
 
-function untranslatable(why: string): Error {
+function untranslatable(why: string, field?: string): Error {
   return fail(
     'InvalidIgnition',
     `failed to convert Ignition config spec v2 to v3: unable to convert Ignition spec v2 config to v3: ${why}`,
+    field === undefined ? {} : { field },
   );
 }
 
@@ -186,7 +189,10 @@ function refuseUntranslatable(config: IgnitionObject): void {
     throw untranslatable(`Invalid input config:\n${formatReportV2(entries)}`);
   }
   if (listOf(structOf(config['networkd'])['units']).length > 0) {
-    throw untranslatable('config includes deprecated networkd section - use Files instead');
+    throw untranslatable(
+      'config includes deprecated networkd section - use Files instead',
+      'spec.config.networkd',
+    );
   }
   const storage = structOf(config['storage']);
   const clash =

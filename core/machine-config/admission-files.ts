@@ -1,11 +1,10 @@
 /** Files and units that no host could apply, or that would not survive there. */
 
-import { decodeDataUrl } from '../encoding/data-url';
-import { messageOf } from '../errors';
-import { listOf, structOf, wordOf, type IgnitionObject, type RenderPorts } from '../ignition';
+import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
+import { reportContents, type ContentPorts } from './admission-contents';
 import type { Report } from './admission-problem';
 
-/** Places where a file of a config has no business, and why. */
+/** Places where nothing of a config has any business, and why. A slash at the end: all below, too. */
 const REFUSED_PLACES: readonly (readonly [string, string])[] = [
   ['/run/machine-config-daemon-force', 'this file makes a host skip its own checks'],
   ['/proc/', 'the kernel owns this directory'],
@@ -26,31 +25,78 @@ const REFUSED_PLACES: readonly (readonly [string, string])[] = [
 /** Inside a refused place, and yet for configs: MCO names a key here that takes effect without reboot. */
 const ALLOWED_PLACES: readonly string[] = ['/etc/machine-config-daemon/no-reboot/'];
 
+/** No host has a file here, and none replaces a directory by a file. */
+const DIRECTORIES: readonly string[] = [
+  '/etc',
+  '/etc/systemd',
+  '/etc/systemd/system',
+  '/usr',
+  '/var',
+  '/var/lib',
+];
+
+/** Problems of the places of files, directories and links, each on its own. */
+export function reportPlaces(config: IgnitionObject, report: Report): void {
+  const storage = structOf(config['storage']);
+  for (const [kind, what] of [
+    ['files', 'file'],
+    ['directories', 'directory'],
+    ['links', 'link'],
+  ] as const) {
+    listOf(storage[kind]).forEach((node, i) => {
+      reportPlace(wordOf(node['path']), what, `spec.config.storage.${kind}[${i}].path`, report);
+    });
+  }
+}
+
 /** Problems of each file on its own. */
-export function reportFiles(
-  config: IgnitionObject,
-  ports: Pick<RenderPorts, 'gunzip'>,
-  report: Report,
-): void {
+export function reportFiles(config: IgnitionObject, ports: ContentPorts, report: Report): void {
   listOf(structOf(config['storage'])['files']).forEach((file, i) => {
     const field = `spec.config.storage.files[${i}]`;
-    reportPlace(wordOf(file['path']), `${field}.path`, report);
     reportMode(file['mode'] as number | undefined, `${field}.mode`, report);
-    if (listOf(file['append']).length > 0) {
-      const fix = 'write the whole contents into contents.source';
-      report(`${field}.append`, 'appending cannot be repeated safely on a running host', fix);
-    }
+    listOf(file['append']).forEach((piece, a) => {
+      const part = `${field}.append[${a}]`;
+      if (structOf(piece)['source'] === undefined) {
+        report(
+          `${part}.source`,
+          'there is nothing to append',
+          'add source, or leave the entry out',
+        );
+      }
+      reportContents(structOf(piece), part, ports, report);
+    });
     reportContents(structOf(file['contents']), `${field}.contents`, ports, report);
   });
 }
 
-function reportPlace(path: string, field: string, report: Report): void {
-  if (ALLOWED_PLACES.some((prefix) => path.startsWith(prefix))) return;
-  const place = REFUSED_PLACES.find(([prefix]) =>
-    prefix.endsWith('/') ? path.startsWith(prefix) : path === prefix,
-  );
-  if (place !== undefined)
-    report(field, `no file may be at ${path}: ${place[1]}`, 'choose another path');
+function reportPlace(
+  path: string,
+  what: 'file' | 'directory' | 'link',
+  field: string,
+  report: Report,
+): void {
+  if (!isPlain(path)) {
+    const fix = 'remove doubled slashes, trailing slashes, "." and ".." from it';
+    report(field, 'the path is not absolute and normalised', fix);
+    return;
+  }
+  if (ALLOWED_PLACES.some((prefix) => `${path}/`.startsWith(prefix))) return;
+  const why =
+    REFUSED_PLACES.find(([place]) =>
+      place.endsWith('/') ? `${path}/`.startsWith(place) : path === place,
+    )?.[1] ??
+    (what !== 'directory' && DIRECTORIES.includes(path)
+      ? 'it is a directory on every host'
+      : undefined);
+  if (why === undefined) return;
+  report(field, `no ${what} may be at ${path}: ${why}`, 'choose another path');
+}
+
+/** As hosts ask; Ignition lets the root and zero bytes pass. */
+function isPlain(path: string): boolean {
+  const [root, ...parts] = path.split('/');
+  if (root !== '' || path.includes('\0')) return false;
+  return parts.length > 0 && parts.every((part) => part !== '' && part !== '.' && part !== '..');
 }
 
 function reportMode(mode: number | undefined, field: string, report: Report): void {
@@ -62,46 +108,38 @@ function reportMode(mode: number | undefined, field: string, report: Report): vo
   );
 }
 
-function reportContents(
-  contents: IgnitionObject,
-  field: string,
-  ports: Pick<RenderPorts, 'gunzip'>,
-  report: Report,
-): void {
-  const source = contents['source'];
-  if (typeof source !== 'string' || source === '') return;
-  const fix = 'write the contents as a data URL: data:;base64,<contents>';
-  if (!source.startsWith('data:')) {
-    report(`${field}.source`, 'hosts do not fetch remote contents', fix);
-    return;
-  }
-  const decoded = decodeDataUrl(source);
-  if (decoded.error !== undefined) report(`${field}.source`, decoded.error, fix);
-  else if (contents['compression'] === 'gzip') {
-    try {
-      ports.gunzip(decoded.bytes);
-    } catch (error) {
-      report(
-        `${field}.source`,
-        `the contents are no gzip stream (${messageOf(error)})`,
-        'compress them with gzip, or leave compression out',
-      );
-    }
-  }
-}
-
-/** Units that say nothing, and drop-ins without contents. */
+/** Units that say nothing, drop-ins without contents, and names that lead elsewhere. */
 export function reportUnits(config: IgnitionObject, report: Report): void {
   listOf(structOf(config['systemd'])['units']).forEach((unit, i) => {
     const field = `spec.config.systemd.units[${i}]`;
     const dropins = listOf(unit['dropins']);
+    reportUnitName(unit, field, report);
+    reportOwnUnit(unit, field, report);
     const says = ['contents', 'enabled', 'mask'].some((key) => unit[key] !== undefined);
     if (!says && dropins.length === 0) {
       report(field, 'the unit has no effect', 'add contents, dropins, enabled or mask');
     }
     dropins.forEach((dropin, d) => {
+      reportUnitName(dropin, `${field}.dropins[${d}]`, report);
       if (dropin['contents'] !== undefined && dropin['contents'] !== '') return;
       report(`${field}.dropins[${d}]`, 'the drop-in has no contents', 'add contents');
     });
   });
+}
+
+/** The services of Slipway's that a machine needs to be reached, and to go back by itself. */
+const OWN_UNITS = /^slipway-host(-settle|-first-boot)?\.service$/;
+
+function reportOwnUnit(unit: IgnitionObject, field: string, report: Report): void {
+  if (!OWN_UNITS.test(wordOf(unit['name']))) return;
+  const problem =
+    'without it no update could reach the machine again, and none would be taken back';
+  if (unit['mask'] === true) report(`${field}.mask`, problem, 'do not mask it');
+  if (unit['enabled'] === false) report(`${field}.enabled`, problem, 'leave it enabled');
+}
+
+function reportUnitName(named: IgnitionObject, field: string, report: Report): void {
+  if (!wordOf(named['name']).includes('/')) return;
+  const problem = 'a unit or drop-in name must be a plain file name';
+  report(`${field}.name`, problem, 'remove the slashes and what stands before them');
 }

@@ -36,11 +36,14 @@ const FIXES: readonly (readonly [RegExp, string])[] = [
 
 const GENERAL = 'correct it as the Ignition specification says';
 
-export function reportFindings(findings: readonly Finding[], report: Report): void {
-  for (const { path, message } of findings) {
+/** Reports them all; gives their fields. */
+export function reportFindings(findings: readonly Finding[], report: Report): readonly string[] {
+  return findings.map(({ path, message }) => {
+    const field = configField(path);
     const fix = FIXES.find(([pattern]) => pattern.test(message))?.[1] ?? GENERAL;
-    report(configField(path), message, fix);
-  }
+    report(field, message, fix);
+    return field;
+  });
 }
 
 /** A config whose version is missing or not known. */

@@ -5,6 +5,7 @@
  * Rendering itself answers as MCO does; these checks run before it.
  */
 
+import { utf8Length } from '../encoding/utf8';
 import { fail, failureName, messageOf } from '../errors';
 import {
   convertIgnition,
@@ -14,16 +15,17 @@ import {
   structOf,
   wordOf,
   type IgnitionObject,
-  type RenderPorts,
 } from '../ignition';
-import { reportFiles, reportUnits } from './admission-files';
+import type { ContentPorts } from './admission-contents';
+import { reportFiles, reportPlaces, reportUnits } from './admission-files';
+import { reportImages } from './admission-images';
 import { reportFindings, reportVersion } from './admission-ignition';
 import { describeProblem, type AdmissionProblem, type Report } from './admission-problem';
 import { EXTENSIONS, unknownExtensions } from './extensions';
 import type { MachineConfig, MachineConfigSpec } from './types';
+import { MAX_OBJECT_BYTES } from './limits';
+import { isPasswordHash } from './password-hash';
 import { isKernelType, KernelType } from './validate';
-
-type Ports = Pick<RenderPorts, 'gunzip'>;
 
 /**
  * Everything wrong with the MachineConfigs of a pool, in their order. Empty = they may be rendered.
@@ -32,7 +34,7 @@ type Ports = Pick<RenderPorts, 'gunzip'>;
  */
 export function admissionProblems(
   sources: readonly MachineConfig[],
-  ports: Ports,
+  ports: ContentPorts,
 ): readonly AdmissionProblem[] {
   const problems: AdmissionProblem[] = [];
   const configs = sources.map((source) => {
@@ -41,6 +43,7 @@ export function admissionProblems(
       problems.push({ machineConfig: name, field, problem, fix });
     };
     reportSpec(source.spec, report);
+    reportSize(source, report);
     return { report, config: admittedConfig(source.spec.config, ports, report) };
   });
   reportMissingContents(configs);
@@ -52,10 +55,21 @@ export function admissionProblems(
  *
  * @throws InvalidMachineConfig
  */
-export function refuseInadmissible(sources: readonly MachineConfig[], ports: Ports): void {
+export function refuseInadmissible(sources: readonly MachineConfig[], ports: ContentPorts): void {
   const problems = admissionProblems(sources, ports);
   if (problems.length === 0) return;
   throw fail('InvalidMachineConfig', problems.map(describeProblem).join('\n'), { problems });
+}
+
+/** A MachineConfig that the API server itself could not store. */
+function reportSize(source: MachineConfig, report: Report): void {
+  const bytes = utf8Length(JSON.stringify(source));
+  if (bytes <= MAX_OBJECT_BYTES) return;
+  report(
+    'spec.config',
+    `the object has ${bytes} bytes, and the API server stores at most ${MAX_OBJECT_BYTES}`,
+    'compress large files (compression: gzip), or move data out',
+  );
 }
 
 /** Fields beside `config`. What the API server's schema refuses is refused here again. */
@@ -85,11 +99,7 @@ function reportSpec(spec: MachineConfigSpec, report: Report): void {
   if (fips !== undefined && typeof fips !== 'boolean') {
     report('spec.fips', 'not a boolean', 'write true or false without quotes');
   }
-  for (const field of ['osImageURL', 'baseOSExtensionsContainerImage'] as const) {
-    const image: unknown = spec[field];
-    if (image === undefined || (typeof image === 'string' && /^\S*$/.test(image))) continue;
-    report(`spec.${field}`, 'not the name of an image', 'write registry/name@sha256:<digest>');
-  }
+  reportImages(spec, report);
 }
 
 /** Whether a list holds only texts on one line; reports the others. */
@@ -113,7 +123,11 @@ function reportTexts(list: unknown, field: string, report: Report): boolean {
 }
 
 /** The config in 3.5 when it can be read; its problems otherwise. */
-function admittedConfig(config: unknown, ports: Ports, report: Report): IgnitionObject | undefined {
+function admittedConfig(
+  config: unknown,
+  ports: ContentPorts,
+  report: Report,
+): IgnitionObject | undefined {
   if (config === undefined || config === null) return undefined;
   if (typeof config !== 'object' || Array.isArray(config)) {
     const what = Array.isArray(config) ? 'a list' : `a ${typeof config}`;
@@ -125,20 +139,51 @@ function admittedConfig(config: unknown, ports: Ports, report: Report): Ignition
   if (raw === undefined) return undefined;
   const read = readIgnition(raw);
   if (!('config' in read)) {
-    if (read.errors.length > 0) reportFindings(read.errors, report);
-    else reportVersion(config as Readonly<Record<string, unknown>>, report);
-    return undefined;
+    if (read.errors.length === 0)
+      reportVersion(config as Readonly<Record<string, unknown>>, report);
+    const reported = reportFindings(read.errors, report);
+    if (read.decoded === undefined) return undefined;
+    // The same thing in other words helps nobody.
+    reportParts(read.decoded, ports, (field, ...words) => {
+      if (!reported.some((known) => isSameField(known, field))) report(field, ...words);
+    });
+    return read.decoded;
   }
   try {
     const converted = convertIgnition(read);
-    reportFiles(converted, ports, report);
-    reportUnits(converted, report);
+    reportParts(converted, ports, report);
     return converted;
   } catch (error) {
     if (failureName(error) !== 'InvalidIgnition') throw error;
-    report('spec.config', messageOf(error), 'write the config in Ignition 3.5.0');
+    const { details } = error as { readonly details?: { readonly field?: unknown } };
+    const field = typeof details?.field === 'string' ? details.field : 'spec.config';
+    report(field, messageOf(error), 'write the config in Ignition 3.5.0');
     return undefined;
   }
+}
+
+function reportParts(config: IgnitionObject, ports: ContentPorts, report: Report): void {
+  reportPlaces(config, report);
+  reportFiles(config, ports, report);
+  reportUnits(config, report);
+  reportUsers(config, report);
+}
+
+/** Whether one of the fields is the other, or in it. */
+function isSameField(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  return long.startsWith(short) && /^($|[.[])/.test(long.slice(short.length));
+}
+
+function reportUsers(config: IgnitionObject, report: Report): void {
+  listOf(structOf(config['passwd'])['users']).forEach((user, i) => {
+    if (isPasswordHash(wordOf(user['passwordHash'] ?? ''))) return;
+    report(
+      `spec.config.passwd.users[${i}].passwordHash`,
+      'it has a colon or a control character, which no hash has',
+      'make it with mkpasswd',
+    );
+  });
 }
 
 interface Admitted {

@@ -3,23 +3,27 @@
 export { EXTENSIONS, refuseUnknownExtensions, unknownExtensions } from './extensions';
 export { renderedName, specYaml } from './hash';
 export { inMergeOrder, mergeSources, type BaseImages } from './merge';
+export { isPasswordHash } from './password-hash';
 export {
   irreconcilableReason,
-  irreconcilableReasons,
+  isReadable,
   refuseUnreconcilable,
   type ReconcilableOptions,
   type StorageOverride,
 } from './reconcilable';
+export { MAX_CONTENT_BYTES, MAX_OBJECT_BYTES, MAX_PATHS } from './limits';
 export {
-  MAX_OBJECT_BYTES,
   renderMachineConfig,
   type RenderControllerConfig,
   type RenderedMachineConfig,
   type RenderInput,
 } from './render';
+export { renderForHosts } from './render-for-hosts';
 export { Source } from './source';
 export type * from './types';
+export { isVerified } from './verification';
 export { isKernelType, KernelType, validateMachineConfig } from './validate';
 export { admissionProblems, refuseInadmissible } from './admission';
+export { IMAGE_FIX, imageProblem } from './admission-images';
 export { describeProblem, type AdmissionProblem } from './admission-problem';
 export { ineffectiveChange, refuseIneffectiveChange } from './strict-reconcilable';

@@ -28,6 +28,14 @@ export interface BaseImages {
   readonly stream?: string;
 }
 
+export interface MergeOptions extends BaseImages {
+  /**
+   * Changes the merged config, or refuses it before anything else about the merge is refused.
+   * Absent = MCO's answer.
+   */
+  readonly correct?: (config: IgnitionConfig) => IgnitionConfig;
+}
+
 /**
  * Merge order: byte order of names, but role `worker` before all others.
  *
@@ -58,8 +66,9 @@ function compareNames(a: string, b: string): number {
  * @param sources - in merge order, at least one
  * @throws InvalidMachineConfig, InvalidIgnition with MCO's words
  */
-export function mergeSources(sources: readonly Source[], images: BaseImages): RenderedSpec {
-  const config = mergeConfigs(sources);
+export function mergeSources(sources: readonly Source[], images: MergeOptions): RenderedSpec {
+  const merged = mergeConfigs(sources);
+  const config = images.correct?.(merged) ?? merged;
   const specs = sources.map((source) => source.machineConfig.spec);
   const kernelType = mergeKernelTypes(specs);
   const extensions = specs.flatMap((spec) => spec.extensions ?? []);
@@ -90,8 +99,13 @@ export function mergeSources(sources: readonly Source[], images: BaseImages): Re
 
 /** The last kernel type other than the default; a later explicit default does not undo it. */
 function mergeKernelTypes(specs: readonly MachineConfigSpec[]): string {
-  const special: readonly string[] = [KernelType.REALTIME, KernelType.PAGES_64K];
-  return specs.findLast((spec) => special.includes(spec.kernelType ?? ''))?.kernelType ?? 'default';
+  return specs.findLast(isSpecialKernel)?.kernelType ?? 'default';
+}
+
+const SPECIAL: readonly string[] = [KernelType.REALTIME, KernelType.PAGES_64K];
+
+export function isSpecialKernel({ kernelType = '' }: MachineConfigSpec): boolean {
+  return SPECIAL.includes(kernelType);
 }
 
 /** Images count only when a person named them, not when a controller's MachineConfig did. */

@@ -25,6 +25,8 @@ export type StorageOverride = 'Disks' | 'FileSystems' | 'Raid';
 export interface ReconcilableOptions {
   readonly ports: Pick<RenderPorts, 'gunzip'>;
   readonly storageOverrides?: readonly StorageOverride[];
+  /** What decides for two configs that can be read; absent = `ignitionReason`. */
+  readonly reason?: typeof ignitionReason;
 }
 
 /** Writing this file by hand makes a host skip its own checks, so no config may bring it. */
@@ -47,7 +49,7 @@ export function irreconcilableReason(
 }
 
 /** The same for several configs against one, which is read once. Undefined entries are fine. */
-export function irreconcilableReasons(
+function irreconcilableReasons(
   current: MachineConfig,
   candidates: readonly MachineConfig[],
   options: ReconcilableOptions,
@@ -78,6 +80,14 @@ function readConfig(
   }
 }
 
+/** Whether a config can be compared with another: it can be read, and validates. */
+export function isReadable(
+  machineConfig: MachineConfig,
+  ports: Pick<RenderPorts, 'gunzip'>,
+): boolean {
+  return 'config' in readConfig(machineConfig, 'old', { ports });
+}
+
 function reasonAgainst(
   current: MachineConfig,
   old: IgnitionObject,
@@ -94,8 +104,8 @@ function reasonAgainst(
     const why = messageOf(error);
     return `validating new Ignition config from machineconfig "${nextName}" failed: ${why}`;
   }
-  const reason =
-    ignitionReason(old, read.config, options.storageOverrides ?? []) ?? fipsReason(current, next);
+  const { storageOverrides = [], reason: ofIgnition = ignitionReason } = options;
+  const reason = ofIgnition(old, read.config, storageOverrides) ?? fipsReason(current, next);
   if (reason === undefined) return undefined;
   return `new machineconfig "${currentName}" is not reconcilable against "${nextName}": ${reason}`;
 }
@@ -143,7 +153,9 @@ function storageReason(
 function fileReason(files: readonly IgnitionObject[]): string | undefined {
   for (const file of files) {
     const path = wordOf(file['path']);
-    if (listOf(file['append']).length > 0) return `ignition file ${path} includes append`;
+    if (listOf(file['append']).length > 0) {
+      return `ignition file ${path} includes append`;
+    }
     if (path === FORCE_FILE) return `cannot create ${path} via Ignition`;
   }
   return undefined;

@@ -11,10 +11,11 @@ import { fail } from '../errors';
 import type { RenderPorts } from '../ignition';
 import { ANNOTATION, MCO_GROUP, MCO_VERSION } from '../names';
 import { renderedName, specYaml } from './hash';
+import { MAX_OBJECT_BYTES } from './limits';
 import { inMergeOrder, mergeSources } from './merge';
-import { refuseUnreconcilable, type StorageOverride } from './reconcilable';
+import { refuseUnreconcilable, type ignitionReason, type StorageOverride } from './reconcilable';
 import { Source } from './source';
-import type { MachineConfig, RenderedSpec } from './types';
+import type { IgnitionConfig, MachineConfig, RenderedSpec } from './types';
 import { validateMachineConfig } from './validate';
 
 /** What every rendered config takes from the cluster. */
@@ -42,7 +43,17 @@ export interface RenderInput {
   /** The rendered config that the pool is on; absent = a fresh pool. */
   readonly current?: MachineConfig;
   readonly storageOverrides?: readonly StorageOverride[];
+  /** Absent = MCO's answers. */
+  readonly corrections?: RenderCorrections;
   readonly ports: RenderPorts;
+}
+
+/** Where another answer than MCO's is wanted; `renderForHosts` has those of the product. */
+export interface RenderCorrections {
+  /** Changes the merged config before it is named, or refuses it. */
+  readonly merged: (config: IgnitionConfig, sources: readonly Source[]) => IgnitionConfig;
+  /** In the place of `ignitionReason`: why a running machine cannot take the change. */
+  readonly reason: typeof ignitionReason;
 }
 
 export interface RenderedMachineConfig {
@@ -59,9 +70,6 @@ export interface RenderedMachineConfig {
   readonly mergeOrder: readonly string[];
 }
 
-/** What an API server stores at most. */
-export const MAX_OBJECT_BYTES = 1_572_864;
-
 /**
  * Renders.
  *
@@ -77,8 +85,9 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
   const sources = input.sources.map((machineConfig) => new Source(machineConfig, ports));
   for (const source of sources) validateMachineConfig(source);
   const ordered = inMergeOrder(sources);
-  const { osImageStream: stream } = input;
+  const { osImageStream: stream, corrections } = input;
   const spec = mergeSources(ordered, {
+    ...(corrections && { correct: (config) => corrections.merged(config, ordered) }),
     osImage: stream?.osImage ?? controllerConfig.baseOSContainerImage,
     extensionsImage: stream?.extensionsImage ?? controllerConfig.baseOSExtensionsContainerImage,
     ...(stream === undefined ? {} : { stream: stream.name }),
@@ -92,7 +101,11 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
       input.current,
       rendered,
       ordered.map((source) => source.machineConfig),
-      { ports, storageOverrides: input.storageOverrides ?? [] },
+      {
+        ports,
+        storageOverrides: input.storageOverrides ?? [],
+        ...(corrections && { reason: corrections.reason }),
+      },
     );
   }
   const sizeBytes = sizeOf(rendered, pool);

@@ -12,10 +12,13 @@ import type { Condition } from '../object-meta';
 import { NodePhase } from './lifecycle';
 
 /** Every condition that a MachineConfigNode has, in the order in which an update comes by them. */
-export const MCN_CONDITIONS: readonly NodeCondition[] = Object.values(NodeCondition);
+export const MCN_CONDITIONS: readonly NodeCondition[] = Object.values(NodeCondition).filter(
+  // Of its disk and not of an update; another process writes it.
+  (type) => type !== NodeCondition.DRIFTED,
+);
 
 /** The four stages of an update and their steps. */
-export const PARENTS = {
+const PARENTS = {
   [NodeCondition.UPDATE_PREPARED]: [],
   [NodeCondition.UPDATE_EXECUTED]: [
     NodeCondition.CORDONED,
@@ -40,6 +43,8 @@ export interface ConditionOptions {
   readonly message?: string;
   /** Catalogue name of the failure, for `Degraded`. */
   readonly failure?: string;
+  /** For `Cancelled`: the config that the node is on again, verified; absent = it is on none. */
+  readonly restsOn?: string;
   /** Steps that are known to be done although no phase of theirs was written. */
   readonly done?: readonly NodeCondition[];
 }
@@ -90,7 +95,9 @@ function valuesFor(
         },
       );
     case NodePhase.CANCELLED:
-      return ended(before, 'UpdateCancelled', `update to ${options.config} was cancelled`);
+      return cancelled(before, options);
+    case NodePhase.GONE:
+      return ended(before, 'NodeDeleted', `the node was deleted during its update`);
     case NodePhase.GOING_BACK:
       return ended(before, 'GoingBack', `going back from ${options.config}`, 'Unknown').set(
         NodeCondition.UPDATE_EXECUTED,
@@ -103,6 +110,17 @@ function valuesFor(
     default:
       return underWay(PROGRESS[phase], before, options);
   }
+}
+
+/** Who went back is where it is to be again, and nothing else would say so when it stays there. */
+function cancelled(before: readonly Condition[], { config, restsOn }: ConditionOptions): Values {
+  const values = ended(before, 'UpdateCancelled', `update to ${config} was cancelled`);
+  if (restsOn === undefined) return values;
+  return values.set(NodeCondition.UPDATED, {
+    status: 'True',
+    reason: 'UpdateCancelled',
+    message: `node is on ${restsOn}; the update to ${config} was cancelled`,
+  });
 }
 
 /** What a phase on the way forward has in progress. */
@@ -119,7 +137,7 @@ interface Progress {
   readonly message: string;
 }
 
-type ForwardPhase = Exclude<NodePhase, 'Updated' | 'Degraded' | 'Cancelled' | 'GoingBack'>;
+type ForwardPhase = Exclude<NodePhase, 'Updated' | 'Degraded' | 'Cancelled' | 'Gone' | 'GoingBack'>;
 
 const PROGRESS = {
   Preparing: {
@@ -271,12 +289,19 @@ function settle(
   }
 }
 
-function complete(previous: readonly Condition[], now: string): readonly Condition[] {
+/** Those that an update writes, all of them; conditions of others stay out of it. */
+function complete(all: readonly Condition[], now: string): readonly Condition[] {
+  const previous = ownConditions(all);
   const missing = MCN_CONDITIONS.filter((type) => !previous.some((given) => given.type === type));
   return [
     ...previous,
     ...missing.map((type) => ({ type, ...notYet(type), lastTransitionTime: now })),
   ];
+}
+
+/** The conditions that updates write: whoever applies a condition owns it, so others' are left out. */
+export function ownConditions(conditions: readonly Condition[]): readonly Condition[] {
+  return conditions.filter(({ type }) => MCN_CONDITIONS.some((own) => own === type));
 }
 
 function notYet(type: NodeCondition): Value {

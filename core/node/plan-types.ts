@@ -1,24 +1,22 @@
 /**
  * The plan of one node update: what changes, what each change costs and why, and the phases that
- * follow from it. Plain JSON without any file content, so that it may appear in a workflow history.
+ * follow from it. Plain JSON without any file content and without the value of any kernel argument, so
+ * that it may appear in a workflow history.
  */
 
 import type { DisruptionAction } from '../disruption';
 
 /** The phases of a node update, in the order in which they run. */
-export const PLAN_PHASES = [
-  'Prepare',
-  'Cordon',
-  'Drain',
-  'ApplyFiles',
-  'ApplyOS',
-  'ReloadServices',
-  'Reboot',
-  'Verify',
-  'Uncordon',
-] as const;
-
-export type PlanPhaseName = (typeof PLAN_PHASES)[number];
+export type PlanPhaseName =
+  | 'Prepare'
+  | 'Cordon'
+  | 'Drain'
+  | 'ApplyFiles'
+  | 'ApplyOS'
+  | 'ReloadServices'
+  | 'Reboot'
+  | 'Verify'
+  | 'Uncordon';
 
 /** A phase that this update needs, and the reason in a few words. */
 export interface PlanPhase {
@@ -53,7 +51,7 @@ export interface UpdatePlan {
   readonly units: ChangedNames;
   readonly sshKeysChanged: boolean;
   readonly passwordChanged: boolean;
-  /** Single arguments, split as on a kernel command line. */
+  /** Single arguments, split as on a kernel command line, without their values: `nosmt`, `audit=…`. */
   readonly kernelArguments: { readonly add: readonly string[]; readonly remove: readonly string[] };
   /** Extension names as in the MachineConfig, not package names. */
   readonly extensions: {

@@ -17,9 +17,14 @@ import {
   diffMachineConfigs,
   passwdChanges,
 } from '../machine-config/diff';
-import { ignitionReason } from '../machine-config/reconcilable';
+import { ignitionReasonOnHosts } from '../machine-config/appends';
 import type { IgnitionConfig, RenderedSpec } from '../machine-config/types';
-import { kernelArgumentChanges, splitKernelArguments } from '../os';
+import {
+  kernelArgumentChanges,
+  sameImage,
+  splitKernelArguments,
+  withoutArgumentValue,
+} from '../os';
 import { plannedChanges } from './plan-changes';
 import { planPhases } from './plan-phases';
 import { planSummary } from './plan-text';
@@ -28,7 +33,6 @@ import type { PlanFacts, PlanVerdict, UpdatePlan } from './plan-types';
 export { describePlan } from './plan-text';
 export {
   hasPhase,
-  PLAN_PHASES,
   type ChangedNames,
   type PlannedChange,
   type PlanPhase,
@@ -59,8 +63,9 @@ export interface PlanInput {
  * Plans the way from one rendered config to another: what changes, what it costs, which phases follow.
  *
  * Costs are MCO's (`core/disruption`); the order of the actions is ours. A difference that a running
- * machine cannot take, and a `registries.conf` that decides about the drain and cannot be read, give a
- * plan that is not reconcilable and has no phase but Prepare. A machine without a current config is
+ * machine cannot take, and a new `registries.conf` that decides about the drain and cannot be read, give a
+ * plan that is not reconcilable and has no phase but Prepare. A current config that cannot be read is left
+ * without being compared. A machine without a current config is
  * not asked whether it can be reconciled: Ignition has just made it.
  */
 export function planUpdate(input: PlanInput): UpdatePlan {
@@ -75,7 +80,7 @@ export function planUpdate(input: PlanInput): UpdatePlan {
   };
   const required = disruptionActions(parts, policies);
   const judged = judge(input, () =>
-    decideDrain({ actions: required, old: old.config, desired: desired.config, ports }),
+    drainFor({ actions: required, old: old.config, desired: desired.config, ports }),
   );
   const actions = judged.verdict.ok ? runnableActions(required) : [];
   const plan = {
@@ -106,14 +111,51 @@ function judge(input: PlanInput, decide: () => DrainDecision): Judgement {
   }
 }
 
-/** Why a running machine cannot go from the one to the other, in MCO's words. */
+/** A `registries.conf` that a machine must be able to leave may be one that nobody can read. */
+function drainFor(change: Parameters<typeof decideDrain>[0]): DrainDecision {
+  try {
+    return decideDrain(change);
+  } catch (error) {
+    if (!isReadableAlone(change)) throw error;
+    return { drain: true, reason: 'registries.conf as it was cannot be read' };
+  }
+}
+
+function isReadableAlone(change: Parameters<typeof decideDrain>[0]): boolean {
+  try {
+    decideDrain({ ...change, old: change.desired });
+    return true;
+  } catch (error) {
+    if (failureName(error) !== 'InvalidMachineConfig') throw error;
+    return false;
+  }
+}
+
+/**
+ * Why a running machine cannot go from the one to the other, in MCO's words. With a config that does
+ * not validate nothing can be compared, and a machine that is on one must be able to leave it.
+ */
 function irreconcilable({ current, desired, ports }: PlanInput): string | undefined {
   if (current === undefined) return undefined;
-  const read = ({ config }: RenderedSpec): IgnitionObject =>
-    parseAndConvert(readRawIgnition(config, ports));
-  const reason = ignitionReason(read(current), read(desired), []);
+  const next = ignitionOf(desired, ports);
+  const old = readableIgnition(current, ports);
+  const reason = old === undefined ? undefined : ignitionReasonOnHosts(old, next, []);
   if (reason !== undefined || current.fips === desired.fips) return reason;
   return 'detected change to FIPS flag; refusing to modify FIPS on a running cluster';
+}
+
+/** @throws `InvalidIgnition` */
+function ignitionOf({ config }: RenderedSpec, ports: ContentPorts): IgnitionObject {
+  return parseAndConvert(readRawIgnition(config, ports));
+}
+
+function readableIgnition(spec: RenderedSpec, ports: ContentPorts): IgnitionObject | undefined {
+  try {
+    return ignitionOf(spec, ports);
+  } catch (error) {
+    if (failureName(error) !== 'InvalidIgnition') throw error;
+    return undefined;
+  }
 }
 
 /** What the machine is on: its recorded config, corrected by what is seen to run. */
@@ -158,6 +200,7 @@ function planFacts(old: RenderedSpec, desired: RenderedSpec): PlanFacts {
   const units = changedUnits(old.config, desired.config);
   const from = canonicalKernelType(old.kernelType);
   const to = canonicalKernelType(desired.kernelType);
+  const changed = kernelArgumentChanges(old.kernelArguments, desired.kernelArguments);
   return {
     files: changedFiles(old.config, desired.config),
     units: {
@@ -165,12 +208,15 @@ function planFacts(old: RenderedSpec, desired: RenderedSpec): PlanFacts {
       removed: [...units.removed].sort(),
     },
     ...passwdChanges(old.config, desired.config),
-    kernelArguments: kernelArgumentChanges(old.kernelArguments, desired.kernelArguments),
+    kernelArguments: {
+      add: changed.add.map(withoutArgumentValue),
+      remove: changed.remove.map(withoutArgumentValue),
+    },
     extensions: {
       install: desired.extensions.filter((name) => !old.extensions.includes(name)).sort(),
       uninstall: old.extensions.filter((name) => !desired.extensions.includes(name)).sort(),
     },
-    ...(old.osImageURL === desired.osImageURL
+    ...(sameImage(old.osImageURL, desired.osImageURL)
       ? {}
       : {
           osImage: {

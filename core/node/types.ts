@@ -1,5 +1,6 @@
 /** The Node and MachineConfigNode fields that the domain reads. */
 
+import type { DriftFinding, DriftRepair } from '../drift/report';
 import type { Condition, ObjectMeta } from '../object-meta';
 
 export interface Node {
@@ -36,5 +37,19 @@ export interface MachineConfigNode {
     readonly observedGeneration?: number;
     readonly conditions?: readonly Condition[];
     readonly configVersion?: { readonly current?: string; readonly desired?: string };
+    readonly drift?: MachineConfigNodeDrift;
   };
+}
+
+/** What the host last reported about its disk; absent = it never drifted. Written by the server. */
+export interface MachineConfigNodeDrift {
+  /** The rendered config that it was compared with. */
+  readonly config: string;
+  /** How many things differ; `findings` are the first of them. */
+  readonly count: number;
+  readonly findings: readonly DriftFinding[];
+  /** What the host has rewritten lately. */
+  readonly repairs: readonly DriftRepair[];
+  readonly forced: boolean;
+  readonly unrepaired?: string;
 }

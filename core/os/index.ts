@@ -5,9 +5,11 @@ export {
   rpmOstreePackageArguments,
   type PackageChanges,
 } from './extensions';
+export { imageDigest, sameImage } from './images';
 export {
   kernelArgumentChanges,
   rpmOstreeKernelArguments,
   splitKernelArguments,
+  withoutArgumentValue,
   type KernelArgumentChanges,
 } from './kernel-arguments';

@@ -43,7 +43,16 @@ export function rpmOstreeKernelArguments(
   ];
 }
 
-/** Which single arguments come and go, for a person to read. */
+/**
+ * A single argument as it may be told: `nosmt`, `luks.key=…`. Values may be secret, and what is told of an
+ * update is kept in histories, annotations and logs that more people read than the config.
+ */
+export function withoutArgumentValue(argument: string): string {
+  const end = argument.indexOf('=');
+  return end === -1 ? argument : `${argument.slice(0, end).replaceAll('"', '')}=…`;
+}
+
+/** Which single arguments come and go. */
 export interface KernelArgumentChanges {
   readonly add: readonly string[];
   readonly remove: readonly string[];

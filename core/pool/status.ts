@@ -15,7 +15,7 @@ import {
 } from '../node/predicates';
 import type { MachineConfigNode, Node } from '../node/types';
 import type { Condition } from '../object-meta';
-import { isConditionTrue, setCondition, type ConditionValue } from './conditions';
+import { setCondition, type ConditionValue } from './conditions';
 import { goQuote } from './go-quote';
 import type { MachineConfigPool } from './types';
 
@@ -62,7 +62,8 @@ export function calculateStatus(input: StatusInput): PoolStatus {
 /**
  * The status that Slipway writes: MCO's, with a NodeDegraded condition that always counts and names
  * the nodes that the pool counts as degraded. MCO takes the number from the nodes and the text from
- * their MachineConfigNodes, and says "0 nodes" when the two disagree.
+ * their MachineConfigNodes, and says "0 nodes" when the two disagree. Degraded also has the message
+ * of RenderDegraded, which MCO leaves empty.
  */
 export function poolStatus(input: StatusInput): PoolStatus {
   const status = calculateStatus(input);
@@ -78,7 +79,9 @@ export function poolStatus(input: StatusInput): PoolStatus {
   const others = updateConditionsOf(status);
   return {
     ...status,
-    conditions: withDegraded(input.pool.status?.conditions ?? [], [...others, value], input.now),
+    conditions: withDegraded(input.pool.status?.conditions ?? [], [...others, value], input.now, {
+      alsoRender: true,
+    }),
   };
 }
 
@@ -204,22 +207,31 @@ function nodeDegradedCondition(degraded: number, reports: DegradedReports): Cond
   };
 }
 
-/** Sets the given conditions, and Degraded from NodeDegraded (with its message) and RenderDegraded. */
+/**
+ * Sets the given conditions, and Degraded from NodeDegraded (with its message) and RenderDegraded.
+ *
+ * @param explained - say also what RenderDegraded says, which MCO leaves out
+ */
 function withDegraded(
   before: readonly Condition[],
   values: readonly ConditionValue[],
   now: string,
+  explained: { readonly alsoRender?: true } = {},
 ): readonly Condition[] {
   const nodeDegraded = values.find(
     ({ type, status }) => type === PoolCondition.NODE_DEGRADED && status === 'True',
   );
+  const renderDegraded = before.find(
+    ({ type, status }) => type === PoolCondition.RENDER_DEGRADED && status === 'True',
+  );
+  const messages = [
+    nodeDegraded?.message,
+    explained.alsoRender === true ? renderDegraded?.message : undefined,
+  ];
   const degraded: ConditionValue = {
     type: PoolCondition.DEGRADED,
-    status:
-      nodeDegraded !== undefined || isConditionTrue(before, PoolCondition.RENDER_DEGRADED)
-        ? 'True'
-        : 'False',
-    message: nodeDegraded?.message ?? '',
+    status: nodeDegraded !== undefined || renderDegraded !== undefined ? 'True' : 'False',
+    message: messages.filter((message) => message !== undefined && message !== '').join('; '),
   };
   return [...values, degraded].reduce<readonly Condition[]>(
     (conditions, value) => setCondition(conditions, value, now),

@@ -12,6 +12,10 @@ export interface MachineConfigPool {
     readonly maxUnavailable?: number | string;
     /** Written by the render controller. */
     readonly configuration?: PoolConfiguration;
+    /** MCO's, not acted upon: `ignoredFields`. */
+    readonly osImageStream?: { readonly name?: string };
+    /** MCO's, not acted upon: `ignoredFields`. */
+    readonly pinnedImageSets?: readonly { readonly name?: string }[];
   };
   readonly status?: {
     readonly observedGeneration?: number;
@@ -29,7 +33,7 @@ export interface MachineConfigPool {
 export interface PoolConfiguration {
   readonly name?: string;
   readonly source?: readonly {
-    readonly name: string;
+    readonly name?: string;
     readonly apiVersion?: string;
     readonly kind?: string;
   }[];
@@ -54,6 +58,10 @@ export interface RolloutPolicySpec {
   /** Nodes prepared ahead of their slot; absent = as many as maxUnavailable. */
   readonly prepareAhead?: number;
   readonly verify?: { readonly readySeconds?: number; readonly reconnectSeconds?: number };
+  /** What happens to a disk that is no longer as its config says. */
+  readonly drift?: 'Report' | 'Repair';
+  /** How often a path is rewritten within the interval before it is only reported. */
+  readonly repair?: { readonly limit?: number; readonly intervalSeconds?: number };
 }
 
 export interface RolloutPolicy {

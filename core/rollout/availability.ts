@@ -30,7 +30,7 @@ export function takesSlot(node: Node): boolean {
 }
 
 /** The node is on its way to another config and has not failed: it may go down at any moment. */
-export function isUnderWay(node: Node): boolean {
+function isUnderWay(node: Node): boolean {
   return isAdopted(node) && !isDone(node) && !isDegraded(node);
 }
 

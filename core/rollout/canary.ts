@@ -14,8 +14,10 @@ export interface CanaryInput {
   readonly policy: Pick<ResolvedPolicy, 'canaryNodes'>;
   /** Nodes that the cluster view shows verified on the config, however they got there. */
   readonly updated: number;
+  /** Which ones, while they are few; absent = they are many. */
+  readonly updatedNodes?: readonly string[];
   /** Nodes that reported so to this rollout; the view may not have seen them yet. */
-  readonly reported?: number;
+  readonly reported?: { readonly count: number; readonly nodes: readonly string[] };
   /** Nodes that hold a slot for this config (not those that still finish an earlier one). */
   readonly trying: readonly string[];
 }
@@ -26,6 +28,13 @@ export interface CanaryInput {
  * node: what stops a bad config is the failure threshold.
  */
 export function canaryLimit(input: CanaryInput): CanaryLimit | undefined {
-  const missing = input.policy.canaryNodes - Math.max(input.updated, input.reported ?? 0);
+  const missing = input.policy.canaryNodes - verifiedCount(input);
   return missing > 0 ? { slots: missing, trying: input.trying } : undefined;
+}
+
+/** While they are few they are counted by name, so that none counts twice and none is missed. */
+function verifiedCount({ updated, updatedNodes, reported }: CanaryInput): number {
+  const counted = Math.max(updated, reported?.count ?? 0);
+  if (updatedNodes === undefined || reported === undefined) return counted;
+  return Math.max(counted, new Set([...updatedNodes, ...reported.nodes]).size);
 }

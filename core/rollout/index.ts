@@ -10,21 +10,21 @@ export {
   isBeingDeleted,
   isCordonedByPerson,
   isCordonedBySlipway,
-  isUnderWay,
   takesSlot,
   unavailability,
 } from './availability';
 export { canaryLimit, type CanaryInput, type CanaryLimit } from './canary';
+export { departure, isSameNode, movedTo, type Departure, type DepartureQuestion } from './departed';
 export { remainingSeconds, type EstimateInput } from './estimate';
 export { orderCandidates, type Orderable } from './order';
 export { DEFAULT_POLICY, failureLimit, resolvePolicy } from './policy';
 export { startable, type PrepareAheadInput } from './prepare-ahead';
 export { rolloutState, RolloutState, type RolloutFacts, type StateAndBlocker } from './progress';
-export { REASONS_SHOWN, selectFrom, type SelectionLimits, type ViewSelection } from './selection';
+export { selectFrom, type Candidate, type PoolSelection, type SelectionLimits } from './selection';
 export {
   decideSlots,
+  fewNames,
   freeSlots,
-  grantable,
   settleBroken,
   type SlotDecision,
   type SlotRequest,

@@ -30,8 +30,9 @@ export interface RolloutFacts {
   readonly maxUnavailable: number;
   /** Nodes on the config, verified. */
   readonly updated: number;
+  /** Nodes that take a slot, also those whose slot only the rollout knows of. */
   readonly unavailable: readonly string[];
-  /** Why each is unavailable, when known. */
+  /** Why they are, as far as it is known. */
   readonly unavailableBecause?: readonly NamedReason[];
   /** Node updates under way. */
   readonly children: readonly {
@@ -46,7 +47,11 @@ export interface RolloutFacts {
   /** When `failed` was cut; absent = all are in it. */
   readonly failedCount?: number;
   readonly held: readonly NamedReason[];
+  /** When `held` was cut; absent = all are in it. */
+  readonly heldCount?: number;
   readonly blocked: readonly NamedReason[];
+  /** When `blocked` was cut; absent = all are in it. */
+  readonly blockedCount?: number;
   readonly policy: Pick<ResolvedPolicy, 'failureThreshold'>;
 }
 
@@ -117,7 +122,10 @@ function haltedSentence(facts: RolloutFacts): string {
   const first = facts.failed[0];
   return (
     `${count(failedCount(facts), 'node')} failed on ${facts.config} (the limit is ${limit}): ` +
-    `${list(facts.failed.map(({ node }) => node))}` +
+    `${list(
+      facts.failed.map(({ node }) => node),
+      failedCount(facts),
+    )}` +
     `${first === undefined ? '' : `; ${first.node}: ${first.reason}`}` +
     '; retry a node or change the config'
   );
@@ -128,40 +136,49 @@ function failedCount(facts: RolloutFacts): number {
 }
 
 function slotsSentence(facts: RolloutFacts): string {
-  const because = facts.unavailableBecause ?? [];
-  const nodes =
-    because.length > 0
-      ? because.slice(0, 3).map(({ node, reason }) => `${node} (${reason})`)
-      : facts.unavailable.slice(0, 3);
-  const more = facts.unavailable.length - nodes.length;
+  const { unavailable, unavailableBecause = [], maxUnavailable } = facts;
+  const taking = new Set(unavailable);
+  const known = unavailableBecause.filter(({ node }) => taking.has(node));
+  for (const { node } of known) taking.delete(node);
+  const named = [...known.map(withReason), ...taking];
   return (
-    `no free slot: ${count(facts.unavailable.length, 'node')} of at most ${facts.maxUnavailable} ` +
-    `unavailable: ${nodes.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+    `no free slot: ${count(unavailable.length, 'node')} of at most ${maxUnavailable} ` +
+    `unavailable: ${list(named)}`
   );
 }
 
 /** Nothing runs and nothing can start: every node that is left is named, the worst first. */
 function leftoverSentence(facts: RolloutFacts): string {
+  const { held, heldCount = held.length, blocked, blockedCount = blocked.length } = facts;
   const parts = [
-    reasonsOf('failed', facts.failed),
-    reasonsOf('blocked', facts.blocked),
-    reasonsOf('held', facts.held),
+    reasonsOf(['failed', 'failed'], facts.failed, failedCount(facts)),
+    reasonsOf(['cannot be taken now', 'cannot be taken now'], blocked, blockedCount),
+    reasonsOf(['is held', 'are held'], held, heldCount),
   ].filter((part) => part !== undefined);
   return parts.length === 0
     ? `waiting for the cluster: ${facts.updated} of ${count(facts.machineCount, 'node')} updated`
-    : parts.join('; ');
+    : `nothing is left to start; ${parts.join('; ')}`;
 }
 
-function reasonsOf(what: string, reasons: readonly NamedReason[]): string | undefined {
-  if (reasons.length === 0) return undefined;
-  const shown = reasons.slice(0, 3).map(({ node, reason }) => `${node} (${reason})`);
-  const more = reasons.length - shown.length;
-  return `${what}: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+function reasonsOf(
+  [one, several]: readonly [string, string],
+  reasons: readonly NamedReason[],
+  total: number,
+): string | undefined {
+  if (total === 0) return undefined;
+  const what = total === 1 ? one : several;
+  return `${count(total, 'node')} ${what}: ${list(reasons.map(withReason), total)}`;
 }
 
-function list(nodes: readonly string[]): string {
-  const shown = nodes.slice(0, 3).join(', ');
-  return nodes.length > 3 ? `${shown} and ${nodes.length - 3} more` : shown;
+function withReason({ node, reason }: NamedReason): string {
+  return `${node} (${reason})`;
+}
+
+/** @param total - of how many these are the first */
+function list(names: readonly string[], total = names.length): string {
+  const shown = names.slice(0, 3);
+  const more = total - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 function count(n: number, noun: string): string {

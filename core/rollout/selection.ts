@@ -3,41 +3,76 @@
 import type { NamedReason, PoolView, RolloutCandidate } from './view';
 
 /** At most this many reasons travel; the counts say how many there are. */
-export const REASONS_SHOWN = 50;
+const REASONS_SHOWN = 50;
+/** Who takes the slots is told in one sentence, and travels with every look. */
+const UNAVAILABLE_EXPLAINED = 5;
+
+/** As many canaries as anybody asks for. */
+const UPDATED_NAMED = 10;
 
 export interface SelectionLimits {
   /** Nodes whose update runs; never candidates. */
   readonly inFlight: readonly string[];
   /** Candidates wanted at most. */
   readonly limit: number;
+  /** A node that somebody asks about: it comes first in whichever list it is, so that no cut hides it. */
+  readonly asked?: string;
 }
 
-/** Small enough for a workflow history, whatever the size of the pool. */
-export interface ViewSelection {
+/**
+ * One look at a pool as a rollout needs it: small enough for a workflow history, whatever the size of
+ * the pool. Every list of reasons is cut, and the count beside it says how many there are.
+ */
+export interface PoolSelection {
+  readonly paused: boolean;
+  readonly pausedReason?: string;
+  readonly maxUnavailable: number;
+  readonly machineCount: number;
   /** How many nodes are on the target, verified. */
   readonly updated: number;
-  /** In the order in which they should start. */
-  readonly candidates: readonly RolloutCandidate[];
+  /** Which ones, while they are few: those who prove a config are told apart from those who reported. */
+  readonly updatedNodes?: readonly string[];
+  /** Unavailable in Slipway's sense, whatever the reason. */
+  readonly unavailable: readonly string[];
+  /** Of the nodes seen in service: those whose picture here is older than that. */
+  readonly outdated: readonly string[];
+  /** In the order in which they should start: repairs first, then by zone and age. */
+  readonly candidates: readonly Candidate[];
   /** All candidates that are not in flight, also those beyond the limit. */
   readonly candidateCount: number;
+  /** Failed on this very config; not tried again until told. */
   readonly failed: readonly NamedReason[];
   readonly failedCount: number;
+  /** Held by a person on this very config (skipped or cancelled). */
   readonly held: readonly NamedReason[];
   readonly heldCount: number;
+  /** Cannot be taken now, with a sentence each. */
   readonly blocked: readonly NamedReason[];
   readonly blockedCount: number;
+  /** Why nodes are unavailable whose update does not run; the first few of them. */
+  readonly unavailableBecause: readonly NamedReason[];
 }
 
+/** A node that may start now: what its update has to know of it. */
+export type Candidate = Omit<RolloutCandidate, 'zone'>;
+
 /** Cuts a view to what one decision needs. */
-export function selectFrom(view: PoolView, limits: SelectionLimits): ViewSelection {
+export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelection {
   const inFlight = new Set(limits.inFlight);
-  const candidates = view.candidates.filter((candidate) => !inFlight.has(candidate.node));
-  const [failed, held, blocked] = [view.failed, view.held, view.blocked].map((reasons) =>
-    reasons.filter(({ node }) => !inFlight.has(node)),
-  ) as [NamedReason[], NamedReason[], NamedReason[]];
+  const open = <T extends { readonly node: string }>(nodes: readonly T[]): readonly T[] =>
+    askedFirst(
+      nodes.filter(({ node }) => !inFlight.has(node)),
+      limits.asked,
+    );
+  const candidates = open(view.candidates);
+  const [failed, held, blocked] = [open(view.failed), open(view.held), open(view.blocked)];
+  const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
   return {
+    ...{ paused, maxUnavailable, machineCount, unavailable, outdated },
+    ...(pausedReason === undefined ? {} : { pausedReason }),
     updated: view.updated.length,
-    candidates: candidates.slice(0, Math.max(0, limits.limit)),
+    ...(view.updated.length > UPDATED_NAMED ? {} : { updatedNodes: view.updated }),
+    candidates: candidates.slice(0, Math.max(0, limits.limit)).map(withoutZone),
     candidateCount: candidates.length,
     failed: failed.slice(0, REASONS_SHOWN),
     failedCount: failed.length,
@@ -45,5 +80,24 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): ViewSelecti
     heldCount: held.length,
     blocked: blocked.slice(0, REASONS_SHOWN),
     blockedCount: blocked.length,
+    unavailableBecause: view.unavailableBecause
+      .filter(({ node }) => !inFlight.has(node))
+      .slice(0, UNAVAILABLE_EXPLAINED),
+  };
+}
+
+function askedFirst<T extends { readonly node: string }>(
+  nodes: readonly T[],
+  asked: string | undefined,
+): readonly T[] {
+  const found = asked === undefined ? undefined : nodes.find(({ node }) => node === asked);
+  return found === undefined ? nodes : [found, ...nodes.filter((node) => node !== found)];
+}
+
+function withoutZone({ node, uid, currentConfig, repair }: RolloutCandidate): Candidate {
+  return {
+    ...{ node, repair },
+    ...(uid === undefined ? {} : { uid }),
+    ...(currentConfig === undefined ? {} : { currentConfig }),
   };
 }

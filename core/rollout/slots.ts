@@ -31,11 +31,6 @@ export interface SlotDecision {
   readonly withheld: readonly { readonly node: string; readonly reason: string }[];
 }
 
-/** Which waiting nodes get a slot now. */
-export function grantable(request: SlotRequest): readonly string[] {
-  return decideSlots(request).granted;
-}
-
 /** Which waiting nodes get a slot now, and what each other one waits for. */
 export function decideSlots(request: SlotRequest): SlotDecision {
   const taken = takenBy(request.unavailable, request.holders);
@@ -94,8 +89,8 @@ function slotsReason(
   const held = new Set(holders);
   const others = unavailable.filter((node) => !held.has(node));
   const parts = [
-    ...(holders.length > 0 ? [`being updated: ${names(holders)}`] : []),
-    ...(others.length > 0 ? [`unavailable: ${names(others)}`] : []),
+    ...(holders.length > 0 ? [`being updated: ${fewNames(holders)}`] : []),
+    ...(others.length > 0 ? [`unavailable: ${fewNames(others)}`] : []),
   ];
   return `waiting for a slot: maxUnavailable is ${maxUnavailable}; ${parts.join('; ')}`;
 }
@@ -103,11 +98,11 @@ function slotsReason(
 function canaryReason(trying: readonly string[]): string {
   return trying.length === 0
     ? 'waiting for the canary: no node may try the config yet'
-    : `waiting for the canary: ${names(trying)} must be verified on the config first`;
+    : `waiting for the canary: ${fewNames(trying)} must be verified on the config first`;
 }
 
 /** At most three names, then how many more. */
-function names(nodes: readonly string[]): string {
+export function fewNames(nodes: readonly string[]): string {
   const shown = nodes.slice(0, 3).join(', ');
   return nodes.length > 3 ? `${shown} and ${nodes.length - 3} more` : shown;
 }

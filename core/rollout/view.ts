@@ -37,6 +37,8 @@ export interface RolloutCandidate {
   /** What the Node says it runs; absent = never configured. */
   readonly currentConfig?: string;
   readonly zone?: string;
+  /** Of the Node. */
+  readonly uid?: string;
   /** Already unavailable because of an unfinished or failed update: takes no new slot. */
   readonly repair: boolean;
 }
@@ -238,8 +240,10 @@ function failureMessages(nodes: readonly MachineConfigNode[]): ReadonlyMap<strin
 function candidateOf({ node, repair }: { node: Node; repair: boolean }): RolloutCandidate {
   const currentConfig = currentConfigOf(node);
   const zone = node.metadata.labels?.[LABEL.ZONE];
+  const { name, uid } = node.metadata;
   return {
-    node: node.metadata.name,
+    node: name,
+    ...(uid === undefined ? {} : { uid }),
     ...(currentConfig === undefined ? {} : { currentConfig }),
     ...(zone === undefined ? {} : { zone }),
     repair,

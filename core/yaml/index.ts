@@ -108,7 +108,7 @@ function isFilled(value: YamlValue): boolean {
 const LETTERS = /^[A-Za-z]+$/;
 
 /** go-yaml's order: letters by code, other characters before letters, digit runs by number. */
-export function compareKeys(a: string, b: string): number {
+function compareKeys(a: string, b: string): number {
   if (LETTERS.test(a) && LETTERS.test(b)) return a < b ? -1 : a > b ? 1 : 0;
   const [left, right] = [[...a], [...b]];
   const length = Math.min(left.length, right.length);

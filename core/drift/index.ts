@@ -1,0 +1,23 @@
+/** Drift: a host that is no longer as its config says. */
+
+export { DEFAULT_DRIFT_POLICY, resolveDriftPolicy, type DriftPolicy } from './policy';
+export {
+  DETAIL_LIMIT,
+  DRIFT_KINDS,
+  FINDINGS_REPORTED,
+  PATH_LIMIT,
+  REPAIRS_REPORTED,
+  type DriftAnswer,
+  type DriftFinding,
+  type DriftKind,
+  type DriftRepair,
+  type DriftReport,
+} from './report';
+export {
+  driftAnnotations,
+  driftCondition,
+  driftStatus,
+  isShown,
+  type DriftAnnotations,
+  type DriftStatus,
+} from './status';

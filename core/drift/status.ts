@@ -1,0 +1,171 @@
+/** How drift is shown on a MachineConfigNode, and what it makes of the state of a Node. */
+
+import { ANNOTATION, NodeCondition, NodeState } from '../names';
+import { annotationOf, currentConfigOf, desiredConfigOf } from '../node/predicates';
+import type { MachineConfigNode, MachineConfigNodeDrift, Node } from '../node/types';
+import type { Condition } from '../object-meta';
+import type { DriftReport } from './report';
+
+/** Begins every reason that drift gives, in MCO's words. */
+const UNEXPECTED_STATE = 'unexpected on-disk state validating against ';
+const FORCED = 'a full re-apply is asked for by /run/machine-config-daemon-force; say when with ';
+
+/** The part of a MachineConfigNode's status that the host's reports fill. */
+export interface DriftStatus {
+  readonly condition: Condition;
+  readonly drift: MachineConfigNodeDrift;
+}
+
+/**
+ * The condition and the list for a report.
+ *
+ * @param previous - the condition as it is, for its transition time
+ * @param now - RFC 3339
+ */
+export function driftStatus(
+  node: string,
+  report: DriftReport,
+  previous: Condition | undefined,
+  now: string,
+): DriftStatus {
+  const value = conditionValue(node, report);
+  const lastTransitionTime =
+    previous?.status === value.status ? (previous.lastTransitionTime ?? now) : now;
+  const { config, count, findings, repairs, forced, unrepaired } = report;
+  return {
+    condition: { type: NodeCondition.DRIFTED, ...value, lastTransitionTime },
+    drift: {
+      config,
+      count,
+      findings,
+      repairs,
+      forced,
+      ...(unrepaired === undefined ? {} : { unrepaired }),
+    },
+  };
+}
+
+/** Whether the MachineConfigNode shows the report already. One that never drifted shows nothing. */
+export function isShown(known: MachineConfigNode, wanted: DriftStatus): boolean {
+  const condition = driftCondition(known);
+  if (condition === undefined) {
+    return wanted.condition.status === 'False' && wanted.drift.repairs.length === 0;
+  }
+  return (
+    condition.status === wanted.condition.status &&
+    condition.reason === wanted.condition.reason &&
+    condition.message === wanted.condition.message &&
+    sameDrift(known.status?.drift, wanted.drift)
+  );
+}
+
+/** Compared field by field: the API server sorts the keys of what it stores. */
+function sameDrift(
+  known: MachineConfigNodeDrift | undefined,
+  wanted: MachineConfigNodeDrift,
+): boolean {
+  if (known === undefined) return false;
+  const lines = ({
+    config,
+    count,
+    findings,
+    repairs,
+    forced,
+    unrepaired,
+  }: MachineConfigNodeDrift) =>
+    JSON.stringify([
+      [config, count, forced, unrepaired ?? ''],
+      findings.map(({ path, kind, detail, since }) => [path, kind, detail, since]),
+      repairs.map(({ path, at }) => [path, at]),
+    ]);
+  return lines(known) === lines(wanted);
+}
+
+function conditionValue(
+  node: string,
+  report: DriftReport,
+): Pick<Condition, 'status' | 'reason' | 'message'> {
+  const [first] = report.findings;
+  if (first !== undefined) {
+    const more = report.count > 1 ? ` (and ${report.count - 1} more)` : '';
+    const why = report.unrepaired === undefined ? '' : `; ${report.unrepaired}`;
+    const message = `${UNEXPECTED_STATE}${report.config}: ${first.detail}${more}${why}`;
+    return { status: 'True', reason: 'ConfigDrift', message };
+  }
+  if (report.forced) {
+    const message = `${FORCED}slipway node retry ${node}`;
+    return { status: 'True', reason: 'ForceRequested', message };
+  }
+  return {
+    status: 'False',
+    reason: 'AsExpected',
+    message: `the disk is as ${report.config} says`,
+  };
+}
+
+/** The condition that the host's reports are shown in; undefined = it never drifted. */
+export function driftCondition(
+  known: Pick<MachineConfigNode, 'status'> | undefined,
+): Condition | undefined {
+  return known?.status?.conditions?.find(({ type }) => type === NodeCondition.DRIFTED);
+}
+
+/** The annotations of a Node to change together. */
+export type DriftAnnotations = Readonly<Record<string, string>>;
+
+/** The `reason` annotation is cut as in MCO. */
+const MAX_REASON_LENGTH = 2000;
+
+/**
+ * What a Node at rest should say because of its drift; undefined = it says it. A node drifts from the
+ * config it is on: a node that is being updated is left to its update, and another failure keeps its
+ * own reason.
+ *
+ * - drifted and Done → Degraded, with what differs first
+ * - Degraded because of drift, and drifted no more → Done; an update that was refused for it is a
+ *   candidate again
+ *
+ * @see MCO pkg/daemon/daemon.go, startConfigDriftMonitor (7ff337a4)
+ */
+export function driftAnnotations(
+  node: Node,
+  known: Pick<MachineConfigNode, 'status'> | undefined,
+): DriftAnnotations | undefined {
+  const condition = driftCondition(known);
+  const current = currentConfigOf(node);
+  if (condition === undefined || current === undefined) return undefined;
+  if (known === undefined || known.status?.drift?.config !== current) return undefined;
+  const state = annotationOf(node, ANNOTATION.STATE);
+  const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
+  const isOurs = state === NodeState.DEGRADED && isDriftReason(reason);
+  if (condition.status === 'True') {
+    const wanted = condition.message.slice(0, MAX_REASON_LENGTH);
+    const isAtRest = desiredConfigOf(node) === current;
+    if (!isAtRest || !(state === NodeState.DONE || isOurs)) return undefined;
+    if (state === NodeState.DEGRADED && reason === wanted) return undefined;
+    return { [ANNOTATION.STATE]: NodeState.DEGRADED, [ANNOTATION.REASON]: wanted };
+  }
+  if (!isOurs || !endedAfterRefusal(known, condition)) return undefined;
+  return {
+    [ANNOTATION.DESIRED_CONFIG]: current,
+    [ANNOTATION.STATE]: NodeState.DONE,
+    [ANNOTATION.REASON]: '',
+  };
+}
+
+/** A refusal that is newer than the last report of its host must wait for the next one. */
+function endedAfterRefusal(known: Pick<MachineConfigNode, 'status'>, drifted: Condition): boolean {
+  const refused = known.status?.conditions?.find(
+    ({ type, status }) => type === NodeCondition.NODE_DEGRADED && status === 'True',
+  );
+  return (
+    refused === undefined ||
+    Date.parse(drifted.lastTransitionTime ?? '') >= Date.parse(refused.lastTransitionTime ?? '')
+  );
+}
+
+/** Also the reason of an update that was refused because of drift: `ConfigDrift: unexpected …`. */
+function isDriftReason(reason: string): boolean {
+  const text = reason.startsWith('ConfigDrift: ') ? reason.slice('ConfigDrift: '.length) : reason;
+  return text.startsWith(UNEXPECTED_STATE) || text.startsWith(FORCED);
+}

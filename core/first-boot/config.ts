@@ -1,0 +1,189 @@
+/**
+ * The first config of a machine: the rendered config of its pool, and the files that tell it who it
+ * is and how it goes on after Ignition. Nothing that comes in is changed, so that a config that is
+ * served twice is the same twice.
+ *
+ * @see MCO pkg/server/server.go (7ff337a4), getAppenders
+ */
+
+import { decodeBase64, goJson } from '../encoding';
+import { fail } from '../errors';
+import {
+  convertIgnitionTo,
+  EMPTY_IGNITION,
+  listOf,
+  parseAndConvert,
+  readRawIgnition,
+  structOf,
+  without,
+  type IgnitionObject,
+  type OutputVersion,
+  type RenderPorts,
+} from '../ignition';
+import type { MachineConfig } from '../machine-config/types';
+import { ANNOTATION, MCO_GROUP, MCO_VERSION, NodeState } from '../names';
+import {
+  findObstacle,
+  FIRST_BOOT_FILE,
+  withFiles,
+  withReplacedFiles,
+  type FirstBootFile,
+} from './files';
+
+/** What the cluster adds to every first config; all of it may be missing. */
+export interface FirstBootFacts {
+  /** Contents of the kubeconfig for bootstrapping; absent = the OS image or the config has one. */
+  readonly kubeconfig?: string;
+  /** PEM in base 64, as the ControllerConfig has it: who signed the API server's certificates. */
+  readonly kubeletAuthority?: string;
+  /** PEM in base 64: the authority of the cloud's API. */
+  readonly cloudAuthority?: string;
+  /** Authorities of registries by `host[:port]`, PEM. */
+  readonly registryAuthorities?: Readonly<Record<string, string>>;
+}
+
+export interface FirstBootInput {
+  /** The rendered config. */
+  readonly machineConfig: MachineConfig;
+  /** Its Ignition in 3.5, by {@link readServedIgnition}: one reading serves every version. */
+  readonly ignition: IgnitionObject;
+  readonly facts: FirstBootFacts;
+  readonly version: OutputVersion;
+}
+
+/** @throws InvalidIgnition when the config of the MachineConfig is none */
+export function readServedIgnition(
+  machineConfig: MachineConfig,
+  ports: Pick<RenderPorts, 'gunzip'>,
+): IgnitionObject {
+  return parseAndConvert(readRawIgnition(machineConfig.spec.config, ports));
+}
+
+/**
+ * The bytes of the first config as text: JSON of the version that was asked for.
+ *
+ * @throws InvalidIgnition naming what the version cannot say, InvalidMachineConfig for an authority
+ *   that is no base 64, and for what is in the way of an added file
+ */
+export function firstBootConfig(input: FirstBootInput): string {
+  const { machineConfig, ignition } = withKernelArguments(input);
+  const { name } = machineConfig.metadata;
+  const { facts, version } = input;
+  const first = withFiles(ignition, [
+    { path: FIRST_BOOT_FILE.NODE_ANNOTATIONS, contents: goJson(annotationsOf(name)) },
+    ...optional(FIRST_BOOT_FILE.KUBECONFIG, facts.kubeconfig),
+    { path: FIRST_BOOT_FILE.SERVED_CONFIG, contents: JSON.stringify(machineConfig, null, 4) },
+    ...Object.entries(facts.registryAuthorities ?? {}).map(([registry, contents]) => ({
+      path: `/etc/docker/certs.d/${registry}/ca.crt`,
+      contents,
+    })),
+  ]);
+  const second = withReplacedFiles(first, [
+    ...authority(FIRST_BOOT_FILE.KUBELET_AUTHORITY, facts.kubeletAuthority),
+    ...authority(FIRST_BOOT_FILE.CLOUD_AUTHORITY, facts.cloudAuthority),
+  ]);
+  // Last: whoever waits for it knows that the others are there.
+  const whole = withFiles(second, [
+    {
+      path: FIRST_BOOT_FILE.ENCAPSULATED_CONFIG,
+      contents: goJson(encapsulated(machineConfig, version)),
+    },
+  ]);
+  if (version !== '2.2') refuseObstacle(name, whole);
+  return goJson(convertIgnitionTo(whole, version));
+}
+
+/** The config itself was valid, so what is in the way is in that of a file that was added. */
+function refuseObstacle(name: string, whole: IgnitionObject): void {
+  const found = findObstacle(whole);
+  if (found === undefined) return;
+  const { kind, at, file } = found;
+  throw fail(
+    'InvalidMachineConfig',
+    `cannot serve ${name}: its ${kind} ${at} is in the way of ${file}, which every first config has; take it out of the MachineConfig that brings it`,
+  );
+}
+
+/** The annotations of a Node that is on the config from its first moment. */
+function annotationsOf(name: string): Readonly<Record<string, string>> {
+  return {
+    [ANNOTATION.CURRENT_CONFIG]: name,
+    [ANNOTATION.DESIRED_CONFIG]: name,
+    [ANNOTATION.FIRST_PIVOT_CONFIG]: name,
+    [ANNOTATION.STATE]: NodeState.DONE,
+  };
+}
+
+/** Its Ignition is done when it is read, so what stands there is an empty one that its readers know. */
+function encapsulated(machineConfig: MachineConfig, version: OutputVersion): MachineConfig {
+  const config = version === '2.2' ? { ignition: { version: '2.2.0' } } : EMPTY_IGNITION;
+  return { ...machineConfig, spec: { ...machineConfig.spec, config } };
+}
+
+/**
+ * Ignition knows kernel arguments since 3.3; for older ones they are applied with those of the
+ * MachineConfig, after Ignition. An annotation says how many were added, because the machine has to know
+ * the rendered config as it is in the cluster, too.
+ */
+function withKernelArguments({
+  machineConfig,
+  ignition,
+  version,
+}: FirstBootInput): Pick<FirstBootInput, 'machineConfig' | 'ignition'> {
+  const served = asServed(machineConfig);
+  if (!['2.2', '3.1', '3.2'].includes(version)) return { machineConfig: served, ignition };
+  const kernel = structOf(ignition['kernelArguments']);
+  if (listOf(kernel['shouldNotExist']).length > 0) {
+    throw fail(
+      'InvalidIgnition',
+      `cannot serve ${machineConfig.metadata.name} as Ignition ${version}: kernelArguments.shouldNotExist needs 3.3`,
+    );
+  }
+  const moved = (kernel['shouldExist'] as readonly string[] | undefined) ?? [];
+  if (moved.length === 0) {
+    return { machineConfig: served, ignition: without(ignition, 'kernelArguments') };
+  }
+  const kernelArguments = [...(machineConfig.spec.kernelArguments ?? []), ...moved];
+  const annotations = {
+    ...served.metadata.annotations,
+    [ANNOTATION.MOVED_KERNEL_ARGUMENTS]: String(moved.length),
+  };
+  return {
+    machineConfig: {
+      ...served,
+      metadata: { ...served.metadata, annotations },
+      spec: { ...served.spec, kernelArguments },
+    },
+    ignition: without(ignition, 'kernelArguments'),
+  };
+}
+
+/** With its kind, which objects of a list come without, and without who wrote which field. */
+function asServed(machineConfig: MachineConfig): MachineConfig {
+  const metadata = Object.fromEntries(
+    Object.entries(machineConfig.metadata).filter(([field]) => field !== 'managedFields'),
+  ) as unknown as MachineConfig['metadata'];
+  return {
+    ...machineConfig,
+    apiVersion: `${MCO_GROUP}/${MCO_VERSION}`,
+    kind: 'MachineConfig',
+    metadata,
+  };
+}
+
+function optional(path: string, contents: string | undefined): readonly FirstBootFile[] {
+  return contents === undefined ? [] : [{ path, contents }];
+}
+
+/** An empty authority replaces nothing. */
+function authority(path: string, base64: string | undefined): readonly FirstBootFile[] {
+  if (base64 === undefined || base64 === '') return [];
+  const decoded = decodeBase64(base64);
+  if ('error' in decoded) {
+    throw fail(
+      'InvalidMachineConfig',
+      `the authority for ${path} in the ControllerConfig is not base 64: ${decoded.error}`,
+    );
+  }
+  return [{ path, contents: { source: `data:;base64,${base64.replaceAll('\n', '')}` } }];
+}

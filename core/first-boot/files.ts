@@ -1,0 +1,98 @@
+/** Files that a machine gets with its first config and that no MachineConfig holds. */
+
+import { encodeDataUrl } from '../encoding';
+import { listOf, structOf, without, wordOf, type IgnitionObject } from '../ignition';
+
+/** Where they are, as in MCO. */
+export const FIRST_BOOT_FILE = {
+  /** Annotations for the Node that the machine is going to be; its presence means: booted just now. */
+  NODE_ANNOTATIONS: '/etc/machine-config-daemon/node-annotations.json',
+  /** How the kubelet asks for its certificate. */
+  KUBECONFIG: '/etc/kubernetes/kubeconfig',
+  /** The whole MachineConfig as served, to look at. */
+  SERVED_CONFIG: '/etc/mcs-machine-config-content.json',
+  /** The MachineConfig without its Ignition: OS image, kernel arguments, extensions. */
+  ENCAPSULATED_CONFIG: '/etc/ignition-machine-config-encapsulated.json',
+  KUBELET_AUTHORITY: '/etc/kubernetes/kubelet-ca.crt',
+  CLOUD_AUTHORITY: '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
+} as const;
+
+/** 0644 */
+const MODE = 420;
+
+/** One file: a text, or a `data:` URL where the contents are encoded already. */
+export interface FirstBootFile {
+  readonly path: string;
+  readonly contents: string | { readonly source: string };
+}
+
+/** The config with the files after its own, and without its own at their paths: Ignition takes one. */
+export function withFiles(config: IgnitionObject, added: readonly FirstBootFile[]): IgnitionObject {
+  const paths = new Set(added.map(({ path }) => path));
+  return mapFiles(config, (files) => [
+    ...files.filter((file) => !paths.has(wordOf(file['path']))),
+    ...added.map(ignitionFile),
+  ]);
+}
+
+/** The config with each file in place of the one at its path, or after the others where there is none. */
+export function withReplacedFiles(
+  config: IgnitionObject,
+  replaced: readonly FirstBootFile[],
+): IgnitionObject {
+  return mapFiles(config, (files) => {
+    const left = new Map(replaced.map((file) => [file.path, file]));
+    const kept = files.map((file) => {
+      const path = wordOf(file['path']);
+      const replacement = left.get(path);
+      if (replacement === undefined) return file;
+      left.delete(path);
+      // All of the contents, and no parts behind them: the old compression and hash are not its.
+      return {
+        ...without(file, 'append'),
+        overwrite: true,
+        contents: { source: sourceOf(replacement) },
+      };
+    });
+    return [...kept, ...[...left.values()].map(ignitionFile)];
+  });
+}
+
+/**
+ * A link at or above the path of a file, or a directory at it: Ignition takes no such config since 3.0,
+ * and says only at which index of its list.
+ */
+export function findObstacle(
+  config: IgnitionObject,
+): { readonly kind: 'link' | 'directory'; readonly at: string; readonly file: string } | undefined {
+  const storage = structOf(config['storage']);
+  const pathsOf = (list: string) => listOf(storage[list]).map((entry) => wordOf(entry['path']));
+  const [links, directories] = [new Set(pathsOf('links')), new Set(pathsOf('directories'))];
+  for (const file of pathsOf('files')) {
+    if (directories.has(file)) return { kind: 'directory', at: file, file };
+    const at = [file, ...parentsOf(file)].find((path) => links.has(path));
+    if (at !== undefined) return { kind: 'link', at, file };
+  }
+  return undefined;
+}
+
+function parentsOf(path: string): readonly string[] {
+  const parts = path.split('/');
+  return parts.slice(2).map((_, above) => parts.slice(0, -1 - above).join('/'));
+}
+
+function ignitionFile(file: FirstBootFile): IgnitionObject {
+  return { path: file.path, overwrite: true, contents: { source: sourceOf(file) }, mode: MODE };
+}
+
+function sourceOf({ contents }: FirstBootFile): string {
+  return typeof contents === 'string' ? encodeDataUrl(contents) : contents.source;
+}
+
+function mapFiles(
+  config: IgnitionObject,
+  change: (files: readonly IgnitionObject[]) => readonly IgnitionObject[],
+): IgnitionObject {
+  const storage = structOf(config['storage']);
+  return { ...config, storage: { ...storage, files: change(listOf(storage['files'])) } };
+}

@@ -1,0 +1,11 @@
+/** The first config of a machine that joins. */
+
+export {
+  firstBootConfig,
+  readServedIgnition,
+  type FirstBootFacts,
+  type FirstBootInput,
+} from './config';
+export { FIRST_BOOT_FILE } from './files';
+export { bootstrapKubeconfig } from './kubeconfig';
+export { servedConfigName } from './served-name';

@@ -1,0 +1,33 @@
+/**
+ * The kubeconfig with which a kubelet that has no certificate yet asks for one.
+ *
+ * @see MCO pkg/server/cluster_server.go (7ff337a4), kubeconfigFromSecret
+ */
+
+/** @param input - `authority` is PEM in base 64, `token` that of a service account which may only ask */
+export function bootstrapKubeconfig(input: {
+  readonly server: string;
+  readonly authority: string;
+  readonly token: string;
+}): string {
+  // A JSON string is a YAML string, whatever is in it.
+  const text = (value: string): string => JSON.stringify(value);
+  return `apiVersion: v1
+kind: Config
+clusters:
+- name: local
+  cluster:
+    server: ${text(input.server)}
+    certificate-authority-data: ${text(input.authority)}
+users:
+- name: kubelet
+  user:
+    token: ${text(input.token)}
+contexts:
+- name: kubelet
+  context:
+    cluster: local
+    user: kubelet
+current-context: kubelet
+`;
+}

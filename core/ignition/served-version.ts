@@ -1,0 +1,95 @@
+/**
+ * Which version of the specification a machine gets, by its `Accept` header.
+ *
+ * @see MCO pkg/server/api.go (7ff337a4), detectSpecVersionFromAcceptHeader
+ */
+
+import type { OutputVersion } from './convert-down';
+import { isBefore, parseVersion, type Version } from './semver';
+
+export type ServedVersion =
+  | { readonly version: OutputVersion }
+  /** `unsupported`: a version that nobody speaks. `untranslatable`: 3.0, which is read only. */
+  | { readonly refused: 'unsupported' | 'untranslatable' };
+
+/** For whoever does not say that it is Ignition: a browser, curl, the first versions. */
+const DEFAULT: ServedVersion = { version: '2.2' };
+const NEWEST_MINOR = 5;
+const SUBTYPE = 'vnd.coreos.ignition+json';
+
+/**
+ * The version that is served: of the entries that name Ignition and a version, the first that can be
+ * served, in order of their quality. Without such an entry 2.2, as ever.
+ *
+ * @param accept - the header's value; undefined = there is none
+ */
+export function servedVersion(accept: string | undefined): ServedVersion {
+  let seen = false;
+  for (const { subtype, version } of readAccept(accept ?? '')) {
+    if (subtype !== SUBTYPE || version === undefined) continue;
+    seen = true;
+    const served = answerTo(version);
+    if (served !== undefined) return served;
+  }
+  return seen ? { refused: 'unsupported' } : DEFAULT;
+}
+
+function answerTo(version: Version): ServedVersion | undefined {
+  if (!isBefore(version, { major: 2, minor: 2 }) && isBefore(version, { major: 3, minor: 0 })) {
+    return DEFAULT;
+  }
+  if (version.major === 2 && version.minor === 2) return DEFAULT;
+  if (version.major === 3 && version.minor === 0) return { refused: 'untranslatable' };
+  if (version.major === 3 && version.minor <= NEWEST_MINOR) {
+    return { version: `3.${version.minor}` as OutputVersion };
+  }
+  const isNewer = version.major >= 3 && isBefore(version, { major: 4, minor: 0 });
+  return isNewer ? { version: `3.${NEWEST_MINOR}` } : undefined;
+}
+
+interface Entry {
+  readonly subtype: string;
+  readonly version: Version | undefined;
+  readonly quality: number;
+}
+
+/** Entries by falling quality; what is no media type, and parameters that make no sense, are skipped. */
+function readAccept(accept: string): readonly Entry[] {
+  const entries = accept.split(',').flatMap((text): Entry[] => {
+    const [type = '', ...parameters] = text.split(';').map((part) => part.trim());
+    const slash = type.indexOf('/');
+    if (slash < 0) return [];
+    const pairs = parameters.flatMap((parameter): [string, string][] => {
+      const at = parameter.indexOf('=');
+      return at < 0 ? [] : [[parameter.slice(0, at), parameter.slice(at + 1)]];
+    });
+    return [
+      {
+        subtype: type.slice(slash + 1),
+        version: first(pairs, 'version', parseVersion),
+        quality: first(pairs, 'q', readQuality) ?? 1,
+      },
+    ];
+  });
+  return entries.sort((a, b) => b.quality - a.quality);
+}
+
+/** The first parameter of the name whose value can be read. */
+function first<T>(
+  pairs: readonly (readonly [string, string])[],
+  name: string,
+  read: (value: string) => T | undefined,
+): T | undefined {
+  for (const [key, value] of pairs) {
+    const found = key === name ? read(value) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A decimal number in single precision, of any size and sign: whoever writes 7 gets 7. */
+function readQuality(text: string): number | undefined {
+  if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) return undefined;
+  const quality = Math.fround(Number(text));
+  return Number.isFinite(quality) ? quality : undefined;
+}

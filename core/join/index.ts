@@ -1,0 +1,25 @@
+/** Join tokens: what a machine that has no identity yet shows to get the first config of its pool. */
+
+export {
+  instantOf,
+  isJoinTokenExpired,
+  isJoinTokenForgettable,
+  JOIN_DESCRIPTION_LIMIT,
+  JOIN_TOKEN_KEPT_SECONDS,
+  JOIN_TOKEN_TTL,
+  JOIN_TOKEN_USE_SECONDS,
+  readJoinTokenRecord,
+  type JoinTokenRecord,
+  type StoredJoinToken,
+} from './record';
+export { pointerIgnition, type Pointer } from './pointer';
+export {
+  bearerToken,
+  hashJoinSecret,
+  isJoinTokenId,
+  newJoinToken,
+  parseJoinToken,
+  type JoinTokenParts,
+  type JoinTokenPorts,
+  type NewJoinToken,
+} from './token';

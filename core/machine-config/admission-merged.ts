@@ -1,0 +1,223 @@
+/**
+ * What only shows once MachineConfigs are merged: each is fine alone, and together nobody could read
+ * them again, or no host write them. MCO renders it, and then refuses every later render of the pool.
+ */
+
+import { fail } from '../errors';
+import {
+  listOf,
+  readIgnition,
+  readRawIgnition,
+  structOf,
+  wordOf,
+  type Finding,
+  type IgnitionObject,
+} from '../ignition';
+import { hashProblem, type ContentPorts } from './admission-contents';
+import { configField, describeProblem, type AdmissionProblem } from './admission-problem';
+import { isSpecialKernel } from './merge';
+import type { Source } from './source';
+
+const SYSTEMD = '/etc/systemd/system';
+
+/** One path that a config brings, and where it says so. */
+interface Entry {
+  readonly kind: 'file' | 'directory' | 'link' | 'unit';
+  readonly path: string;
+  readonly field: string;
+}
+
+/** One that is known to come from this MachineConfig. */
+interface OwnedEntry extends Entry {
+  readonly machineConfig: string;
+}
+
+/**
+ * Refuses a merged config that does not validate, has a path below a file, contents that another
+ * MachineConfig's hash is of, or packages that its kernel does not have.
+ *
+ * @param config - of the rendered spec
+ * @param sources - in merge order
+ * @throws InvalidMachineConfig naming the MachineConfigs, with the problems in its details
+ */
+export function refuseInvalidMerge(
+  config: unknown,
+  sources: readonly Source[],
+  ports: ContentPorts,
+): void {
+  const merged = config as IgnitionObject;
+  const raw = readRawIgnition(config, ports);
+  const read = raw === undefined ? { config: merged } : readIgnition(raw);
+  const findings = 'config' in read ? [] : read.errors;
+  const entries = entriesOf(merged);
+  const below = belowFiles(entries);
+  const more = [...inheritedHashes(merged, sources, ports), ...kernelDevelProblems(sources)];
+  if ('config' in read && below.length === 0 && more.length === 0) return;
+  const owned = sources.flatMap(ownedEntries);
+  const problems = [
+    ...findings.map((finding) => mergedProblem(finding, entries, owned, sources)),
+    ...below.map(([entry, file]) => belowProblem(entry, file, owned)),
+    ...more,
+  ];
+  throw fail('InvalidMachineConfig', problems.map(describeProblem).join('\n'), { problems });
+}
+
+function entriesOf(config: IgnitionObject): readonly Entry[] {
+  const storage = structOf(config['storage']);
+  const nodes = (
+    [
+      ['files', 'file'],
+      ['directories', 'directory'],
+      ['links', 'link'],
+    ] as const
+  ).flatMap(([section, kind]) =>
+    listOf(storage[section]).map((node, i): Entry => {
+      const field = `spec.config.storage.${section}[${i}]`;
+      return { kind, path: wordOf(node['path']), field };
+    }),
+  );
+  return [...nodes, ...listOf(structOf(config['systemd'])['units']).flatMap(unitEntries)];
+}
+
+function unitEntries(unit: IgnitionObject, index: number): readonly Entry[] {
+  const field = `spec.config.systemd.units[${index}]`;
+  const path = `${SYSTEMD}/${wordOf(unit['name'])}`;
+  const own: Entry = { kind: 'unit', path, field };
+  const dropins = listOf(unit['dropins']).map((dropin, d): Entry => {
+    const at = `${path}.d/${wordOf(dropin['name'])}`;
+    return { kind: 'unit', path: at, field: `${field}.dropins[${d}]` };
+  });
+  return wordOf(unit['contents']) === '' ? dropins : [own, ...dropins];
+}
+
+function ownedEntries(source: Source): readonly OwnedEntry[] {
+  const entries = entriesOf(source.ignition() ?? {});
+  return entries.map((entry) => ({ ...entry, machineConfig: source.name }));
+}
+
+/** Entries with a file or unit among their parents, with the first of these. */
+function belowFiles(entries: readonly Entry[]): readonly (readonly [Entry, Entry])[] {
+  const leaves = new Map(
+    entries
+      .filter(({ kind }) => kind === 'file' || kind === 'unit')
+      .map((entry) => [entry.path, entry]),
+  );
+  return entries.flatMap((entry): (readonly [Entry, Entry])[] => {
+    for (let at = entry.path.indexOf('/', 1); at > 0; at = entry.path.indexOf('/', at + 1)) {
+      const leaf = leaves.get(entry.path.slice(0, at));
+      if (leaf !== undefined) return [[entry, leaf]];
+    }
+    return [];
+  });
+}
+
+/** The last MachineConfig that brings the entry: of those before it nothing is left. */
+function ownerOf(entry: Entry, owned: readonly OwnedEntry[]): OwnedEntry | undefined {
+  return owned.findLast(({ kind, path }) => kind === entry.kind && path === entry.path);
+}
+
+function belowProblem(entry: Entry, file: Entry, owned: readonly OwnedEntry[]): AdmissionProblem {
+  const owner = ownerOf(entry, owned);
+  const other = ownerOf(file, owned)?.machineConfig ?? '';
+  return {
+    machineConfig: owner?.machineConfig ?? '',
+    field: owner?.field ?? entry.field,
+    problem: `${entry.path} cannot be below ${file.path}, which is a ${file.kind} of MachineConfig ${other}`,
+    fix: 'choose another path for one of them',
+  };
+}
+
+/** A finding about the merged config, at the MachineConfig that brings the entry which it is about. */
+function mergedProblem(
+  { path, message }: Finding,
+  entries: readonly Entry[],
+  owned: readonly OwnedEntry[],
+  sources: readonly Source[],
+): AdmissionProblem {
+  const field = configField(path);
+  const entry = entries.find((one) => field === one.field || field.startsWith(`${one.field}.`));
+  const owner = entry === undefined ? undefined : ownerOf(entry, owned);
+  if (entry === undefined || owner === undefined) {
+    const names = namesWithSection(path, sources);
+    return {
+      machineConfig: names.at(-1) ?? sources.at(-1)?.name ?? '',
+      field: configField(path.slice(0, 2)),
+      problem: `${message}, once MachineConfigs ${names.join(', ')} are merged`,
+      fix: 'correct one of them',
+    };
+  }
+  const others = owned.filter(
+    (one) =>
+      one.machineConfig !== owner.machineConfig &&
+      (one.path === entry.path || (one.kind === 'link' && entry.path.startsWith(`${one.path}/`))),
+  );
+  const clash = others.map((one) => `${one.path} in MachineConfig ${one.machineConfig}`);
+  return {
+    machineConfig: owner.machineConfig,
+    field: owner.field + field.slice(entry.field.length),
+    problem: `${message}: ${entry.path}, merged with ${[...new Set(clash)].join(', ')}`,
+    fix: 'keep one of them, or choose another path',
+  };
+}
+
+function namesWithSection(
+  [section = '', list = '']: readonly (string | number)[],
+  sources: readonly Source[],
+): readonly string[] {
+  return sources
+    .filter((source) => structOf(source.ignition()?.[section])[list] !== undefined)
+    .map(({ name }) => name);
+}
+
+/** Contents with the hash of those that they replace: Ignition merges the fields of a file one by one. */
+function inheritedHashes(
+  merged: IgnitionObject,
+  sources: readonly Source[],
+  ports: ContentPorts,
+): readonly AdmissionProblem[] {
+  return listOf(structOf(merged['storage'])['files']).flatMap((file) => {
+    const problem = hashProblem(structOf(file['contents']), ports);
+    if (problem === undefined) return [];
+    const path = wordOf(file['path']);
+    const fillers = sources.flatMap((source) =>
+      listOf(structOf(source.ignition()?.['storage'])['files']).flatMap((own, i) =>
+        own['path'] === path && structOf(own['contents'])['source'] !== undefined
+          ? [{ machineConfig: source.name, field: `spec.config.storage.files[${i}].contents` }]
+          : [],
+      ),
+    );
+    const last = fillers.at(-1);
+    if (last === undefined) return [];
+    const others = fillers.slice(0, -1).map(({ machineConfig }) => machineConfig);
+    return [
+      {
+        machineConfig: last.machineConfig,
+        field: `${last.field}.verification.hash`,
+        problem: `${path} keeps the hash that MachineConfig ${others.join(', ')} gives it, which is not of these contents`,
+        fix: 'give it the hash of its own contents',
+      },
+    ];
+  });
+}
+
+const KERNEL_DEVEL = 'kernel-devel';
+
+/** Headers are those of the default kernel. */
+function kernelDevelProblems(sources: readonly Source[]): readonly AdmissionProblem[] {
+  const special = sources.findLast(({ machineConfig: { spec } }) => isSpecialKernel(spec));
+  if (special === undefined) return [];
+  const { kernelType } = special.machineConfig.spec;
+  return sources.flatMap(({ name, machineConfig: { spec } }) => {
+    const at = spec.extensions?.indexOf(KERNEL_DEVEL) ?? -1;
+    if (at < 0) return [];
+    const whose = special.name === name ? '' : ` of MachineConfig ${special.name}`;
+    return [
+      {
+        machineConfig: name,
+        field: `spec.extensions[${at}]`,
+        problem: `installing ${KERNEL_DEVEL} extension is not supported with kernelType: ${kernelType}${whose}`,
+        fix: 'remove the one or the other',
+      },
+    ];
+  });
+}

@@ -1,0 +1,30 @@
+/** What the product renders: MCO's render, and on top of it the corrections of what MCO gets wrong. */
+
+import type { IgnitionObject } from '../ignition';
+import { refuseInvalidMerge } from './admission-merged';
+import { ignitionReasonOnHosts, withReadableAppends } from './appends';
+import { refuseOversized } from './limits';
+import { renderMachineConfig, type RenderedMachineConfig, type RenderInput } from './render';
+
+/**
+ * Renders like `renderMachineConfig`, with files that append as hosts of ours apply them, and refuses
+ * a merged config that nobody could read again or no host takes. Where neither is the case the result
+ * is MCO's to the byte.
+ *
+ * @throws what `renderMachineConfig` throws
+ */
+export function renderForHosts(input: Omit<RenderInput, 'corrections'>): RenderedMachineConfig {
+  const { pool, ports } = input;
+  return renderMachineConfig({
+    ...input,
+    corrections: {
+      merged: (config, sources) => {
+        const readable = withReadableAppends(config);
+        refuseInvalidMerge(readable, sources, ports);
+        refuseOversized(readable as unknown as IgnitionObject, pool);
+        return readable;
+      },
+      reason: ignitionReasonOnHosts,
+    },
+  });
+}
