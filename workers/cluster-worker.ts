@@ -13,7 +13,7 @@ import type { ClusterPorts } from '../activities/ports';
 import { connectKube, type KubeClient } from '../adapters/kube/client';
 import {
   createClusterCaches,
-  runClusterCaches,
+  runCaches,
   whenCachesSynced,
   type ClusterCaches,
 } from '../adapters/kube/cluster-caches';
@@ -35,6 +35,7 @@ import { createLogger, type Logger } from './logging';
 import { connectionOptions, connectTemporal, OpenUpdates } from './temporal-client';
 import { installTemporalRuntime } from './temporal-runtime';
 import { untilAvailable } from './waiting';
+import { whenAborted } from './when-aborted';
 
 /** What an embedding process may bring along; the CLI brings nothing. */
 export interface ClusterWorkerOptions {
@@ -114,9 +115,10 @@ async function serve(
   const { kube, caches, log, waitingFor } = state;
   become(waitingFor, 'the Kubernetes API');
   if (!settings.allowMco) await refuseBesideMco(kube, log, signal);
-  const watches = runClusterCaches(caches, kube, watching.signal);
+  const watches = runCaches(caches, kube, watching.signal);
   become(waitingFor, 'the first picture of the cluster');
   await Promise.race([whenCachesSynced(caches), whenAborted(signal)]);
+  signal.throwIfAborted();
   log.info({ nodes: caches.nodes.size, pools: caches.pools.size }, 'cluster is in view');
   become(waitingFor, `Temporal at ${settings.temporalAddress}`);
   const identity = `cluster-worker@${hostname()}-${process.pid}`;
@@ -276,16 +278,6 @@ function kubeSettings(settings: ClusterWorkerSettings) {
 function become(waitingFor: Set<string>, what: string): void {
   waitingFor.clear();
   waitingFor.add(what);
-}
-
-function whenAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const abort = (): void => {
-      reject(signal.reason as Error);
-    };
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-  });
 }
 
 /** webpack's progress is nothing that an operator wants to read. */

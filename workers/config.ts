@@ -40,7 +40,6 @@ export const KubeFileSettings = z.object({
   kubeconfig: z.string().min(1).optional(),
   context: z.string().min(1).optional(),
 });
-export type KubeFileSettings = z.infer<typeof KubeFileSettings>;
 
 /** What every process can be told. */
 export const ProcessSettings = z.object({
@@ -49,7 +48,6 @@ export const ProcessSettings = z.object({
   metricsHost: z.string().min(1).default('127.0.0.1'),
   metricsPort: port.default(0),
 });
-export type ProcessSettings = z.infer<typeof ProcessSettings>;
 
 /** Settings of the cluster worker. Durations are seconds. */
 export const ClusterWorkerSettings = z.object({

@@ -3,14 +3,12 @@
  * because the update may be what cut it off.
  */
 
+import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import {
-  awaitsConfirmation,
-  confirmReached,
-  goBackAlone,
-  type HostPorts,
-} from '../activities/host';
-import { messageOf } from '../core/errors';
+import { awaitsConfirmation, goBackAlone, type HostPorts } from '../activities/host';
+import { readBootId } from '../adapters/host/os/boot-id';
+import { failureName, messageOf } from '../core/errors';
+import { telling } from './host-log';
 import type { Host } from './host-loop';
 import type { Logger } from './logging';
 
@@ -21,13 +19,17 @@ const LEAST_SECONDS = 30;
 export interface Confirmation {
   /** Fires when the time is over; absent = there is nothing to confirm. */
   readonly deadline?: AbortSignal;
-  /** Temporal was reached: no deadline any more in this boot. Before anything else changes the host. */
-  readonly reached: () => Promise<void>;
+  /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
+  readonly contact: () => void;
+  /** An order was carried out and answered: no deadline any more in this process. */
+  readonly carriedOut: () => void;
 }
 
 /**
  * Looks whether this boot is to be confirmed. The time counts from the boot, not from the start of
- * this process, so that one that crashes again and again does not wait for ever.
+ * this process, so that one that crashes again and again does not wait for ever. The journal and the
+ * kernel's boot ID are enough for it: an update may also have broken the program that manages the
+ * operating system.
  *
  * @param seconds - unless the order of the reboot named another number
  */
@@ -35,18 +37,22 @@ export async function confirmation(
   host: Host,
   seconds: number,
   log: Logger,
-  secondsUp: () => number = uptime,
+  secondsUp: () => number = secondsSinceBoot,
+  kernelBootId: () => Promise<string> = readBootId,
 ): Promise<Confirmation> {
-  const nothing: Confirmation = { reached: async () => undefined };
+  const nothing: Confirmation = { contact: () => undefined, carriedOut: () => undefined };
   try {
-    const awaited = await awaitsConfirmation(host.ports);
+    const awaited = await lookAt(host, log, kernelBootId);
     if (awaited === undefined) return nothing;
     const limit = awaited.reconnectSeconds ?? seconds;
     const left = Math.max(LEAST_SECONDS, limit - secondsUp());
     log.info({ node: host.node, seconds: Math.round(left) }, 'Temporal must be reached in time');
+    const deadline = createDeadline();
+    deadline.begin(left);
     return {
-      deadline: AbortSignal.timeout(left * 1000),
-      reached: () => noteReached(host, log),
+      deadline: deadline.signal,
+      contact: () => deadline.begin(limit),
+      carriedOut: () => deadline.end(),
     };
   } catch (error) {
     // A damaged journal: going back by itself is what it could not do anyway.
@@ -55,12 +61,57 @@ export async function confirmation(
   }
 }
 
-/** A note that is lost costs no more than another deadline after the next start. */
-async function noteReached(host: Host, log: Logger): Promise<void> {
+/** What has to be confirmed; with the kernel's word for the boot when the driver has none. */
+async function lookAt(
+  { node, ports }: Host,
+  log: Logger,
+  kernelBootId: () => Promise<string>,
+): Promise<Awaited<ReturnType<typeof awaitsConfirmation>>> {
   try {
-    await confirmReached(host.ports);
+    return await awaitsConfirmation(ports);
   } catch (error) {
-    log.warn({ node: host.node, reason: messageOf(error) }, 'cannot note that Temporal answers');
+    if (failureName(error) === 'RollbackFailed') throw error;
+    log.warn({ node, reason: messageOf(error) }, 'operating system does not tell how it is');
+    const bootId = await kernelBootId();
+    const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };
+    const status: HostPorts['os']['status'] = async () => ({ bootId, booted });
+    return awaitsConfirmation({ node, journal: ports.journal, os: { ...ports.os, status } });
+  }
+}
+
+/** A deadline that may be put off, and given up. */
+function createDeadline() {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  return {
+    signal: controller.signal,
+    begin(seconds: number): void {
+      clearTimeout(timer);
+      if (!isOver) timer = setTimeout(() => controller.abort(), seconds * 1000).unref();
+    },
+    end(): void {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** In `/proc/<pid>/stat` on every architecture that Linux runs on here. */
+const TICKS_PER_SECOND = 100;
+/** Field 22, counted behind the name in parentheses, which may hold blanks. */
+const START_TIME = 19;
+
+/** Since the first process of this system began: in a container the kernel is older than the boot. */
+export function secondsSinceBoot(procDirectory = '/proc'): number {
+  try {
+    const stat = readFileSync(`${procDirectory}/1/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const started = Number(fields[START_TIME]) / TICKS_PER_SECOND;
+    return Number.isFinite(started) ? uptime() - started : uptime();
+  } catch {
+    // Hidden from this process: the time since the kernel began is the longest that it can be.
+    return uptime();
   }
 }
 
@@ -70,6 +121,7 @@ export async function goBackByItself(host: Host, signal: AbortSignal, log: Logge
   let reason = 'the update is taken back';
   const ports: HostPorts = {
     ...host.ports,
+    ...telling(host.node, log),
     now: () => new Date(),
     context: () => ({ signal, progress: () => undefined }),
     reboot: {
@@ -78,6 +130,7 @@ export async function goBackByItself(host: Host, signal: AbortSignal, log: Logge
       },
     },
   };
-  await goBackAlone(ports);
+  const because = 'Temporal was out of reach after the reboot, so the machine went back';
+  await host.exclusive(() => goBackAlone(ports, because));
   await host.reboot(reason, signal);
 }

@@ -32,14 +32,33 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('metricsPort', 'their port; absent = they are not served, 0 = any free one'),
   flag('authorityFile', 'PEM file: authority of the host endpoint'),
   // One machine
-  flag('node', 'name of the Node object of this machine'),
+  flag('node', 'name of the Node object of this machine (its hostname)'),
   flag('root', 'directory that is the / of this machine'),
-  flag('driver', 'OS driver: none (files, units and keys only)'),
+  flag('configFile', 'settings as "name: value" lines (/etc/slipway/host.yaml, if it is there)'),
+  flag(
+    'driver',
+    'OS driver: auto, rpm-ostree, bootc, ostree, or none: files, units, keys only (auto)',
+  ),
   flag('certificateFile', 'PEM file: client certificate of the kubelet'),
   flag('keyFile', 'PEM file: its key'),
   flag(
     'reconnectSeconds',
     'without Temporal for this long after the boot of an update, the machine goes back by itself (600)',
+  ),
+  flag('startJitterSeconds', 'the first connection waits for a random part of this (5)'),
+  flag(
+    'kubeletHealthUrl',
+    'health of the kubelet (http://127.0.0.1:10248/healthz); none = not asked',
+  ),
+  flag('kubeletHealthSeconds', 'how long the kubelet may take to be healthy after a reboot (300)'),
+  flag(
+    'commandLineFile',
+    'command line of the running kernel (/proc/cmdline); none = not compared',
+  ),
+  flag('inhibitorSeconds', 'how long programs that block a shutdown are honoured (300)'),
+  flag(
+    'shutdownSeconds',
+    'a machine that is not down this long after its reboot is reported (900)',
   ),
   // Simulated machines
   flag('simulate', 'how many machines to simulate in this process'),
@@ -57,3 +76,18 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('seed', 'equal seeds give equal runs'),
   { ...flag('fail', 'node=NAME,at=prepare|apply|verify|boot,times=N'), repeated: true },
 ];
+
+/** Settings of this machine that need no server. */
+const OF_THE_MACHINE = new Set([
+  'configFile',
+  'node',
+  'root',
+  'driver',
+  'inhibitorSeconds',
+  'shutdownSeconds',
+  'logLevel',
+]);
+
+export const MACHINE_FLAGS: readonly HostWorkerFlag[] = HOST_WORKER_FLAGS.filter(({ setting }) =>
+  OF_THE_MACHINE.has(setting),
+);

@@ -6,7 +6,6 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { withFailures } from '../activities/failures';
 import {
-  createExclusive,
   createHostActivities,
   currentStep,
   type Exclusive,
@@ -17,7 +16,8 @@ import {
 import { messageOf } from '../core/errors';
 import { hostQueue } from '../core/names';
 import type { HostActivities } from '../workflows/activity-contracts';
-import { logged } from './host-log';
+import { type DriftPlace, watchHostDrift } from './host-drift';
+import { logged, telling } from './host-log';
 import type { Logger } from './logging';
 import { untilAvailable } from './waiting';
 
@@ -32,6 +32,15 @@ export interface Host {
   readonly identity: string;
   /** All ports but those that belong to the running activity and to this loop. */
   readonly ports: Omit<HostPorts, 'reboot' | 'context' | 'now'>;
+  /**
+   * Everything that changes this host goes through it. One for the whole process: an activity that its
+   * Temporal worker left behind may still be writing when the next connection is there.
+   */
+  readonly exclusive: Exclusive;
+  /** Called when nothing is left to settle, and no reboot is due. */
+  readonly onSettled?: () => void;
+  /** Absent = drift is not watched for. */
+  readonly drift?: DriftPlace;
   /** Stands between the activities and the worker; for simulations. */
   readonly around?: (activities: HostActivities) => HostActivities;
   /** Takes the machine down and up again; a real one never returns. */
@@ -51,44 +60,91 @@ export interface HostLoopOptions {
 
 /** Runs the host until the signal aborts. */
 export async function runHost(host: Host, options: HostLoopOptions): Promise<void> {
-  const { signal, log } = options;
-  // Outlives the Temporal workers: one that was stopped by force may leave an activity behind.
-  const exclusive = createExclusive();
-  while (!signal.aborted) {
-    const reason =
-      (await exclusive(() => settleHost(host, log))) ??
-      (await untilAvailable(
-        `Temporal queue of ${host.node}`,
-        () => serve(host, exclusive, options),
-        options,
-      ));
-    if (reason === undefined || signal.aborted) return;
-    log.info({ node: host.node, reason }, 'rebooting');
-    await host.reboot(reason, signal);
+  const ended = new AbortController();
+  const signal = AbortSignal.any([options.signal, ended.signal]);
+  const watching =
+    host.drift === undefined
+      ? undefined
+      : watchHostDrift(host.ports, host.drift, {
+          exclusive: host.exclusive,
+          signal,
+          log: options.log,
+        });
+  try {
+    await serveThroughReboots(host, options);
+  } finally {
+    ended.abort();
+    await watching;
   }
 }
 
-/** Serves the host's queue; resolves with the reason when a reboot is due. */
-async function serve(
+async function serveThroughReboots(host: Host, options: HostLoopOptions): Promise<void> {
+  const { signal, log } = options;
+  const wish: RebootWish = { stop: () => undefined };
+  let problem: string | undefined;
+  while (!signal.aborted) {
+    // A machine that does not go down serves orders all the same, so that it can say why.
+    if (problem === undefined) wish.reason ??= await settleHost(host, log);
+    const serving = { ...options, wish, problem: () => problem };
+    await untilAvailable(`Temporal queue of ${host.node}`, () => serve(host, serving), options);
+    if (signal.aborted) return;
+    const { reason } = wish;
+    delete wish.reason;
+    // Withdrawn while the worker shut down.
+    if (reason === undefined) continue;
+    log.info({ node: host.node, reason }, 'rebooting');
+    problem = await rebootHost(host, reason, options);
+  }
+}
+
+/** Reboots; returns why the machine is still there, if it is. */
+async function rebootHost(
   host: Host,
-  exclusive: Exclusive,
-  options: HostLoopOptions,
+  reason: string,
+  { signal, log }: HostLoopOptions,
 ): Promise<string | undefined> {
-  const { signal } = options;
+  try {
+    await host.reboot(reason, signal);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    log.error({ node: host.node, reason: messageOf(error) }, 'reboot did not come about');
+    return messageOf(error);
+  }
+}
+
+/** Outlives the Temporal workers, as the activity does that one of them leaves behind. */
+interface RebootWish {
+  reason?: string | undefined;
+  /** Ends the worker that runs. */
+  stop: () => void;
+}
+
+interface Serving extends HostLoopOptions {
+  readonly wish: RebootWish;
+  readonly problem: () => string | undefined;
+}
+
+/** Serves the host's queue until it should stop or a reboot is due. */
+async function serve(host: Host, options: Serving): Promise<void> {
+  const { signal, problem, wish } = options;
+  if (wish.reason !== undefined) return;
   const stop = new AbortController();
-  let reason: string | undefined;
+  wish.stop = () => stop.abort();
   const ports = {
     ...host.ports,
+    ...telling(host.node, options.log),
     now: () => new Date(),
     context: currentStep,
     reboot: {
       request: (why: string) => {
-        reason = why;
-        stop.abort();
+        wish.reason = why;
+        wish.stop();
       },
+      problem,
     },
   };
-  const activities = createHostActivities(ports, exclusive);
+  const activities = withdrawing(createHostActivities(ports, host.exclusive), wish);
   const around = host.around ?? ((inner: HostActivities) => inner);
   const worker = await options.limit(() =>
     Worker.create({
@@ -109,16 +165,40 @@ async function serve(
   );
   const stopping = AbortSignal.any([signal, stop.signal]);
   options.onPolling?.();
-  await worker.runUntil(untilAborted(stopping));
-  return reason;
+  try {
+    await worker.runUntil(untilAborted(stopping));
+  } catch (error) {
+    if (wish.reason === undefined) throw error;
+    const { node } = host;
+    options.log.warn({ node, reason: messageOf(error) }, 'worker did not stop in order');
+  }
+}
+
+/** An update that is undone without a reboot needs none: neither does the one that was asked for. */
+function withdrawing(activities: HostActivities, wish: RebootWish): HostActivities {
+  return {
+    ...activities,
+    async goBack(order) {
+      const back = await activities.goBack(order);
+      if (!back.rebooting) delete wish.reason;
+      return back;
+    },
+  };
 }
 
 /** Settles what the last process left; returns why a reboot is due. A damaged journal is reported. */
 export async function settleHost(host: Host, log: Logger): Promise<string | undefined> {
+  const { node } = host;
   try {
-    return await settleAtStart(host.ports);
+    const { what, reboot, foreign } = await host.exclusive(() =>
+      settleAtStart({ ...host.ports, ...telling(node, log) }),
+    );
+    if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
+    if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');
+    if (reboot === undefined) host.onSettled?.();
+    return reboot;
   } catch (error) {
-    log.error({ node: host.node, reason: messageOf(error) }, 'journal cannot be read');
+    log.error({ node, reason: messageOf(error) }, 'journal cannot be read');
     return undefined;
   }
 }

@@ -3,8 +3,6 @@
  * Values come as text (flags, environment) or as numbers and booleans (an embedding process).
  */
 
-import { readFileSync } from 'node:fs';
-import type { NativeConnectionOptions } from '@temporalio/worker';
 import {
   DEFAULT_DURATIONS,
   FAILURE_POINTS,
@@ -13,46 +11,22 @@ import {
   type SimulatedFailure,
 } from '../adapters/simulation';
 import { TEMPORAL_NAMESPACE } from '../core/names';
+import { readConfigFile } from './host-config-file';
 import { HOST_WORKER_FLAGS } from './host-flags';
-import { LOG_LEVELS, type LogSettings } from './logging';
-
-/** PEM files of one node's identity: its kubelet client certificate. */
-export interface NodeCredentials {
-  readonly certificateFile: string;
-  readonly keyFile: string;
-  /** Authority of the servers that the host speaks to. */
-  readonly authorityFile: string;
-}
-
-type TemporalTls = NonNullable<NativeConnectionOptions['tls']>;
-
-/** How to reach Temporal. */
-export interface HostTemporalSettings {
-  readonly temporalAddress: string;
-  readonly temporalNamespace: string;
-  readonly temporalTls?: TemporalTls;
-}
-
-/** What every host worker has. */
-export interface HostProcessSettings extends HostTemporalSettings {
-  /** Base URL of the host endpoint. */
-  readonly serverUrl: string;
-  readonly logLevel: LogSettings['level'];
-  /** Where health and metrics are served; absent = nowhere. */
-  readonly metrics?: { readonly host: string; readonly port: number };
-}
-
-/** One real machine. */
-export interface SingleHostSettings extends HostProcessSettings {
-  readonly kind: 'single';
-  readonly node: string;
-  /** Directory that is the machine's `/`. */
-  readonly root: string;
-  readonly driver: 'none';
-  /** Without Temporal for this long after a reboot into an update, the machine goes back by itself. */
-  readonly reconnectSeconds: number;
-  readonly credentials: NodeCredentials;
-}
+import {
+  type MachineSettings,
+  readMachine,
+  readSingle,
+  type SingleHostSettings,
+} from './host-machine-settings';
+import type {
+  HostProcessSettings,
+  HostWorkerOptions,
+  NodeCredentials,
+  TemporalTls,
+} from './host-setting-types';
+import { SettingsReader } from './host-settings-reader';
+import { LOG_LEVELS } from './logging';
 
 /** Many simulated machines in one process. */
 export interface SimulatedHostsSettings extends HostProcessSettings {
@@ -71,98 +45,13 @@ export interface SimulatedHostsSettings extends HostProcessSettings {
   readonly firstBoot?: string;
 }
 
+export type { SingleHostSettings } from './host-machine-settings';
+export type * from './host-setting-types';
+
 export type HostWorkerSettings = SingleHostSettings | SimulatedHostsSettings;
 
-/** Settings as they are given, by name: `serverUrl` is `--server-url` and `SLIPWAY_SERVER_URL`. */
-export type HostWorkerOptions = Readonly<Record<string, unknown>>;
-
-/** Reads values one by one and remembers what is wrong with them. */
-class Reader {
-  readonly problems: string[] = [];
-  constructor(private readonly options: HostWorkerOptions) {}
-
-  text(name: string): string | undefined {
-    const value = this.options[name];
-    if (value === undefined || value === '') return undefined;
-    if (typeof value === 'string') return value;
-    this.problems.push(`${name}: expected a text`);
-    return undefined;
-  }
-
-  required(name: string, hint: string): string {
-    const value = this.text(name);
-    if (value === undefined && !this.problems.some((problem) => problem.startsWith(`${name}:`))) {
-      this.problems.push(`${name}: is missing; ${hint}`);
-    }
-    return value ?? '';
-  }
-
-  /** @param least - smallest value that makes sense */
-  number(name: string, fallback: number, least = 0): number {
-    const value = this.options[name];
-    if (value === undefined || value === '') return fallback;
-    const number = typeof value === 'number' ? value : Number(value);
-    if (Number.isFinite(number) && number >= least) return number;
-    this.problems.push(
-      `${name}: expected a number of at least ${least}, not ${JSON.stringify(value)}`,
-    );
-    return fallback;
-  }
-
-  /** One text with commas, or a list of texts. */
-  list(name: string): readonly string[] {
-    const value = this.options[name];
-    if (value === undefined) return [];
-    const parts: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return parts.flatMap((part) => String(part).split(/[\s]+/)).filter((part) => part !== '');
-  }
-
-  url(name: string, required: boolean): string | undefined {
-    const value = required
-      ? this.required(name, 'for example https://slipway.example:22624')
-      : this.text(name);
-    if (value === undefined || value === '') return undefined;
-    if (/^https:\/\/[^/]+/.test(value) && URL.canParse(value)) return value;
-    this.problems.push(`${name}: expected an https URL, not ${JSON.stringify(value)}`);
-    return undefined;
-  }
-
-  oneOf<Value extends string>(name: string, values: readonly Value[], fallback: Value): Value {
-    const value = this.text(name);
-    if (value === undefined) return fallback;
-    const found = values.find((candidate) => candidate === value);
-    if (found !== undefined) return found;
-    this.problems.push(
-      `${name}: expected one of ${values.join(', ')}, not ${JSON.stringify(value)}`,
-    );
-    return fallback;
-  }
-
-  /** A file that must be there. */
-  file(name: string, fallback: string): string {
-    const path = this.text(name) ?? fallback;
-    this.read(name, path);
-    return path;
-  }
-
-  pem(name: string): Buffer | undefined {
-    const file = this.text(name);
-    return file === undefined ? undefined : this.read(name, file);
-  }
-
-  private read(name: string, file: string): Buffer | undefined {
-    try {
-      return readFileSync(file);
-    } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
-      this.problems.push(`${name}: cannot read ${file} (${code})`);
-      return undefined;
-    }
-  }
-}
-
 /**
- * Checks the settings of a host worker; flags go before the environment. With `simulate` (how many) or
+ * Checks the settings of a host worker; flags go before the environment, and that before the file. With `simulate` (how many) or
  * `nodes` (which) it is a process of simulated machines, else this machine.
  *
  * @throws an Error that lists every problem by name
@@ -171,8 +60,9 @@ export function readHostSettings(
   flags: HostWorkerOptions,
   environment: Readonly<Record<string, string | undefined>> = {},
 ): HostWorkerSettings {
-  const options = merged(flags, environment);
-  const reader = new Reader(options);
+  const given = merged(flags, environment);
+  const isSimulated = given['simulate'] !== undefined || given['nodes'] !== undefined;
+  const reader = isSimulated ? new SettingsReader(given) : withFile(given);
   const common: HostProcessSettings = {
     temporalAddress: reader.text('temporalAddress') ?? '127.0.0.1:7233',
     temporalNamespace: reader.text('temporalNamespace') ?? TEMPORAL_NAMESPACE,
@@ -181,15 +71,35 @@ export function readHostSettings(
     logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
     ...readMetrics(reader),
   };
-  const isSimulated = options['simulate'] !== undefined || options['nodes'] !== undefined;
   const settings = isSimulated ? readSimulated(reader, common) : readSingle(reader, common);
-  if (reader.problems.length > 0) {
-    throw Object.assign(new Error(`settings cannot be used:\n  ${reader.problems.join('\n  ')}`), {
-      name: 'SettingsError',
-      problems: reader.problems,
-    });
-  }
+  reader.refuseProblems();
   return Object.freeze(settings);
+}
+
+/**
+ * The part of the settings that says what this machine is; no server is needed for it.
+ *
+ * @throws an Error that lists every problem by name
+ */
+export function readMachineSettings(
+  flags: HostWorkerOptions,
+  environment: Readonly<Record<string, string | undefined>> = {},
+): MachineSettings & Pick<HostProcessSettings, 'logLevel'> {
+  const reader = withFile(merged(flags, environment));
+  const settings = {
+    ...readMachine(reader),
+    logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
+  };
+  reader.refuseProblems();
+  return settings;
+}
+
+/** What was given goes before the file. */
+function withFile(given: HostWorkerOptions): SettingsReader {
+  const file = readConfigFile(given['configFile'] as string | undefined);
+  const reader = new SettingsReader({ ...file.values, ...given });
+  reader.problems.push(...file.problems, ...unknownIn(file.values));
+  return reader;
 }
 
 /** Empty variables and flags that were not given count as absent. */
@@ -207,33 +117,27 @@ function merged(
   return found;
 }
 
+/** A setting in the file that nothing reads is a typing error. */
+function unknownIn(values: HostWorkerOptions): readonly string[] {
+  const known = new Set(HOST_WORKER_FLAGS.map(({ setting }) => setting));
+  return Object.keys(values)
+    .filter((name) => !known.has(name))
+    .map((name) => `${name}: no such setting; see slipway host-worker --help`);
+}
+
 function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-function readMetrics(reader: Reader): Pick<HostProcessSettings, 'metrics'> {
+function readMetrics(reader: SettingsReader): Pick<HostProcessSettings, 'metrics'> {
   const port = reader.number('metricsPort', -1);
   return port < 0 ? {} : { metrics: { host: reader.text('metricsHost') ?? '127.0.0.1', port } };
 }
 
-function readSingle(reader: Reader, common: HostProcessSettings): SingleHostSettings {
-  return {
-    ...common,
-    kind: 'single',
-    node: reader.required('node', 'the name of the Node object of this machine'),
-    root: reader.text('root') ?? '/',
-    driver: reader.oneOf('driver', ['none'], 'none'),
-    reconnectSeconds: reader.number('reconnectSeconds', 600, 1),
-    credentials: {
-      certificateFile:
-        reader.text('certificateFile') ?? '/var/lib/kubelet/pki/kubelet-client-current.pem',
-      keyFile: reader.text('keyFile') ?? '/var/lib/kubelet/pki/kubelet-client-current.pem',
-      authorityFile: reader.file('authorityFile', '/etc/kubernetes/ca.crt'),
-    },
-  };
-}
-
-function readSimulated(reader: Reader, common: HostProcessSettings): SimulatedHostsSettings {
+function readSimulated(
+  reader: SettingsReader,
+  common: HostProcessSettings,
+): SimulatedHostsSettings {
   const directory = reader.required(
     'credentialsDirectory',
     'it has <node>/tls.crt and <node>/tls.key for each node',
@@ -267,7 +171,7 @@ function readSimulated(reader: Reader, common: HostProcessSettings): SimulatedHo
 }
 
 /** Names by list, or counted up from 1 behind a prefix. */
-function readNodes(reader: Reader): readonly string[] {
+function readNodes(reader: SettingsReader): readonly string[] {
   const listed = reader
     .list('nodes')
     .flatMap((part) => part.split(','))
@@ -279,7 +183,7 @@ function readNodes(reader: Reader): readonly string[] {
 }
 
 /** `node=worker-3,at=verify,times=1`; `times` may be missing. */
-function readFailure(reader: Reader, text: string): readonly SimulatedFailure[] {
+function readFailure(reader: SettingsReader, text: string): readonly SimulatedFailure[] {
   const parts = new Map(
     text.split(',').map((part): [string, string] => {
       const [key = '', value = ''] = part.split('=', 2);
@@ -306,7 +210,7 @@ function readFailure(reader: Reader, text: string): readonly SimulatedFailure[] 
   return [];
 }
 
-function readTemporalTls(reader: Reader): { readonly temporalTls?: TemporalTls } {
+function readTemporalTls(reader: SettingsReader): { readonly temporalTls?: TemporalTls } {
   const ca = reader.pem('temporalTlsCa');
   const crt = reader.pem('temporalTlsCert');
   const key = reader.pem('temporalTlsKey');

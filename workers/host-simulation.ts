@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NativeConnection } from '@temporalio/worker';
 import {
+  createExclusive,
   currentStep,
   type HostPorts,
   installFirstConfig,
@@ -18,16 +19,18 @@ import {
   createSimulatedKubelet,
   createSimulatedMachine,
   type FailurePlan,
-  type SimulatedKubelet,
   type SimulatedMachine,
 } from '../adapters/simulation';
-import { fail, messageOf } from '../core/errors';
+import { fail } from '../core/errors';
 import { canonicalKernelType } from '../core/machine-config/diff';
+import { SIMULATED_HOST } from '../core/names';
 import { splitKernelArguments } from '../core/os';
 import type { HostActivities } from '../workflows/activity-contracts';
+import { type BootReports, createBootReports } from './host-boot-reports';
 import { createLimit } from './host-limit';
 import { type Host, runHost } from './host-loop';
 import type { SimulatedHostsSettings } from './host-settings';
+import { becomeOnlyWorker } from './host-sole';
 import type { Logger } from './logging';
 import { untilAvailable } from './waiting';
 
@@ -60,6 +63,16 @@ export async function runSimulatedHosts(
   const limit = createLimit(CONCURRENT_STARTS);
 
   async function run(node: string): Promise<void> {
+    const lock = join(settings.baseDirectory, `.${node}.lock`);
+    const leave = await becomeOnlyWorker(lock, { signal, log });
+    try {
+      await serveNode(node);
+    } finally {
+      leave();
+    }
+  }
+
+  async function serveNode(node: string): Promise<void> {
     const host = await limit(async () => {
       signal.throwIfAborted();
       const made = await makeHost(settings, node, failures, { signal, log });
@@ -105,7 +118,7 @@ async function makeHost(
   settings: SimulatedHostsSettings,
   node: string,
   failures: FailurePlan,
-  { log }: Running,
+  { signal, log }: Running,
 ): Promise<MadeHost> {
   const credentials = settings.credentials(node);
   const machine = await createSimulatedMachine({
@@ -117,18 +130,11 @@ async function makeHost(
       log.info({ node, service }, `simulated systemctl ${action}`);
     },
   });
-  const kubelet =
-    settings.apiServer === undefined
-      ? undefined
-      : createSimulatedKubelet({
-          ...credentials,
-          node,
-          apiServer: settings.apiServer,
-          authorityFile: settings.apiServerAuthorityFile ?? credentials.authorityFile,
-        });
+  const reports = bootReportsOf(settings, node, { signal, log });
   const host: Host = {
     node,
-    identity: `SIMULATED-host@${node}`,
+    identity: `${SIMULATED_HOST}${node}`,
+    exclusive: createExclusive(),
     ports: {
       node,
       files: machine.files,
@@ -138,12 +144,32 @@ async function makeHost(
       os: machine.os,
       configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
     },
+    drift: { root: machine.root, endpoint: { ...credentials, url: settings.serverUrl } },
     around: (activities) => simulatedAround(activities, machine, failures),
-    reboot: async (_reason, signal) => {
-      await powerCycle({ machine, kubelet, failures, signal, log });
+    reboot: async (_reason, ending) => {
+      await powerCycle({ machine, reports, failures, signal: ending, log });
     },
   };
+  const { bootId } = await machine.os.status();
+  await reports?.resume(bootId);
   return { host, machine };
+}
+
+function bootReportsOf(
+  settings: SimulatedHostsSettings,
+  node: string,
+  running: Running,
+): BootReports | undefined {
+  const { apiServer, baseDirectory } = settings;
+  if (apiServer === undefined) return undefined;
+  const credentials = settings.credentials(node);
+  const authorityFile = settings.apiServerAuthorityFile ?? credentials.authorityFile;
+  return createBootReports({
+    ...running,
+    node,
+    kubelet: createSimulatedKubelet({ ...credentials, node, apiServer, authorityFile }),
+    owedFile: join(baseDirectory, `.${node}.down`),
+  });
 }
 
 /** A first boot as Ignition does it, when one is asked for and the machine has no config yet. */
@@ -214,27 +240,19 @@ function simulatedAround(
 
 interface PowerCycle extends Running {
   readonly machine: SimulatedMachine;
-  readonly kubelet: SimulatedKubelet | undefined;
+  readonly reports: BootReports | undefined;
   readonly failures: FailurePlan;
 }
 
 /** Down, some seconds, up with a new boot ID; the Node object follows as far as it can be reached. */
 async function powerCycle(input: PowerCycle): Promise<void> {
-  const { machine, kubelet, failures, signal, log } = input;
+  const { machine, reports, failures, signal, log } = input;
   const { node } = machine;
-  // A real kubelet has no last word either: it goes down whether or not the API server heard it.
-  await kubelet?.reportDown().catch((error: unknown) => {
-    log.warn({ node, reason: messageOf(error) }, 'simulated reboot not reported');
-  });
+  const { bootId: before } = await machine.os.status();
+  await reports?.down(before);
   await machine.pace.take('reboot', signal);
   const bootId = await machine.os.boot({ broken: failures.strikes(node, 'boot') });
   log.info({ node, bootId }, 'simulated machine booted');
-  if (kubelet === undefined) return;
   // In the background: a host worker serves its queue also while the API server is away.
-  void untilAvailable(`API server for ${node}`, () => kubelet.reportUp(bootId), {
-    log,
-    signal,
-  }).catch((error: unknown) => {
-    if (!signal.aborted) log.error({ node, reason: messageOf(error) }, 'boot not reported');
-  });
+  void reports?.up(bootId);
 }

@@ -3,34 +3,35 @@
  * workflows and no Kubernetes client. With simulated hosts, many of them in one process.
  */
 
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { NativeConnection } from '@temporalio/worker';
-import {
-  createConfigClient,
-  createHostFiles,
-  createHostUsers,
-  createJournal,
-  createNoneDriver,
-  createSystemctl,
-} from '../adapters/host';
-import { confirmation, goBackByItself } from './host-confirmation';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createExclusive } from '../activities/host';
+import { createConfigClient } from '../adapters/host';
+import { messageOf } from '../core/errors';
+import { type Confirmation, confirmation, goBackByItself } from './host-confirmation';
+import { connected, withRenewals } from './host-connection';
+import { watchContact } from './host-contact';
+import { journalLogger } from './host-journal';
+import { startWhatWaited } from './host-kubelet';
 import { createLimit } from './host-limit';
-import { withoutNoise } from './host-log';
-import { type Host, runHost } from './host-loop';
-import { notifySystemd, settleBeforeOthers } from './host-readiness';
+import { type Host, runHost, settleHost } from './host-loop';
+import { createMachinePorts } from './host-machine';
+import { createNotifier, type SystemdNotifier } from './host-notify';
+import { rebootMachine } from './host-reboot';
 import { watchHosts } from './host-health';
 import { readHostSettings } from './host-settings';
 import type {
-  HostProcessSettings,
   HostWorkerOptions,
+  HostWorkerSettings,
   SimulatedHostsSettings,
   SingleHostSettings,
 } from './host-settings';
+import { settingsOrBack } from './host-last-resort';
+import { becomeOnlyWorker, WORKER_LOCK } from './host-sole';
+import { type Connection, createHostState } from './host-state';
 import { runSimulatedHosts, type SimulatedHostEvents } from './host-simulation';
 import { createLogger, type Logger } from './logging';
-import { installTemporalRuntime } from './temporal-runtime';
-import { untilAvailable } from './waiting';
+import type { HostActivities, HostOrder } from '../workflows/activity-contracts';
 
 export type {
   HostWorkerOptions,
@@ -41,6 +42,13 @@ export type {
 export { HOST_WORKER_FLAGS, type HostWorkerFlag } from './host-flags';
 export { readHostSettings } from './host-settings';
 
+/** For `systemctl status`. */
+const SHOWN: Readonly<Record<Connection, string>> = {
+  waiting: 'waiting for Temporal',
+  connected: 'serving orders',
+  rebooting: 'rebooting',
+};
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -48,15 +56,19 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Temporal server that is away.
  *
  * @param flags - by setting name (`HOST_WORKER_FLAGS`); they go before the environment
- * @throws an Error named SettingsError that lists every wrong setting
+ * @throws an Error named SettingsError that lists every wrong setting, unless an update that may have
+ * made them wrong waits to be confirmed: then they are read again, until the machine goes back
  */
 export async function runHostWorker(
   flags: HostWorkerOptions,
   signal: AbortSignal,
   environment: Environment = {},
 ): Promise<void> {
-  const settings = readHostSettings(flags, environment);
-  const log = createLogger({ process: 'host-worker', level: settings.logLevel });
+  const createLog = (level: HostWorkerSettings['logLevel']): Logger =>
+    journalLogger('host-worker', level, environment);
+  const settings = await readInTime(flags, environment, { signal, log: createLog('info') });
+  if (settings === undefined) return;
+  const log = createLog(settings.logLevel);
   const nodes = settings.kind === 'simulated' ? settings.nodes : [settings.node];
   const watched = await watchHosts(settings, nodes, log);
   try {
@@ -64,13 +76,35 @@ export async function runHostWorker(
       log.info({ hosts: nodes.length }, 'starting SIMULATED hosts');
       await serveUntilStopped(settings, { signal, log, events: watched });
     } else {
-      await serveMachine(settings, { signal, log, events: watched }, () =>
-        notifySystemd(environment, log),
-      );
+      const systemd = createNotifier(environment, log);
+      const machine = { settings, read: () => readAgain(flags, environment, settings), systemd };
+      const leave = await becomeOnlyWorker(join(settings.root, WORKER_LOCK), { signal, log });
+      await serveMachine(machine, { signal, log, events: watched }).finally(() => {
+        leave();
+        return systemd.close();
+      });
     }
   } finally {
     await watched.close();
   }
+}
+
+/** The settings; undefined = the machine went back, because an update took them away. */
+async function readInTime(
+  flags: HostWorkerOptions,
+  environment: Environment,
+  { signal, log }: Running,
+): Promise<HostWorkerSettings | undefined> {
+  const read = (): HostWorkerSettings => readHostSettings(flags, environment);
+  let systemd: SystemdNotifier | undefined;
+  const onWaiting = async (): Promise<void> => {
+    systemd = createNotifier(environment, log);
+    await systemd.ready('settings cannot be used');
+  };
+  const isSimulated = flags['simulate'] !== undefined || flags['nodes'] !== undefined;
+  if (isSimulated) return read();
+  const resort = { signal, log, onWaiting };
+  return settingsOrBack(read, { flags, environment }, resort).finally(() => systemd?.close());
 }
 
 /** Simulated hosts that run. */
@@ -142,87 +176,151 @@ async function serveUntilStopped(
   );
 }
 
-async function serveMachine(
+interface Machine {
+  readonly settings: SingleHostSettings;
+  /** Reads the settings again. */
+  readonly read: () => SingleHostSettings;
+  readonly systemd: SystemdNotifier;
+}
+
+/** The settings as they are now; whether it is one machine or many does not change in a process. */
+function readAgain(
+  flags: HostWorkerOptions,
+  environment: Environment,
   settings: SingleHostSettings,
-  running: Running,
-  notify: () => Promise<void>,
-): Promise<void> {
+): SingleHostSettings {
+  const found = readHostSettings(flags, environment);
+  return found.kind === 'single' ? found : settings;
+}
+
+async function serveMachine({ settings, read, systemd }: Machine, running: Running): Promise<void> {
   const { log, signal } = running;
-  const { node, root, credentials } = settings;
-  const files = createHostFiles({ root });
+  const { node, credentials } = settings;
+  const { ports, driver } = await createMachinePorts(settings);
+  log.info({ node, driver: driver.name, why: driver.why }, 'OS driver chosen');
+  const state = createHostState(settings.root, settings.temporalAddress, log);
+  let shown: Connection | undefined;
+  const show = (connection: Connection): void => {
+    if (connection === shown) return;
+    shown = connection;
+    state.connection(connection);
+    void systemd.status(SHOWN[connection]);
+  };
   const host: Host = {
     node,
-    identity: `slipway-host-worker@${node}`,
-    ports: {
-      node,
-      files,
-      users: createHostUsers(files),
-      journal: createJournal(files),
-      systemd: createSystemctl(files),
-      os: createNoneDriver(),
-      configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
+    identity: `slipway-host@${node}`,
+    exclusive: createExclusive(),
+    onSettled: () => {
+      state.settled();
+      void startWhatWaited(log);
     },
-    reboot: (reason) => rebootMachine(reason, running),
+    around: (activities) => state.watch(noting(activities, () => carriedOut())),
+    ports: { ...ports, configs: createConfigClient({ ...credentials, url: settings.serverUrl }) },
+    drift: { root: settings.root, endpoint: { ...credentials, url: settings.serverUrl } },
+    reboot: (reason) => {
+      show('rebooting');
+      return rebootMachine(reason, settings, running);
+    },
   };
-  const reason = await settleBeforeOthers(host, log, notify);
-  if (reason !== undefined) return host.reboot(reason, signal);
-  const { deadline, reached } = await confirmation(host, settings.reconnectSeconds, log);
-  const inTime = { ...running, ...(deadline === undefined ? {} : { deadline }) };
-  const isCutOff = await connected(settings, inTime, async (connection) => {
-    await reached();
+  let carriedOut = (): void => undefined;
+  // The program before the kubelet has done so already, where it is installed.
+  const reason = await settleHost(host, log);
+  await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
+  if (reason !== undefined) {
+    // Should it not go down, it serves: whoever asks is told that it is still in the old boot.
+    await host.reboot(reason, signal).catch((error: unknown) => {
+      log.error({ node, reason: messageOf(error) }, 'reboot did not come about');
+    });
+  }
+  const awaited = await confirmation(host, settings.reconnectSeconds, log);
+  const { deadline } = awaited;
+  let isConfirmed = deadline === undefined;
+  carriedOut = () => {
+    isConfirmed = true;
+    awaited.carriedOut();
+  };
+  await waitJitter(settings.startJitterSeconds, signal);
+  const serving = { host, running, awaited, connection: { shown: () => shown, show } };
+  await withRenewals(settings, read, running, async (current, whileValid) => {
+    const isCutOff = await serveWhileValid(current, whileValid, {
+      ...serving,
+      isUrgent: () => !isConfirmed,
+    });
+    if (isCutOff) await goBackByItself(host, signal, log);
+    return !isCutOff;
+  });
+}
+
+interface ServingMachine {
+  readonly host: Host;
+  readonly running: Running;
+  readonly awaited: Confirmation;
+  readonly connection: {
+    readonly shown: () => Connection | undefined;
+    readonly show: (connection: Connection) => void;
+  };
+  /** An update waits to be confirmed. */
+  readonly isUrgent: () => boolean;
+}
+
+/** Serves with these settings until they end; true = nobody could be reached in time. */
+function serveWhileValid(
+  settings: SingleHostSettings,
+  whileValid: AbortSignal,
+  { host, running, awaited, connection: { shown, show }, isUrgent }: ServingMachine,
+): Promise<boolean> {
+  const { log } = running;
+  const { node } = host;
+  const { deadline } = awaited;
+  const inTime = { log, signal: whileValid, ...(deadline === undefined ? {} : { deadline }) };
+  return connected(settings, inTime, async (connection) => {
+    awaited.contact();
+    const ended = new AbortController();
+    const watching = watchContact(connection, AbortSignal.any([whileValid, ended.signal]), {
+      // What an update breaks may break after the first word: only an order that is carried out
+      // shows that it holds.
+      onAnswer: () => {
+        awaited.contact();
+        if (shown() === 'waiting') show('connected');
+      },
+      onSilence: (reason) => {
+        if (shown() !== 'connected') return;
+        log.warn({ node, reason }, 'Temporal does not answer');
+        show('waiting');
+      },
+      isUrgent,
+    });
     await runHost(host, {
       connection,
       namespace: settings.temporalNamespace,
-      signal,
+      signal: AbortSignal.any([whileValid, ...(deadline === undefined ? [] : [deadline])]),
       log,
       limit: createLimit(1),
-      onPolling: () => running.events?.onPolling?.(node),
-    });
+      onPolling: () => {
+        running.events?.onPolling?.(node);
+        show('connected');
+      },
+    }).finally(() => ended.abort());
+    await watching;
   });
-  if (isCutOff) await goBackByItself(host, signal, log);
 }
 
-/**
- * Connects, waiting if need be, and closes afterwards. A stop while waiting is no failure.
- *
- * @returns true when the deadline passed before there was a connection
- */
-async function connected(
-  settings: HostProcessSettings,
-  { signal, log, deadline }: Running & { readonly deadline?: AbortSignal },
-  work: (connection: NativeConnection) => Promise<void>,
-): Promise<boolean> {
-  installTemporalRuntime(withoutNoise(log));
-  let connection: NativeConnection | undefined;
-  try {
-    connection = await untilAvailable(
-      `Temporal at ${settings.temporalAddress}`,
-      () =>
-        NativeConnection.connect({
-          address: settings.temporalAddress,
-          ...(settings.temporalTls === undefined ? {} : { tls: settings.temporalTls }),
-        }),
-      { log, signal: deadline === undefined ? signal : AbortSignal.any([signal, deadline]) },
-    );
-    await work(connection);
-    return false;
-  } catch (error) {
-    if (signal.aborted) log.debug('stopped while it waited');
-    else if (connection === undefined && deadline?.aborted === true) return true;
-    else throw error;
-    return false;
-  } finally {
-    await connection?.close();
-  }
+/** The same activities; whoever waits for it hears of each that was carried out. */
+function noting(activities: HostActivities, onCarriedOut: () => void): HostActivities {
+  const noted = Object.entries(activities).map(([name, activity]) => {
+    const run = activity as (order: HostOrder) => Promise<unknown>;
+    const note = async (order: HostOrder): Promise<unknown> => {
+      const result = await run(order);
+      onCarriedOut();
+      return result;
+    };
+    return [name, note];
+  });
+  return Object.fromEntries(noted) as HostActivities;
 }
 
-const run = promisify(execFile);
-
-/** Asks systemd for the reboot; from here on it is systemd that ends this process. */
-async function rebootMachine(reason: string, { signal, log }: Running): Promise<void> {
-  await run('systemctl', ['reboot', `--message=slipway: ${reason}`]);
-  log.info({ reason }, 'reboot requested');
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
+/** A rack that gets its power back does not come to Temporal at once. */
+async function waitJitter(seconds: number, signal: AbortSignal): Promise<void> {
+  if (seconds <= 0) return;
+  await delay(Math.random() * seconds * 1000, undefined, { signal }).catch(() => undefined);
 }

@@ -4,6 +4,13 @@ import { IllegalStateError } from '@temporalio/common';
 import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import { temporalLogger, type Logger } from './logging';
 
+/** Of what the workflows measure themselves; the SDK's own metrics keep theirs. */
+const BUCKETS = {
+  histogramBucketOverrides: {
+    slipway_node_phase_duration_seconds: [1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 3600],
+  },
+};
+
 /**
  * Installs the runtime unless one is there. The SDK drops it together with the last native
  * connection, so call this before each `NativeConnection.connect`, or a default one takes its place.
@@ -23,7 +30,7 @@ export function installTemporalRuntime(log: Logger, metricsAddress?: string): vo
         },
         ...(metricsAddress === undefined
           ? {}
-          : { metrics: { prometheus: { bindAddress: metricsAddress } } }),
+          : { metrics: { prometheus: { bindAddress: metricsAddress, ...BUCKETS } } }),
       },
     });
   } catch (error) {

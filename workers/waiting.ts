@@ -1,14 +1,15 @@
 /** Waiting for a server that is away: forever, with one line that says so. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../core/errors';
+import { failureName, messageOf } from '../core/errors';
 import type { Logger } from './logging';
 
 const FIRST_MS = 250;
 const MAX_MS = 5_000;
 
 /**
- * Tries until it works or the signal aborts. Says once that it waits, and once that it is over.
+ * Tries until it works or the signal aborts. Says once that it waits, and once that it is over; of the
+ * Kubernetes API its client says both.
  *
  * @param what - whom it waits for: `Temporal at 127.0.0.1:7233`
  * @param isHopeless - failures that no waiting mends; they are thrown
@@ -24,16 +25,18 @@ export async function untilAvailable<T>(
 ): Promise<T> {
   const { log, signal } = options;
   let waited = false;
+  let isSaid = false;
   for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_MS)) {
     signal.throwIfAborted();
     try {
       const result = await attempt();
-      if (waited) log.info({ server: what }, 'server answers');
+      if (waited && !isSaid) log.info({ server: what }, 'server answers');
       return result;
     } catch (error) {
       if (signal.aborted || options.isHopeless?.(error) === true) throw error;
       const fields = { server: what, reason: messageOf(error) };
-      if (waited) log.debug(fields, 'still waiting for server');
+      isSaid = failureName(error) === 'ApiUnavailable';
+      if (waited || isSaid) log.debug(fields, 'still waiting for server');
       else log.warn(fields, 'waiting for server');
       waited = true;
       await delay(pauseMs * (0.5 + Math.random()), undefined, { signal });

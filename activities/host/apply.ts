@@ -3,54 +3,85 @@
 import { SHADOW_PATH } from '../../adapters/host';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
+import { sameImage } from '../../core/os';
 import type { AppliedUpdate, HostOrder } from '../../workflows/activity-contracts';
 import { currentConfig, desiredConfig } from './configs';
-import { enablementAfter, enablementBefore } from './enablement';
-import type { PathChange } from './originals';
+import { enablementAfter, enablementBefore, withoutIgnitionPresets } from './enablement';
+import { openJournal } from './open-journal';
 import { pathChanges, type PathChanges } from './path-changes';
 import { changesOs, planFor } from './plan';
-import { type HostPorts, markOf, type OpenJournal, type UpdateHeader } from './ports';
-import { ancestors, type HostConfig } from './records';
-import { prepareDirectory } from './directories';
+import {
+  type Deployment,
+  type HostPorts,
+  markOf,
+  type OpenJournal,
+  type PathChange,
+  type UpdateHeader,
+} from './ports';
+import { diskFailure } from './disk-failure';
+import type { HostConfig } from './records';
+import { heldPaths, hostPaths } from './appended';
+import { missingDirectories } from './directories';
+import { FORCE_CONSUMED, isForced } from './force';
+import { beforeUpdate } from './proof';
 import { refuseDrift } from './prepare';
 import { sameConfig } from './settle';
-import { CORE_USER, passwordHash, wantedPaths } from './wanted-paths';
+import { undoHere } from './undo';
+import { CORE_USER, passwordHash } from './wanted-paths';
 
 /**
  * Brings the disk to the ordered config and the staged deployment to its kernel arguments and
  * extensions. What a crash left behind is undone and done again, so running it twice is safe; once
  * all of it is there, it does nothing. Stops between two changes when it is cancelled: `goBack` undoes.
  *
- * @throws `ApplyFailed` naming the path, `ConfigDrift` when the disk changed since it was prepared
+ * @throws `ApplyFailed` naming the path, `ConfigDrift` when the disk changed since it was prepared,
+ * `Unreconcilable` when a running machine cannot take the change
  */
 export async function applyUpdate(ports: HostPorts, order: HostOrder): Promise<AppliedUpdate> {
   const from = await currentConfig(ports, order);
   const to = await desiredConfig(ports, order);
-  const found = await ports.journal.open();
+  const found = await openJournal(ports);
   if (found !== undefined && isAppliedFor(found, order)) return countsOf(found.header.plan);
   if (found !== undefined) {
-    await found.undo();
+    await undoHere(ports, found, await ports.os.status());
     await found.close();
   }
   if (from !== undefined) await refuseDrift(ports, from);
   const status = await ports.os.status();
-  const plan = planFor(ports, order, from, to, status);
+  const forced = await isForced(ports.files);
+  const plan = planFor(ports, order, from, to, status, forced);
+  refuseUnreconcilable(ports, to, plan);
   const header: UpdateHeader = {
     orderId: order.orderId,
+    driver: ports.os.name,
     target: to.reference,
     ...(from === undefined ? {} : { previous: from.reference }),
     previousDeployment: status.booted.id,
+    before: beforeUpdate(status),
+    ...(forced ? { forced } : {}),
     plan,
   };
   const journal = await ports.journal.begin(order.orderId, header);
   try {
-    const changes = await writeConfig(ports, journal, { from, to });
+    const changes = await writeConfig(ports, journal, { from, to, forced });
     await applyOs(ports, plan, { from, to });
-    await journal.mark({ kind: 'applied' });
+    const { id, digest } = await nextDeployment(ports, plan);
+    const proof = digest === undefined ? {} : { digest };
+    await journal.mark({ kind: 'applied', deployment: id, ...proof });
     return { files: changes.files.size, units: changes.units.size };
   } catch (error) {
     throw namedFailure(ports, error);
   }
+}
+
+/** Nothing would apply the part that cannot be applied, and the host would say that it is on the config. */
+function refuseUnreconcilable(
+  { node }: HostPorts,
+  { reference: { name } }: HostConfig,
+  { reconcilable }: UpdatePlan,
+): void {
+  if (reconcilable.ok) return;
+  throw fail('Unreconcilable', `${name} cannot be applied to ${node}: ${reconcilable.reason}`);
 }
 
 interface FromTo {
@@ -58,14 +89,19 @@ interface FromTo {
   readonly to: HostConfig;
 }
 
+interface Wanted extends FromTo {
+  readonly forced: boolean;
+}
+
 /** Writes everything of a config that is a path: files, units, links, keys, password. */
 async function writeConfig(
   ports: HostPorts,
   journal: OpenJournal,
-  { from, to }: FromTo,
+  { from, to, forced }: Wanted,
 ): Promise<PathChanges> {
-  const old = from === undefined ? undefined : wantedPaths(from.spec);
-  const planned = await pathChanges(ports, old, wantedPaths(to.spec));
+  const old = from === undefined ? undefined : await heldPaths(ports.files, from.spec);
+  const wanted = await hostPaths(ports.files, to.spec);
+  const planned = await pathChanges(ports, old, wanted);
 
   // Links first: which ones there are depends on the unit files that are about to change.
   const before = await enablementBefore(ports, from?.spec, to.spec, planned.units);
@@ -73,45 +109,42 @@ async function writeConfig(
   await ports.systemd.setEnablement(before);
 
   const password = await passwordChange(ports, from, to);
-  await makeChanges(ports, journal, [...planned.changes, ...password]);
+  const consumed = forced ? [FORCE_CONSUMED] : [];
+  const spent = [...consumed, ...(await withoutIgnitionPresets(ports, wanted))];
+  await makeChanges(ports, journal, [...planned.changes, ...password, ...spent]);
 
-  const after = await enablementAfter(ports, from?.spec, to.spec, planned.units);
+  const units = (to.spec.config.systemd?.units ?? []).map(({ name }) => name);
+  const again = forced ? new Set(units) : planned.units;
+  const after = await enablementAfter(ports, from?.spec, to.spec, again);
   await journal.record(await ports.systemd.enablementPaths(after));
   await ports.systemd.setEnablement(after);
   return planned;
 }
 
-/** One sync for all before-images, then the changes; cancellation is heard between two of them. */
+/**
+ * All before-images, durably, then the changes with the directories that they need; cancellation is
+ * heard between two of them.
+ */
 async function makeChanges(
   ports: HostPorts,
   journal: OpenJournal,
   changes: readonly PathChange[],
 ): Promise<void> {
   await journal.record(changes.map(({ path }) => path));
+  const written = changes.filter(({ state }) => state.kind !== 'absent');
+  const directories = await missingDirectories(
+    ports,
+    written.map(({ path }) => path),
+  );
   const { signal, progress } = ports.context();
-  for (const [index, { path, state }] of changes.entries()) {
-    signal.throwIfAborted();
-    progress(`${index + 1} of ${changes.length}: ${path}`);
-    await changePath(ports, path, state);
-  }
-}
-
-async function changePath(
-  ports: HostPorts,
-  path: string,
-  state: PathChange['state'],
-): Promise<void> {
-  const { files } = ports;
+  let done = 0;
   try {
-    if (state.kind === 'absent') return await files.remove(path);
-    for (const directory of ancestors(path)) await prepareDirectory(ports, directory);
-    if (state.kind === 'symlink') await files.writeLink(path, state.target);
-    else if (state.kind === 'file') await files.writeFile(path, state);
-  } catch (error) {
-    if (failureName(error) !== undefined) throw error;
-    throw Object.assign(fail('ApplyFailed', `write ${path}: ${messageOf(error)}`, { path }), {
-      cause: error,
+    await ports.files.change([...directories, ...changes], {
+      signal,
+      onChange: (path) => progress(`${(done += 1)} of ${changes.length}: ${path}`),
     });
+  } catch (error) {
+    throw diskFailure(error);
   }
 }
 
@@ -126,25 +159,43 @@ async function passwordChange(
   if (before === undefined && after === undefined) return [];
   const hash = after ?? '';
   if (await ports.users.hasPassword(CORE_USER, hash)) return [];
-  return [{ path: SHADOW_PATH, state: await ports.users.shadowWith(CORE_USER, hash) }];
+  const state = await ports.users.shadowWith(CORE_USER, hash, ports.now());
+  return [{ path: SHADOW_PATH, state }];
+}
+
+/** What the next boot starts if nobody interferes. */
+async function nextDeployment({ os }: HostPorts, plan: UpdatePlan): Promise<Deployment> {
+  const { booted, staged } = await os.status();
+  return changesOs(plan) ? (staged ?? booted) : booted;
 }
 
 /** All of it goes to the staged deployment; nothing is in force before the reboot. */
 async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo): Promise<void> {
   if (!ports.os.managesOs || !changesOs(plan)) return;
+  // Arguments and packages are added to what is staged: that must not be somebody else's.
+  const { staged } = await ports.os.status();
+  const isOurs = plan.osImage !== undefined && sameImage(staged?.image ?? '', plan.osImage.to);
+  if (staged !== undefined && !isOurs) await ports.os.discard();
   const old = from?.spec ?? { kernelArguments: [], extensions: [] };
-  if (plan.osImage !== undefined) await ports.os.stage(plan.osImage.to, ports.context());
-  if (plan.kernelType !== undefined) await ports.os.setKernelType(plan.kernelType.to);
+  // Packages that are layered already come from it, too, when they are layered anew.
+  const image = to.spec.baseOSExtensionsContainerImage || undefined;
+  if (plan.osImage !== undefined) await ports.os.stage(plan.osImage.to, ports.context(), image);
+  if (plan.kernelType !== undefined)
+    await ports.os.setKernelType(plan.kernelType.to, ports.context(), image);
   const { add, remove } = plan.kernelArguments;
   const reordered = !sameList(old.kernelArguments, to.spec.kernelArguments);
   if (add.length + remove.length > 0 || reordered) {
-    await ports.os.setKernelArguments({
-      from: old.kernelArguments,
-      to: to.spec.kernelArguments,
-    });
+    await ports.os.setKernelArguments(
+      { from: old.kernelArguments, to: to.spec.kernelArguments },
+      ports.context(),
+    );
   }
   if (plan.extensions.install.length + plan.extensions.uninstall.length > 0) {
-    await ports.os.setExtensions(to.spec.extensions);
+    const packages = image === undefined ? {} : { image };
+    await ports.os.setExtensions(
+      { from: old.extensions, to: to.spec.extensions, ...packages },
+      ports.context(),
+    );
   }
 }
 

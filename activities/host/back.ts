@@ -1,14 +1,20 @@
 /** The way back: the journal undone byte for byte, the old deployment booted, and proof of both. */
 
-import { fail } from '../../core/errors';
+import { fail, failureName, messageOf } from '../../core/errors';
 import type { HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
 import { currentConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
+import { isForced } from './force';
 import { refuseSameBoot } from './finish';
+import { openJournal } from './open-journal';
 import { forgetResults } from './orders';
-import { type HostPorts, markOf } from './ports';
+import { patiently } from './patience';
+import { atBest, type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+import { proveAsBefore, proveKubelet } from './proof';
 import { dropKeptConfigs } from './records';
 import { tellOfOldFiles } from './services';
+import { refuseForeign } from './standing';
+import { undoHere } from './undo';
 
 export interface GoneBack {
   readonly rebooting: boolean;
@@ -20,41 +26,146 @@ export interface GoneBack {
  * systemd and the services that may have the new files are told of the old ones, unless the reboot
  * tells them. Safe to repeat: what is undone is undone.
  *
- * @throws `RollbackFailed` naming the path, `ApplyFailed` naming the service
+ * @param because - a sentence for later, when no order asked for it
+ * @throws `RollbackFailed` naming the path, `ServiceFailed` naming the service, `WrongDeployment` when
+ * a person booted a deployment of their own, `OsCommandFailed` when files and units are back, services
+ * were told, and the operating system is not
  */
-export async function goBack(ports: HostPorts): Promise<GoneBack> {
-  const journal = await ports.journal.open();
-  const { bootId, booted } = await ports.os.status();
+export async function goBack(ports: HostPorts, because?: string): Promise<GoneBack> {
+  const journal = await openJournal(ports);
   if (journal === undefined) {
-    await ports.os.discard();
+    const { bootId } = await statusOf(ports);
+    await discard(ports);
     await dropKeptConfigs(ports.files);
     return { rebooting: false, bootId };
   }
+  const status = await statusOrUndo(ports, journal, because);
+  const { bootId, booted, pending } = status;
+  refuseForeign(ports, journal, status);
   const armed = markOf(journal, 'armed');
   const { header } = journal;
   const begun = markOf(journal, 'goingBack');
   // A machine that rebooted on the way boots again, so that nothing runs that has read the new files;
   // unless it has done so already, by itself or in an attempt whose answer got lost.
-  const isDue =
-    begun === undefined ? armed !== undefined && armed.bootId !== bootId : begun.bootId === bootId;
+  const isNew = begun === undefined || begun.unseen === true;
+  const isDue = isNew ? armed !== undefined && armed.bootId !== bootId : begun.bootId === bootId;
   const rebooting = isDue || booted.id !== header.previousDeployment;
-  if (begun === undefined) {
-    await journal.mark({ kind: 'goingBack', ...(rebooting ? { bootId } : {}) });
+  const why = because ?? begun?.because;
+  if (isNew) {
+    await journal.mark({
+      kind: 'goingBack',
+      ...(rebooting ? { bootId } : {}),
+      ...(why === undefined ? {} : { because: why }),
+    });
   }
-  await ports.os.discard();
-  await journal.undo();
-  await forgetResults(ports.files);
-  if (!rebooting) await tellOfOldFiles(ports, journal);
-  if (rebooting) {
-    if (booted.id !== header.previousDeployment) await ports.os.rollback();
+  // Files first: nothing that an OS program says keeps them from going back.
+  await undoHere(ports, journal, status);
+  if (!rebooting) await tellAndDiscard(ports, journal);
+  else {
+    await discardBefore(ports);
+    // The next boot may also be that of one from which the boot loader fell back.
+    if (booted.id !== header.previousDeployment || pending !== undefined) {
+      await patiently(ports, `choose deployment ${header.previousDeployment}`, () =>
+        ports.os.rollback(header.previousDeployment),
+      );
+    }
     ports.reboot.request('the update is taken back');
   }
   return { rebooting, bootId };
 }
 
 /**
- * Proves that the host is where it was, and drops the journal: only now are the before-images not
- * needed any more.
+ * Services run on the new files until they are told, so that comes first, and neither keeps the other
+ * from being done.
+ */
+async function tellAndDiscard(ports: HostPorts, journal: OpenJournal): Promise<void> {
+  const [told] = await Promise.allSettled([tellOfOldFiles(ports, journal)]);
+  const [dropped] = await Promise.allSettled([discard(ports)]);
+  if (told.status === 'rejected') {
+    if (dropped.status === 'rejected') ports.warn?.(stillStaged(dropped.reason));
+    throw told.reason;
+  }
+  if (dropped.status === 'fulfilled') return;
+  if (failureName(dropped.reason) !== 'OsCommandFailed') throw dropped.reason;
+  const back = `files and units are as before ${journal.header.target.name}, and services were told`;
+  const text = `${back}; ${stillStaged(dropped.reason)}`;
+  throw Object.assign(fail('OsCommandFailed', text), { cause: dropped.reason as unknown });
+}
+
+/**
+ * What is locked does not take over at the reboot, so it does not keep the machine from it.
+ *
+ * @throws `OsCommandFailed` when the reboot would boot what cannot be dropped
+ */
+async function discardBefore(ports: HostPorts): Promise<void> {
+  try {
+    await discard(ports);
+  } catch (error) {
+    if (failureName(error) !== 'OsCommandFailed' || ports.context().signal.aborted) throw error;
+    const { staged } = await statusOf(ports);
+    if (staged?.locked === false) throw error;
+    ports.warn?.(stillStaged(error));
+  }
+}
+
+function stillStaged(error: unknown): string {
+  return `what is staged could not be dropped: ${messageOf(error)}`;
+}
+
+/** One minute: long enough for somebody else's transaction, short beside the time of the way back. */
+const LOOKS_BEFORE_FILES = 12;
+
+/** The state of the operating system; if it does not tell it, what does not need it goes back first. */
+async function statusOrUndo(
+  ports: HostPorts,
+  journal: OpenJournal,
+  because: string | undefined,
+): Promise<OsStatus> {
+  try {
+    return await statusOf(ports, LOOKS_BEFORE_FILES);
+  } catch (error) {
+    if (ports.context().signal.aborted) throw error;
+    await undoUnseen(ports, journal, because);
+  }
+  try {
+    return await statusOf(ports);
+  } catch (error) {
+    const back = `files and units are as before ${journal.header.target.name}`;
+    const text = `${back}; the operating system is not, its driver fails: ${messageOf(error)}`;
+    throw Object.assign(fail('OsCommandFailed', text), { cause: error });
+  }
+}
+
+/**
+ * Puts back what is on the disk, and tells systemd and services, whichever deployment this is. Not
+ * noted as done: that is noted for a deployment by its name.
+ */
+async function undoUnseen(
+  ports: HostPorts,
+  journal: OpenJournal,
+  because: string | undefined,
+): Promise<void> {
+  if (markOf(journal, 'goingBack') === undefined) {
+    const why = because === undefined ? {} : { because };
+    await journal.mark({ kind: 'goingBack', unseen: true, ...why });
+  }
+  await journal.undo();
+  await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
+  await atBest(ports, 'cannot drop what is staged', () => ports.os.discard());
+  await atBest(ports, 'services after the way back', () => tellOfOldFiles(ports, journal));
+}
+
+function statusOf(ports: HostPorts, looks?: number): Promise<OsStatus> {
+  return patiently(ports, 'look at the operating system', () => ports.os.status(), looks);
+}
+
+function discard(ports: HostPorts): Promise<void> {
+  return patiently(ports, 'drop what is staged', () => ports.os.discard());
+}
+
+/**
+ * Proves that the host is where it was, drops the deployment of the update, and then the journal: only
+ * now are the before-images not needed any more.
  *
  * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path
  */
@@ -62,9 +173,9 @@ export async function verifyBack(
   ports: HostPorts,
   order: HostOrder & { readonly rebootedFrom?: string },
 ): Promise<VerifiedHost> {
-  const status = await ports.os.status();
+  const status = await statusOf(ports);
   refuseSameBoot(ports, status.bootId, order.rebootedFrom);
-  const journal = await ports.journal.open();
+  const journal = await openJournal(ports);
   const expected = journal?.header.previousDeployment;
   if (expected !== undefined && status.booted.id !== expected) {
     throw fail(
@@ -73,15 +184,31 @@ export async function verifyBack(
     );
   }
   const from = await currentConfig(ports, order);
-  if (from !== undefined) {
+  // A forced update begins on a disk that is not as the config says, and that is where it goes back to.
+  const forced = journal?.header.forced === true || (await isForced(ports.files));
+  if (from !== undefined && !forced) {
     const drift = await findDrift(ports, from.spec);
     if (drift !== undefined) throw fail('VerifyFailed', drift.reason, { path: drift.path });
     const osDrift = ports.os.managesOs ? findOsDrift(status, from.spec) : undefined;
     if (osDrift !== undefined) throw fail('VerifyFailed', osDrift);
   }
-  await journal?.close();
+  if (journal !== undefined) await endBack(ports, journal, status);
   await dropKeptConfigs(ports.files);
   return { bootId: status.bootId };
+}
+
+/** The last part of the way back; each of it may be repeated. */
+async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
+  const { before, previousDeployment } = journal.header;
+  if (before !== undefined && ports.os.managesOs) proveAsBefore(status, before);
+  await proveKubelet(ports, journal);
+  const armed = markOf(journal, 'armed');
+  if (armed !== undefined && armed.expected !== previousDeployment) {
+    await patiently(ports, `drop deployment ${armed.expected}`, () =>
+      ports.os.cleanUp(armed.expected),
+    );
+  }
+  await journal.close();
 }
 
 /** Drops the staged deployment and the fetched configs; an applied update is left alone. */
@@ -89,5 +216,5 @@ export async function discardStaged(ports: HostPorts): Promise<void> {
   if ((await ports.journal.open()) !== undefined) return;
   await ports.os.discard();
   await dropKeptConfigs(ports.files);
-  await forgetResults(ports.files);
+  await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
 }

@@ -1,15 +1,29 @@
 /** The running activity's cancellation and heartbeat, from Temporal's context. */
 
 import { Context } from '@temporalio/activity';
+import type { PullProgress } from '../../adapters/host';
 import type { StepContext } from './ports';
+
+/** What a heartbeat of a host activity says. */
+export interface HostHeartbeat {
+  /** What it does, for a person: a path, an image, whom it waits for. */
+  readonly at: string;
+  /** How far the pull of an image is. */
+  readonly pull?: PullProgress;
+}
+
+/** What the activity said last: a sign of life repeats it, else nobody could read it. */
+const LAST = new WeakMap<Context, HostHeartbeat>();
 
 /** @throws when called outside an activity */
 export function currentStep(): StepContext {
   const context = Context.current();
   return {
     signal: context.cancellationSignal,
-    progress: (text) => {
-      context.heartbeat({ at: text });
+    progress: (text, pull) => {
+      const details: HostHeartbeat = { at: text, ...(pull === undefined ? {} : { pull }) };
+      LAST.set(context, details);
+      context.heartbeat(details);
     },
   };
 }
@@ -35,7 +49,7 @@ function heartbeating(activity: Activity): Activity {
   return async (...args) => {
     const context = Context.current();
     const timer = setInterval(() => {
-      context.heartbeat();
+      context.heartbeat(LAST.get(context));
     }, HEARTBEAT_MS);
     timer.unref();
     try {

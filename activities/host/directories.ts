@@ -1,23 +1,42 @@
-/** Directories on the way to a file: MCO's attributes, and those of the `core` user's keys. */
+/** Directories on the way to what is written: MCO's attributes, and those of the `core` user's keys. */
 
-import type { HostPorts } from './ports';
-import { CORE_USER, SSH_KEYS_FILE } from './wanted-paths';
-import { posix } from 'node:path';
+import type { HostPorts, PathChange } from './ports';
+import { ancestors } from './records';
+import { SSH_KEYS_FILE } from './ssh-keys';
+import { CORE_USER } from './wanted-paths';
 
-const KEY_DIRECTORIES: readonly string[] = [
-  posix.dirname(SSH_KEYS_FILE),
-  posix.dirname(posix.dirname(SSH_KEYS_FILE)),
-];
+/** sshd wants these to belong to their user alone. */
+const OF_CORE: readonly string[] = ancestors(SSH_KEYS_FILE).filter((path) => path !== '/home');
 
-/** Makes one directory unless it is there; sshd wants those of keys to belong to their user alone. */
-export async function prepareDirectory(
+const BY_DEFAULT = { kind: 'directory', mode: 0o755, owner: { uid: 0, gid: 0 } } as const;
+
+/**
+ * The directories that are missing for these paths, outermost first.
+ *
+ * @throws `ApplyFailed` when the host has no user to own them
+ */
+export async function missingDirectories(
   { files, users }: Pick<HostPorts, 'files' | 'users'>,
-  path: string,
-): Promise<void> {
-  if (!KEY_DIRECTORIES.includes(path)) {
-    await files.makeDirectory(path, { mode: 0o755, owner: { uid: 0, gid: 0 } });
-    return;
+  paths: Iterable<string>,
+): Promise<readonly PathChange[]> {
+  const seen = new Set<string>();
+  const changes: PathChange[] = [];
+  for (const path of paths) {
+    for (const directory of ancestors(path)) {
+      if (seen.has(directory)) continue;
+      seen.add(directory);
+      // A link to a directory is as good as one; a dangling one is found out when it is written to.
+      if ((await files.facts(directory)).kind !== 'absent') continue;
+      if (!OF_CORE.includes(directory)) {
+        changes.push({ path: directory, state: BY_DEFAULT });
+        continue;
+      }
+      const { uid, gid } = await users.user(CORE_USER);
+      changes.push({
+        path: directory,
+        state: { kind: 'directory', mode: 0o700, owner: { uid, gid } },
+      });
+    }
   }
-  const { uid, gid } = await users.user(CORE_USER);
-  await files.makeDirectory(path, { mode: 0o700, owner: { uid, gid } });
+  return changes;
 }

@@ -2,12 +2,14 @@
 
 import { canonicalKernelType } from '../../core/machine-config/diff';
 import type { RenderedSpec } from '../../core/machine-config/types';
-import { splitKernelArguments } from '../../core/os';
+import { sameImage, splitKernelArguments, withoutArgumentValue } from '../../core/os';
+import { wantedOnHost } from './appended';
+import { differenceAt, expectedAt, type ObservedPath, sha256 } from './drift-difference';
 import type { HostPorts, OsStatus } from './ports';
-import { type WantedPath, wantedPaths } from './wanted-paths';
+import type { WantedPath } from './wanted-paths';
 
 /** Written by other components after the config; MCO does not compare them either. */
-const NOT_COMPARED: readonly string[] = [
+export const NOT_COMPARED: readonly string[] = [
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
   '/etc/mco/internal-registry-pull-secret.json',
@@ -29,70 +31,73 @@ export async function findDrift(
   ports: Pick<HostPorts, 'files' | 'systemd'>,
   spec: RenderedSpec,
 ): Promise<Drift | undefined> {
-  for (const [path, wanted] of wantedPaths(spec)) {
+  for await (const [path, wanted] of wantedOnHost(ports.files, spec)) {
     if (NOT_COMPARED.includes(path)) continue;
-    const reason = await differenceAt(ports, path, wanted);
-    if (reason !== undefined) return { path, reason };
+    const now = await observed(ports.files, path, wanted);
+    const difference = await differenceAt(path, expectedAt(wanted), now);
+    if (difference !== undefined) return { path, reason: difference.detail };
   }
   for (const unit of spec.config.systemd?.units ?? []) {
     if (unit.enabled === undefined || unit.mask === true) continue;
-    const now = await ports.systemd.enablement(unit.name);
-    // Static units cannot be enabled, and for units that are not installed there is nothing to ask.
-    if (now !== 'enabled' && now !== 'disabled') continue;
-    const wanted = unit.enabled ? 'enabled' : 'disabled';
-    if (now !== wanted) {
-      return { path: unit.name, reason: `unit ${unit.name} is ${now}, expected ${wanted}` };
-    }
+    const reason = await enablementDrift(ports, unit.name, unit.enabled);
+    if (reason !== undefined) return { path: unit.name, reason };
   }
   return undefined;
 }
 
-async function differenceAt(
-  { files }: Pick<HostPorts, 'files'>,
+/** What is there, read only if it may be right: whoever filled a disk must not fill the memory too. */
+async function observed(
+  files: Pick<HostPorts['files'], 'facts' | 'look'>,
   path: string,
   wanted: WantedPath,
+): Promise<ObservedPath> {
+  const facts = await files.facts(path);
+  if (facts.kind === 'symlink') return { kind: 'symlink', target: facts.target };
+  if (facts.kind !== 'file') return { kind: facts.kind };
+  const size = wanted.kind === 'file' ? wanted.content?.length : undefined;
+  const digest = async (): Promise<string> => {
+    if (size !== undefined && size !== facts.size) return `of ${facts.size} bytes`;
+    const state = await files.look(path);
+    return state.kind === 'file' ? sha256(state.content) : 'gone';
+  };
+  return { kind: 'file', mode: facts.mode, sha256: digest };
+}
+
+/** Why a unit is not enabled or disabled as it should be; undefined when it is. */
+export async function enablementDrift(
+  { systemd }: Pick<HostPorts, 'systemd'>,
+  unit: string,
+  enabled: boolean,
 ): Promise<string | undefined> {
-  const now = await files.look(path);
-  switch (wanted.kind) {
-    case 'absent': {
-      const isMask = now.kind === 'symlink' && now.target === '/dev/null';
-      const isRight = wanted.onlyMask ? !isMask : now.kind === 'absent';
-      return isRight ? undefined : `${path} should not be there`;
-    }
-    case 'symlink':
-      return now.kind === 'symlink' && now.target === wanted.target
-        ? undefined
-        : `unit ${wanted.name} is not masked`;
-    case 'file':
-      if (now.kind === 'absent') return `${path} is missing`;
-      if (now.kind !== 'file') return `${path} is not a regular file`;
-      if (now.mode !== wanted.mode) {
-        return `mode mismatch for file: "${path}"; expected: ${octal(wanted.mode)}; received: ${octal(now.mode)}`;
-      }
-      return wanted.content === undefined || now.content.equals(wanted.content)
-        ? undefined
-        : `content mismatch for file "${path}"`;
-  }
+  const now = await systemd.enablement(unit);
+  const wanted = enabled ? 'enabled' : 'disabled';
+  if (now === wanted) return undefined;
+  // Static units cannot be enabled, and for units that are not installed there is nothing to ask. One that
+  // is masked does not start: right for a unit that is to be disabled, wrong for the other.
+  const isRight = now === 'static' || now === 'absent' || (now === 'masked' && !enabled);
+  return isRight ? undefined : `unit ${unit} is ${now}, expected ${wanted}`;
 }
 
 /** What of the operating system is not as the config says; undefined when all is. */
-export function findOsDrift(status: OsStatus, spec: RenderedSpec): string | undefined {
+export function findOsDrift(
+  status: OsStatus,
+  spec: Pick<RenderedSpec, 'osImageURL' | 'kernelArguments' | 'kernelType' | 'extensions'>,
+): string | undefined {
   const { booted } = status;
-  if (spec.osImageURL !== '' && (booted.image ?? '') !== spec.osImageURL) {
+  if (spec.osImageURL !== '' && !sameImage(booted.image ?? '', spec.osImageURL)) {
     return `expected target osImageURL "${spec.osImageURL}", have "${booted.image ?? ''}"`;
   }
   const missing = splitKernelArguments(spec.kernelArguments).filter(
     (argument) => !booted.kernelArguments.includes(argument),
   );
-  if (missing.length > 0) return `missing expected kernel arguments: [${missing.join(' ')}]`;
+  if (missing.length > 0) {
+    const told = missing.map(withoutArgumentValue).join(' ');
+    return `missing expected kernel arguments: [${told}]`;
+  }
   const kernelType = canonicalKernelType(spec.kernelType);
   if (booted.kernelType !== kernelType) {
     return `expected kernel type ${kernelType}, have ${booted.kernelType}`;
   }
   const lacking = spec.extensions.filter((name) => !booted.extensions.includes(name));
   return lacking.length > 0 ? `missing extensions: [${lacking.join(' ')}]` : undefined;
-}
-
-function octal(mode: number): string {
-  return `0${mode.toString(8)}`;
 }

@@ -2,10 +2,14 @@
 
 import { posix } from 'node:path';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
-import type { EnablementChange, HostPorts } from './ports';
+import type { EnablementChange, HostPorts, PathChange } from './ports';
+import type { WantedPaths } from './wanted-paths';
 
 /** Where a distribution's own units live. */
 const VENDOR_UNIT_DIRECTORY = '/usr/lib/systemd/system';
+
+/** What Ignition tells systemd's first boot: a line for each unit that the first config enables. */
+const IGNITION_PRESETS = '/etc/systemd/system-preset/20-ignition.preset';
 
 type Ports = Pick<HostPorts, 'files' | 'systemd'>;
 
@@ -63,6 +67,21 @@ export async function enablementAfter(
     if (vendor.kind === 'file') changes.push({ unit: name, wish: 'preset' });
   }
   return changes;
+}
+
+/**
+ * The presets of the first boot go with the first update, before any unit is left to the presets: they
+ * would enable it for ever.
+ *
+ * @see MCO pkg/daemon/daemon.go (7ff337a4), which does it at every start
+ */
+export async function withoutIgnitionPresets(
+  { files }: Pick<Ports, 'files'>,
+  wanted: WantedPaths,
+): Promise<readonly PathChange[]> {
+  if (wanted.has(IGNITION_PRESETS)) return [];
+  const { kind } = await files.facts(IGNITION_PRESETS);
+  return kind === 'file' ? [{ path: IGNITION_PRESETS, state: { kind: 'absent' } }] : [];
 }
 
 function unitsOf(spec: RenderedSpec | undefined): ReadonlyMap<string, IgnitionUnit> {

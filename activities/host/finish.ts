@@ -1,48 +1,31 @@
 /** From applied to committed: services, the armed reboot, the proof, the commit. */
 
 import { fail } from '../../core/errors';
-import type { ArmedReboot, HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
+import type { HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
+import { applyAgainIfInterrupted, goOnIfInterrupted, journalOf } from './arming';
 import { currentConfig, desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
-import { type HostPorts, markOf, type OpenJournal } from './ports';
-import { readCurrentConfig } from './records';
-import { performActions } from './services';
+import { openJournal } from './open-journal';
+import { patiently } from './patience';
+import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+import { proveKubelet, proveRunning } from './proof';
+import { dropKeptConfigs, readCurrentConfig } from './records';
+import { performActions, runningServices } from './services';
 import { commit, sameConfig } from './settle';
+import { proveUnits } from './unit-health';
 
-/** Reloads and restarts what the plan says. @throws `ApplyFailed` naming the service */
+/** Reloads and restarts what the plan says. @throws `ServiceFailed` naming the service */
 export async function performServiceActions(ports: HostPorts, order: HostOrder): Promise<void> {
+  await applyAgainIfInterrupted(ports, order);
   const journal = await journalOf(ports, order);
   // Before the first one: a restart that fails, or is the last thing to happen, must be made good too.
-  if (markOf(journal, 'servicesBegun') === undefined) await journal.mark({ kind: 'servicesBegun' });
-  await performActions(ports, journal.header.plan.actions);
-  await journal.mark({ kind: 'services' });
-}
-
-/**
- * Releases the staged deployment and asks for the reboot, which happens once this activity has been
- * acknowledged. Armed twice is armed once: the journal has it, and the boot ID tells whether it is
- * over.
- */
-export async function armReboot(
-  ports: HostPorts,
-  order: HostOrder & { readonly reconnectSeconds?: number },
-): Promise<ArmedReboot> {
-  const journal = await journalOf(ports, order);
-  const { bootId, booted, staged } = await ports.os.status();
-  const armed = markOf(journal, 'armed');
-  if (armed !== undefined && armed.bootId !== bootId) return { bootId: armed.bootId };
-  if (armed === undefined) {
-    const { reconnectSeconds } = order;
-    await journal.mark({
-      kind: 'armed',
-      bootId,
-      expected: staged?.id ?? booted.id,
-      ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
-    });
+  const { actions } = journal.header.plan;
+  if (markOf(journal, 'servicesBegun') === undefined) {
+    const running = await runningServices(ports, actions);
+    await journal.mark({ kind: 'servicesBegun', ...(running === undefined ? {} : { running }) });
   }
-  await ports.os.finalize();
-  ports.reboot.request(`update to ${order.config.name}`);
-  return { bootId };
+  await performActions(ports, actions);
+  await journal.mark({ kind: 'services' });
 }
 
 /**
@@ -55,49 +38,73 @@ export async function verifyUpdate(
   ports: HostPorts,
   order: HostOrder & { readonly rebootedFrom?: string },
 ): Promise<VerifiedHost> {
-  const status = await ports.os.status();
-  refuseSameBoot(ports, status.bootId, order.rebootedFrom);
-  const journal = await ports.journal.open();
-  const armed = journal === undefined ? undefined : markOf(journal, 'armed');
-  if (
-    armed !== undefined &&
-    armed.bootId !== status.bootId &&
-    armed.expected !== status.booted.id
-  ) {
-    throw fail(
-      'WrongDeployment',
-      `${ports.node} booted deployment ${status.booted.id}, expected ${armed.expected}`,
-    );
+  const status = await patiently(ports, 'look at the operating system', () => ports.os.status());
+  const journal = await openJournal(ports);
+  // Taken back before the reboot, to do all of it again: whoever waits for the reboot sees to that.
+  const isAgain = journal !== undefined && markOf(journal, 'goingBack')?.again === true;
+  if (!isAgain) refuseSameBoot(ports, status.bootId, order.rebootedFrom);
+  if (journal !== undefined) {
+    await goOnIfInterrupted(ports, order, { journal, status });
+    refuseWrongBoot(ports, journal, status);
   }
   const to = await committedOrDesired(ports, order);
   const drift = await findDrift(ports, to.spec);
   if (drift !== undefined) throw fail('VerifyFailed', drift.reason, { path: drift.path });
   const osDrift = ports.os.managesOs ? findOsDrift(status, to.spec) : undefined;
   if (osDrift !== undefined) throw fail('VerifyFailed', osDrift);
+  await proveRunning(ports, status, to.spec);
+  await proveKubelet(ports, journal);
+  await proveUnits(ports, journal, to.spec);
+  if (journal !== undefined && markOf(journal, 'verified') === undefined) {
+    await journal.mark({ kind: 'verified' });
+  }
   return { bootId: status.bootId };
+}
+
+/** @throws `WrongDeployment`, `VerifyFailed` when the machine is on its way back already, saying why */
+function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatus): void {
+  const { bootId, booted } = status;
+  const armed = markOf(journal, 'armed');
+  const back = markOf(journal, 'goingBack');
+  const why = back?.because === undefined ? '' : `; ${back.because}`;
+  if (armed !== undefined && armed.bootId !== bootId && armed.expected !== booted.id) {
+    throw fail(
+      'WrongDeployment',
+      `${ports.node} booted deployment ${booted.id}, expected ${armed.expected}${why}`,
+    );
+  }
+  if (back !== undefined) {
+    throw fail('VerifyFailed', `${ports.node} has taken the update back${why}`);
+  }
 }
 
 /** Makes the new config the current one and drops the before-images. Nothing to do = done. */
 export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<void> {
-  const journal = await ports.journal.open();
+  const journal = await openJournal(ports);
   if (journal !== undefined && sameConfig(journal.header.target, order.config)) {
     await desiredConfig(ports, order);
     await commit(ports, journal);
     return;
   }
   const current = await currentConfig(ports, order);
-  if (current !== undefined && sameConfig(current.reference, order.config)) return;
+  if (current !== undefined && sameConfig(current.reference, order.config)) {
+    // The last of what a commit does, which a crash may have cut off.
+    await dropKeptConfigs(ports.files);
+    return;
+  }
   throw fail('RefusedRequest', `commit ${order.config.name} on ${ports.node}: it is not applied`);
 }
 
 /** @throws `NotYetRebooted` while the machine is still in the boot that must be over */
 export function refuseSameBoot(
-  ports: Pick<HostPorts, 'node'>,
+  { node, reboot }: Pick<HostPorts, 'node' | 'reboot'>,
   bootId: string,
   rebootedFrom: string | undefined,
 ): void {
   if (rebootedFrom !== bootId) return;
-  throw fail('NotYetRebooted', `${ports.node} is still in boot ${bootId}`, { bootId });
+  const problem = reboot.problem?.();
+  const why = problem === undefined ? '' : `: ${problem}`;
+  throw fail('NotYetRebooted', `${node} is still in boot ${bootId}${why}`, { bootId });
 }
 
 async function committedOrDesired(ports: HostPorts, order: HostOrder) {
@@ -105,15 +112,4 @@ async function committedOrDesired(ports: HostPorts, order: HostOrder) {
   return current !== undefined && sameConfig(current.reference, order.config)
     ? current
     : desiredConfig(ports, order);
-}
-
-/** The journal of this very update. @throws `RefusedRequest` when nothing is applied */
-async function journalOf(ports: HostPorts, order: HostOrder): Promise<OpenJournal> {
-  const journal = await ports.journal.open();
-  const isReady =
-    journal !== undefined &&
-    sameConfig(journal.header.target, order.config) &&
-    markOf(journal, 'applied') !== undefined;
-  if (isReady) return journal;
-  throw fail('RefusedRequest', `${order.config.name} is not applied on ${ports.node}`);
 }

@@ -1,10 +1,30 @@
 /** The first config of a machine, written by the same code as every later one. */
 
+import { fail } from '../../core/errors';
+import { canonicalConfig } from '../../core/machine-config/canonical';
+import { splitKernelArguments } from '../../core/os';
 import type { HostOrder } from '../../workflows/activity-contracts';
 import { applyUpdate } from './apply';
+import { claimOf, hostPaths } from './appended';
+import { armReboot } from './arming';
+import { writeCommitted } from './committed';
+import { missingDirectories } from './directories';
+import { findDrift, findOsDrift } from './drift';
 import { commitUpdate } from './finish';
-import type { HostPorts } from './ports';
-import { type HostConfig, keepConfig, readUnordered } from './records';
+import { closeFirstBoot, type FirstConfig, readFirstConfig } from './first-boot-files';
+import { openJournal } from './open-journal';
+import { keepOriginal, originalPath } from './originals';
+import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+import { prepareUpdate } from './prepare';
+import { proveRunning } from './proof';
+import {
+  type HostConfig,
+  keepConfig,
+  readCurrentConfig,
+  readUnordered,
+  writeCurrentConfig,
+} from './records';
+import { hasRebooted, sameConfig } from './settle';
 
 /**
  * Writes a config to a machine that has none and makes it the current one. `install` gives the
@@ -21,14 +41,172 @@ export async function installFirstConfig(
   const config = readUnordered(bytes, name);
   await keepConfig(ports.files, 'desired', config);
   await install(config);
-  const order: HostOrder = {
-    orderId: `first-boot/${name}`,
-    node: ports.node,
-    config: config.reference,
-    disruptionPolicies: {},
-    notAfter: ports.now().toISOString(),
-  };
+  const order = firstOrder(ports, config);
   await applyUpdate(ports, order);
   await commitUpdate(ports, order);
   return config;
+}
+
+/** How far a first boot is. */
+export type FirstBoot =
+  /** Ignition left nothing to do, or it was done. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'complete'; readonly config: string }
+  /** The operating system is staged and released, and takes over at the next boot. */
+  | { readonly kind: 'reboot'; readonly config: string };
+
+/**
+ * Completes what Ignition has begun: image, kernel arguments and extensions, as an update from the
+ * config without them to the whole config, through the same journal. What Ignition wrote counts as
+ * written by that config. Does one step up to a reboot; a crash anywhere is settled as in any update,
+ * and the next call goes on from there. A machine that has all of it already does not reboot.
+ *
+ * @param beforeReboot - asked before the reboot is armed; what it throws keeps the machine from it
+ * @throws whatever an update throws; `ConfigDrift` when the disk is not as Ignition should have left it
+ */
+export async function completeFirstBoot(
+  given: HostPorts,
+  beforeReboot: () => Promise<void> = () => Promise.resolve(),
+): Promise<FirstBoot> {
+  const first = await readFirstConfig(given.files);
+  if (first === undefined) return { kind: 'none' };
+  const { config } = first;
+  const ports = { ...given, configs: havingConfig(given, config) };
+  const { name } = config.reference;
+  const order = firstOrder(ports, config);
+  const journal = await openJournal(ports);
+  const current = await readCurrentConfig(ports.files);
+  if (journal === undefined && current !== undefined && isComplete(current, config)) {
+    await end(ports, first);
+    return { kind: 'complete', config: current.reference.name };
+  }
+  await keepConfig(ports.files, 'desired', config);
+  if (journal === undefined || !(await isBooted(ports, journal, order))) {
+    if (current === undefined) await adopt(ports, config);
+    const { plan, alreadyOnTarget } = await prepareUpdate(ports, order);
+    if (alreadyOnTarget) {
+      await end(ports, first);
+      return { kind: 'complete', config: name };
+    }
+    await applyUpdate(ports, order);
+    if (plan.reboot) {
+      await beforeReboot();
+      await armReboot(ports, order);
+      return { kind: 'reboot', config: name };
+    }
+  }
+  await prove(ports, config);
+  await commitUpdate(ports, order);
+  await end(ports, first);
+  return { kind: 'complete', config: name };
+}
+
+/** The config is here already, also when an attempt that was undone has dropped what was kept of it. */
+function havingConfig({ configs }: HostPorts, config: HostConfig): HostPorts['configs'] {
+  const { name } = config.reference;
+  const bytes = Buffer.from(
+    canonicalConfig({ metadata: { name }, spec: config.raw as HostConfig['spec'] }),
+  );
+  return {
+    ...configs,
+    fetch: (wanted, signal) =>
+      wanted === name ? Promise.resolve(bytes) : configs.fetch(wanted, signal),
+  };
+}
+
+/**
+ * The machine is on the config that the cluster knows: with kernel arguments of its Ignition among its
+ * own, it would be taken for one that has yet to be updated, and would lose them.
+ */
+async function end(ports: HostPorts, { config, rendered }: FirstConfig): Promise<void> {
+  const current = await readCurrentConfig(ports.files);
+  if (current !== undefined && sameConfig(current.reference, config.reference)) {
+    await writeCommitted(ports.files, rendered.reference, await ports.os.status());
+    await writeCurrentConfig(ports.files, rendered);
+  }
+  await closeFirstBoot(ports.files);
+}
+
+/** Committed before a crash; or the machine has been given another config since, which is its own. */
+function isComplete(current: HostConfig, first: HostConfig): boolean {
+  return current.reference.name !== nameFromIgnition(first);
+}
+
+/** The armed reboot took place, and into what it should. */
+async function isBooted(
+  ports: HostPorts,
+  journal: OpenJournal,
+  order: HostOrder,
+): Promise<boolean> {
+  if (!sameConfig(journal.header.target, order.config)) return false;
+  if (markOf(journal, 'goingBack') !== undefined || !(await hasRebooted(ports, journal))) {
+    return false;
+  }
+  const { booted } = await ports.os.status();
+  return booted.id === markOf(journal, 'armed')?.expected;
+}
+
+/**
+ * Takes what Ignition wrote for the files of a config of its own: the one that was served, with the
+ * operating system that is there. What the image has at those paths is kept as their original.
+ */
+async function adopt(ports: HostPorts, config: HostConfig): Promise<void> {
+  const { files } = ports;
+  const originals = [];
+  for (const [path, wanted] of await hostPaths(files, config.spec)) {
+    if (wanted.part === 'sshKeys' || wanted.kind === 'absent') continue;
+    const kept = await keepOriginal(files, path, claimOf(wanted));
+    originals.push(...kept.filter((change) => change.path === originalPath(path)));
+  }
+  const directories = await missingDirectories(
+    ports,
+    originals.map(({ path }) => path),
+  );
+  await files.change([...directories, ...originals]);
+  await writeCurrentConfig(files, fromIgnition(config, await ports.os.status()));
+}
+
+/** The served config with what is true already of the operating system. */
+function fromIgnition(config: HostConfig, { booted }: OsStatus): HostConfig {
+  const { spec, raw } = config;
+  const has = (argument: string): boolean =>
+    splitKernelArguments([argument]).every((word) => booted.kernelArguments.includes(word));
+  const before = {
+    osImageURL: booted.image ?? '',
+    kernelArguments: spec.kernelArguments.filter(has),
+    extensions: spec.extensions.filter((name) => booted.extensions.includes(name)),
+    kernelType: booted.kernelType,
+  };
+  const name = nameFromIgnition(config);
+  return {
+    reference: { name, digest: '' },
+    spec: { ...spec, ...before },
+    raw: { ...(raw as object), ...before },
+  };
+}
+
+/** What the machine is on until its first boot is complete. */
+function nameFromIgnition({ reference }: HostConfig): string {
+  return `${reference.name}-from-ignition`;
+}
+
+/** Before the kubelet and most units have started, so only disk and operating system are looked at. */
+async function prove(ports: HostPorts, { spec }: HostConfig): Promise<void> {
+  const status = await ports.os.status();
+  const drift = await findDrift(ports, spec);
+  if (drift !== undefined) throw fail('VerifyFailed', drift.reason, { path: drift.path });
+  if (!ports.os.managesOs) return;
+  const osDrift = findOsDrift(status, spec);
+  if (osDrift !== undefined) throw fail('VerifyFailed', osDrift);
+  await proveRunning(ports, status, spec);
+}
+
+function firstOrder(ports: HostPorts, { reference }: HostConfig): HostOrder {
+  return {
+    orderId: `first-boot/${reference.name}`,
+    node: ports.node,
+    config: reference,
+    disruptionPolicies: {},
+    notAfter: ports.now().toISOString(),
+  };
 }

@@ -5,19 +5,31 @@
 
 import type { HostActivities, HostOrder } from '../../workflows/activity-contracts';
 import { applyUpdate } from './apply';
-import { discardStaged, goBack, verifyBack } from './back';
+import { armReboot } from './arming';
+import { discardStaged, goBack, type GoneBack, verifyBack } from './back';
 import { createExclusive, type Exclusive } from './exclusive';
-import { armReboot, commitUpdate, performServiceActions, verifyUpdate } from './finish';
+import { commitUpdate, performServiceActions, verifyUpdate } from './finish';
 import { once } from './orders';
-import type { HostPorts } from './ports';
+import { patientlyWithDisk } from './patience';
+import { atBest, type HostPorts } from './ports';
 import { prepareUpdate } from './prepare';
+import { noteBack } from './runs';
 
 export { currentStep, withHeartbeats } from './current-step';
 export { createExclusive, type Exclusive } from './exclusive';
-export { installFirstConfig } from './first-boot';
+export { completeFirstBoot, type FirstBoot, installFirstConfig } from './first-boot';
+export { FIRST_BOOT_PLACES } from './first-boot-files';
+export { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';
 export type { HostPorts } from './ports';
-export { awaitsConfirmation, confirmReached, goBackAlone, settleAtStart } from './start';
+export { awaitsConfirmation, goBackAlone, settleAtStart, type Settlement } from './start';
 export { readCurrentConfig } from './records';
+
+/** Giving these up because of the disk would leave the host half done; what they do continues "cannot …". */
+const UNTIL_NOTED: Partial<Record<keyof HostActivities, string>> = {
+  commitUpdate: 'commit the update',
+  goBack: 'take the update back',
+  verifyBack: 'end the way back',
+};
 
 /**
  * The activities of the host behind the ports. They throw errors of the catalogue. No two of them run
@@ -29,21 +41,38 @@ export function createHostActivities(
   ports: HostPorts,
   exclusive: Exclusive = createExclusive(),
 ): HostActivities {
-  const inTurn = <Result>(order: HostOrder, carryOut: () => Promise<Result>): Promise<Result> =>
+  const inTurn = <Result>(
+    step: keyof HostActivities,
+    order: HostOrder,
+    carryOut: () => Promise<Result>,
+  ): Promise<Result> =>
     exclusive(async () => {
       // Cancelled or given up while it waited: nothing was begun, and nothing should be.
       ports.context().signal.throwIfAborted();
-      return once(ports, order, carryOut);
+      const work = () => once(ports, step, order, carryOut);
+      const what = UNTIL_NOTED[step];
+      return what === undefined ? work() : patientlyWithDisk(ports, what, work);
     });
   return {
-    prepareUpdate: (order) => inTurn(order, () => prepareUpdate(ports, order)),
-    applyUpdate: (order) => inTurn(order, () => applyUpdate(ports, order)),
-    performServiceActions: (order) => inTurn(order, () => performServiceActions(ports, order)),
-    armReboot: (order) => inTurn(order, () => armReboot(ports, order)),
-    verifyUpdate: (order) => inTurn(order, () => verifyUpdate(ports, order)),
-    commitUpdate: (order) => inTurn(order, () => commitUpdate(ports, order)),
-    goBack: (order) => inTurn(order, () => goBack(ports)),
-    verifyBack: (order) => inTurn(order, () => verifyBack(ports, order)),
-    discardStaged: (order) => inTurn(order, () => discardStaged(ports)),
+    prepareUpdate: (order) => inTurn('prepareUpdate', order, () => prepareUpdate(ports, order)),
+    applyUpdate: (order) => inTurn('applyUpdate', order, () => applyUpdate(ports, order)),
+    performServiceActions: (order) =>
+      inTurn('performServiceActions', order, () => performServiceActions(ports, order)),
+    armReboot: (order) => inTurn('armReboot', order, () => armReboot(ports, order)),
+    verifyUpdate: (order) => inTurn('verifyUpdate', order, () => verifyUpdate(ports, order)),
+    commitUpdate: (order) => inTurn('commitUpdate', order, () => commitUpdate(ports, order)),
+    goBack: (order) => inTurn('goBack', order, () => goBackFor(ports, order)),
+    verifyBack: (order) => inTurn('verifyBack', order, () => verifyBack(ports, order)),
+    discardStaged: (order) => inTurn('discardStaged', order, () => discardStaged(ports)),
   } satisfies HostActivities;
+}
+
+/** Back for good: this update cannot begin again, whoever repeats its orders. */
+async function goBackFor(ports: HostPorts, order: HostOrder): Promise<GoneBack> {
+  const note = () => noteBack(ports.files, order);
+  // First, so that a crash leaves it; but a full disk keeps nothing from being taken back.
+  await atBest(ports, 'cannot note that the update is taken back', note);
+  const gone = await goBack(ports);
+  await atBest(ports, 'cannot note that the update was taken back', note);
+  return gone;
 }

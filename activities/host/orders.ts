@@ -1,9 +1,10 @@
 /** Orders: which ones a host takes, and what it answered to those it has carried out. */
 
 import { fail } from '../../core/errors';
-import type { HostOrder } from '../../workflows/activity-contracts';
-import type { Files, HostPorts } from './ports';
-import { writePrivate } from './records';
+import type { HostActivities, HostOrder } from '../../workflows/activity-contracts';
+import { atBest, type Files, type HostPorts } from './ports';
+import { readPrivate, writePrivate } from './records';
+import { followRun, goesOn, isWayBack } from './runs';
 
 const RESULTS_FILE = '/var/lib/slipway/orders.json';
 /** An update has nine orders at most; older ones are never repeated. */
@@ -15,11 +16,16 @@ interface RecordedResult {
 }
 
 /**
- * Refuses what is not for this host, or not any more.
+ * Refuses what is not for this host, or not any more. What looks or takes back never expires: a clock that
+ * went ahead in the middle of an update must not keep the host from being taken back.
  *
  * @throws `OrderRefused`
  */
-export function checkOrder(ports: Pick<HostPorts, 'node' | 'now'>, order: HostOrder): void {
+export function checkOrder(
+  ports: Pick<HostPorts, 'node' | 'now'>,
+  step: keyof HostActivities,
+  order: HostOrder,
+): void {
   if (order.node !== ports.node) {
     throw fail(
       'OrderRefused',
@@ -30,21 +36,29 @@ export function checkOrder(ports: Pick<HostPorts, 'node' | 'now'>, order: HostOr
   if (Number.isNaN(expires)) {
     throw fail('OrderRefused', `order ${order.orderId} has no readable expiry: ${order.notAfter}`);
   }
-  if (ports.now().getTime() > expires) {
-    throw fail('OrderRefused', `order ${order.orderId} expired at ${order.notAfter}`);
+  const now = ports.now();
+  if (goesOn(step) && now.getTime() > expires) {
+    throw fail(
+      'OrderRefused',
+      `order ${order.orderId} expired at ${order.notAfter}, and the clock of this host says ${now.toISOString()}`,
+    );
   }
 }
 
 /**
  * Carries an order out once: a repeated one gets the recorded answer. A failed one is not recorded, so
  * it is tried again.
+ *
+ * @throws `OrderRefused` when it is not for this host, has expired, or is of an update that is over
  */
 export async function once<Result>(
   ports: HostPorts,
+  step: keyof HostActivities,
   order: HostOrder,
   carryOut: () => Promise<Result>,
 ): Promise<Result> {
-  checkOrder(ports, order);
+  checkOrder(ports, step, order);
+  await followRun(ports, step, order);
   const recorded = (await readResults(ports.files)).find(
     (entry) => entry.orderId === order.orderId,
   );
@@ -53,20 +67,22 @@ export async function once<Result>(
   const result = await carryOut();
   const others = await readResults(ports.files);
   const entry: RecordedResult = { orderId: order.orderId, result: result ?? null };
-  await writeResults(ports.files, [...others, entry].slice(-RESULTS_KEPT));
+  const record = () => writeResults(ports.files, [...others, entry].slice(-RESULTS_KEPT));
+  if (isWayBack(step)) await atBest(ports, 'cannot keep the answer to an order', record);
+  else await record();
   return result;
 }
 
 /** Forgets every answer: what they told is no longer true after the host was taken back. */
 export async function forgetResults(files: Files): Promise<void> {
-  if ((await readResults(files)).length > 0) await writeResults(files, []);
+  // Takes no space: the disk may be full of what is being taken back.
+  await files.remove(RESULTS_FILE);
 }
 
 async function readResults(files: Files): Promise<readonly RecordedResult[]> {
-  const state = await files.look(RESULTS_FILE);
-  if (state.kind !== 'file') return [];
-  // Written by this module only, atomically.
-  return JSON.parse(state.content.toString('utf8')) as RecordedResult[];
+  const results = await readPrivate(files, RESULTS_FILE);
+  // Written by this module only; without them an order is carried out again, which does no harm.
+  return Array.isArray(results) ? (results as RecordedResult[]) : [];
 }
 
 function writeResults(files: Files, results: readonly RecordedResult[]): Promise<void> {

@@ -1,8 +1,10 @@
 /** Which paths an update changes, seen from the disk: what is right already is not written again. */
 
 import { fail } from '../../core/errors';
-import { keepOriginal, type PathChange, restoreOriginal } from './originals';
-import type { HostPorts, PathState } from './ports';
+import { claimOf, withAppended } from './appended';
+import { keepOriginal, restoreOriginal } from './originals';
+import type { HostPorts, PathChange, PathFacts } from './ports';
+import { replacedKeys } from './ssh-keys';
 import type { OwnerWish, WantedPath, WantedPaths } from './wanted-paths';
 
 /** Never removed: certificates that other components still read (MCO's list). */
@@ -37,13 +39,16 @@ export async function pathChanges(
 ): Promise<PathChanges> {
   const changes: PathChange[] = [];
   const touched = { file: new Set<string>(), unit: new Set<string>(), sshKeys: new Set<string>() };
-  for (const [path, wanted] of desired) {
-    const now = await ports.files.look(path);
+  for (const [path, entry] of desired) {
+    const claimed = old?.get(path);
+    const wanted = await withAppended(ports.files, path, entry, claimed);
+    refuseObstacle(path, await ports.files.facts(path));
     if (wanted.part !== 'sshKeys' && wanted.kind !== 'absent') {
-      changes.push(...(await keepOriginal(ports.files, path, old?.has(path) ?? false)));
+      changes.push(...(await keepOriginal(ports.files, path, claimOf(claimed))));
     }
-    const state = await changeTo(ports, path, wanted, now);
+    const state = await changeTo(ports, path, wanted);
     if (state === undefined) continue;
+    if (wanted.part === 'sshKeys') changes.push(...(await replacedKeys(ports.files, path)));
     changes.push({ path, state });
     touched[wanted.part].add(wanted.name);
   }
@@ -60,12 +65,8 @@ async function changeTo(
   ports: Ports,
   path: string,
   wanted: WantedPath,
-  now: PathState,
-): Promise<PathState | undefined> {
-  if (now.kind === 'directory' || now.kind === 'other') {
-    const what = now.kind === 'directory' ? 'a directory' : 'not a file';
-    throw fail('ApplyFailed', `write ${path}: it is ${what} on the host`, { path });
-  }
+): Promise<PathChange['state'] | undefined> {
+  const now = await ports.files.facts(path);
   switch (wanted.kind) {
     case 'absent':
       if (now.kind === 'absent' || (wanted.onlyMask && !isMask(now))) return undefined;
@@ -74,16 +75,32 @@ async function changeTo(
       if (now.kind === 'symlink' && now.target === wanted.target) return undefined;
       return { kind: 'symlink', target: wanted.target };
     case 'file': {
-      const owner = await ownerOf(ports, wanted.owner);
-      const kept = now.kind === 'file' ? now.content : Buffer.alloc(0);
-      const content = wanted.content ?? kept;
+      const there = now.kind === 'file' ? now : undefined;
+      const owner =
+        (wanted.keepsOwner === true ? there?.owner : undefined) ??
+        (await ownerOf(ports, wanted.owner));
+      const mode = (wanted.keepsMode === true ? there?.mode : undefined) ?? wanted.mode;
+      const otherwise = now.kind === 'file' ? { path } : Buffer.alloc(0);
+      const contentNow = () => wanted.content ?? otherwise;
       const isRight =
         now.kind === 'file' &&
-        now.mode === wanted.mode &&
+        now.mode === mode &&
         now.owner.uid === owner.uid &&
         now.owner.gid === owner.gid &&
-        now.content.equals(content);
-      return isRight ? undefined : { kind: 'file', content, mode: wanted.mode, owner };
+        (await ports.files.holds(path, contentNow()));
+      // A file keeps its label and whatever else the config does not speak of.
+      const attributes = { keep: true } as const;
+      if (isRight) return undefined;
+      return {
+        kind: 'file',
+        // Big ones are unpacked when they are written, one at a time.
+        get content() {
+          return contentNow();
+        },
+        mode,
+        owner,
+        attributes,
+      };
     }
   }
 }
@@ -97,7 +114,14 @@ async function staleChanges(
   return restoreOriginal(files, path);
 }
 
-function isMask(state: PathState): boolean {
+/** @throws `ApplyFailed` when something is in the way that is not replaced */
+export function refuseObstacle(path: string, now: PathFacts): void {
+  if (now.kind !== 'directory' && now.kind !== 'other') return;
+  const what = now.kind === 'directory' ? 'a directory' : 'not a file';
+  throw fail('ApplyFailed', `write ${path}: it is ${what} on the host`, { path });
+}
+
+function isMask(state: PathFacts): boolean {
   return state.kind === 'symlink' && state.target === '/dev/null';
 }
 

@@ -6,18 +6,24 @@ import { mergeDisruptionPolicies } from '../../core/disruption';
 import { fail } from '../../core/errors';
 import { planUpdate, type UpdatePlan } from '../../core/node/plan';
 import type { HostOrder } from '../../workflows/activity-contracts';
+import { forcedPlan } from './force';
 import type { HostPorts, OsStatus } from './ports';
 import type { HostConfig } from './records';
 
-const CONTENT_PORTS = {
+/** Of `registries.conf`, which is read for the plan. */
+const MOST_TEXT_BYTES = 16 * 1024 * 1024;
+
+export const CONTENT_PORTS = {
   parseToml: (text: string): unknown => parseToml(text),
-  gunzip: (bytes: Uint8Array): Uint8Array => gunzipSync(bytes),
+  gunzip: (bytes: Uint8Array): Uint8Array =>
+    gunzipSync(bytes, { maxOutputLength: MOST_TEXT_BYTES }),
 };
 
 /**
  * The plan from what the host is on to what it should be on. What the operating system really runs
  * goes before what was recorded, so that a deployment that went astray is planned back.
  *
+ * @param forced - a person asked for everything again, and a reboot
  * @throws `Unreconcilable` when the plan needs an OS change that the driver cannot make
  */
 export function planFor(
@@ -26,6 +32,7 @@ export function planFor(
   from: HostConfig | undefined,
   to: HostConfig,
   status: OsStatus,
+  forced = false,
 ): UpdatePlan {
   const { booted } = status;
   // Without a managed OS the image is whatever it is: nothing to plan for.
@@ -41,7 +48,7 @@ export function planFor(
     ports: CONTENT_PORTS,
   });
   if (!ports.os.managesOs) refuseOsChanges(ports.os.name, plan);
-  return plan;
+  return forced ? forcedPlan(plan) : plan;
 }
 
 /** Whether the plan changes what the next boot starts; kernel arguments in another order do too. */

@@ -2,109 +2,131 @@
 
 import type {
   Deployment,
-  Enablement,
   EnablementChange,
   HostFiles,
+  HostSystemd,
   HostUsers,
   Journal as GenericJournal,
   OpenJournal as GenericOpenJournal,
+  OsDriver,
   OsStatus,
   StepContext,
+  UnitState,
 } from '../../adapters/host';
+import { messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
 import type { ConfigReference } from '../../workflows/activity-contracts';
 
-export type { Deployment, EnablementChange, OsStatus, StepContext };
-export type { PathState } from '../../adapters/host';
+export type { Deployment, EnablementChange, OsDriver, OsStatus, StepContext, UnitState };
+export type { PathChange, PathFacts, PathState } from '../../adapters/host';
 
 /** Files below the host's root; every write survives a crash at any moment. */
 export type Files = HostFiles;
 
 export type Users = HostUsers;
 
-export interface Systemd {
-  /** Paths that `setEnablement` may create or remove, for the journal. */
-  enablementPaths(changes: readonly EnablementChange[]): Promise<readonly string[]>;
-  setEnablement(changes: readonly EnablementChange[]): Promise<void>;
-  enablement(unit: string): Promise<Enablement>;
-  daemonReload(): Promise<void>;
-  reload(service: string): Promise<void>;
-  restart(service: string): Promise<void>;
-}
-
-/**
- * The operating system. Changes are made to a staged deployment, locked until `finalize`: nothing of
- * them is in force before the reboot. Every call may be repeated.
- */
-export interface OsDriver {
-  readonly name: string;
-  /** False = files and units only; image, arguments, extensions are somebody else's. */
-  readonly managesOs: boolean;
-  status(): Promise<OsStatus>;
-  /** Pulls an image and stages it, locked. */
-  stage(image: string, context: StepContext): Promise<void>;
-  /** MachineConfig entries: the old ones go, the new ones are appended. */
-  setKernelArguments(change: {
-    readonly from: readonly string[];
-    readonly to: readonly string[];
-  }): Promise<void>;
-  setExtensions(extensions: readonly string[]): Promise<void>;
-  setKernelType(kernelType: string): Promise<void>;
-  /** Lets the staged deployment take over at the next boot. */
-  finalize(): Promise<void>;
-  /** Drops the staged deployment. */
-  discard(): Promise<void>;
-  /** Makes the next boot start the deployment before the booted one. */
-  rollback(): Promise<void>;
-}
+export type Systemd = HostSystemd;
 
 /** Asks the worker's main loop to reboot once the running activity is acknowledged. */
 export interface Reboot {
   request(reason: string): void;
+  /** Why the last reboot that was asked for did not come about; absent or undefined = it did. */
+  problem?(): string | undefined;
 }
 
 export interface ConfigSource {
   fetch(name: string, signal?: AbortSignal): Promise<Buffer>;
 }
 
+/** The operating system before the update: what a way back has to arrive at. */
+export interface BeforeUpdate {
+  readonly bootId: string;
+  readonly image?: string;
+  readonly digest?: string;
+  readonly kernelArguments: readonly string[];
+  readonly extensions: readonly string[];
+  readonly kernelType: string;
+}
+
 /** What an unfinished update is, in the journal's first entry. */
 export interface UpdateHeader {
   readonly orderId: string;
+  /** What the names of deployments are from. Absent = written by a version that did not record it. */
+  readonly driver?: OsDriver['name'];
   readonly target: ConfigReference;
   /** Absent = the host had no config before. */
   readonly previous?: ConfigReference;
   /** Booted when the update began. */
   readonly previousDeployment: string;
+  /** Absent = written by a version that did not record it. */
+  readonly before?: BeforeUpdate;
+  /** A person said force: the disk need not have been as the config before says. */
+  readonly forced?: boolean;
+  /** No update but a repair of drift: whoever finds it undoes it, and drift is found again. */
+  readonly repair?: true;
   readonly plan: UpdatePlan;
 }
 
 /** What came about since. */
 export type UpdateMark =
-  /** Everything is on disk. */
-  | { readonly kind: 'applied' }
-  /** Services are being reloaded and restarted: some may run on the new files. */
-  | { readonly kind: 'servicesBegun' }
+  /**
+   * Everything is on disk. `deployment` is the one that the next boot should start, the booted one
+   * when nothing is staged; absent = written by a version that did not record it.
+   */
+  | { readonly kind: 'applied'; readonly deployment?: string; readonly digest?: string }
+  /**
+   * Services are being reloaded and restarted: some may run on the new files. `running` are those of
+   * them that ran before; absent = not known.
+   */
+  | { readonly kind: 'servicesBegun'; readonly running?: readonly string[] }
   /** All of them were. */
   | { readonly kind: 'services' }
   /**
    * The reboot is due; `expected` is the deployment that should come up, `reconnectSeconds` how long
-   * the machine then may be without Temporal. Absent = as this host is set up.
+   * the machine then may be without Temporal. Absent = as this host is set up. `attempt` counts from 1,
+   * which is absent: power cuts take reboots back.
    */
   | {
       readonly kind: 'armed';
       readonly bootId: string;
       readonly expected: string;
+      readonly attempt?: number;
       readonly reconnectSeconds?: number;
     }
-  /** In this boot the update did not cut the host off. */
-  | { readonly kind: 'reached'; readonly bootId: string }
+  /** It was proven to hold: whether anybody can be reached decides nothing any more. */
+  | { readonly kind: 'verified' }
   /** It holds: the new config becomes the current one. */
   | { readonly kind: 'committing' }
-  /** It does not: everything is put back; `bootId` = a reboot into the old deployment is due. */
-  | { readonly kind: 'goingBack'; readonly bootId?: string };
+  /**
+   * It does not: everything is put back; `bootId` = a reboot into the old deployment is due. One mark
+   * for each boot in which this was gone on with. `because` = a sentence, unless an order asked for it.
+   * `again` = a power cut was to blame, so the update may do everything once more. `unseen` = the
+   * operating system did not tell how it is, so whether a reboot is due is not known.
+   */
+  | {
+      readonly kind: 'goingBack';
+      readonly bootId?: string;
+      readonly because?: string;
+      readonly again?: boolean;
+      readonly unseen?: true;
+    }
+  /** All files are put back in the `/etc` of this deployment: never again, a person may mend them. */
+  | { readonly kind: 'undone'; readonly deployment: string };
 
 export type Journal = GenericJournal<UpdateHeader, UpdateMark>;
 export type OpenJournal = GenericOpenJournal<UpdateHeader, UpdateMark>;
+
+/** What a machine shows of itself beside its operating system. */
+export interface Vitals {
+  /** Words of the running kernel's command line; undefined = not to be compared on this machine. */
+  commandLine(): Promise<readonly string[] | undefined>;
+  /**
+   * Waits until the kubelet of this machine says that it is healthy.
+   *
+   * @throws `VerifyFailed` with its last answer when it does not in time
+   */
+  kubeletHealthy(context: StepContext): Promise<void>;
+}
 
 export interface HostPorts {
   readonly node: string;
@@ -114,10 +136,29 @@ export interface HostPorts {
   readonly systemd: Systemd;
   readonly os: OsDriver;
   readonly configs: ConfigSource;
+  /** Absent = nothing but disk and operating system is looked at. */
+  readonly vitals?: Vitals;
   readonly reboot: Reboot;
+  /** Says what went wrong and does not keep the work from going on; absent = nobody listens. */
+  readonly warn?: (sentence: string) => void;
   readonly now: () => Date;
   /** Of the running activity: its cancellation and its heartbeat. */
   readonly context: () => StepContext;
+  /** Waits; absent = real time. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+/** Does what may fail without harm, and says so when it did. */
+export async function atBest(
+  { warn }: Pick<HostPorts, 'warn'>,
+  what: string,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    warn?.(`${what}: ${messageOf(error)}`);
+  }
 }
 
 /** The mark of a kind, if it came about. The latest, when there are several. */

@@ -2,57 +2,72 @@
 
 import { fail } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
+import { sameImage } from '../../core/os';
 import type { HostOrder, PreparedUpdate } from '../../workflows/activity-contracts';
+import { refuseForeignDeployment } from './committed';
+import { refuseLargePlan } from './config-limits';
 import { currentConfig, desiredConfig } from './configs';
 import { findDrift } from './drift';
+import { isForced } from './force';
+import { checkPaths } from './path-checks';
 import { changesOs, planFor } from './plan';
 import type { HostPorts, OsStatus } from './ports';
 import { dropKeptConfigs, type HostConfig } from './records';
 import { holds, sameConfig, settle } from './settle';
-import { wantedPaths } from './wanted-paths';
 
 /**
  * Settles half-done work, fetches and checks the config, compares the disk with the current config,
  * plans, and stages the OS image locked. The node is not disturbed by any of it. Running it twice is
  * safe: configs are kept, and a driver does not stage the same image again.
  *
- * @throws `ConfigDrift` naming the path, `ConfigFetchFailed`, `ConfigForbidden`, `DigestMismatch`,
- * `InvalidMachineConfig`, `Unreconcilable`, `RollbackFailed`
+ * @throws `ApplyFailed`, `ConfigDrift` naming the path, `ConfigFetchFailed`, `ConfigForbidden`,
+ * `ConfigTooLarge`, `DigestMismatch`, `InvalidMachineConfig`, `Unreconcilable`, `RollbackFailed`,
+ * `WrongDeployment` when a person booted another deployment
  */
 export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise<PreparedUpdate> {
   const { progress } = ports.context();
   progress('looking at the host');
   const { what, takenOver } = await settle(ports, order);
-  const settled = what === undefined ? {} : { settled: what };
   const from = await currentConfig(ports, order);
   const named = from === undefined ? {} : { currentConfig: from.reference.name };
   const status = await ports.os.status();
-  const common = { bootId: status.bootId, ...named, ...settled };
+  const common = { bootId: status.bootId, ...named };
   if (takenOver !== undefined) {
-    return { ...common, alreadyOnTarget: false, plan: takenOver.header.plan };
+    return { ...common, ...settledText(what), alreadyOnTarget: false, plan: takenOver.header.plan };
   }
 
+  await refuseForeignDeployment(ports, status);
+  const forced = await isForced(ports.files);
   if (
+    !forced &&
     from !== undefined &&
     sameConfig(from.reference, order.config) &&
     (await holds(ports, from))
   ) {
-    await dropStaged(ports, status);
+    const dropped = await dropStaged(ports, status);
     await dropKeptConfigs(ports.files);
-    return { ...common, alreadyOnTarget: true, plan: planFor(ports, order, from, from, status) };
+    const plan = planFor(ports, order, from, from, status);
+    return { ...common, ...settledText(what, dropped), alreadyOnTarget: true, plan };
   }
   if (from !== undefined) await refuseDrift(ports, from);
 
   const to = await desiredConfig(ports, order);
-  // Decodes every file, so that bad content is found before anything is touched.
-  wantedPaths(to.spec);
-  const plan = planFor(ports, order, from, to, status);
-  if (plan.reconcilable.ok) await stage(ports, plan, to, status);
-  return { ...common, alreadyOnTarget: false, plan };
+  await checkPaths(ports, from, to);
+  const plan = planFor(ports, order, from, to, status, forced);
+  refuseLargePlan(to, plan);
+  const dropped = plan.reconcilable.ok ? await stage(ports, plan, to, status) : undefined;
+  return { ...common, ...settledText(what, dropped), alreadyOnTarget: false, plan };
 }
 
-/** @throws `ConfigDrift` when the disk is not as the current config says */
+/** What was done about what was found, for the record. */
+function settledText(...what: readonly (string | undefined)[]): { readonly settled?: string } {
+  const said = what.filter((sentence) => sentence !== undefined);
+  return said.length === 0 ? {} : { settled: said.join('; ') };
+}
+
+/** @throws `ConfigDrift` when the disk is not as the current config says, and nobody said force */
 export async function refuseDrift(ports: HostPorts, from: HostConfig): Promise<void> {
+  if (await isForced(ports.files)) return;
   const drift = await findDrift(ports, from.spec);
   if (drift === undefined) return;
   throw fail(
@@ -62,21 +77,33 @@ export async function refuseDrift(ports: HostPorts, from: HostConfig): Promise<v
   );
 }
 
-/** Stages the image, and drops what somebody else left staged. */
+/** Stages the image, and drops what somebody else left staged: the sentence about it. */
 async function stage(
   ports: HostPorts,
   plan: UpdatePlan,
   to: HostConfig,
   status: OsStatus,
-): Promise<void> {
-  const { staged } = status;
-  const isOurs = changesOs(plan) && plan.osImage !== undefined && staged?.image === plan.osImage.to;
-  if (staged !== undefined && !isOurs) await ports.os.discard();
-  if (plan.osImage !== undefined) {
-    await ports.os.stage(to.spec.osImageURL, ports.context());
+): Promise<string | undefined> {
+  if (changesOs(plan)) {
+    const kernel = plan.osImage !== undefined || plan.kernelType !== undefined;
+    await ports.os.checkBoot?.({ kernel }, ports.context());
   }
+  const { staged } = status;
+  const isOurs =
+    plan.osImage !== undefined &&
+    sameImage(staged?.image ?? '', plan.osImage.to) &&
+    changesOs(plan);
+  const dropped = isOurs ? undefined : await dropStaged(ports, status);
+  if (plan.osImage !== undefined) {
+    const { osImageURL, baseOSExtensionsContainerImage: extensions } = to.spec;
+    await ports.os.checkImage(osImageURL, ports.context());
+    await ports.os.stage(osImageURL, ports.context(), extensions || undefined);
+  }
+  return dropped;
 }
 
-async function dropStaged(ports: HostPorts, status: OsStatus): Promise<void> {
-  if (status.staged !== undefined) await ports.os.discard();
+async function dropStaged(ports: HostPorts, { staged }: OsStatus): Promise<string | undefined> {
+  if (staged === undefined) return undefined;
+  await ports.os.discard();
+  return `dropped deployment ${staged.id} (${staged.image ?? 'no image'}), which was staged`;
 }

@@ -7,9 +7,11 @@ import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { canonicalConfig } from '../../core/machine-config/canonical';
+import { ROOT_OWNER } from '../../adapters/host';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import { MCO_GROUP, MCO_VERSION } from '../../core/names';
 import type { ConfigReference } from '../../workflows/activity-contracts';
+import { diskFailure } from './disk-failure';
 import type { Files } from './ports';
 
 /** MCO's place and form, so that either can take a host over from the other. */
@@ -20,8 +22,6 @@ const STATE_DIRECTORY = '/var/lib/slipway';
 const DESIRED_FILE = `${STATE_DIRECTORY}/desired.json`;
 /** Canonical bytes of a current config that had to be fetched. */
 const PREVIOUS_FILE = `${STATE_DIRECTORY}/previous.json`;
-
-const ROOT_OWNER = { uid: 0, gid: 0 } as const;
 
 /** A rendered config on this host. */
 export interface HostConfig {
@@ -117,21 +117,37 @@ export async function keepConfig(
   await writePrivate(files, path, canonicalText(config.reference.name, config.raw));
 }
 
-/** Drops what was kept. */
+/** Drops what was kept, and what a crash left of keeping it: configs have secrets. */
 export async function dropKeptConfigs(files: Files): Promise<void> {
-  await files.remove(DESIRED_FILE);
-  await files.remove(PREVIOUS_FILE);
+  try {
+    for (const path of [DESIRED_FILE, PREVIOUS_FILE]) {
+      await files.sweep(path);
+      await files.remove(path);
+    }
+  } catch (error) {
+    throw diskFailure(error);
+  }
 }
 
 /** Writes a file of ours that only root may read, with its directories. */
 export async function writePrivate(files: Files, path: string, text: string): Promise<void> {
   const parent = posix.dirname(path);
-  const missing = (await files.look(parent)).kind === 'absent' ? ancestors(path) : [];
-  for (const directory of missing) {
-    const mode = directory === STATE_DIRECTORY ? 0o700 : 0o755;
-    await files.makeDirectory(directory, { mode, owner: ROOT_OWNER });
+  try {
+    const missing = (await files.facts(parent)).kind === 'absent' ? ancestors(path) : [];
+    for (const directory of missing) {
+      const mode = directory === STATE_DIRECTORY ? 0o700 : 0o755;
+      await files.makeDirectory(directory, { mode, owner: ROOT_OWNER });
+    }
+    await files.writeFile(path, { content: Buffer.from(text), mode: 0o600, owner: ROOT_OWNER });
+  } catch (error) {
+    throw diskFailure(error);
   }
-  await files.writeFile(path, { content: Buffer.from(text), mode: 0o600, owner: ROOT_OWNER });
+}
+
+/** What `writePrivate` wrote as JSON; undefined when it is not there, or damaged and so no use. */
+export async function readPrivate(files: Pick<Files, 'look'>, path: string): Promise<unknown> {
+  const state = await files.look(path);
+  return state.kind === 'file' ? parseJson(state.content) : undefined;
 }
 
 /** Parent directories, outermost first, without the root. */
@@ -186,6 +202,6 @@ function nameIn(value: Readonly<Record<string, unknown>>): unknown {
   return isRecord(value['metadata']) ? value['metadata']['name'] : undefined;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,60 +1,199 @@
-/** Reloads and restarts that a plan asks for, in its order. */
+/**
+ * Reloads and restarts that a plan asks for, in its order. What was reloaded or restarted must be up
+ * again and stay so: else the update does not hold.
+ */
 
-import type { DisruptionAction } from '../../core/disruption';
+import { DEFAULT_DISRUPTION_POLICIES, type DisruptionAction } from '../../core/disruption';
+import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
-import { type HostPorts, markOf, type OpenJournal } from './ports';
+import { atBest, type HostPorts, markOf, type OpenJournal, type UnitState } from './ports';
+import { awaitActive, serviceFailed, staysUp, type WatchedService } from './service-health';
 
 /** What `Special` reloads: CRI-O reads `registries.conf`. */
 const REGISTRIES_SERVICE = 'crio.service';
+/** A host without this unit may have the program that it runs. */
+const TRUST_SERVICE = 'coreos-update-ca-trust.service';
 
-/** Carries the actions out. Repeating a reload or a restart does no harm. */
+type Ports = Pick<HostPorts, 'systemd' | 'context' | 'pause' | 'warn'>;
+type ServiceAction = { readonly verb: 'reload' | 'restart'; readonly service: string };
+
+/**
+ * Carries the actions out, and watches the services for a moment. Repeating a reload or a restart does
+ * no harm.
+ *
+ * - A service that does not run is not reloaded: it reads its files when it starts.
+ * - A service that does not run is started by a restart, as systemd does it.
+ * - Services that only the default policies name may be missing: not every machine has CRI-O.
+ *
+ * @throws `ServiceFailed` naming the service and what systemd says about it
+ */
 export async function performActions(
-  { systemd, context }: Pick<HostPorts, 'systemd' | 'context'>,
+  ports: Ports,
   actions: readonly DisruptionAction[],
 ): Promise<void> {
+  const watched: WatchedService[] = [];
   for (const action of actions) {
-    const { signal, progress } = context();
+    const { signal, progress } = ports.context();
     signal.throwIfAborted();
-    switch (action.type) {
-      case 'Reload':
-        progress(`reloading ${action.reload.serviceName}`);
-        await systemd.reload(action.reload.serviceName);
-        break;
-      case 'Restart':
-        progress(`restarting ${action.restart.serviceName}`);
-        await systemd.restart(action.restart.serviceName);
-        break;
-      case 'DaemonReload':
-        progress('reloading systemd');
-        await systemd.daemonReload();
-        break;
-      case 'Special':
-        progress(`reloading ${REGISTRIES_SERVICE}`);
-        await systemd.reload(REGISTRIES_SERVICE);
-        break;
-      case 'None':
-      case 'Drain':
-      case 'Reboot':
-        // Not the business of services: nothing, the cluster's, and `armReboot`.
-        break;
+    if (action.type === 'DaemonReload') {
+      progress('reloading systemd');
+      await ports.systemd.daemonReload();
     }
+    const wanted = serviceActionOf(action);
+    const up = wanted === undefined ? undefined : await performOne(ports, wanted);
+    if (up !== undefined) watched.push(up);
   }
+  await staysUp(ports, watched);
+}
+
+async function performOne(
+  ports: Ports,
+  action: ServiceAction,
+): Promise<WatchedService | undefined> {
+  const { systemd, context } = ports;
+  const { verb, service } = action;
+  const { progress } = context();
+  const before = await systemd.state(service);
+  const skipped = before === undefined ? undefined : reasonToSkip(action, before);
+  if (skipped !== undefined) {
+    progress(`${service} ${skipped}: not ${verb}ed`);
+    return undefined;
+  }
+  progress(`${verb}ing ${service}`);
+  if (before !== undefined && isMissing(before)) {
+    if (service === TRUST_SERVICE) return updateTrust(ports);
+    throw fail('ServiceFailed', `${verb} ${service}: there is no such unit on this machine`, {
+      service,
+      result: before.load,
+    });
+  }
+  try {
+    await (verb === 'reload' ? systemd.reload(service) : systemd.restart(service));
+  } catch (error) {
+    throw await refused(ports, action, error);
+  }
+  return awaitActive(ports, service, verb);
+}
+
+function reasonToSkip({ verb, service }: ServiceAction, before: UnitState): string | undefined {
+  if (isMissing(before)) {
+    return service !== TRUST_SERVICE && isOfDefaults(service) ? 'is not installed' : undefined;
+  }
+  const isDown = before.active === 'inactive' || before.active === 'failed';
+  return verb === 'reload' && isDown ? 'does not run' : undefined;
+}
+
+function isMissing({ load }: UnitState): boolean {
+  return load === 'not-found';
+}
+
+async function updateTrust({ systemd }: Ports): Promise<undefined> {
+  try {
+    await systemd.updateTrust();
+  } catch (error) {
+    throw fail(
+      'ServiceFailed',
+      `${TRUST_SERVICE} is not installed, and instead of it: ${messageOf(error)}`,
+      { service: TRUST_SERVICE },
+    );
+  }
+}
+
+/** systemctl said no: what systemd knows about the service says more. */
+async function refused(
+  { systemd }: Ports,
+  { verb, service }: ServiceAction,
+  error: unknown,
+): Promise<unknown> {
+  if (failureName(error) === undefined) return error;
+  const state = await systemd.state(service);
+  const isUp = state === undefined || state.active === 'active';
+  const named = isUp
+    ? fail('ServiceFailed', messageOf(error), { service, ...(state && { result: state.result }) })
+    : serviceFailed(service, verb, state);
+  return Object.assign(named, { cause: error });
+}
+
+/** The services among the actions that run now. Absent = no systemd runs, so nobody can tell. */
+export async function runningServices(
+  { systemd }: Pick<HostPorts, 'systemd'>,
+  actions: readonly DisruptionAction[],
+): Promise<readonly string[] | undefined> {
+  const running: string[] = [];
+  for (const { service } of actions.flatMap((action) => serviceActionOf(action) ?? [])) {
+    const state = await systemd.state(service);
+    if (state === undefined) return undefined;
+    if (state.active !== 'inactive' && state.active !== 'failed') running.push(service);
+  }
+  return [...new Set(running)];
 }
 
 /**
  * After an undo: systemd reads its units again if there are some in the update, and services that
- * were told of the new files, or may have been, are told of the old ones. May be repeated.
+ * were told of the new files, or may have been, are told of the old ones. Those that ran before the
+ * update must run again; the others are left as they were, down. May be repeated.
  *
- * @throws `ApplyFailed` naming the service
+ * @throws `ServiceFailed` naming the service
  */
-export async function tellOfOldFiles(
-  ports: Pick<HostPorts, 'systemd' | 'context'>,
-  journal: OpenJournal,
-): Promise<void> {
+export async function tellOfOldFiles(ports: Ports, journal: OpenJournal): Promise<void> {
   const { plan } = journal.header;
   if (changesUnits(plan)) await ports.systemd.daemonReload();
-  if (markOf(journal, 'servicesBegun') === undefined) return;
-  await performActions(ports, plan.actions);
+  const begun = markOf(journal, 'servicesBegun');
+  if (begun === undefined) return;
+  const { running } = begun;
+  for (const service of new Set(running)) {
+    // What failed on the new files again and again would not be started for a while.
+    await atBest(ports, `cannot forget the failures of ${service}`, async () =>
+      ports.systemd.resetFailed?.(service),
+    );
+  }
+  if (running === undefined) return performActions(ports, plan.actions);
+  const ran = (action: DisruptionAction): boolean => {
+    const service = serviceActionOf(action)?.service;
+    return service === undefined || running.includes(service);
+  };
+  for (const action of plan.actions.filter((one) => !ran(one))) {
+    await leaveDown(ports, serviceActionOf(action)?.service ?? '');
+  }
+  await performActions(ports, plan.actions.filter(ran));
+}
+
+/** What the update started is stopped; a oneshot is run again, now on the old files. */
+async function leaveDown(ports: Ports, service: string): Promise<void> {
+  const { systemd, context } = ports;
+  const state = await systemd.state(service);
+  if (state === undefined || (isMissing(state) && service !== TRUST_SERVICE)) return;
+  if (state.type === 'oneshot' || isMissing(state)) {
+    await performOne(ports, { verb: 'restart', service });
+  } else if (state.active !== 'inactive' && state.active !== 'failed') {
+    context().progress(`stopping ${service}, which did not run before`);
+    await systemd.stop(service);
+  }
+}
+
+/** `None`, `Drain` and `Reboot` are not the business of services; `DaemonReload` is of no service. */
+function serviceActionOf(action: DisruptionAction): ServiceAction | undefined {
+  switch (action.type) {
+    case 'Reload':
+      return { verb: 'reload', service: action.reload.serviceName };
+    case 'Restart':
+      return { verb: 'restart', service: action.restart.serviceName };
+    case 'Special':
+      return { verb: 'reload', service: REGISTRIES_SERVICE };
+    case 'None':
+    case 'Drain':
+    case 'Reboot':
+    case 'DaemonReload':
+      return undefined;
+  }
+}
+
+/** Named by the defaults, and so on machines that do not have it. */
+function isOfDefaults(service: string): boolean {
+  const { files, units, sshkey } = DEFAULT_DISRUPTION_POLICIES;
+  return [...files, ...units, sshkey].some(({ actions }) =>
+    actions.some((action) => serviceActionOf(action)?.service === service),
+  );
 }
 
 /** Whether systemd keeps something in memory that the update writes. */

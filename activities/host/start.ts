@@ -1,52 +1,134 @@
 /**
- * What a host looks after by itself when its worker starts, before any order arrives and before the
- * kubelet does: a reboot that was armed and did not happen, one that ended in the wrong deployment,
- * and an update after which nobody can be reached.
+ * What a host looks after by itself when it starts, before any order arrives and before the kubelet
+ * does: half-written state, a reboot that was armed and did not happen, one that ended in the wrong
+ * deployment, and an update after which nobody can be reached.
  */
 
+import { fail } from '../../core/errors';
 import { goBack } from './back';
-import { type HostPorts, markOf } from './ports';
+import { openJournal } from './open-journal';
+import { type HostPorts, markOf, type OpenJournal, type OsStatus, type StepContext } from './ports';
+import { endRepair } from './repair-end';
 import { changesUnits } from './services';
+import { foreignText, standingOf } from './standing';
+import { undoHere } from './undo';
+
+/** What settling did, in sentences for the log and for the person at the console. */
+export interface Settlement {
+  /** Absent = there was nothing to do. */
+  readonly what?: string;
+  /** Why a reboot is due: nothing should start before it. */
+  readonly reboot?: string;
+  /** Seen and left alone: only a person knows what they wanted. */
+  readonly foreign?: string;
+}
+
+type StartPorts = Pick<HostPorts, 'node' | 'files' | 'journal' | 'os' | 'systemd' | 'warn'>;
 
 /**
- * Settles what the last process left behind. Safe to repeat.
+ * Settles what the last boot, or the last process, left behind. Safe to repeat.
  *
- * A reboot into the old deployment (the new one was not finalized) takes the files back at once, so
- * that nothing starts on files of one config and a system of another; the update is told when it asks.
+ * Files that the machine should not run on are put back at once; the update is told when it asks.
  *
- * @returns why a reboot is due; undefined when none is
- * @throws `RollbackFailed` when the journal is damaged
+ * @throws `RollbackFailed` when the journal is damaged or the way back does not end
  */
-export async function settleAtStart(
-  ports: Pick<HostPorts, 'journal' | 'os' | 'systemd'>,
-): Promise<string | undefined> {
-  const journal = await ports.journal.open();
-  if (journal === undefined) return undefined;
-  const { bootId, booted } = await ports.os.status();
-  const { target, previousDeployment } = journal.header;
-  const back = markOf(journal, 'goingBack');
-  if (back !== undefined) {
-    if (back.bootId !== bootId) return undefined;
-    // The mark comes before the deeds: the process may have died between the two.
-    await ports.os.discard();
-    await journal.undo();
-    if (booted.id !== previousDeployment) await ports.os.rollback();
-    return 'the update is taken back';
+export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
+  const journal = await openJournal(ports);
+  if (journal === undefined) return {};
+  const status = await ports.os.status();
+  if (journal.header.repair === true) {
+    return { what: await endRepair({ ...ports, context: atStart }, journal, status) };
   }
-  const armed = markOf(journal, 'armed');
-  if (armed === undefined) return undefined;
-  if (armed.bootId === bootId) {
-    // As above: without this the machine would boot what it has booted.
-    await ports.os.finalize();
-    return `update to ${target.name}`;
+  const standing = standingOf(journal, status);
+  const { target } = journal.header;
+  switch (standing.kind) {
+    case 'asLeft':
+      return {};
+    case 'adopted':
+      return { what: `adopted the update to ${target.name}: the reboot found all of it in place` };
+    case 'rebootDue':
+      await releaseNext(ports, journal, status);
+      return { reboot: `update to ${target.name}` };
+    case 'undo':
+      return {
+        what: `took the update to ${target.name} back: ${standing.because}`,
+        ...((await undoAtStart(ports, journal, status, standing))
+          ? { reboot: 'what started before the files were put back starts again' }
+          : {}),
+      };
+    case 'goOnBack':
+      await goOnBack(ports, journal, status);
+      return {
+        what: `went on taking the update to ${target.name} back`,
+        reboot: 'the update is taken back',
+      };
+    case 'foreign':
+      return { foreign: foreignText(ports.node, journal, status) };
+    case 'stuck':
+      throw fail(
+        'RollbackFailed',
+        `${ports.node} booted ${standing.boots} times to go back from ${target.name}, and is still on deployment ${status.booted.id}`,
+      );
   }
-  if (booted.id !== armed.expected && booted.id === previousDeployment) {
-    await journal.mark({ kind: 'goingBack' });
-    await journal.undo();
-    // systemd has read the units of the new config already.
-    if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
+}
+
+/** The mark comes before the deeds: without this the machine would boot what it has booted. */
+async function releaseNext(
+  { os }: StartPorts,
+  journal: OpenJournal,
+  { booted, staged }: OsStatus,
+): Promise<void> {
+  const isForNone = markOf(journal, 'armed')?.expected === booted.id;
+  if (!isForNone) await os.finalize();
+  // Somebody else's: the reboot would take it.
+  else if (staged !== undefined) await os.discard();
+}
+
+/** Nobody listens yet, and nobody can call it off. */
+function atStart(): StepContext {
+  return { signal: new AbortController().signal, progress: () => undefined };
+}
+
+/**
+ * The kubelet has not read the files yet, but systemd has, and whatever starts before this: the
+ * network, udev, modules. Only another boot starts all of them on the old files, and one is enough:
+ * the next undo finds nothing to change.
+ *
+ * @returns whether that boot is due
+ */
+async function undoAtStart(
+  ports: StartPorts,
+  journal: OpenJournal,
+  status: OsStatus,
+  { because, again }: { readonly because: string; readonly again: boolean },
+): Promise<boolean> {
+  if (markOf(journal, 'goingBack') === undefined) {
+    await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : {}) });
   }
-  return undefined;
+  await ports.os.discard();
+  // The boot loader fell back from it. It is still the default, and the next boot would try it again.
+  const { booted, pending } = status;
+  const isOurs = pending !== undefined && pending.id === markOf(journal, 'armed')?.expected;
+  if (isOurs) await ports.os.rollback(booted.id);
+  const hasChanged = await undoHere(ports, journal, status);
+  if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
+  // In the boot that wrote the files, nothing started on them by itself.
+  const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before?.bootId;
+  return hasChanged && writtenIn !== undefined && writtenIn !== status.bootId;
+}
+
+/** The mark comes before the deeds here too: whoever left it may have died between the two. */
+async function goOnBack(ports: StartPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
+  const { bootId, booted } = status;
+  const { previousDeployment } = journal.header;
+  const last = markOf(journal, 'goingBack');
+  if (last?.bootId !== bootId) {
+    const because = last?.because ?? 'the machine booted the update before it was told to';
+    await journal.mark({ kind: 'goingBack', bootId, because });
+  }
+  await ports.os.discard();
+  await undoHere(ports, journal, status);
+  if (booted.id !== previousDeployment) await ports.os.rollback(previousDeployment);
 }
 
 /** An update that the machine has rebooted into, and of which nobody knows yet whether it holds. */
@@ -57,37 +139,26 @@ export interface Unconfirmed {
 
 /** The update that this boot has to confirm; undefined when there is none, or none any more. */
 export async function awaitsConfirmation(
-  ports: Pick<HostPorts, 'journal' | 'os'>,
+  ports: Pick<HostPorts, 'node' | 'journal' | 'os'>,
 ): Promise<Unconfirmed | undefined> {
-  const journal = await ports.journal.open();
+  const journal = await openJournal(ports);
   const armed = journal === undefined ? undefined : markOf(journal, 'armed');
   if (journal === undefined || armed === undefined) return undefined;
-  const isDecided =
-    markOf(journal, 'goingBack') !== undefined || markOf(journal, 'committing') !== undefined;
+  const isDecided = (['goingBack', 'verified', 'committing'] as const).some(
+    (kind) => markOf(journal, kind) !== undefined,
+  );
   const { bootId } = await ports.os.status();
   if (isDecided || bootId === armed.bootId) return undefined;
-  if (markOf(journal, 'reached')?.bootId === bootId) return undefined;
   const { reconnectSeconds } = armed;
   return reconnectSeconds === undefined ? {} : { reconnectSeconds };
 }
 
 /**
- * Notes that the host is not cut off in this boot. Not beside an activity: the journal has one writer.
- *
- * @throws `RollbackFailed` when the journal is damaged
- */
-export async function confirmReached(ports: Pick<HostPorts, 'journal' | 'os'>): Promise<void> {
-  const journal = await ports.journal.open();
-  if (journal === undefined) return;
-  const { bootId } = await ports.os.status();
-  await journal.mark({ kind: 'reached', bootId });
-}
-
-/**
  * Takes the update back without being told: it may be what cut the network. Asks for a reboot.
  *
+ * @param because - a sentence for whoever asks later
  * @throws `RollbackFailed` naming the path
  */
-export async function goBackAlone(ports: HostPorts): Promise<void> {
-  await goBack(ports);
+export async function goBackAlone(ports: HostPorts, because: string): Promise<void> {
+  await goBack(ports, because);
 }

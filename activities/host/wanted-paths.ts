@@ -1,10 +1,12 @@
 /** From a rendered config to the paths that it wants on disk: files, units, drop-ins, SSH keys. */
 
+import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { isPlainPath } from '../../adapters/host';
 import { decodeDataUrl } from '../../core/encoding';
-import { fail } from '../../core/errors';
+import { fail, failureName } from '../../core/errors';
+import { isVerified } from '../../core/machine-config';
 import type {
   IgnitionFile,
   IgnitionResource,
@@ -12,9 +14,9 @@ import type {
   IgnitionUser,
   RenderedSpec,
 } from '../../core/machine-config/types';
+import { SSH_KEYS_FILE } from './ssh-keys';
 
 export const UNIT_DIRECTORY = '/etc/systemd/system';
-export const SSH_KEYS_FILE = '/home/core/.ssh/authorized_keys.d/ignition';
 /** The user whose keys and password a config may set. */
 export const CORE_USER = 'core';
 
@@ -29,6 +31,13 @@ export interface OwnerWish {
   readonly group?: { readonly id?: number; readonly name?: string } | undefined;
 }
 
+/** Bytes for the end of a file that was there before; what the config does not say stays as it was. */
+export interface Appended {
+  readonly bytes: Buffer;
+  readonly keepsMode: boolean;
+  readonly keepsOwner: boolean;
+}
+
 /** What a config wants at one path. */
 export type WantedPath = {
   /** Which part of the config it comes from; `name` = the path, or the unit. */
@@ -41,6 +50,11 @@ export type WantedPath = {
       readonly content?: Buffer;
       readonly mode: number;
       readonly owner: OwnerWish;
+      /** Of a file whose content stays, the config says nothing about these: they stay, too. */
+      readonly keepsMode?: boolean;
+      readonly keepsOwner?: boolean;
+      /** Goes after what was there before any config had the path; `content` is absent then. */
+      readonly appended?: Appended;
     }
   /** A masked unit. */
   | { readonly kind: 'symlink'; readonly target: string }
@@ -50,6 +64,12 @@ export type WantedPath = {
 
 export type WantedPaths = ReadonlyMap<string, WantedPath>;
 
+/** What becomes of an entry that no host can apply. */
+export type Inapplicable =
+  | 'refused'
+  /** Of a config that the host is on already: whatever came of the entry, the host must be able to leave it. */
+  | 'leftOut';
+
 /**
  * Every path that a config wants, by path. Of two entries for one path the later one counts.
  *
@@ -57,47 +77,104 @@ export type WantedPaths = ReadonlyMap<string, WantedPath>;
  * before is kept (`originals.ts`) and comes back when the config no longer has the path. Only a file
  * with `overwrite: false` and no contents leaves existing content alone, which is all it can mean.
  *
- * @throws `InvalidMachineConfig` naming the object and field that no host can apply
+ * @param sshKeysFile - where the keys of this host go (`sshKeysFileOf`)
+ * @throws `InvalidMachineConfig` naming the object and field that no host can apply, unless such entries
+ * are left out
  * @see MCO pkg/daemon/file_writers.go (7ff337a4)
  */
-export function wantedPaths(spec: Pick<RenderedSpec, 'config'>): WantedPaths {
+export function wantedPaths(
+  spec: Pick<RenderedSpec, 'config'>,
+  sshKeysFile: string = SSH_KEYS_FILE,
+  inapplicable: Inapplicable = 'refused',
+): WantedPaths {
   const wanted = new Map<string, WantedPath>();
-  for (const file of spec.config.storage?.files ?? []) wanted.set(file.path, wantedFile(file));
-  for (const unit of spec.config.systemd?.units ?? []) {
-    for (const [path, state] of wantedUnit(unit)) wanted.set(path, state);
+  const add = (read: () => readonly (readonly [string, WantedPath])[]): void => {
+    const entries = inapplicable === 'refused' ? read() : unlessInapplicable(read);
+    for (const [path, state] of entries) wanted.set(path, state);
+  };
+  for (const file of spec.config.storage?.files ?? []) {
+    // Content that cannot be decoded leaves a file of which nothing is known but its place.
+    if (inapplicable === 'leftOut' && isPlainPath(file.path)) wanted.set(file.path, placeOf(file));
+    add(() => [[file.path, wantedFile(file)]]);
   }
+  for (const unit of spec.config.systemd?.units ?? []) add(() => wantedUnit(unit));
   const keys = sshKeys(spec.config.passwd?.users ?? []);
   if (keys !== '') {
     const owner = { user: { name: CORE_USER }, group: { name: CORE_USER } };
     const content = Buffer.from(keys);
     const what = { part: 'sshKeys', name: CORE_USER, kind: 'file' } as const;
-    wanted.set(SSH_KEYS_FILE, { ...what, content, mode: SSH_KEYS_MODE, owner });
+    wanted.set(sshKeysFile, { ...what, content, mode: SSH_KEYS_MODE, owner });
   }
   return wanted;
+}
+
+function unlessInapplicable<Entry>(read: () => readonly Entry[]): readonly Entry[] {
+  try {
+    return read();
+  } catch (error) {
+    const name = failureName(error);
+    if (name !== 'InvalidMachineConfig' && name !== 'ConfigTooLarge') throw error;
+    return [];
+  }
+}
+
+function placeOf({ path, mode = DEFAULT_MODE }: IgnitionFile): WantedPath {
+  const keeps = { keepsMode: true, keepsOwner: true };
+  return { part: 'file', name: path, kind: 'file', mode, owner: {}, ...keeps };
 }
 
 function wantedFile(file: IgnitionFile): WantedPath {
   if (!isPlainPath(file.path)) {
     throw invalid(`file ${file.path}: the path is not absolute and normalised`, file.path);
   }
-  if ((file.append ?? []).length > 0) {
-    throw invalid(`file ${file.path}: append cannot be applied to a running machine`, file.path);
-  }
-  const keeps = file.overwrite === false && file.contents?.source === undefined;
-  return {
+  const plain = {
     part: 'file',
     name: file.path,
     kind: 'file',
-    ...(keeps ? {} : { content: fileContent(file.path, file.contents) }),
     mode: file.mode ?? DEFAULT_MODE,
     owner: { user: file.user, group: file.group },
+  } as const;
+  const pieces = [file.contents, ...(file.append ?? [])].filter(
+    (piece) => piece?.source !== undefined,
+  );
+  const bytes = (): Buffer => contentOf(file.path, pieces);
+  if (file.contents?.source !== undefined) return withContent(plain, bytes);
+  const keeps = {
+    keepsMode: file.mode === undefined,
+    keepsOwner: file.user === undefined && file.group === undefined,
+  };
+  if (pieces.length > 0) return { ...plain, appended: { bytes: bytes(), ...keeps } };
+  return file.overwrite === false ? { ...plain, ...keeps } : withContent(plain, bytes);
+}
+
+/** Contents that are big are decoded again when they are needed, not held for the whole update. */
+const HELD_BYTES = 1024 * 1024;
+
+function withContent<Plain extends object>(
+  plain: Plain,
+  bytes: () => Buffer,
+): Plain & { readonly content: Buffer } {
+  const decoded = bytes();
+  if (decoded.length <= HELD_BYTES) return { ...plain, content: decoded };
+  return {
+    ...plain,
+    get content() {
+      return bytes();
+    },
   };
 }
 
-/** The decoded bytes of a file. A file without a source is empty. */
-function fileContent(path: string, contents: IgnitionResource | undefined): Buffer {
-  if (contents?.source === undefined) return Buffer.alloc(0);
-  const decoded = decodeDataUrl(contents.source);
+/** The pieces one after the other; a file without any is empty. */
+function contentOf(path: string, pieces: readonly (IgnitionResource | undefined)[]): Buffer {
+  const [first, ...others] = pieces.map((piece) => decode(path, piece?.source ?? '', piece));
+  if (others.length === 0) return first ?? Buffer.alloc(0);
+  return Buffer.concat([first ?? Buffer.alloc(0), ...others]);
+}
+
+function decode(path: string, source: string, contents: IgnitionResource | undefined): Buffer {
+  // As Ignition has it: no source is no contents.
+  if (source === '') return Buffer.alloc(0);
+  const decoded = decodeDataUrl(source);
   if (decoded.error !== undefined) {
     throw invalid(
       `file ${path}: contents.source is not a data URL that can be decoded (${decoded.error}); put the content inline`,
@@ -105,7 +182,7 @@ function fileContent(path: string, contents: IgnitionResource | undefined): Buff
     );
   }
   const bytes = Buffer.from(decoded.bytes);
-  switch (contents.compression ?? '') {
+  switch (contents?.compression ?? '') {
     case '':
       return bytes;
     case 'gzip':
@@ -119,11 +196,38 @@ function gunzip(path: string, bytes: Buffer): Buffer {
   try {
     return gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES });
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    const { code = 'unreadable' } = error as NodeJS.ErrnoException;
+    if (code === 'ERR_BUFFER_TOO_LARGE') {
+      const text = `file ${path}: contents unpack to more than ${MAX_FILE_BYTES} bytes`;
+      throw Object.assign(fail('ConfigTooLarge', text, { object: path }), { cause: error });
+    }
     throw Object.assign(invalid(`file ${path}: contents are not gzip (${code})`, path), {
       cause: error,
     });
   }
+}
+
+/**
+ * Compares contents with the hashes that a config gives for them, as Ignition does before it writes.
+ *
+ * @throws `InvalidMachineConfig` naming the file
+ */
+export function refuseWrongHashes(spec: Pick<RenderedSpec, 'config'>): void {
+  for (const { path, contents, append = [] } of spec.config.storage?.files ?? []) {
+    for (const piece of [contents, ...append]) {
+      const { source = '', verification } = piece ?? {};
+      if (source === '' || verification?.hash === undefined) continue;
+      if (isVerified(decode(path, source, piece), verification.hash, { digestHex })) continue;
+      throw invalid(
+        `file ${path}: the contents are not those that verification.hash is of; correct it, or leave verification out`,
+        path,
+      );
+    }
+  }
+}
+
+function digestHex(algorithm: string, bytes: Uint8Array): string {
+  return createHash(algorithm).update(bytes).digest('hex');
 }
 
 /** A mask hides the unit's own contents; drop-ins are written all the same. */
@@ -158,9 +262,13 @@ function unitPath(unit: string, ...parts: readonly string[]): string {
   return posix.join(UNIT_DIRECTORY, ...parts);
 }
 
-/** Keys of all users, one per line, as MCO writes them. */
+/**
+ * Keys of `core`, one per line. Other users are Ignition's: it makes them on a new machine, and what
+ * changes about them later is refused; their keys must not open `core`'s door.
+ */
 function sshKeys(users: readonly IgnitionUser[]): string {
   return users
+    .filter(({ name }) => name === CORE_USER)
     .flatMap((user) => user.sshAuthorizedKeys ?? [])
     .map((key) => `${key}\n`)
     .join('');

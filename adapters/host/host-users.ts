@@ -2,6 +2,7 @@
 
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
+import { isPasswordHash } from '../../core/machine-config';
 import type { HostFiles } from './files';
 import type { FileState } from './types';
 
@@ -20,17 +21,24 @@ export interface HostUsers {
   /** @throws `ApplyFailed` when the host has no such group */
   groupId(name: string): Promise<number>;
   /**
-   * `/etc/shadow` with this password hash for the user; an empty hash locks the password.
+   * `/etc/shadow` with this password hash for the user, changed now; an empty hash locks the password.
    *
-   * @throws `ApplyFailed` when the user has no entry
+   * The file is replaced as a whole, as the shadow tools do, so nobody reads half of it. Their lock is
+   * not taken (Node has none of its kind): a password that somebody changes in the same moment is lost,
+   * and one that somebody changes during an update goes back with the update.
+   *
+   * @param now - the day that counts for the age of the password: an old one, or none, may be refused
+   * @throws `ApplyFailed` when the user has no entry, or the hash is none
    */
-  shadowWith(user: string, hash: string): Promise<FileState>;
+  shadowWith(user: string, hash: string, now: Date): Promise<FileState>;
   /** Whether the user's entry has this hash already. */
   hasPassword(user: string, hash: string): Promise<boolean>;
 }
 
 /** Path of the password hashes. */
 export const SHADOW_PATH = '/etc/shadow';
+
+const MS_PER_DAY = 24 * 60 * 60 * 1000;
 
 /** What a locked password looks like. */
 const LOCKED = '!!';
@@ -67,7 +75,8 @@ export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
       if (id !== undefined) return Number(id);
       throw fail('ApplyFailed', `find group ${name}: the host has no such group`, { group: name });
     },
-    async shadowWith(user, hash) {
+    async shadowWith(user, hash, now) {
+      refuseHash(user, hash);
       const state = await shadow();
       const lines = state.content.toString('utf8').split('\n');
       const at = lines.findIndex((line) => line.startsWith(`${user}:`));
@@ -76,6 +85,7 @@ export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
         throw fail('ApplyFailed', `set password of ${user}: no entry in ${SHADOW_PATH}`, { user });
       }
       fields[1] = hash === '' ? LOCKED : hash;
+      fields[2] = String(Math.floor(now.getTime() / MS_PER_DAY));
       lines[at] = fields.join(':');
       return { ...state, content: Buffer.from(lines.join('\n'), 'utf8') };
     },
@@ -86,6 +96,15 @@ export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
       return entry?.[1] === (hash === '' ? LOCKED : hash);
     },
   };
+}
+
+function refuseHash(user: string, hash: string): void {
+  if (isPasswordHash(hash)) return;
+  throw fail(
+    'ApplyFailed',
+    `set password of ${user}: passwordHash has a colon or a control character, which no hash has; make it with mkpasswd`,
+    { user },
+  );
 }
 
 function entries(content: Buffer): readonly (readonly string[])[] {

@@ -4,25 +4,43 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { Attributes } from './attributes';
+import type { Packed } from './file-parts';
+import type { Seal } from './journal-seal';
 
-/** What was at a path before the first change of it. Content is base64. */
+/** Bytes of a before-image: here in base64, or a stretch of the pack beside the log. */
+export type ImageContent = { readonly content: string } | { readonly packed: Packed };
+
+/** What was at a path before the first change of it. */
 export type BeforeImage =
   | { readonly kind: 'absent' }
-  | {
+  | ({
       readonly kind: 'file';
-      readonly content: string;
       readonly mode: number;
       readonly uid: number;
       readonly gid: number;
-    }
-  | { readonly kind: 'symlink'; readonly target: string }
-  | { readonly kind: 'directory' };
+      /** Absent = it had none. */
+      readonly attributes?: Attributes;
+    } & ImageContent)
+  | { readonly kind: 'symlink'; readonly target: string; readonly attributes?: Attributes }
+  | {
+      readonly kind: 'directory';
+      readonly mode: number;
+      readonly uid: number;
+      readonly gid: number;
+    };
 
 export type JournalEntry =
   /** The first entry: what the update is. */
-  | { readonly type: 'begin'; readonly header: unknown }
+  | {
+      readonly type: 'begin';
+      readonly header: unknown;
+      /** Absent = an older version's. */ readonly sealed?: true;
+    }
   /** Written before the path is changed. */
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
+  /** A file that is made to take room for the way back, and has nothing in it. */
+  | { readonly type: 'room'; readonly path: string }
   /** Something that came about, named by the activities. */
   | { readonly type: 'mark'; readonly mark: unknown };
 
@@ -54,12 +72,27 @@ export function encodeEntry(
   return { line: `${checksum} ${json}\n`, checksum };
 }
 
+/** How much of a log is known to have been durable. */
+export type SealedPart = Pick<Seal, 'length' | 'checksum'>;
+
 /**
  * Reads a log. An append that a crash cut off is dropped: its change was never made, because an entry
  * is synced before the change. Everything else that does not check out is a fault, and nothing of
  * such a log may be used.
+ *
+ * @param sealed - absent = not known: an end is then judged by how it looks
  */
-export function readLog(bytes: Buffer): ReadLog | LogFault {
+export function readLog(bytes: Buffer, sealed?: SealedPart): ReadLog | LogFault {
+  const log = readEntries(bytes, sealed);
+  if ('fault' in log || sealed === undefined || log.length > sealed.length) return log;
+  if (log.length === sealed.length) {
+    const isSame = sealed.length === 0 || log.checksum === sealed.checksum;
+    return isSame ? log : { fault: 'its last entry is not the one that was written' };
+  }
+  return { fault: `${sealed.length} bytes were written, ${log.length} of them are left` };
+}
+
+function readEntries(bytes: Buffer, sealed: SealedPart | undefined): ReadLog | LogFault {
   const entries: JournalEntry[] = [];
   let checksum = FIRST_CHECKSUM;
   let length = 0;
@@ -68,7 +101,9 @@ export function readLog(bytes: Buffer): ReadLog | LogFault {
     const line = bytes.subarray(length, end === -1 ? bytes.length : end).toString('utf8');
     const entry = end === -1 ? undefined : decodeEntry(line, checksum);
     if (entry === undefined) {
-      return isTorn(bytes, length)
+      const isUnfinished =
+        sealed === undefined ? isTorn(bytes, length) : isCutOff(bytes, length, sealed);
+      return isUnfinished
         ? { entries, checksum, length, torn: true }
         : { fault: `entry ${entries.length + 1} does not match its checksum` };
     }
@@ -77,6 +112,11 @@ export function readLog(bytes: Buffer): ReadLog | LogFault {
     length = end + 1;
   }
   return { entries, checksum, length, torn: false };
+}
+
+/** Nobody acted on what follows the sealed part; and a file that ends too early is told as such. */
+function isCutOff(bytes: Buffer, from: number, sealed: SealedPart): boolean {
+  return from >= sealed.length || bytes.length < sealed.length;
 }
 
 /**

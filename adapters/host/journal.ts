@@ -5,8 +5,10 @@
  */
 
 import { posix } from 'node:path';
-import { fail } from '../../core/errors';
+import { fail, failureName, messageOf } from '../../core/errors';
+import { putBack, takeImages } from './before-images';
 import type { HostFiles } from './files';
+import { hostPathOf, journalFailure, onJournal, systemCode } from './journal-failure';
 import {
   type BeforeImage,
   encodeEntry,
@@ -14,12 +16,16 @@ import {
   type ReadLog,
   readLog,
 } from './journal-log';
-import type { PathState } from './types';
+import { encodeSeal, readSeal, type Seal, SEAL_BYTES } from './journal-seal';
+import { hasCode } from './root-paths';
+import { ROOT_OWNER } from './types';
+import { roomFor, takeRoom } from './undo-room';
 
 /** Where journals live: one directory per unfinished update. */
 export const JOURNAL_DIRECTORY = '/var/lib/slipway/journal';
 
-const ROOT_OWNER = { uid: 0, gid: 0 } as const;
+/** Not zeros: a file system may keep those without space. */
+const RESERVE = Buffer.alloc(64 * 1024, 'slipway ');
 
 /** The journal of an update that is not finished. */
 export interface OpenJournal<Header, Mark> {
@@ -33,12 +39,18 @@ export interface OpenJournal<Header, Mark> {
   record(paths: readonly string[]): Promise<void>;
   /** Adds a mark, durably. */
   mark(mark: Mark): Promise<void>;
-  /** Puts every path back. Safe to repeat. @throws `RollbackFailed` naming the path */
-  undo(): Promise<void>;
+  /**
+   * Puts every path back. Safe to repeat.
+   *
+   * @returns whether anything was not as before
+   * @throws `RollbackFailed` naming the path
+   */
+  undo(): Promise<boolean>;
   /** Drops the journal with its before-images: the update is finished, or is undone. */
   close(): Promise<void>;
 }
 
+/** Whatever the disk refuses to the journal itself is `JournalFailed`, naming the file and the call. */
 export interface Journal<Header, Mark> {
   /**
    * The journal of the unfinished update, if there is one.
@@ -54,46 +66,83 @@ export interface Journal<Header, Mark> {
 export function createJournal<Header, Mark>(files: HostFiles): Journal<Header, Mark> {
   return {
     async open() {
-      const names = await files.list(JOURNAL_DIRECTORY);
-      const found: { directory: string; log: ReadLog }[] = [];
-      for (const name of names) {
-        const directory = posix.join(JOURNAL_DIRECTORY, name);
-        const log = await readJournal(files, directory);
-        if (log === undefined) await dropJournal(files, directory);
-        else found.push({ directory, log });
-      }
+      const found = await onJournal(JOURNAL_DIRECTORY, () => readAll(files));
       const [first, second] = found;
       if (second !== undefined) throw damaged(second.directory, 'there is another open journal');
       return first === undefined ? undefined : openJournal<Header, Mark>({ files, ...first });
     },
     async begin(name, header) {
       const directory = posix.join(JOURNAL_DIRECTORY, directoryName(name));
-      await makeDirectories(files, directory);
-      const { line } = encodeEntry({ type: 'begin', header }, FIRST_CHECKSUM);
-      await files.append(logPath(directory), Buffer.from(line));
-      const log = await readJournal(files, directory);
-      if (log === undefined) throw damaged(directory, 'it was not written');
-      return openJournal<Header, Mark>({ files, directory, log });
+      try {
+        await makeDirectories(files, directory);
+        await files.append(sealPath(directory), unsealed());
+        const { line, checksum } = encodeEntry(
+          { type: 'begin', header, sealed: true },
+          FIRST_CHECKSUM,
+        );
+        await files.append(logPath(directory), Buffer.from(line));
+        const length = Buffer.byteLength(line);
+        await writeSeal(files, directory, { count: 1, length, checksum, isClosed: false });
+      } catch (error) {
+        throw await abandoned(files, directory, error);
+      }
+      const read = await onJournal(directory, () => readJournal(files, directory));
+      if (read === undefined) throw damaged(directory, 'it was not written');
+      return openJournal<Header, Mark>({ files, directory, ...read });
     },
   };
 }
 
-function openJournal<Header, Mark>(input: {
-  files: HostFiles;
-  directory: string;
-  log: ReadLog;
-}): OpenJournal<Header, Mark> {
+/** Every journal that counts; what is left of others is dropped. */
+async function readAll(files: HostFiles): Promise<({ directory: string } & ReadJournal)[]> {
+  const found: ({ directory: string } & ReadJournal)[] = [];
+  for (const name of await files.list(JOURNAL_DIRECTORY)) {
+    const directory = posix.join(JOURNAL_DIRECTORY, name);
+    const read = await readJournal(files, directory);
+    if (read === undefined) await dropJournal(files, directory);
+    else found.push({ directory, ...read });
+  }
+  return found;
+}
+
+interface ReadJournal {
+  readonly log: ReadLog;
+  /** Absent = the journal of a version that did not seal. */
+  readonly seal?: Seal;
+}
+
+function openJournal<Header, Mark>(
+  input: { readonly files: HostFiles; readonly directory: string } & ReadJournal,
+): OpenJournal<Header, Mark> {
   const { files, directory } = input;
   const begin = input.log.entries[0];
   if (begin?.type !== 'begin') throw damaged(directory, 'it has no first entry');
   const before = new Map<string, BeforeImage>();
+  const rooms = new Set<string>();
   const marks: Mark[] = [];
   for (const entry of input.log.entries) {
     if (entry.type === 'before') before.set(entry.path, entry.image);
+    if (entry.type === 'room') rooms.add(entry.path);
     // Marks and headers are what this module's callers wrote, proven by the checksum.
     if (entry.type === 'mark') marks.push(entry.mark as Mark);
   }
   let { checksum, length, torn } = input.log;
+  let { seal } = input;
+
+  /** From now on, what is in the log is missed when it is gone. */
+  async function sealAll(isClosed = false): Promise<void> {
+    if (seal === undefined) return;
+    const next = { count: seal.count + 1, length, checksum, isClosed };
+    await writeSeal(files, directory, next);
+    seal = next;
+  }
+
+  /** A process that died after it wrote, and before it synced, left what a power cut would take. */
+  async function sealUnsynced(): Promise<void> {
+    if (seal === undefined || seal.length >= length) return;
+    await files.syncFile(logPath(directory));
+    await sealAll();
+  }
 
   async function append(entries: readonly Parameters<typeof encodeEntry>[0][]): Promise<void> {
     let lines = '';
@@ -107,143 +156,163 @@ function openJournal<Header, Mark>(input: {
     // A torn end of an earlier append would sit in the middle of the log from now on.
     if (torn) await files.truncate(logPath(directory), length);
     torn = true;
-    await files.append(logPath(directory), data);
+    await appendAnyway(data);
     torn = false;
     checksum = next;
     length += data.length;
+    await sealAll();
+  }
+
+  /** Whoever fills the disk must not take away the means to say that the update goes back. */
+  async function appendAnyway(data: Buffer): Promise<void> {
+    try {
+      await files.append(logPath(directory), data);
+    } catch (error) {
+      if (!hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
+      await files.truncate(logPath(directory), length);
+      await giveUpReserve(files, directory);
+      await files.append(logPath(directory), data);
+    }
+  }
+
+  /** Whoever fills the disk must not take away the room that things go back to. */
+  async function putBackAnyway(): Promise<boolean> {
+    const pack = packPath(directory);
+    try {
+      return await putBack(files, pack, before);
+    } catch (error) {
+      if (!hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
+      await giveUpRooms();
+      await putBack(files, pack, before, { oneByOne: true });
+      return true;
+    }
+  }
+
+  async function giveUpRooms(): Promise<void> {
+    await files.change([...rooms].map((path) => ({ path, state: { kind: 'absent' } })));
   }
 
   return {
     header: begin.header as Header,
     marks: () => marks,
     async record(paths) {
-      const images = new Map<string, BeforeImage>();
-      for (const path of paths) {
-        for (const part of [...(await missingParents(files, path)), path]) {
-          if (before.has(part) || images.has(part)) continue;
-          images.set(part, imageOf(part, await files.look(part)));
+      try {
+        const known = (path: string) => before.has(path);
+        const images = await takeImages(files, packPath(directory), paths, known);
+        if (images.size === 0) return;
+        const places = await roomFor(files, directory, images);
+        await append([
+          ...[...places.keys()].map((path) => ({ type: 'room', path }) as const),
+          ...[...images].map(([path, image]) => ({ type: 'before', path, image }) as const),
+        ]);
+        for (const [path, bytes] of places) {
+          rooms.add(path);
+          await takeRoom(files, path, bytes);
         }
+        for (const [path, image] of images) before.set(path, image);
+      } catch (error) {
+        throw unwritten(directory, error);
       }
-      if (images.size === 0) return;
-      await append([...images].map(([path, image]) => ({ type: 'before', path, image })));
-      for (const [path, image] of images) before.set(path, image);
     },
     async mark(mark) {
-      await append([{ type: 'mark', mark }]);
+      await onJournal(directory, () => append([{ type: 'mark', mark }]));
       marks.push(mark);
     },
     async undo() {
-      for (const [path, image] of [...before].reverse()) {
-        try {
-          await restore(files, path, image);
-        } catch (error) {
-          throw Object.assign(
-            fail('RollbackFailed', `put back ${path}: ${textOf(error)}`, { path }),
-            {
-              cause: error,
-            },
-          );
-        }
-      }
+      await onJournal(directory, sealUnsynced);
+      const hasChanged = await putBackAnyway().catch((error: unknown) => {
+        throw notPutBack(directory, error);
+      });
+      await onJournal(directory, giveUpRooms);
+      return hasChanged;
     },
-    close: () => dropJournal(files, directory),
+    async close() {
+      await onJournal(directory, async () => {
+        await giveUpRooms();
+        await sealAll(true);
+        await dropJournal(files, directory);
+      });
+    },
   };
 }
 
-/** The log in a directory; undefined when no change can have been made under it. */
-async function readJournal(files: HostFiles, directory: string): Promise<ReadLog | undefined> {
+/** The log in a directory; undefined when no change can have been made under it, or it is over. */
+async function readJournal(files: HostFiles, directory: string): Promise<ReadJournal | undefined> {
+  const sealed = await files.start(sealPath(directory), SEAL_BYTES);
+  const seal = sealed === undefined ? undefined : readSeal(sealed);
+  if (seal?.isClosed === true) return undefined;
   const state = await files.look(logPath(directory));
-  if (state.kind === 'absent') return undefined;
-  if (state.kind !== 'file') throw damaged(directory, 'its log is not a file');
-  const log = readLog(state.content);
+  if (state.kind === 'absent') {
+    if (seal === undefined || seal.length === 0) return undefined;
+    throw damaged(directory, 'it is gone');
+  }
+  if (state.kind !== 'file') throw damaged(directory, 'it is not a file');
+  const log = readLog(state.content, seal);
   if ('fault' in log) throw damaged(directory, log.fault);
-  return log.entries.length === 0 ? undefined : log;
+  const [begin] = log.entries;
+  if (begin === undefined) return undefined;
+  if (seal !== undefined) return { log, seal };
+  if (begin.type === 'begin' && begin.sealed === true) {
+    throw damaged(directory, `its seal, ${sealPath(directory)}, is damaged or gone`);
+  }
+  return { log };
 }
 
+/** A seal of nothing, and the space that is given up when the disk is full. */
+function unsealed(): Buffer {
+  const { bytes } = encodeSeal({ count: 0, length: 0, checksum: '', isClosed: false });
+  return Buffer.concat([bytes, RESERVE]);
+}
+
+async function writeSeal(files: HostFiles, directory: string, seal: Seal): Promise<void> {
+  const { offset, bytes } = encodeSeal(seal);
+  await files.overwrite(sealPath(directory), offset, bytes);
+}
+
+/** Older versions kept it in a file of its own. */
+async function giveUpReserve(files: HostFiles, directory: string): Promise<void> {
+  await files.remove(reservePath(directory));
+  if ((await files.facts(sealPath(directory))).kind === 'absent') return;
+  await files.truncate(sealPath(directory), SEAL_BYTES);
+}
+
+/** The log goes first: without it, the rest means nothing once the seal says that it is over. */
 async function dropJournal(files: HostFiles, directory: string): Promise<void> {
-  await files.remove(logPath(directory));
+  const paths = [logPath, packPath, reservePath, sealPath].map((path) => path(directory));
+  await files.change(paths.map((path) => ({ path, state: { kind: 'absent' } })));
   await files.removeDirectory(directory);
-}
-
-async function restore(files: HostFiles, path: string, image: BeforeImage): Promise<void> {
-  if (image.kind !== 'directory') await files.sweep(path);
-  const now = await files.look(path);
-  switch (image.kind) {
-    case 'absent':
-      if (now.kind === 'directory') await files.removeDirectory(path);
-      else await files.remove(path);
-      return;
-    case 'symlink':
-      if (now.kind === 'symlink' && now.target === image.target) return;
-      await files.writeLink(path, image.target);
-      return;
-    case 'file': {
-      const wanted = {
-        content: Buffer.from(image.content, 'base64'),
-        mode: image.mode,
-        owner: { uid: image.uid, gid: image.gid },
-      };
-      if (now.kind === 'file' && sameFile(now, wanted)) return;
-      await files.writeFile(path, wanted);
-      return;
-    }
-    case 'directory':
-      return;
-  }
-}
-
-type FileLike = Pick<Extract<PathState, { kind: 'file' }>, 'content' | 'mode' | 'owner'>;
-
-function sameFile(a: FileLike, b: FileLike): boolean {
-  return (
-    a.mode === b.mode &&
-    a.owner.uid === b.owner.uid &&
-    a.owner.gid === b.owner.gid &&
-    a.content.equals(b.content)
-  );
-}
-
-function imageOf(path: string, state: PathState): BeforeImage {
-  switch (state.kind) {
-    case 'absent':
-      return { kind: 'absent' };
-    case 'symlink':
-      return { kind: 'symlink', target: state.target };
-    case 'directory':
-      return { kind: 'directory' };
-    case 'file':
-      return {
-        kind: 'file',
-        content: state.content.toString('base64'),
-        mode: state.mode,
-        uid: state.owner.uid,
-        gid: state.owner.gid,
-      };
-    case 'other':
-      throw fail('ApplyFailed', `change ${path}: it is a device, a socket or a pipe`, { path });
-  }
-}
-
-/** Parents that do not exist, outermost first. */
-async function missingParents(files: HostFiles, path: string): Promise<readonly string[]> {
-  const missing: string[] = [];
-  for (let parent = posix.dirname(path); parent !== '/'; parent = posix.dirname(parent)) {
-    if ((await files.look(parent)).kind !== 'absent') break;
-    missing.unshift(parent);
-  }
-  return missing;
 }
 
 /** Makes the directories that lead to the journal, for root alone. */
 async function makeDirectories(files: HostFiles, directory: string): Promise<void> {
-  for (const path of [...(await missingParents(files, directory)), directory]) {
+  for (const path of pathsDownTo(directory)) {
     const mode = path.startsWith('/var/lib/slipway') ? 0o700 : 0o755;
     await files.makeDirectory(path, { mode, owner: ROOT_OWNER });
   }
 }
 
+function pathsDownTo(directory: string): readonly string[] {
+  const parts = directory.split('/').slice(1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
+}
+
 function logPath(directory: string): string {
   return posix.join(directory, 'log');
+}
+
+/** Contents that are too big for the log. */
+function packPath(directory: string): string {
+  return posix.join(directory, 'pack');
+}
+
+/** How much of the log is durable; and space for the marks of the way back, when the disk is full. */
+function sealPath(directory: string): string {
+  return posix.join(directory, 'seal');
+}
+
+/** Where older versions kept that space. */
+function reservePath(directory: string): string {
+  return posix.join(directory, 'reserve');
 }
 
 /** A directory name a person recognises the order by. */
@@ -251,12 +320,38 @@ function directoryName(name: string): string {
   return name.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 200) || 'order';
 }
 
+/** Half a way back is worse than none, and only a person can tell what is right. */
 function damaged(directory: string, why: string): Error {
-  return fail('RollbackFailed', `read journal ${directory}: ${why}; nothing was changed`, {
-    directory,
-  });
+  const path = logPath(directory);
+  return fail(
+    'RollbackFailed',
+    `read journal ${path}: ${why}; nothing was changed; ` +
+      `put the machine on one of its two configs by hand, then move ${directory} away`,
+    { path, directory },
+  );
 }
 
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** A journal that could not be begun leaves nothing behind, as far as the disk allows it. */
+async function abandoned(files: HostFiles, directory: string, error: unknown): Promise<unknown> {
+  // What is left is an empty log, which the next look at the journals drops.
+  await dropJournal(files, directory).catch(() => undefined);
+  return journalFailure(directory, error);
+}
+
+/** The disk refuses the journal, or what is to be written down in it. */
+function unwritten(directory: string, error: unknown): unknown {
+  const path = hostPathOf(error);
+  if (path === undefined || path.startsWith(`${directory}/`))
+    return journalFailure(directory, error);
+  if (failureName(error) !== undefined || systemCode(error) === undefined) return error;
+  const text = `write down what is there before it is changed: ${messageOf(error)}`;
+  return Object.assign(fail('ApplyFailed', text, { path }), { cause: error });
+}
+
+function notPutBack(directory: string, error: unknown): unknown {
+  if (failureName(error) === 'RollbackFailed') return error;
+  const path = hostPathOf(error) ?? directory;
+  return Object.assign(fail('RollbackFailed', `put back ${messageOf(error)}`, { path }), {
+    cause: error,
+  });
 }

@@ -6,6 +6,7 @@
 import { posix } from 'node:path';
 import type { HostFiles } from './files';
 import type { Enablement, EnablementChange } from './types';
+import type { UnitState } from './unit-state';
 import {
   enablingLinks,
   findUnit,
@@ -17,17 +18,25 @@ import {
 } from './unit-links';
 
 export interface ServiceAction {
-  readonly action: 'daemon-reload' | 'reload' | 'restart';
+  readonly action: 'daemon-reload' | 'reload' | 'restart' | 'stop' | 'update-ca-trust';
   readonly service?: string;
 }
 
-export interface OfflineSystemd {
+/** What a host does with its units, whether its systemd runs or not. */
+export interface HostSystemd {
   enablementPaths(changes: readonly EnablementChange[]): Promise<readonly string[]>;
   setEnablement(changes: readonly EnablementChange[]): Promise<void>;
   enablement(unit: string): Promise<Enablement>;
   daemonReload(): Promise<void>;
   reload(service: string): Promise<void>;
   restart(service: string): Promise<void>;
+  stop(service: string): Promise<void>;
+  /** Lets a service be started that has failed too often; absent = nothing counts failures. */
+  resetFailed?(service: string): Promise<void>;
+  /** What runs under this name; undefined where no systemd runs. */
+  state(unit: string): Promise<UnitState | undefined>;
+  /** Makes the certificates below `/etc/pki/ca-trust` the trusted ones, without the unit for it. */
+  updateTrust(): Promise<void>;
 }
 
 const DIRECTORY_ATTRIBUTES = { mode: 0o755, owner: { uid: 0, gid: 0 } } as const;
@@ -36,20 +45,26 @@ const DIRECTORY_ATTRIBUTES = { mode: 0o755, owner: { uid: 0, gid: 0 } } as const
 export function createOfflineSystemd(
   files: HostFiles,
   onServiceAction: (action: ServiceAction) => void = () => undefined,
-): OfflineSystemd {
+): HostSystemd {
   return {
     async enablementPaths(changes) {
       const all = await Promise.all(changes.map((change) => withAlso(files, change)));
       const planned = await Promise.all(all.flat().map((change) => planLinks(files, change)));
-      return [
-        ...new Set(planned.flatMap(({ make, remove }) => [...make.keys(), ...remove])),
-      ].sort();
+      // A directory goes with its last link.
+      const paths = planned.flatMap(({ make, remove }) => [
+        ...make.keys(),
+        ...remove.flatMap((path) => [...directoryOf(path), path]),
+      ]);
+      return [...new Set(paths)].sort();
     },
     async setEnablement(changes) {
       const all = await Promise.all(changes.map((change) => withAlso(files, change)));
       for (const change of all.flat()) {
         const { make, remove } = await planLinks(files, change);
-        for (const path of remove) await files.remove(path);
+        for (const path of remove) {
+          await files.remove(path);
+          for (const directory of directoryOf(path)) await files.removeDirectory(directory);
+        }
         for (const [path, target] of make) {
           await files.makeDirectory(posix.dirname(path), DIRECTORY_ATTRIBUTES);
           await files.writeLink(path, target);
@@ -60,6 +75,9 @@ export function createOfflineSystemd(
     daemonReload: async () => onServiceAction({ action: 'daemon-reload' }),
     reload: async (service) => onServiceAction({ action: 'reload', service }),
     restart: async (service) => onServiceAction({ action: 'restart', service }),
+    stop: async (service) => onServiceAction({ action: 'stop', service }),
+    state: async () => undefined,
+    updateTrust: async () => onServiceAction({ action: 'update-ca-trust' }),
   };
 }
 
@@ -77,6 +95,17 @@ export async function enablementOf(
   return install === undefined || !hasOwnLinks(install) ? 'static' : 'disabled';
 }
 
+/** The `.wants` directory of a link; aliases have none. */
+function directoryOf(link: string): readonly string[] {
+  const directory = posix.dirname(link);
+  return directory === UNIT_DIRECTORY ? [] : [directory];
+}
+
+interface LinkWish {
+  readonly unit: string;
+  readonly wish: 'enable' | 'add' | 'disable';
+}
+
 interface PlannedLinks {
   /** Link path → target. */
   readonly make: ReadonlyMap<string, string>;
@@ -84,14 +113,14 @@ interface PlannedLinks {
 }
 
 /** The change, and the same for every unit that `Also` brings in, each once. */
-async function withAlso(
-  files: HostFiles,
-  change: EnablementChange,
-): Promise<readonly EnablementChange[]> {
+async function withAlso(files: HostFiles, change: EnablementChange): Promise<readonly LinkWish[]> {
   const enable =
     change.wish === 'enable' ||
     (change.wish === 'preset' && (await presetEnables(files, change.unit)));
-  const wish = enable ? 'enable' : 'disable';
+  // A preset that enables a unit leaves the links that it has.
+  const wish = !enable ? 'disable' : change.wish === 'preset' ? 'add' : 'enable';
+  // A preset that disables a unit says nothing about others.
+  if (change.wish === 'preset' && !enable) return [{ unit: change.unit, wish }];
   const units = new Set([change.unit]);
   // A set is walked to its end, also to what is added on the way.
   for (const unit of units) {
@@ -103,13 +132,14 @@ async function withAlso(
 }
 
 /** Links of an older `[Install]` section go also when the unit stays enabled. */
-async function planLinks(files: HostFiles, change: EnablementChange): Promise<PlannedLinks> {
+async function planLinks(files: HostFiles, change: LinkWish): Promise<PlannedLinks> {
   const present = await presentLinks(files, change.unit);
   const found = await findUnit(files, change.unit);
   const install = found === undefined ? undefined : parseInstallSection(found.contents);
   const wanted =
-    change.wish === 'enable' && install !== undefined && found !== undefined
+    change.wish !== 'disable' && install !== undefined && found !== undefined
       ? new Map(enablingLinks(change.unit, install).map((path) => [path, found.path]))
       : new Map<string, string>();
-  return { make: wanted, remove: present.filter((path) => !wanted.has(path)) };
+  const stale = change.wish === 'add' ? [] : present.filter((path) => !wanted.has(path));
+  return { make: wanted, remove: stale };
 }

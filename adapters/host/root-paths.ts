@@ -1,14 +1,25 @@
 /**
- * Host paths below a root directory, as after `chroot`: an absolute link target starts at the root
- * again and `..` stops there, so that nothing on the host can lead outside.
+ * Host paths below a root directory, as after `chroot`, and safe from those who may write there: a
+ * path is walked with open directories, so that nothing that is renamed or linked meanwhile leads
+ * elsewhere, and the last component is reached through the open parent (`/proc/self/fd/N/name`), which
+ * is what `openat` does.
  */
 
-import type { Stats } from 'node:fs';
+import { constants, type Stats } from 'node:fs';
 import { posix } from 'node:path';
+import { fail } from '../../core/errors';
 import type { FileSystem } from './file-system';
 
 /** As many links as Linux follows before it gives up. */
 const MAX_LINKS = 40;
+
+/** Opens a name without reading it; Node has no constant for it. */
+const O_PATH = 0o10000000;
+const DIRECTORY_ONLY = O_PATH | constants.O_DIRECTORY;
+const WHATEVER_IT_IS = O_PATH | constants.O_NOFOLLOW;
+
+const WRITABLE_BY_OTHERS = 0o002;
+const WRITABLE_BY_GROUP = 0o020;
 
 /** Whether a path is one that a config may name: absolute, normalised, not the root itself. */
 export function isPlainPath(path: string): boolean {
@@ -17,43 +28,179 @@ export function isPlainPath(path: string): boolean {
   );
 }
 
-/**
- * The real path of a host path. Links in its parent directories are followed inside the root; the
- * last component is not followed, because it is what gets replaced. Missing parents are taken as
- * written.
- *
- * @throws an error with code `ELOOP` when links lead in a circle, `EINVAL` for a path that is not
- * absolute or not normalised
- */
-export function resolveInRoot(fs: FileSystem, root: string, path: string): string {
-  if (!isPlainPath(path)) throw pathError('EINVAL', `not an absolute, normalised path: ${path}`);
-  const pending = path.split('/').filter((part) => part !== '');
-  const last = pending.pop() ?? '';
-  const walked: string[] = [];
-  let links = 0;
-  while (pending.length > 0) {
-    const part = pending.shift() ?? '';
-    if (part === '..') {
-      walked.pop();
-      continue;
-    }
-    const target = linkTarget(fs, `${[root, ...walked].join('/')}/${part}`);
-    if (target === undefined) {
-      walked.push(part);
-      continue;
-    }
-    links += 1;
-    if (links > MAX_LINKS) throw pathError('ELOOP', `links lead in a circle: ${path}`);
-    if (target.startsWith('/')) walked.length = 0;
-    pending.unshift(...target.split('/').filter((piece) => piece !== '' && piece !== '.'));
-  }
-  return posix.join(root, ...walked, last);
+/** The open parent directory of a path. Whoever gets it closes it. */
+export interface Parent {
+  readonly fd: number;
+  /** The directory itself, for this process. */
+  readonly directory: string;
+  /** Last component of the path. */
+  readonly name: string;
+  /** The path, for this process, reached through the open directory. */
+  readonly target: string;
+  close(): void;
 }
 
-/** What is missing, or is below a file, is found out when it is used. */
-function linkTarget(fs: FileSystem, real: string): string | undefined {
-  const stats = lookUp(fs, real);
-  return stats?.isSymbolicLink() === true ? fs.readlinkSync(real, 'utf8') : undefined;
+/**
+ * Opens the parent of a host path; undefined when it is missing or is no directory.
+ *
+ * Links among the parents are followed inside the root, because image-based systems are full of them
+ * (`/home` → `var/home`, `/usr/local` → `../var/usrlocal`); but only links that root made in a place
+ * where nobody else can make any. The last component is not followed: it is what gets replaced.
+ *
+ * @param root - a real path without links
+ * @throws `ApplyFailed` naming a link among the parents that is somebody else's, or links that lead
+ * in a circle (code `ELOOP`); an error with code `EINVAL` for a path that is not absolute or not
+ * normalised
+ */
+export function openParent(fs: FileSystem, root: string, path: string): Parent | undefined {
+  if (!isPlainPath(path)) throw pathError('EINVAL', `not an absolute, normalised path: ${path}`);
+  const direct = openDirect(fs, root, posix.dirname(path));
+  if (direct === 'missing') return undefined;
+  const fd = direct ?? new Walk(fs, root, path).toParent();
+  if (fd === undefined) return undefined;
+  const directory = `/proc/self/fd/${fd}`;
+  const name = posix.basename(path);
+  const target = `${directory}/${name}`;
+  return { fd, directory, name, target, close: () => fs.closeSync(fd) };
+}
+
+/**
+ * The usual case at the price of one call: no link on the way, as the open directory itself says. What
+ * is missing for the machine's own root is missing; below another root, links lead elsewhere.
+ */
+function openDirect(fs: FileSystem, root: string, parent: string): number | 'missing' | undefined {
+  const expected = parent === '/' ? root : `${root === '/' ? '' : root}${parent}`;
+  let fd: number | undefined;
+  try {
+    fd = openIfThere(fs, expected, DIRECTORY_ONLY);
+  } catch (error) {
+    // Links in a circle; the walk says which path they are on the way to.
+    if (hasCode(error, 'ELOOP')) return undefined;
+    throw error;
+  }
+  if (fd === undefined) {
+    return root === '/' || isPlainlyMissing(fs, root, parent) ? 'missing' : undefined;
+  }
+  if (fs.readlinkSync(`/proc/self/fd/${fd}`, 'utf8') === expected) return fd;
+  fs.closeSync(fd);
+  return undefined;
+}
+
+/** Whether a directory is missing in one that is reached without a link. */
+function isPlainlyMissing(fs: FileSystem, root: string, directory: string): boolean {
+  if (directory === '/') return false;
+  const above = posix.dirname(directory);
+  const fd = openDirect(fs, root, above);
+  if (fd === undefined || fd === 'missing') return fd === 'missing';
+  try {
+    return lookUp(fs, `/proc/self/fd/${fd}/${posix.basename(directory)}`) === undefined;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** A walk from the root, component by component. */
+class Walk {
+  /** Open directories from the root to where the walk is. */
+  readonly #open: number[] = [];
+  readonly #fs: FileSystem;
+  readonly #root: string;
+  readonly #path: string;
+
+  constructor(fs: FileSystem, root: string, path: string) {
+    this.#fs = fs;
+    this.#root = root;
+    this.#path = path;
+  }
+
+  /** The parent directory, open; undefined when it is not there. */
+  toParent(): number | undefined {
+    try {
+      const root = openIfThere(this.#fs, this.#root, DIRECTORY_ONLY);
+      if (root === undefined) return undefined;
+      this.#open.push(root);
+      return this.#walk() ? this.#open.pop() : undefined;
+    } finally {
+      for (const fd of this.#open) this.#fs.closeSync(fd);
+    }
+  }
+
+  #walk(): boolean {
+    const pending = componentsOf(posix.dirname(this.#path));
+    let links = 0;
+    for (let part = pending.shift(); part !== undefined; part = pending.shift()) {
+      if (part === '..') {
+        this.#backTo(Math.max(1, this.#open.length - 1));
+        continue;
+      }
+      const target = this.#step(part);
+      if (target === undefined) return false;
+      if (target === '') continue;
+      links += 1;
+      if (links > MAX_LINKS) throw circle(this.#path);
+      if (target.startsWith('/')) this.#backTo(1);
+      pending.unshift(...componentsOf(target));
+    }
+    return true;
+  }
+
+  /** Enters a directory (empty text), or says where a link leads; undefined = there is neither. */
+  #step(part: string): string | undefined {
+    const here = this.#open.at(-1) ?? 0;
+    const next = `/proc/self/fd/${here}/${part}`;
+    const fd = openIfThere(this.#fs, next, WHATEVER_IT_IS);
+    if (fd === undefined) return undefined;
+    const stats = this.#fs.fstatSync(fd);
+    if (stats.isDirectory()) {
+      this.#open.push(fd);
+      return '';
+    }
+    this.#fs.closeSync(fd);
+    if (!stats.isSymbolicLink()) return undefined;
+    this.#refuseForeign(part, stats, this.#fs.fstatSync(here));
+    return this.#fs.readlinkSync(next, 'utf8');
+  }
+
+  /** Once both are trusted, nobody but root can change the link between two looks at it. */
+  #refuseForeign(part: string, link: Stats, directory: Stats): void {
+    const why = !isTrusted(link)
+      ? `user ${link.uid} made it`
+      : !isTrusted(directory) || isOpenToOthers(directory)
+        ? 'it is in a directory that others may write to'
+        : undefined;
+    if (why === undefined) return;
+    throw fail(
+      'ApplyFailed',
+      `reach ${this.#path}: its parent "${part}" is a link that is not followed, because ${why}`,
+      { path: this.#path },
+    );
+  }
+
+  #backTo(length: number): void {
+    for (const fd of this.#open.splice(length)) this.#fs.closeSync(fd);
+  }
+}
+
+function componentsOf(path: string): string[] {
+  return path.split('/').filter((piece) => piece !== '' && piece !== '.');
+}
+
+/** Root's, or this process's own: an unprivileged process has a root of its own to look after. */
+function isTrusted({ uid }: Stats): boolean {
+  return uid === 0 || uid === process.geteuid?.();
+}
+
+function isOpenToOthers({ mode, gid }: Stats): boolean {
+  return (mode & WRITABLE_BY_OTHERS) !== 0 || ((mode & WRITABLE_BY_GROUP) !== 0 && gid !== 0);
+}
+
+function openIfThere(fs: FileSystem, path: string, flags: number): number | undefined {
+  try {
+    return fs.openSync(path, flags);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
 }
 
 /** `lstat`, or undefined when there is nothing. */
@@ -75,6 +222,13 @@ export function hasCode(error: unknown, ...codes: readonly string[]): boolean {
     typeof error.code === 'string' &&
     codes.includes(error.code)
   );
+}
+
+function circle(path: string): Error {
+  const error = fail('ApplyFailed', `reach ${path}: links among its parents lead in a circle`, {
+    path,
+  });
+  return Object.assign(error, { code: 'ELOOP' });
 }
 
 function pathError(code: string, message: string): Error {

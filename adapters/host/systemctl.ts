@@ -4,38 +4,69 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../../core/errors';
 import type { HostFiles } from './files';
-import { createOfflineSystemd, enablementOf, type OfflineSystemd } from './offline-systemd';
+import { createOfflineSystemd, enablementOf, type HostSystemd } from './offline-systemd';
+import { parseUnitState, UNIT_PROPERTIES } from './unit-state';
 
 const run = promisify(execFile);
 
+/**
+ * What systemctl is told for a wish. Links of an older `[Install]` section go first; `reenable` would
+ * not do, because it overlooks the drop-ins of the unit.
+ */
+export const VERBS = {
+  enable: ['disable', 'enable'],
+  disable: ['disable'],
+  preset: ['preset'],
+} as const;
+
 /** Restarting a slow service may take this long. */
 const TIMEOUT_MS = 300_000;
+
+/** What `coreos-update-ca-trust.service` runs; on other distributions it is there without the unit. */
+const TRUST_COMMAND = 'update-ca-trust';
 
 /**
  * systemd of the machine that this process runs on. Which links an enablement may touch is predicted
  * as offline, so that the journal has their before-images; the change itself is systemd's.
  */
-export function createSystemctl(files: HostFiles, command = 'systemctl'): OfflineSystemd {
+export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSystemd {
   const offline = createOfflineSystemd(files);
   const systemctl = async (...words: readonly string[]): Promise<void> => {
     try {
       await run(command, [...words], { timeout: TIMEOUT_MS });
     } catch (error) {
-      throw fail('ApplyFailed', `systemctl ${words.join(' ')}: ${lastLine(error)}`);
+      const said = words.filter((word) => word !== '--').join(' ');
+      throw fail('ApplyFailed', `systemctl ${said}: ${lastLine(error)}`);
     }
   };
   return {
     enablementPaths: (changes) => offline.enablementPaths(changes),
     async setEnablement(changes) {
       for (const { unit, wish } of changes) {
-        const verb = { enable: 'reenable', disable: 'disable', preset: 'preset' }[wish];
-        await systemctl(verb, unit);
+        for (const verb of VERBS[wish]) await systemctl(verb, '--', unit);
       }
     },
     enablement: (unit) => enablementOf(files, unit),
     daemonReload: () => systemctl('daemon-reload'),
-    reload: (service) => systemctl('reload', service),
-    restart: (service) => systemctl('restart', service),
+    reload: (service) => systemctl('reload', '--', service),
+    restart: (service) => systemctl('restart', '--', service),
+    stop: (service) => systemctl('stop', '--', service),
+    resetFailed: (service) => systemctl('reset-failed', '--', service),
+    async state(unit) {
+      const { stdout } = await run(
+        command,
+        ['show', `--property=${UNIT_PROPERTIES.join(',')}`, '--', unit],
+        { timeout: TIMEOUT_MS },
+      );
+      return parseUnitState(stdout);
+    },
+    async updateTrust() {
+      try {
+        await run(TRUST_COMMAND, [], { timeout: TIMEOUT_MS });
+      } catch (error) {
+        throw fail('ApplyFailed', `${TRUST_COMMAND}: ${lastLine(error)}`);
+      }
+    },
   };
 }
 

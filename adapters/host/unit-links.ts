@@ -5,10 +5,15 @@ import type { HostFiles } from './files';
 
 /** Where units of the machine's owner live. */
 export const UNIT_DIRECTORY = '/etc/systemd/system';
-/** Where units of the distribution live. */
-const VENDOR_UNIT_DIRECTORY = '/usr/lib/systemd/system';
-
-const PRESET_DIRECTORIES = ['/etc/systemd/system-preset', '/usr/lib/systemd/system-preset'];
+/** Where units are looked for, the first one wins. */
+const UNIT_DIRECTORIES = [
+  UNIT_DIRECTORY,
+  '/run/systemd/system',
+  '/usr/local/lib/systemd/system',
+  '/usr/lib/systemd/system',
+  '/lib/systemd/system',
+];
+const PRESET_DIRECTORIES = UNIT_DIRECTORIES.map((directory) => `${directory}-preset`);
 
 /** What `[Install]` asks for. */
 export interface InstallSection {
@@ -65,21 +70,62 @@ export function hasOwnLinks(install: InstallSection): boolean {
   return [wantedBy, requiredBy, upheldBy, alias].some((list) => list.length > 0);
 }
 
-/** Paths of the links that enable a unit; none for a template without a default instance. */
+/**
+ * Paths of the links that enable a unit. A template stands for its default instance; without one, it
+ * can only be wanted by another template.
+ */
 export function enablingLinks(unit: string, install: InstallSection): readonly string[] {
   const { defaultInstance } = install;
-  if (isTemplate(unit) && defaultInstance === undefined) return [];
-  const linked = isTemplate(unit) ? unit.replace('@.', `@${defaultInstance}.`) : unit;
-  const below = (kind: string) => (target: string) =>
-    posix.join(UNIT_DIRECTORY, `${target}.${kind}`, linked);
+  const linked =
+    isTemplate(unit) && defaultInstance !== undefined
+      ? unit.replace('@.', `@${defaultInstance}.`)
+      : unit;
+  const expanded = (names: readonly string[]): readonly string[] =>
+    names.map((name) => expandSpecifiers(name, linked)).filter((name) => name !== undefined);
+  const below =
+    (kind: string) =>
+    (target: string): readonly string[] =>
+      isTemplate(linked) && !isTemplate(target)
+        ? []
+        : [posix.join(UNIT_DIRECTORY, `${target}.${kind}`, linked)];
   return [
-    ...install.wantedBy.map(below('wants')),
-    ...install.requiredBy.map(below('requires')),
-    ...install.upheldBy.map(below('upholds')),
-    ...install.alias
-      .filter((alias) => alias !== unit)
+    ...expanded(install.wantedBy).flatMap(below('wants')),
+    ...expanded(install.requiredBy).flatMap(below('requires')),
+    ...expanded(install.upheldBy).flatMap(below('upholds')),
+    ...expanded(install.alias)
+      .map((alias) => aliasOf(alias, unit))
+      .filter((alias) => alias !== linked)
       .map((alias) => posix.join(UNIT_DIRECTORY, alias)),
   ];
+}
+
+/** The alias of an instance is an instance too; that of a template is one also when it has a default. */
+function aliasOf(alias: string, unit: string): string {
+  const instance = /@([^.]+)\./.exec(unit)?.[1];
+  return isTemplate(alias) && instance !== undefined ? alias.replace('@.', `@${instance}.`) : alias;
+}
+
+/**
+ * Puts the parts of a unit's name for `%i`, `%j`, `%n`, `%N` and `%p`; undefined for specifiers that
+ * ask for more than the name.
+ */
+function expandSpecifiers(text: string, unit: string): string | undefined {
+  const full = unit.slice(0, unit.lastIndexOf('.'));
+  const [prefix = '', instance = ''] = full.split(/@(.*)/s);
+  const parts: Readonly<Record<string, string>> = {
+    '%': '%',
+    i: instance,
+    j: prefix.slice(prefix.lastIndexOf('-') + 1),
+    n: unit,
+    N: full,
+    p: prefix,
+  };
+  let isKnown = true;
+  const expanded = text.replace(/%(.)/g, (_whole, letter: string) => {
+    isKnown &&= Object.hasOwn(parts, letter);
+    return parts[letter] ?? '';
+  });
+  return isKnown ? expanded : undefined;
 }
 
 function isTemplate(unit: string): boolean {
@@ -89,23 +135,53 @@ function isTemplate(unit: string): boolean {
 /** A unit file of the host: the owner's before the distribution's, a template for its instances. */
 export interface FoundUnit {
   readonly path: string;
+  /** With its drop-ins, which may have an `[Install]` section of their own. */
   readonly contents: string;
 }
 
 /** Looks a unit up; undefined when the host has none of that name, or it is masked. */
 export async function findUnit(
-  files: Pick<HostFiles, 'look'>,
+  files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,
 ): Promise<FoundUnit | undefined> {
   const template = unit.replace(/@[^.]+\./, '@.');
-  for (const name of unit === template ? [unit] : [unit, template]) {
-    for (const directory of [UNIT_DIRECTORY, VENDOR_UNIT_DIRECTORY]) {
+  const names = unit === template ? [unit] : [unit, template];
+  for (const name of names) {
+    for (const directory of UNIT_DIRECTORIES) {
       const path = posix.join(directory, name);
       const state = await files.look(path);
-      if (state.kind === 'file') return { path, contents: state.content.toString('utf8') };
+      if (state.kind === 'symlink' && state.target === '/dev/null') return undefined;
+      if (state.kind !== 'file') continue;
+      const parts = [state.content.toString('utf8'), ...(await dropins(files, names))];
+      // Each part begins outside of all sections.
+      return { path, contents: parts.join('\n[]\n') };
     }
   }
   return undefined;
+}
+
+/** Drop-ins by file name, each from the first directory that has it. */
+async function dropins(
+  files: Pick<HostFiles, 'look' | 'list'>,
+  units: readonly string[],
+): Promise<readonly string[]> {
+  const paths = new Map<string, string>();
+  for (const unit of units) {
+    for (const directory of UNIT_DIRECTORIES) {
+      const dropinDirectory = posix.join(directory, `${unit}.d`);
+      for (const name of await files.list(dropinDirectory)) {
+        if (name.endsWith('.conf') && !paths.has(name)) {
+          paths.set(name, posix.join(dropinDirectory, name));
+        }
+      }
+    }
+  }
+  const contents: string[] = [];
+  for (const [, path] of [...paths].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const state = await files.look(path);
+    if (state.kind === 'file') contents.push(state.content.toString('utf8'));
+  }
+  return contents;
 }
 
 /**
@@ -148,7 +224,10 @@ function linkedUnit(path: string, target: string, unit: string): string {
   return posix.basename(path) === unit ? unit : target;
 }
 
-/** Whether preset files enable a unit; without a matching line they do not, as on CoreOS. */
+/**
+ * Whether preset files enable a unit. Without a matching line they do; distributions that want it
+ * otherwise end with a `disable *`.
+ */
 export async function presetEnables(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,
@@ -167,7 +246,7 @@ export async function presetEnables(
     const verdict = presetVerdict(state.content.toString('utf8'), unit);
     if (verdict !== undefined) return verdict;
   }
-  return false;
+  return true;
 }
 
 function presetVerdict(contents: string, unit: string): boolean | undefined {

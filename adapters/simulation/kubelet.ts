@@ -4,9 +4,8 @@
  * certificate, as a kubelet does; every condition it writes says that it is simulated.
  */
 
-import { readFile } from 'node:fs/promises';
-import { request } from 'node:https';
-import { fail } from '../../core/errors';
+import { fail, messageOf } from '../../core/errors';
+import { askEndpoint } from '../host/endpoint-request';
 
 export interface SimulatedKubeletOptions {
   readonly node: string;
@@ -54,50 +53,19 @@ export function createSimulatedKubelet(options: SimulatedKubeletOptions): Simula
   };
 }
 
-async function patchStatus(options: SimulatedKubeletOptions, patch: unknown): Promise<void> {
+async function patchStatus(options: SimulatedKubeletOptions, patch: object): Promise<void> {
   const path = `/api/v1/nodes/${encodeURIComponent(options.node)}/status`;
-  const status = await send(options, path, JSON.stringify(patch)).catch((error: unknown) => {
-    const text = error instanceof Error ? error.message : String(error);
-    throw fail('ApiUnavailable', `patch status of node ${options.node}: ${text}`);
+  const { certificateFile, keyFile, authorityFile } = options;
+  const server = {
+    ...{ url: options.apiServer, certificateFile, keyFile, authorityFile },
+    timeoutMs: 15_000,
+  };
+  const { status } = await askEndpoint(path, server, { patch }).catch((error: unknown) => {
+    throw fail('ApiUnavailable', `patch status of node ${options.node}: ${messageOf(error)}`);
   });
   if (status !== 200) {
     throw fail('ApiUnavailable', `patch status of node ${options.node}: answer ${status}`, {
       status,
     });
   }
-}
-
-async function send(options: SimulatedKubeletOptions, path: string, body: string): Promise<number> {
-  const [cert, key, ca] = await Promise.all([
-    readFile(options.certificateFile),
-    readFile(options.keyFile),
-    readFile(options.authorityFile),
-  ]);
-  return new Promise((resolve, reject) => {
-    const sent = request(
-      new URL(path, options.apiServer),
-      {
-        method: 'PATCH',
-        cert,
-        key,
-        ca,
-        agent: false,
-        minVersion: 'TLSv1.2',
-        timeout: 15_000,
-        headers: {
-          'content-type': 'application/strategic-merge-patch+json',
-          'content-length': Buffer.byteLength(body),
-          'user-agent': 'slipway-simulated-kubelet',
-        },
-      },
-      (response) => {
-        response.resume();
-        response.on('error', reject);
-        response.on('end', () => resolve(response.statusCode ?? 0));
-      },
-    );
-    sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
-    sent.on('error', reject);
-    sent.end(body);
-  });
 }

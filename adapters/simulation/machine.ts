@@ -4,14 +4,16 @@
  */
 
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { NO_ATTRIBUTES } from '../host/attributes';
 import { createHostFiles, type HostFiles } from '../host/files';
 import {
   createOfflineSystemd,
-  type OfflineSystemd,
+  type HostSystemd,
   type ServiceAction,
 } from '../host/offline-systemd';
 import { type Ownership, REAL_OWNERSHIP } from '../host/ownership';
+import { ROOT_OWNER } from '../host/types';
 import { createSimulatedOs, type SimulatedOs } from './os-driver';
 import { createPace, type FailurePlan, type Pace, type SimulatedDurations } from './pace';
 import { createRecordedOwnership } from './recorded-ownership';
@@ -31,15 +33,17 @@ export interface SimulatedMachine {
   readonly node: string;
   readonly root: string;
   readonly files: HostFiles;
-  readonly systemd: OfflineSystemd;
+  readonly systemd: HostSystemd;
   readonly os: SimulatedOs;
   readonly pace: Pace;
   /** Failures strike from now on; a first boot is left alone. */
   enableFailures(): void;
 }
 
-const ROOT_OWNER = { uid: 0, gid: 0 } as const;
 const CORE_OWNER = { uid: 1000, gid: 1000 } as const;
+
+/** Units are off unless somebody wants them, as on CoreOS. */
+const PRESETS = '/usr/lib/systemd/system-preset/99-default.preset';
 
 /** What a fresh machine has on disk. */
 const FACTORY_FILES = [
@@ -55,6 +59,9 @@ const FACTORY_FILES = [
     mode: 0o644,
     text: 'ID=slipway-simulated\nPRETTY_NAME="Simulated host (Slipway)"\n',
   },
+  // Its sshd would read `authorized_keys.d`.
+  { path: PRESETS, mode: 0o644, text: 'disable *\n' },
+  { path: '/usr/lib/os-release', mode: 0o644, text: 'PLATFORM_ID="platform:el9"\n' },
 ] as const;
 
 /** Makes the machine, or finds it as it was left. */
@@ -63,7 +70,12 @@ export async function createSimulatedMachine(
 ): Promise<SimulatedMachine> {
   await mkdir(options.root, { recursive: true, mode: 0o755 });
   const ownership = simulatedOwnership(options.root);
-  const plain = createHostFiles({ root: options.root, ownership, sync: options.sync ?? false });
+  const plain = createHostFiles({
+    root: options.root,
+    ownership,
+    sync: options.sync ?? false,
+    attributes: NO_ATTRIBUTES,
+  });
   await furnish(plain);
   const pace = createPace(options.node, options.durations);
   let failing = false;
@@ -92,7 +104,7 @@ export function simulatedOwnership(root: string): Ownership {
 }
 
 async function furnish(files: HostFiles): Promise<void> {
-  for (const path of ['/etc', '/home']) {
+  for (const path of ['/etc', '/home', '/usr', '/usr/lib', '/usr/lib/systemd', dirname(PRESETS)]) {
     await files.makeDirectory(path, { mode: 0o755, owner: ROOT_OWNER });
   }
   await files.makeDirectory('/home/core', { mode: 0o700, owner: CORE_OWNER });
@@ -106,13 +118,29 @@ async function furnish(files: HostFiles): Promise<void> {
 function withDiskFaults(files: HostFiles, strikes: () => boolean): HostFiles {
   const isOurs = (path: string) =>
     path.startsWith('/var/lib/slipway/') || path.startsWith('/etc/machine-config-daemon/');
+  const refuse = (path: string): void => {
+    if (isOurs(path) || !strikes()) return;
+    const message = `${path}: simulated input/output error`;
+    throw Object.assign(new Error(message), { code: 'EIO', path });
+  };
   return {
     ...files,
     async writeFile(path, file) {
-      if (!isOurs(path) && strikes()) {
-        throw Object.assign(new Error(`simulated input/output error: ${path}`), { code: 'EIO' });
-      }
+      refuse(path);
       await files.writeFile(path, file);
+    },
+    async change(changes, step) {
+      for (const [index, { path, state }] of changes.entries()) {
+        if (state.kind !== 'file') continue;
+        try {
+          refuse(path);
+        } catch (error) {
+          // What comes before is written: a disk fails in the middle.
+          await files.change(changes.slice(0, index), step);
+          throw error;
+        }
+      }
+      await files.change(changes, step);
     },
   };
 }

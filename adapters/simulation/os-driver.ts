@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { posix } from 'node:path';
-import { fail } from '../../core/errors';
+import { fail, failureName, messageOf } from '../../core/errors';
 import { splitKernelArguments } from '../../core/os';
 import type { HostFiles } from '../host/files';
 import type { Deployment, OsStatus, StepContext } from '../host/types';
@@ -53,7 +53,10 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
   return {
     name: 'simulated' as const,
     managesOs: true,
+    lacks: {},
     status: async (): Promise<OsStatus> => state,
+    // There is no image behind a simulated deployment, so there is nothing to look at.
+    checkImage: async (): Promise<void> => undefined,
     async stage(image: string, context: StepContext): Promise<void> {
       if (state.staged?.image === image) return;
       context.progress(`pulling ${image} (simulated)`);
@@ -69,7 +72,8 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
       const kept = newest().kernelArguments.filter((argument) => !gone.has(argument));
       await changeStaged({ kernelArguments: [...kept, ...to] });
     },
-    setExtensions: (extensions: readonly string[]) => changeStaged({ extensions }),
+    setExtensions: (change: { readonly to: readonly string[] }) =>
+      changeStaged({ extensions: change.to }),
     setKernelType: (kernelType: string) => changeStaged({ kernelType }),
     async finalize(): Promise<void> {
       if (state.staged?.locked !== true) return;
@@ -79,25 +83,39 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
       const { staged, ...rest } = state;
       if (staged !== undefined) await save(rest);
     },
-    async rollback(): Promise<void> {
-      const { staged, rollback, ...rest } = state;
-      if (rollback === undefined) {
+    async rollback(deployment: string): Promise<void> {
+      const { staged, rollback, pending, ...rest } = state;
+      if (pending !== undefined && deployment === state.booted.id) {
+        await save({ ...rest, rollback: pending });
+        return;
+      }
+      if (rollback?.id !== deployment) {
         const lost = staged === undefined ? '' : ` (${staged.id} is staged)`;
-        throw fail('RollbackFailed', `boot the previous deployment: there is none${lost}`);
+        throw fail('RollbackFailed', `boot deployment ${deployment}: it is not there${lost}`);
       }
       await save({ ...rest, rollback, next: rollback });
     },
+    async cleanUp(deployment: string): Promise<void> {
+      const { rollback, pending, ...rest } = state;
+      await save({
+        ...rest,
+        ...(rollback === undefined || rollback.id === deployment ? {} : { rollback }),
+        ...(pending === undefined || pending.id === deployment ? {} : { pending }),
+      });
+    },
     /**
-     * Boots: a released staged deployment takes over, a locked one is lost. `broken` = the machine
-     * comes up with another deployment than the one it should have.
+     * Boots: a released staged deployment takes over, a locked one is lost. `broken` = it does not
+     * boot, and the boot loader falls back to the one before; the next boot tries it again.
      */
     async boot({ broken }: { readonly broken: boolean }): Promise<string> {
-      const { staged, next, ...rest } = state;
-      const wanted = next ?? (staged?.locked === false ? withoutLock(staged) : state.booted);
-      const booted = broken ? { ...state.booted, id: `fallback-${state.serial}` } : wanted;
+      const { staged, next, pending, ...rest } = state;
+      const released = staged?.locked === false ? withoutLock(staged) : undefined;
+      const wanted = next ?? released ?? pending ?? state.booted;
       const bootId = randomUUID();
-      const changed = booted.id !== state.booted.id;
-      await save({ ...rest, bootId, booted, ...(changed ? { rollback: state.booted } : {}) });
+      const isOther = wanted.id !== state.booted.id;
+      if (!isOther) await save({ ...rest, bootId });
+      else if (broken) await save({ ...rest, bootId, pending: wanted });
+      else await save({ ...rest, bootId, booted: wanted, rollback: state.booted });
       return bootId;
     },
     /** A machine installed with this deployment: what Ignition and the first boot leave behind. */
@@ -128,13 +146,23 @@ async function readState(files: HostFiles): Promise<MachineState> {
   return fresh;
 }
 
+/** @throws `OsCommandFailed` when the disk refuses it, as a real one's program says it then */
 async function writeState(files: HostFiles, state: MachineState): Promise<void> {
   const owner = { uid: 0, gid: 0 };
-  for (const path of ['/var', '/var/lib']) await files.makeDirectory(path, { mode: 0o755, owner });
-  await files.makeDirectory(posix.dirname(SIMULATED_OS_FILE), { mode: 0o700, owner });
-  await files.writeFile(SIMULATED_OS_FILE, {
-    content: Buffer.from(`${JSON.stringify(state, null, 2)}\n`),
-    mode: 0o600,
-    owner,
-  });
+  const content = Buffer.from(`${JSON.stringify(state, null, 2)}\n`);
+  try {
+    for (const path of ['/var', '/var/lib']) {
+      await files.makeDirectory(path, { mode: 0o755, owner });
+    }
+    await files.makeDirectory(posix.dirname(SIMULATED_OS_FILE), { mode: 0o700, owner });
+    await files.writeFile(SIMULATED_OS_FILE, { content, mode: 0o600, owner });
+  } catch (error) {
+    if (failureName(error) !== undefined || !hasCode(error)) throw error;
+    throw Object.assign(fail('OsCommandFailed', `write ${messageOf(error)}`), { cause: error });
+  }
+}
+
+/** A process that dies, in a test, is no failure of its disk. */
+function hasCode(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error;
 }

@@ -4,22 +4,30 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { fail } from '../../core/errors';
-import { splitKernelArguments } from '../../core/os';
-import type { OsStatus } from './types';
+import { fail } from '../../../core/errors';
+import { splitKernelArguments } from '../../../core/os';
+import type { OsStatus } from '../types';
+import type { OsDriver } from './driver';
+
+const REASON = 'the driver "none" does not change the operating system';
 
 /** A refusal that says what the driver cannot do. */
 function refuse(what: string): Promise<never> {
-  return Promise.reject(
-    fail('Unreconcilable', `${what}: the driver "none" does not change the operating system`),
-  );
+  return Promise.reject(fail('Unreconcilable', `${what}: ${REASON}`));
 }
 
 /** @param procDirectory - `/proc` of the machine */
-export function createNoneDriver(procDirectory = '/proc') {
+export function createNoneDriver(procDirectory = '/proc'): OsDriver {
   return {
-    name: 'none' as const,
+    name: 'none',
     managesOs: false,
+    lacks: {
+      image: REASON,
+      kernelArguments: REASON,
+      extensions: REASON,
+      kernelType: REASON,
+      lock: REASON,
+    },
     async status(): Promise<OsStatus> {
       const bootId = await readFile(`${procDirectory}/sys/kernel/random/boot_id`, 'utf8');
       const commandLine = await readFile(`${procDirectory}/cmdline`, 'utf8');
@@ -33,13 +41,15 @@ export function createNoneDriver(procDirectory = '/proc') {
         },
       };
     },
-    stage: (image: string) => refuse(`stage OS image ${image}`),
+    checkImage: (image) => refuse(`stage OS image ${image}`),
+    stage: (image) => refuse(`stage OS image ${image}`),
     setKernelArguments: () => refuse('set kernel arguments'),
     setExtensions: () => refuse('set extensions'),
-    setKernelType: (type: string) => refuse(`set kernel type ${type}`),
+    setKernelType: (type) => refuse(`set kernel type ${type}`),
     // Nothing is ever staged, so there is nothing to release, to drop or to return to.
     finalize: async (): Promise<void> => undefined,
     discard: async (): Promise<void> => undefined,
     rollback: async (): Promise<void> => undefined,
+    cleanUp: async (): Promise<void> => undefined,
   };
 }

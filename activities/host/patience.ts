@@ -1,0 +1,69 @@
+/**
+ * Patience with the programs of the operating system, and with the disk below the journal, where giving
+ * up would leave a host half done.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type FailureName, failureName, messageOf } from '../../core/errors';
+import type { HostPorts } from './ports';
+
+const PAUSE_MS = 5_000;
+/** Five minutes: a transaction of somebody else's, or a daemon that starts again. */
+const ATTEMPTS = 60;
+
+/**
+ * Tries until the program succeeds, and says what it waits for; on the way back there is nothing better to do.
+ *
+ * @param what - continues "cannot …"
+ * @param attempts - five seconds apart
+ * @throws the last failure when it stays, or the step is called off
+ */
+export function patiently<Result>(
+  ports: PatientPorts,
+  what: string,
+  work: () => Promise<Result>,
+  attempts = ATTEMPTS,
+): Promise<Result> {
+  return tryAgainOn(['OsCommandFailed'], ports, what, work, attempts);
+}
+
+/**
+ * Tries until the disk takes what the host writes down for itself, in the journal first of all, and says
+ * what it waits for. All of the work is done again, so it must be safe to repeat.
+ *
+ * @param what - continues "cannot …"
+ * @throws the last failure when it stays, or the step is called off
+ */
+export function patientlyWithDisk<Result>(
+  ports: PatientPorts,
+  what: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  return tryAgainOn(['JournalFailed', 'ApplyFailed'], ports, what, work, ATTEMPTS);
+}
+
+type PatientPorts = Pick<HostPorts, 'context' | 'pause' | 'warn'>;
+
+async function tryAgainOn<Result>(
+  names: readonly FailureName[],
+  ports: PatientPorts,
+  what: string,
+  work: () => Promise<Result>,
+  attempts: number,
+): Promise<Result> {
+  const { signal, progress } = ports.context();
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const name = failureName(error);
+      const isKnown = name !== undefined && names.includes(name);
+      if (!isKnown || signal.aborted || attempt >= attempts) throw error;
+      const sentence = `cannot ${what} yet: ${messageOf(error)}`;
+      progress(sentence);
+      if (attempt === 1) ports.warn?.(sentence);
+    }
+    if (ports.pause === undefined) await sleep(PAUSE_MS, undefined, { signal });
+    else await ports.pause(PAUSE_MS, signal);
+  }
+}

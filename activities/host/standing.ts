@@ -1,0 +1,170 @@
+/**
+ * Where an unfinished update stands when a process starts: what the journal says against what the
+ * machine booted. Decided here and nowhere else, so that a reboot by somebody else, at any moment, is
+ * adopted or undone by rule.
+ *
+ * On image-based systems `/etc` belongs to a deployment. What is written while the old one runs
+ * reaches the new one only when that is finalized, at the shutdown, and it stays in the old one: after
+ * any way back to it, its `/etc` has to be undone once more.
+ */
+
+import { fail } from '../../core/errors';
+import { changesOs } from './plan';
+import { type Deployment, type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+
+/** The way back may take this many boots; a machine that needs more would boot for ever. */
+export const MOST_BOOTS_BACK = 3;
+
+export type Standing =
+  /** Orders go on from here: nothing happened since, or the update's own deployment came up. */
+  | { readonly kind: 'asLeft' }
+  /** The machine rebooted by itself, and what it booted is whole: orders go on. */
+  | { readonly kind: 'adopted' }
+  /** The reboot was armed in this very boot, did not happen, and what it is for is there. */
+  | { readonly kind: 'rebootDue' }
+  /** On the old deployment with files of the update, and no boot to come that would fit them. */
+  | { readonly kind: 'undo'; readonly because: string; readonly again: boolean }
+  /** The way back was begun, and the old deployment is not up yet, or not booted afresh. */
+  | { readonly kind: 'goOnBack' }
+  /** Somebody chose a deployment that is neither the update's nor the one before: left alone. */
+  | { readonly kind: 'foreign'; readonly expected: string; readonly previous: string }
+  /** The way back does not end: booted too often, the old deployment never came up. */
+  | { readonly kind: 'stuck'; readonly boots: number };
+
+/** Where the update of the journal stands on a machine that booted this. */
+export function standingOf(journal: OpenJournal, status: OsStatus): Standing {
+  const { bootId, booted } = status;
+  const { previousDeployment } = journal.header;
+  const armed = markOf(journal, 'armed');
+  const isOld = booted.id === previousDeployment;
+  if (!isOld && hasBooted(journal, status) && !isOfUpdate(journal, status)) {
+    return { kind: 'foreign', expected: expectedId(journal), previous: previousDeployment };
+  }
+  const back = markOf(journal, 'goingBack');
+  if (back !== undefined) {
+    if (isOld && back.bootId !== bootId) {
+      const because = back.because ?? 'it was being taken back';
+      return { kind: 'undo', because, again: back.again === true };
+    }
+    const boots = bootsBack(journal);
+    return boots.size >= MOST_BOOTS_BACK && !boots.has(bootId)
+      ? { kind: 'stuck', boots: boots.size }
+      : { kind: 'goOnBack' };
+  }
+  return armed === undefined ? unarmed(journal, status) : afterArming(journal, armed, status);
+}
+
+/** What should come up, as far as it was written down; the old one before anything was staged. */
+function expectedId(journal: OpenJournal): string {
+  const recorded = markOf(journal, 'armed')?.expected ?? markOf(journal, 'applied')?.deployment;
+  return recorded ?? journal.header.previousDeployment;
+}
+
+/** Whether this may be another boot than the one in which the update began. */
+function hasBooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
+  const { before } = journal.header;
+  return (
+    markOf(journal, 'armed') !== undefined || (before !== undefined && before.bootId !== bootId)
+  );
+}
+
+/** Whether the booted deployment is the one that the update made. */
+function isOfUpdate(journal: OpenJournal, { booted }: OsStatus): boolean {
+  const { plan, previousDeployment } = journal.header;
+  const expected = expectedId(journal);
+  if (expected !== previousDeployment) return booted.id === expected;
+  // Only drivers that cannot lock what they stage boot it before it was written down.
+  return plan.osImage !== undefined && plan.osImage.to === booted.image;
+}
+
+/** Boots in which the way back was gone on with. */
+function bootsBack(journal: OpenJournal): ReadonlySet<string> {
+  const marks = journal.marks().flatMap((mark) => (mark.kind === 'goingBack' ? [mark.bootId] : []));
+  return new Set(marks.filter((id) => id !== undefined));
+}
+
+/** A deployment by its name and, where that is known, by what is in it. */
+export type NamedDeployment = Pick<Deployment, 'id' | 'digest'>;
+
+/** The deployment that the update made, once everything was written; the digest goes with this name. */
+export function appliedDeployment(journal: OpenJournal, id: string): NamedDeployment {
+  const { deployment, digest } = markOf(journal, 'applied') ?? {};
+  return { id, ...(digest === undefined || id !== deployment ? {} : { digest }) };
+}
+
+/** Whether this very deployment is staged, locked or not. */
+export function isStaged({ id, digest }: NamedDeployment, { staged }: OsStatus): boolean {
+  if (staged?.id !== id) return false;
+  return digest === undefined || staged.digest === undefined || staged.digest === digest;
+}
+
+/** A reboot is due only into what it was armed for: anything else disturbs the node for nothing. */
+function stillDue(journal: OpenJournal, expected: string, status: OsStatus): Standing {
+  const { booted, staged } = status;
+  const isNext = expected === booted.id || isStaged(appliedDeployment(journal, expected), status);
+  if (isNext) return { kind: 'rebootDue' };
+  const instead =
+    staged === undefined
+      ? 'nothing is staged'
+      : `staged is ${staged.id} (${staged.image ?? 'no image'})`;
+  return {
+    kind: 'undo',
+    because: `its reboot is for deployment ${expected}, but ${instead}`,
+    again: true,
+  };
+}
+
+function afterArming(
+  journal: OpenJournal,
+  armed: { readonly bootId: string; readonly expected: string },
+  status: OsStatus,
+): Standing {
+  const { bootId, booted, rollback, staged, pending } = status;
+  if (armed.bootId === bootId) return stillDue(journal, armed.expected, status);
+  if (booted.id === armed.expected) return { kind: 'asLeft' };
+  // A deployment that is nowhere never got into place: the shutdown that does it was cut off. One that
+  // is there did not come up, and would not the next time.
+  const isThere = [rollback, staged, pending].some((other) => other?.id === armed.expected);
+  const because = isThere
+    ? `the machine booted deployment ${booted.id} again, expected ${armed.expected}`
+    : `the machine went down before deployment ${armed.expected} was in place`;
+  return { kind: 'undo', because, again: !isThere };
+}
+
+/** A reboot that no order asked for, unless it is still the same boot. */
+function unarmed(journal: OpenJournal, { bootId, booted }: OsStatus): Standing {
+  const { before, plan, previousDeployment } = journal.header;
+  if (before === undefined || before.bootId === bootId) return { kind: 'asLeft' };
+  if (booted.id !== previousDeployment) {
+    // Only drivers that cannot lock what they stage come here.
+    return { kind: 'goOnBack' };
+  }
+  const isWhole = markOf(journal, 'applied') !== undefined && !plan.reboot && !changesOs(plan);
+  if (isWhole) return { kind: 'adopted' };
+  return {
+    kind: 'undo',
+    because: 'the machine rebooted by itself in the middle of it',
+    again: true,
+  };
+}
+
+/** The sentence about a machine on which somebody booted a deployment of their own choice. */
+export function foreignText(node: string, journal: OpenJournal, { booted }: OsStatus): string {
+  const { previousDeployment, target } = journal.header;
+  const expected = expectedId(journal);
+  return (
+    `${node} booted deployment ${booted.id}, which is neither the one of ${target.name} (${expected}) ` +
+    `nor the one before (${previousDeployment}): somebody chose it, and nothing was changed; ` +
+    'boot one of the two to have the update finished or undone'
+  );
+}
+
+/** @throws `WrongDeployment` when the machine runs neither the update's deployment nor the old one */
+export function refuseForeign(
+  ports: Pick<HostPorts, 'node'>,
+  journal: OpenJournal,
+  status: OsStatus,
+): void {
+  if (standingOf(journal, status).kind !== 'foreign') return;
+  throw fail('WrongDeployment', foreignText(ports.node, journal, status));
+}

@@ -1,0 +1,96 @@
+/** What all work on a host's files shares: its root, its owners, and how a failure is told. */
+
+import type { FileHandle } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { getSystemErrorMap } from 'node:util';
+import { failureName } from '../../core/errors';
+import type { AttributePort } from './attributes';
+import type { FileSystem } from './file-system';
+import type { Ownership } from './ownership';
+import { openParent, type Parent } from './root-paths';
+
+/** The disk of a host. */
+export interface Disk {
+  readonly fs: FileSystem;
+  readonly ownership: Ownership;
+  readonly attributes: AttributePort;
+  /** Gives new paths the label that the policy of the machine has for them. */
+  readonly relabel: (paths: readonly string[]) => Promise<void>;
+  readonly sync: boolean;
+  /** Opens the parent of a host path; undefined when it is missing. */
+  readonly parentOf: (path: string) => Parent | undefined;
+}
+
+/** @param root - directory that the host sees as `/`; found when it is first used */
+export function parentsBelow(fs: FileSystem, root: string): Disk['parentOf'] {
+  let real: string | undefined;
+  return (path) => openParent(fs, (real ??= fs.realpathSync(root, 'utf8')), path);
+}
+
+/**
+ * Works with the open parent of a path.
+ *
+ * @throws an error with code `ENOENT` when there is no such directory
+ */
+export async function withParent<Result>(
+  disk: Disk,
+  path: string,
+  work: (parent: Parent) => Promise<Result>,
+): Promise<Result> {
+  const parent = disk.parentOf(path);
+  if (parent === undefined) throw missingParent(path);
+  try {
+    return await work(parent);
+  } finally {
+    parent.close();
+  }
+}
+
+export function missingParent(path: string): Error {
+  return Object.assign(new Error(`${path}: its directory is missing`), { code: 'ENOENT', path });
+}
+
+/** Works with a handle and closes it. */
+export async function withHandle<Result>(
+  handle: FileHandle,
+  work: (handle: FileHandle) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work(handle);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Syncs directories, each once; one that is gone has nothing to sync. */
+export async function syncDirectories(disk: Disk, directories: Iterable<string>): Promise<void> {
+  if (!disk.sync) return;
+  for (const directory of directories) {
+    // The extra component makes the directory itself the parent.
+    const parent = disk.parentOf(posix.join(directory, 'any'));
+    if (parent === undefined) continue;
+    try {
+      await withHandle(await disk.fs.open(parent.directory, 'r'), (handle) => handle.sync());
+    } catch (error) {
+      throw toldOf(directory, error);
+    } finally {
+      parent.close();
+    }
+  }
+}
+
+/**
+ * The error with the host path instead of the open descriptor in its message, as a person knows it.
+ * Code and cause stay; errors of the catalogue are left as they are.
+ */
+export function toldOf(path: string, error: unknown): unknown {
+  if (failureName(error) !== undefined || typeof error !== 'object' || error === null) return error;
+  const { code, errno } = error as { readonly code?: unknown; readonly errno?: unknown };
+  const known = typeof errno === 'number' ? getSystemErrorMap().get(errno) : undefined;
+  if (known === undefined) return error;
+  return Object.assign(new Error(`${path}: ${known[1]} (${known[0]})`), {
+    code: code ?? known[0],
+    path,
+    cause: error,
+  });
+}

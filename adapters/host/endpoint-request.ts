@@ -1,0 +1,103 @@
+/** One request with the node's own certificate over mutual TLS: to the host endpoint, mostly. */
+
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+
+export interface EndpointOptions {
+  /** Base URL of the host endpoint: `https://host:port`. */
+  readonly url: string;
+  /** PEM files; read for each request, so that a rotated certificate is used at once. */
+  readonly certificateFile: string;
+  readonly keyFile: string;
+  readonly authorityFile: string;
+  readonly timeoutMs?: number;
+}
+
+export interface EndpointAnswer {
+  readonly status: number;
+  readonly body: Buffer;
+  /** Seconds of `retry-after`; undefined when it is missing. */
+  readonly retryAfter?: number;
+}
+
+/** More than the API server can store; a bigger answer is none of the endpoint's. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+export interface EndpointInput {
+  readonly signal?: AbortSignal | undefined;
+  /** Sent as JSON; without this and `patch` it is a GET. */
+  readonly put?: object;
+  /** A strategic merge patch, for an API server. */
+  readonly patch?: object;
+}
+
+/** Opens a connection for it: a host asks seldom. @throws when there is no answer */
+export async function askEndpoint(
+  path: string,
+  options: EndpointOptions,
+  input: EndpointInput = {},
+): Promise<EndpointAnswer> {
+  const [cert, key, ca] = await Promise.all([
+    readFile(options.certificateFile),
+    readFile(options.keyFile),
+    readFile(options.authorityFile),
+  ]);
+  const sending = input.put ?? input.patch;
+  const body = sending === undefined ? undefined : Buffer.from(JSON.stringify(sending));
+  const isPatch = input.put === undefined && input.patch !== undefined;
+  const type = isPatch ? 'application/strategic-merge-patch+json' : 'application/json';
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      new URL(path, options.url),
+      {
+        cert,
+        key,
+        ca,
+        agent: false,
+        minVersion: 'TLSv1.2',
+        timeout: options.timeoutMs ?? 30_000,
+        method: body === undefined ? 'GET' : isPatch ? 'PATCH' : 'PUT',
+        ...(body === undefined
+          ? {}
+          : { headers: { 'content-type': type, 'content-length': body.length } }),
+        ...(input.signal === undefined ? {} : { signal: input.signal }),
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on('data', (chunk: Buffer) => {
+          size += chunk.length;
+          if (size > MAX_BYTES)
+            response.destroy(new Error(`answer of more than ${MAX_BYTES} bytes`));
+          else chunks.push(chunk);
+        });
+        response.on('error', reject);
+        response.on('end', () => {
+          const retryAfter = Number(response.headers['retry-after'] ?? Number.NaN);
+          resolve({
+            status: response.statusCode ?? 0,
+            body: Buffer.concat(chunks),
+            ...(Number.isFinite(retryAfter) ? { retryAfter } : {}),
+          });
+        });
+      },
+    );
+    sent.on('timeout', () => sent.destroy(new Error('no answer in time')));
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+/** The server's own sentence; anything else could be a stranger's page. */
+export function messageIn(body: Buffer): string {
+  try {
+    const parsed: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof parsed === 'object' && parsed !== null && 'message' in parsed) {
+      return String(parsed.message).slice(0, 500);
+    }
+    return '';
+  } catch {
+    // Not JSON: the status says enough.
+    return '';
+  }
+}

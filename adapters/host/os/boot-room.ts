@@ -1,0 +1,132 @@
+/**
+ * Whether a new deployment can get into the boot directory. Its kernel and its boot loader entry are
+ * written there only when it is finalized, at the shutdown: too late to find that there is no room.
+ */
+
+import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail, messageOf } from '../../../core/errors';
+import type { StepContext } from '../types';
+import { hasCode } from '../root-paths';
+import type { RunCommand } from './command';
+import type { BootNeeds } from './driver';
+
+export interface BootRoomParts {
+  /** The machine's root directory. */
+  readonly root: string;
+  readonly run: RunCommand;
+  /** For tests; absent = as the kernel says. */
+  readonly spaceOf?: (directory: string) => Promise<Space>;
+}
+
+/** What is left on a file system. */
+export interface Space {
+  readonly bytes: number;
+  /** Files that may still be made; absent = as many as fit. */
+  readonly files?: number;
+}
+
+/** Entries, directories, and the links that are swapped. */
+const ENTRY_BYTES = 1024 * 1024;
+const ENTRY_FILES = 32;
+/** Relative to the boot directory: one directory per kernel, shared by the deployments that have it. */
+const KERNELS = 'ostree';
+const REMOUNT_TIMEOUT_MS = 60_000;
+
+/**
+ * Looks at the boot directory; a machine without one has nothing to be looked at.
+ *
+ * @throws `ApplyFailed` naming the directory, what it has and what it needs
+ */
+export async function checkBootRoom(
+  { root, run, spaceOf = spaceLeft }: BootRoomParts,
+  { kernel }: BootNeeds,
+  context: StepContext,
+): Promise<void> {
+  const boot = join(root, 'boot');
+  if (!(await isThere(boot))) return;
+  context.progress(`looking at ${boot}`);
+  await requireWritable(boot, run, context);
+  const { bytes, files } = await spaceOf(boot);
+  const needed = ENTRY_BYTES + (kernel ? await kernelBytes(boot) : 0);
+  if (bytes < needed) {
+    const what = kernel ? 'a deployment with a kernel' : 'an entry of the boot loader';
+    throw full(boot, `it has ${bytes} bytes left, ${what} needs ${needed}`);
+  }
+  if (files !== undefined && files < ENTRY_FILES) {
+    throw full(boot, `only ${files} more files fit on it, a deployment needs ${ENTRY_FILES}`);
+  }
+}
+
+function full(boot: string, why: string): Error {
+  const fix = 'remove what does not belong there, or deployments that are not needed';
+  return fail('ApplyFailed', `write ${boot}: ${why}; ${fix}`, { path: boot });
+}
+
+/**
+ * Read-only is how many machines have it mounted; ostree then makes it writable in a mount namespace of
+ * its own. So this tries the same: a disk that is write-protected or damaged refuses that, too.
+ */
+async function requireWritable(
+  boot: string,
+  run: RunCommand,
+  { signal }: StepContext,
+): Promise<void> {
+  try {
+    await access(boot, constants.W_OK);
+    return;
+  } catch (error) {
+    if (!hasCode(error, 'EROFS')) throw unwritable(boot, messageOf(error), error);
+  }
+  const words = ['--mount', '--propagation', 'private', 'mount', '-o', 'remount,rw', boot];
+  const end = await run('unshare', words, { signal, timeoutMs: REMOUNT_TIMEOUT_MS });
+  if (end.status === 0) return;
+  throw unwritable(boot, `it is read-only, and stays so when it is remounted: ${end.said}`);
+}
+
+function unwritable(boot: string, why: string, cause?: unknown): Error {
+  const error = fail('ApplyFailed', `write ${boot}: ${why}`, { path: boot });
+  return cause === undefined ? error : Object.assign(error, { cause });
+}
+
+/**
+ * What a new kernel takes beyond what ostree drops for it: as much as the largest one that is there,
+ * less those of deployments that are not booted.
+ */
+async function kernelBytes(boot: string): Promise<number> {
+  const sizes = await Promise.all(
+    (await namesIn(join(boot, KERNELS))).map((name) => bytesIn(join(boot, KERNELS, name))),
+  );
+  const largest = Math.max(0, ...sizes);
+  const others = sizes.reduce((sum, size) => sum + size, 0) - largest;
+  return Math.max(0, largest - others);
+}
+
+async function bytesIn(directory: string): Promise<number> {
+  const files = (await namesIn(directory)).map((name) => lstat(join(directory, name)));
+  return (await Promise.all(files)).reduce((sum, { size }) => sum + size, 0);
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return await readdir(directory);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false;
+    throw error;
+  }
+}
+
+async function spaceLeft(directory: string): Promise<Space> {
+  const { bavail, bsize, files, ffree } = await statfs(directory);
+  // File systems that make inodes as they need them give none at all.
+  return { bytes: bavail * bsize, ...(files === 0 ? {} : { files: ffree }) };
+}

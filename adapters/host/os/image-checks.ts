@@ -1,0 +1,139 @@
+/**
+ * What must be true of an OS image before a byte of it is pulled: it is named by digest, the signature
+ * policy of the host takes it, its registry has it, it is for this machine and there is room.
+ */
+
+import { statfs } from 'node:fs/promises';
+import { fail } from '../../../core/errors';
+import { imageDigest } from '../../../core/os';
+import type { StepContext } from '../types';
+import type { ImageGate } from './image-gate';
+import { readImageDemand } from './image-policy';
+
+/** What a registry says about an image, and what of it the host has already. */
+export interface ImageFacts {
+  /** In the words of OCI: `amd64`, `arm64`. */
+  readonly architecture: string;
+  /** Compressed, of the layers that are not on the host. */
+  readonly missingBytes: number;
+  /** Whether it carries the label of a bootable image; absent = not known. */
+  readonly bootable?: boolean;
+}
+
+/**
+ * Asks the registry, by the means and with the credentials of the host. `signed` = the policy wants a
+ * signature, so a means that would not verify it must refuse.
+ *
+ * @throws `PullFailed` when the registry does not have it or does not answer; `ImageRefused`
+ */
+export type InspectImage = (
+  image: string,
+  signed: boolean,
+  context: StepContext,
+) => Promise<ImageFacts>;
+
+export interface ImageGateParts {
+  readonly inspect: InspectImage;
+  /** The machine's root directory, which has its signature policy. */
+  readonly root: string;
+  /** Where images are unpacked, `/sysroot` on a machine that booted ostree. */
+  readonly sysroot: string;
+  /** As `process.arch` says it. */
+  readonly architecture: string;
+  /** What stays free besides the image, as a share of the disk; 5 % if absent. */
+  readonly reserve?: number;
+}
+
+/** Unpacked, a layer takes about this much more than compressed. */
+const UNPACKING = 3;
+const RESERVE = 0.05;
+const MIB = 1024 * 1024;
+
+/** @see ImageGate */
+export function createImageGate(parts: ImageGateParts): ImageGate {
+  return {
+    async check(image, context) {
+      requireDigest(image);
+      context.progress(`asking about ${image}`);
+      const signed = await requirePolicy(parts.root, image);
+      const facts = await parts.inspect(image, signed, context);
+      requireBootable(image, facts);
+      requireArchitecture(image, facts.architecture, parts.architecture);
+      await requireSpace(image, facts.missingBytes, parts);
+    },
+    isSignatureRequired: (image) => requirePolicy(parts.root, image),
+  };
+}
+
+/**
+ * The digest of a pull spec.
+ *
+ * @throws `ImageRefused` for a tag or a bare name: those may be another image on the next host
+ */
+export function requireDigest(image: string): string {
+  const digest = imageDigest(image);
+  if (digest !== undefined) return digest;
+  throw fail(
+    'ImageRefused',
+    `image "${image}" has no digest; name it as name@sha256:… so that every host gets the same one`,
+    { image },
+  );
+}
+
+/**
+ * Whether the policy of the host takes the image with a signature only.
+ *
+ * @throws `ImageRefused` naming the scope when it takes it never
+ */
+export async function requirePolicy(root: string, image: string): Promise<boolean> {
+  const { demand, scope } = await readImageDemand(root, image);
+  if (demand !== 'reject') return demand === 'signed';
+  throw fail(
+    'ImageRefused',
+    `the signature policy of this host (containers/policy.json, scope ${scope}) rejects image ${image}`,
+    { image, scope },
+  );
+}
+
+function requireBootable(image: string, { bootable }: ImageFacts): void {
+  if (bootable !== false) return;
+  throw fail(
+    'ImageRefused',
+    `image ${image} is not an OS image: it has neither the label ostree.bootable nor containers.bootc`,
+    { image },
+  );
+}
+
+/** @throws `ImageRefused` when the image is for other machines */
+export function requireArchitecture(image: string, found: string, architecture: string): void {
+  const wanted = ociArchitecture(architecture);
+  if (found === wanted) return;
+  throw fail('ImageRefused', `image ${image} is for ${found}; this machine is ${wanted}`, {
+    image,
+  });
+}
+
+function ociArchitecture(architecture: string): string {
+  const names: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' };
+  return names[architecture] ?? architecture;
+}
+
+/** @throws `ImageRefused` when unpacking it would leave the disk nearly full */
+export async function requireSpace(
+  image: string,
+  missingBytes: number,
+  { sysroot, reserve = RESERVE }: Pick<ImageGateParts, 'sysroot' | 'reserve'>,
+): Promise<void> {
+  if (missingBytes === 0) return;
+  const disk = await statfs(sysroot);
+  const free = disk.bavail * disk.bsize;
+  const needed = missingBytes * UNPACKING + disk.blocks * disk.bsize * reserve;
+  if (free >= needed) return;
+  const mib = (bytes: number): string => `${Math.ceil(bytes / MIB)} MiB`;
+  throw fail(
+    'ImageRefused',
+    `no space for image ${image}: ${sysroot} has ${mib(free)} free and needs ${mib(needed)} ` +
+      `(${mib(missingBytes)} to pull, unpacked about ${UNPACKING} times as much, and a reserve)`,
+    { image },
+  );
+}

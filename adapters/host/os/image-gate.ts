@@ -1,0 +1,39 @@
+/** What a driver asks about an image before and after it gives it to another program. */
+
+import { fail, failureName, messageOf } from '../../../core/errors';
+import type { StepContext } from '../types';
+
+export interface ImageGate {
+  /**
+   * @throws `ImageRefused` when the image can never be taken here; `PullFailed` when the registry does
+   *   not answer
+   */
+  check(image: string, context: StepContext): Promise<void>;
+  /** Whether this machine's policy takes the image with a signature only. */
+  isSignatureRequired(image: string): Promise<boolean>;
+}
+
+/**
+ * Pulls by a program that says for people only why it failed. Whether it was the registry, the registry
+ * itself tells: without an answer it was, with one the pull goes on where it stopped, once.
+ *
+ * @throws `PullFailed` or `ImageRefused` with both messages; else what the program failed with
+ */
+export async function pullWith(
+  images: ImageGate,
+  image: string,
+  context: StepContext,
+  pull: () => Promise<void>,
+): Promise<void> {
+  try {
+    await pull();
+  } catch (error) {
+    if (failureName(error) !== 'OsCommandFailed') throw error;
+    await images.check(image, context).catch((cause: unknown) => {
+      const name = failureName(cause);
+      const message = `${messageOf(error)}; ${messageOf(cause)}`;
+      throw name === undefined ? cause : Object.assign(fail(name, message), { cause });
+    });
+    await pull();
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The signature policy of a host (containers-policy.json), which its own tools obey: what it asks of one
+ * image. The most specific scope decides alone.
+ *
+ * @see https://github.com/containers/image/blob/main/docs/containers-policy.json.5.md
+ */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fail, messageOf } from '../../../core/errors';
+
+/** `accept` = as it comes, `reject` = never, `signed` = with a signature that the policy describes. */
+export type PolicyDemand = 'accept' | 'reject' | 'signed';
+
+/** What the policy asks of an image, and by which of its scopes. */
+export interface PolicyVerdict {
+  readonly demand: PolicyDemand;
+  /** For people: `default`, `docker`, or a scope such as `registry.example/os`. */
+  readonly scope: string;
+}
+
+type Requirements = readonly { readonly type: string }[];
+interface Policy {
+  readonly default: Requirements;
+  readonly transports?: Readonly<Record<string, Readonly<Record<string, Requirements>>>>;
+}
+
+/** In the order in which the container tools look. */
+const PLACES = ['etc/containers/policy.json', 'usr/share/containers/policy.json'];
+
+/**
+ * What the policy of this host asks of an image. A host without a policy asks for nothing.
+ *
+ * @param root - the machine's root directory
+ * @throws `ImageRefused` when the policy cannot be read: nobody knows then what it asks for
+ */
+export async function readImageDemand(root: string, image: string): Promise<PolicyVerdict> {
+  for (const place of PLACES) {
+    const path = join(root, place);
+    const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw unreadable(path, error);
+    });
+    if (text !== undefined) return demandOf(parsePolicy(path, text), image);
+  }
+  return { demand: 'accept', scope: 'default' };
+}
+
+function parsePolicy(path: string, text: string): Policy {
+  try {
+    return policyIn(JSON.parse(text));
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+}
+
+/** @throws an Error naming what is not as containers-policy.json has it */
+function policyIn(value: unknown): Policy {
+  const policy = objectAt(value, 'the policy');
+  const transports = policy['transports'];
+  return {
+    default: requirementsAt(policy['default'], 'default'),
+    ...(transports === undefined ? {} : { transports: transportsAt(transports) }),
+  };
+}
+
+function transportsAt(value: unknown): NonNullable<Policy['transports']> {
+  const transports = Object.entries(objectAt(value, 'transports')).map(([transport, scopes]) => [
+    transport,
+    Object.fromEntries(
+      Object.entries(objectAt(scopes, transport)).map(([scope, requirements]) => [
+        scope,
+        requirementsAt(requirements, `${transport}: ${scope}`),
+      ]),
+    ),
+  ]);
+  return Object.fromEntries(transports) as NonNullable<Policy['transports']>;
+}
+
+function requirementsAt(value: unknown, where: string): Requirements {
+  if (!Array.isArray(value)) throw new Error(`${where} is not a list of requirements`);
+  return value.map((requirement: unknown) => {
+    const { type } = objectAt(requirement, where);
+    if (typeof type === 'string') return { type };
+    throw new Error(`a requirement of ${where} has no type`);
+  });
+}
+
+function objectAt(value: unknown, where: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    return value as Record<string, unknown>;
+  }
+  throw new Error(`${where} is not an object`);
+}
+
+function unreadable(path: string, error: unknown): Error {
+  const why = messageOf(error).replace(/\s+/g, ' ');
+  return fail('ImageRefused', `the signature policy ${path} cannot be read: ${why}`);
+}
+
+function demandOf(policy: Policy, image: string): PolicyVerdict {
+  const scopes = policy.transports?.['docker'] ?? {};
+  const scope = scopesOf(image).find((name) => Object.hasOwn(scopes, name));
+  const requirements = scope === undefined ? policy.default : (scopes[scope] ?? []);
+  return {
+    demand: strictest(requirements.map(({ type }) => type)),
+    scope: scope === undefined ? 'default' : scope || 'docker',
+  };
+}
+
+/** All of them must hold; none at all is an error of the policy, which the tools answer with a no. */
+function strictest(types: readonly string[]): PolicyDemand {
+  if (types.length === 0 || types.includes('reject')) return 'reject';
+  return types.every((type) => type === 'insecureAcceptAnything') ? 'accept' : 'signed';
+}
+
+/** The reference itself, its repository, every namespace above, then domains with a wildcard. */
+function scopesOf(image: string): readonly string[] {
+  const repository = image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
+  const parts = repository.split('/');
+  const namespaces = parts.map((_, index) => parts.slice(0, parts.length - index).join('/'));
+  const labels = (parts[0] ?? '').replace(/:\d+$/, '').split('.');
+  const domains = labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join('.')}`);
+  return [image, ...namespaces, ...domains, ''];
+}

@@ -1,0 +1,82 @@
+/**
+ * How far a pull is, for programs that tell only people: the library beneath rpm-ostree and bootc keeps
+ * every layer that is in under a ref of its own, and the manifest says which layers the image has.
+ */
+
+import { failureName } from '../../../core/errors';
+import type { PullProgress, StepContext } from '../types';
+import { readJson } from './json-fields';
+import type { RunProgram } from './program';
+import { type Layer, layersIn, pulledLayers } from './pulled-layers';
+import { registryCredentials } from './registry-credentials';
+
+const EVERY_MS = 1_000;
+
+export interface PullWatch {
+  readonly run: RunProgram;
+  /** The machine's root directory. */
+  readonly root: string;
+  readonly image: string;
+  /** What the progress is of, for people. */
+  readonly text: string;
+}
+
+/**
+ * Pulls, and reports meanwhile which layers have come; those that were there before do not count. An
+ * image whose manifest cannot be read is pulled without numbers: the pull itself tells what is wrong.
+ */
+export async function watchingLayers<T>(
+  watch: PullWatch,
+  context: StepContext,
+  pull: () => Promise<T>,
+): Promise<T> {
+  const layers = await layersOf(watch, context);
+  if (layers === undefined) {
+    context.progress(watch.text);
+    return pull();
+  }
+  const there = await pulledLayers(watch.root);
+  const missing = layers.filter(({ digest }) => !there.has(digest));
+  const report = async (): Promise<void> =>
+    context.progress(watch.text, progressOf(missing, await pulledLayers(watch.root)));
+  await report();
+  // The numbers are for people: a look that fails is made up for by the next one.
+  const timer = setInterval(() => void report().catch(() => undefined), EVERY_MS);
+  try {
+    const result = await pull();
+    await report();
+    return result;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Of the layers that had to come, those that have. */
+export function progressOf(missing: readonly Layer[], there: ReadonlySet<string>): PullProgress {
+  const come = missing.filter(({ digest }) => there.has(digest));
+  return {
+    bytes: sum(come),
+    totalBytes: sum(missing),
+    layers: come.length,
+    totalLayers: missing.length,
+  };
+}
+
+async function layersOf(
+  { run, root, image }: PullWatch,
+  { signal }: StepContext,
+): Promise<readonly Layer[] | undefined> {
+  try {
+    const file = await registryCredentials(root);
+    const credentials = file === undefined ? ['--no-creds'] : ['--authfile', file];
+    const words = ['inspect', '--raw', ...credentials, `docker://${image}`];
+    return layersIn(readJson('skopeo inspect', await run('skopeo', words, { signal })));
+  } catch (error) {
+    if (failureName(error) === 'OsCommandFailed') return undefined;
+    throw error;
+  }
+}
+
+function sum(layers: readonly Layer[]): number {
+  return layers.reduce((total, { bytes }) => total + bytes, 0);
+}

@@ -1,0 +1,79 @@
+/**
+ * The entries of the boot loader (Boot Loader Specification, type 1), as far as a deployment's kernel
+ * arguments are in them. A finished deployment's arguments are its entry's `options`; reading the file
+ * needs no daemon and is the same under rpm-ostree, bootc and plain ostree. A staged deployment has no
+ * entry yet.
+ */
+
+import { readdir, readFile, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { splitKernelArguments } from '../../../core/os';
+
+/** Of one entry: which deployment it boots, and with which arguments. */
+export interface LoaderEntry {
+  /** `CHECKSUM.SERIAL` of the deployment's directory, or the verity digest of a composefs. */
+  readonly deployment: string;
+  /** Without what names the deployment, which is rewritten with every one. */
+  readonly kernelArguments: readonly string[];
+}
+
+const ENTRIES = 'boot/loader/entries';
+/** `…/ostree/deploy/STATEROOT/deploy/CHECKSUM.SERIAL` */
+const DEPLOYMENT_DIRECTORY = /\/ostree\/deploy\/[^/]+\/deploy\/([0-9a-f]{64}\.\d+)$/;
+
+/**
+ * Entries that boot a deployment; others (rescue systems, other distributions) are passed over.
+ *
+ * @param root - the machine's root directory
+ */
+export async function readLoaderEntries(root: string): Promise<readonly LoaderEntry[]> {
+  const names = await readdir(join(root, ENTRIES)).catch(ignoreAbsent);
+  const entries = await Promise.all(
+    names.filter((name) => name.endsWith('.conf')).map((name) => readEntry(root, name)),
+  );
+  return entries.filter((entry) => entry !== undefined);
+}
+
+async function readEntry(root: string, name: string): Promise<LoaderEntry | undefined> {
+  const content = await readFile(join(root, ENTRIES, name), 'utf8');
+  const words = kernelOptions(content);
+  const deployment = await deploymentOf(root, words);
+  if (deployment === undefined) return undefined;
+  return { deployment, kernelArguments: withoutDeployment(words) };
+}
+
+/** The words of all `options` lines: the specification lets an entry have several. */
+export function kernelOptions(entry: string): readonly string[] {
+  const lines = entry.split('\n').map((line) => line.trim());
+  const options = lines.filter((line) => /^options\s/.test(line)).map((line) => line.slice(8));
+  return splitKernelArguments(options);
+}
+
+/** The arguments that are the same for whichever deployment is booted with them. */
+export function withoutDeployment(words: readonly string[]): readonly string[] {
+  return words.filter((word) => !/^(?:ostree|composefs)=/.test(word));
+}
+
+async function deploymentOf(root: string, words: readonly string[]): Promise<string | undefined> {
+  const value = (key: string): string | undefined =>
+    words.find((word) => word.startsWith(`${key}=`))?.slice(key.length + 1);
+  const link = value('ostree');
+  return link === undefined ? value('composefs') : deploymentBehind(root, link);
+}
+
+/** Follows `/ostree/boot.1/STATEROOT/BOOTCSUM/0` to the deployment that it is a link to. */
+async function deploymentBehind(root: string, link: string): Promise<string | undefined> {
+  const target = await realpath(join(root, link)).catch(ignoreMissingTarget);
+  return target === undefined ? undefined : DEPLOYMENT_DIRECTORY.exec(target)?.[1];
+}
+
+function ignoreAbsent(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
+}
+
+/** An entry may outlive its deployment for a moment while ostree swaps its links. */
+function ignoreMissingTarget(error: NodeJS.ErrnoException): undefined {
+  if (error.code === 'ENOENT') return undefined;
+  throw error;
+}

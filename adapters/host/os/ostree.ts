@@ -1,0 +1,115 @@
+/**
+ * The driver of ostree machines that have neither rpm-ostree nor bootc. The work is done by a program of
+ * ours, slipway-ostree, on the library that those two are built on (tools/ostree-container); it answers
+ * in JSON. Registry mirrors, certificates and credentials are those of the machine: registries.conf,
+ * `/run/ostree/auth.json`, `/etc/ostree/auth.json`, `/usr/lib/ostree/auth.json`.
+ */
+
+import { fail } from '../../../core/errors';
+import { splitKernelArguments } from '../../../core/os';
+import type { StepContext } from '../types';
+import { readBootId } from './boot-id';
+import { runCommand, type RunCommand } from './command';
+import type { OsDriver } from './driver';
+import { createImageGate, requireDigest, requirePolicy, type ImageFacts } from './image-checks';
+import { createOstreeProgram, type OstreeProgram } from './ostree-program';
+import { provideCredentials } from './registry-credentials';
+import { readImageFacts, readOstreeStatus } from './ostree-status';
+
+/** Where packages put the program. */
+export const OSTREE_PROGRAM = '/usr/lib/slipway/slipway-ostree';
+
+export interface OstreeParts {
+  /** Path of slipway-ostree. */
+  readonly program?: string;
+  readonly run?: RunCommand;
+  /** The machine's root directory, which has its signature policy. */
+  readonly root?: string;
+  /** The physical root with the deployments; `/` = the running system. */
+  readonly sysroot?: string;
+  readonly procDirectory?: string;
+  /** As `process.arch` says it. */
+  readonly architecture: string;
+}
+
+const LAYERS_NOTHING =
+  'the ostree driver installs no packages on a machine; build them into the OS image';
+
+/** The program itself gives up a registry that sends nothing; this is for what nobody thought of. */
+const STAGE_TIMEOUT_MS = 2 * 60 * 60_000;
+/** Manifest and config only. */
+const INSPECT_TIMEOUT_MS = 2 * 60_000;
+
+export function createOstreeDriver(parts: OstreeParts): OsDriver {
+  const { program = OSTREE_PROGRAM, run = runCommand, root = '/', sysroot = '/' } = parts;
+  const ostree = createOstreeProgram({ run, program, sysroot });
+  const images = createImageGate({
+    async inspect(image, signed, context) {
+      await provideCredentials(root);
+      return inspect(ostree, image, signed, context);
+    },
+    root,
+    sysroot: sysroot === '/' ? '/sysroot' : sysroot,
+    architecture: parts.architecture,
+  });
+  return {
+    name: 'ostree',
+    managesOs: true,
+    lacks: { extensions: LAYERS_NOTHING, kernelType: LAYERS_NOTHING },
+    async status() {
+      const bootId = await readBootId(parts.procDirectory);
+      return readOstreeStatus(await ostree(['status']), bootId);
+    },
+    checkImage: (image, context) => images.check(image, context),
+    async stage(image, context) {
+      requireDigest(image);
+      const signed = await requirePolicy(root, image);
+      await provideCredentials(root);
+      await stage(ostree, image, signed, context);
+    },
+    async setKernelArguments({ from, to }, { signal, progress }) {
+      progress('setting kernel arguments');
+      const remove = splitKernelArguments(from).map((word) => `--delete-if-present=${word}`);
+      const append = splitKernelArguments(to).map((word) => `--append=${word}`);
+      await ostree(['kernel-arguments', ...remove, ...append], { signal });
+    },
+    async setExtensions({ to }) {
+      if (to.length > 0)
+        throw fail('Unreconcilable', `extensions ${to.join(', ')}: ${LAYERS_NOTHING}`);
+    },
+    async setKernelType(type) {
+      if (type === '' || type === 'default') return;
+      throw fail('Unreconcilable', `kernel type ${type}: ${LAYERS_NOTHING}`);
+    },
+    finalize: async () => void (await ostree(['finalize'])),
+    discard: async () => void (await ostree(['discard'])),
+    rollback: async (deployment) => void (await ostree(['rollback', deployment])),
+    cleanUp: async (deployment) => void (await ostree(['clean-up', deployment])),
+  };
+}
+
+async function inspect(
+  ostree: OstreeProgram,
+  image: string,
+  signed: boolean,
+  { signal }: StepContext,
+): Promise<ImageFacts> {
+  const words = ['inspect', image, ...(signed ? ['--signed'] : [])];
+  return readImageFacts(await ostree(words, { signal, timeoutMs: INSPECT_TIMEOUT_MS }));
+}
+
+/** Staging what is staged, or booted with nothing else staged, changes nothing; the program sees to it. */
+async function stage(
+  ostree: OstreeProgram,
+  image: string,
+  signed: boolean,
+  { signal, progress }: StepContext,
+): Promise<void> {
+  const text = `pulling ${image}`;
+  progress(text);
+  await ostree(['stage', image, ...(signed ? ['--signed'] : [])], {
+    signal,
+    timeoutMs: STAGE_TIMEOUT_MS,
+    onProgress: (pull) => progress(text, pull),
+  });
+}

@@ -1,0 +1,77 @@
+/**
+ * Whose credentials OS images and what belongs to them are pulled with: those of the machine for OS images,
+ * in the order in which rpm-ostree, bootc and slipway-ostree look. A machine that has none of its own lends
+ * them the kubelet's.
+ */
+
+import { createHash } from 'node:crypto';
+import { access, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+const OF_THIS_BOOT = 'run/ostree/auth.json';
+const OF_THE_MACHINE = 'etc/ostree/auth.json';
+const PLACES = [OF_THIS_BOOT, OF_THE_MACHINE, 'usr/lib/ostree/auth.json'];
+const OF_THE_KUBELET = 'var/lib/kubelet/config.json';
+/** The checksum of what was lent, which tells it from a file that somebody else has put there. */
+const LENT = 'run/slipway/ostree-auth.sha256';
+
+/**
+ * The file with the credentials for OS images; undefined = images are pulled anonymously.
+ *
+ * @param root - the machine's root directory
+ */
+export async function registryCredentials(root: string): Promise<string | undefined> {
+  await provideCredentials(root);
+  for (const place of PLACES) {
+    const path = join(root, place);
+    if (await exists(path)) return path;
+  }
+  return undefined;
+}
+
+/**
+ * Puts the kubelet's pull secret where programs look for the credentials of OS images, for this boot,
+ * unless the machine has such a file of its own; renews it when the kubelet's was renewed. A copy, because
+ * the library beneath those programs follows no link out of its directory.
+ *
+ * @param root - the machine's root directory
+ * @see MCO pkg/daemon (7ff337a4), which has the merged pull secret there for rpm-ostree
+ */
+export async function provideCredentials(root: string): Promise<void> {
+  const secret = await read(join(root, OF_THE_KUBELET));
+  if (secret === undefined || (await exists(join(root, OF_THE_MACHINE)))) return;
+  const [path, mark] = [join(root, OF_THIS_BOOT), join(root, LENT)];
+  const there = await read(path);
+  if (there?.equals(secret)) return;
+  if (there !== undefined && checksumOf(there) !== (await read(mark))?.toString('utf8')) return;
+  await put(mark, checksumOf(secret));
+  await put(path, secret);
+}
+
+/** Nobody reads half of it, nor anybody but root any of it. */
+async function put(path: string, content: Buffer | string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+  const temporary = `${path}.slipway`;
+  await writeFile(temporary, content, { mode: 0o600 });
+  await rename(temporary, path);
+}
+
+function checksumOf(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+async function read(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,117 @@
+/**
+ * The command lines of rpm-ostree, as words for its `argv`; no shell is ever between. Every command
+ * that makes a deployment has `--lock-finalization` since 2020.4, so the lock is there before the
+ * deployment is.
+ */
+
+import {
+  extensionPackageChanges,
+  rpmOstreeKernelArguments,
+  rpmOstreePackageArguments,
+  splitKernelArguments,
+} from '../../../core/os';
+import type { ListChange } from './driver';
+import { kernelTypeOf, type KernelType, type RpmOstreeDeployment } from './rpm-ostree-status';
+
+const LOCKED = '--lock-finalization';
+
+/** The kernel of the image, as packages. @see MCO pkg/daemon/update.go (7ff337a4) */
+const IMAGE_KERNEL = [
+  'kernel',
+  'kernel-core',
+  'kernel-modules',
+  'kernel-modules-core',
+  'kernel-modules-extra',
+] as const;
+
+/** What replaces it. @see MCO pkg/daemon/update.go, switchKernel (7ff337a4) */
+const OTHER_KERNELS: Readonly<Record<Exclude<KernelType, 'default'>, readonly string[]>> = {
+  realtime: ['kernel-rt-core', 'kernel-rt-modules', 'kernel-rt-modules-extra'],
+  '64k-pages': [
+    'kernel-64k-core',
+    'kernel-64k-modules',
+    'kernel-64k-modules-core',
+    'kernel-64k-modules-extra',
+  ],
+};
+
+/** Versions before 2022.16 take images with `--experimental` only; later ones ignore it. */
+export function rebaseCommand(reference: string): readonly string[] {
+  return ['rebase', '--experimental', LOCKED, reference];
+}
+
+/**
+ * Empty = nothing to run. The change starts from the booted arguments, so that twice is the same as once,
+ * whatever an attempt before has left staged.
+ *
+ * @param booted - the arguments in force
+ * @param newest - those of the deployment that the command changes
+ */
+export function kernelArgumentsCommand(
+  { from, to }: ListChange,
+  booted: readonly string[],
+  newest: readonly string[],
+): readonly string[] {
+  const wanted = [...without(booted, splitKernelArguments(from)), ...splitKernelArguments(to)];
+  if (isSame(newest, wanted)) return [];
+  const changes = isSame(newest, booted)
+    ? rpmOstreeKernelArguments(from, to)
+    : rpmOstreeKernelArguments(newest, wanted);
+  return ['kargs', LOCKED, ...changes];
+}
+
+/** Each of `gone` is taken once, if it is there. */
+function without(list: readonly string[], gone: readonly string[]): readonly string[] {
+  const left = [...list];
+  for (const argument of gone) {
+    const at = left.indexOf(argument);
+    if (at !== -1) left.splice(at, 1);
+  }
+  return left;
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((argument, index) => argument === b[index]);
+}
+
+/**
+ * Makes the packages of these extensions true; empty = nothing to run.
+ *
+ * @param packages - what is layered on the deployment that is changed
+ */
+export function extensionsCommand(
+  extensions: readonly string[],
+  packages: readonly string[],
+): readonly string[] {
+  const changes = rpmOstreePackageArguments(extensionPackageChanges(extensions, packages));
+  return changes.length === 0 ? [] : ['update', LOCKED, ...changes];
+}
+
+/** Back to the kernel of the image; empty = it is there. Names only what the deployment lists. */
+export function imageKernelCommand({
+  packages,
+  removals,
+}: Pick<RpmOstreeDeployment, 'packages' | 'removals'>): readonly string[] {
+  const others = Object.values(OTHER_KERNELS).flat();
+  const reset = IMAGE_KERNEL.filter((name) => removals.includes(name));
+  const uninstall = others.filter((name) => packages.includes(name));
+  if (uninstall.length === 0 && reset.length === 0) return [];
+  const uninstalls = uninstall.flatMap((name) => ['--uninstall', name]);
+  // `override reset` insists on a package; without one, only layered packages are in the way.
+  if (reset.length === 0) return ['update', LOCKED, ...uninstalls];
+  return ['override', 'reset', LOCKED, ...reset, ...uninstalls];
+}
+
+/** From the kernel of the image to another one. */
+export function otherKernelCommand(type: Exclude<KernelType, 'default'>): readonly string[] {
+  const installs = OTHER_KERNELS[type].flatMap((name) => ['--install', name]);
+  return ['override', 'remove', LOCKED, ...IMAGE_KERNEL, ...installs];
+}
+
+/** Whether the packages of a deployment come from an image of extensions. */
+export function needsExtensionsImage({ packages }: Pick<RpmOstreeDeployment, 'packages'>): boolean {
+  return (
+    kernelTypeOf(packages) !== 'default' ||
+    extensionPackageChanges([], packages).uninstall.length > 0
+  );
+}

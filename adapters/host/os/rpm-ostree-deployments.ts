@@ -1,0 +1,98 @@
+/** The deployments of a machine with rpm-ostree: which one is which, and which one boots next. */
+
+import { fail } from '../../../core/errors';
+import type { Deployment, OsStatus } from '../types';
+import { readBootId } from './boot-id';
+import { kernelOptions, readLoaderEntries, withoutDeployment } from './loader-entries';
+import type { RunProgram } from './program';
+import { extensionsOf, kernelTypeOf, type RpmOstreeDeployment } from './rpm-ostree-status';
+
+const PROGRAM = 'rpm-ostree';
+
+/** Adds to the list what it does not have: kernel arguments, boot ID, the truth about the lock. */
+export async function statusOf(
+  { run, root }: { readonly run: RunProgram; readonly root: string },
+  deployments: readonly RpmOstreeDeployment[],
+  isLocked: (reported: boolean) => Promise<boolean>,
+): Promise<OsStatus> {
+  const entries = await readLoaderEntries(root);
+  const argumentsOf = async ({ id, index }: RpmOstreeDeployment) => {
+    const entry = entries.find(({ deployment }) => deployment === id);
+    if (entry !== undefined) return entry.kernelArguments;
+    // A staged deployment is in no entry yet. Printed is what the entry's `options` will be.
+    const options = await run(PROGRAM, ['kargs', `--deploy-index=${index}`]);
+    return withoutDeployment(kernelOptions(`options ${options.trim()}`));
+  };
+  const full = async (deployment: RpmOstreeDeployment): Promise<Deployment> => ({
+    id: deployment.id,
+    ...(deployment.image === undefined ? {} : { image: deployment.image }),
+    ...(deployment.digest === undefined ? {} : { digest: deployment.digest }),
+    kernelArguments: await argumentsOf(deployment),
+    extensions: extensionsOf(deployment.packages),
+    kernelType: kernelTypeOf(deployment.packages),
+  });
+
+  const booted = bootedOf(deployments);
+  const staged = deployments.find((deployment) => deployment.staged);
+  const rollback = rollbackOf(deployments);
+  const pending = pendingOf(deployments);
+  return {
+    bootId: await readBootId(),
+    booted: await full(booted),
+    ...(staged === undefined
+      ? {}
+      : { staged: { ...(await full(staged)), locked: await isLocked(staged.locked) } }),
+    ...(rollback === undefined ? {} : { rollback: await full(rollback) }),
+    ...(pending === undefined ? {} : { pending: await full(pending) }),
+  };
+}
+
+/** What the next command changes: the staged deployment, else the booted one. */
+export function newestOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment {
+  return deployments.find(({ staged }) => staged) ?? bootedOf(deployments);
+}
+
+/** @throws `OsCommandFailed` when the list is not of a running machine */
+export function bootedOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment {
+  const booted = deployments.find((deployment) => deployment.booted);
+  if (booted === undefined) throw fail('OsCommandFailed', `${PROGRAM}: nothing is booted`);
+  return booted;
+}
+
+/** The first of the boot menu, if that is neither staged nor what booted. */
+function pendingOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment | undefined {
+  const { index } = bootedOf(deployments);
+  return deployments.find((other) => !other.staged && other.index < index);
+}
+
+/** After a rollback that awaits its reboot, the other deployment is before the booted one. */
+function rollbackOf(deployments: readonly RpmOstreeDeployment[]): RpmOstreeDeployment | undefined {
+  const others = deployments.filter(({ booted, staged }) => !booted && !staged);
+  const { index } = bootedOf(deployments);
+  return others.find((other) => other.index > index) ?? others[0];
+}
+
+/**
+ * Makes a deployment the one that boots next; nothing may be staged. `rpm-ostree rollback` takes no
+ * name: it moves the previous deployment to the front, or the booted one back.
+ *
+ * @throws `RollbackFailed` naming the deployment
+ */
+export async function makeDefault(
+  run: RunProgram,
+  list: () => Promise<readonly RpmOstreeDeployment[]>,
+  id: string,
+): Promise<void> {
+  const place = async (): Promise<number> => {
+    const found = (await list()).find((deployment) => deployment.id === id);
+    if (found !== undefined) return found.index;
+    throw fail('RollbackFailed', `boot deployment ${id}: it is not there`);
+  };
+  if ((await place()) === 0) return;
+  await run(PROGRAM, ['rollback']);
+  const index = await place();
+  if (index === 0) return;
+  await run('ostree', ['admin', 'set-default', String(index)]);
+  if ((await place()) === 0) return;
+  throw fail('RollbackFailed', `boot deployment ${id}: another one is still the default`);
+}

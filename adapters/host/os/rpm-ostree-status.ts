@@ -1,0 +1,91 @@
+/**
+ * What `rpm-ostree status --json` says, as typed values. The fields are those of its D-Bus interface,
+ * which versions add to and do not take from; what is not needed here is not looked at.
+ */
+
+import { EXTENSIONS } from '../../../core/machine-config/extensions';
+import { imageDigest } from '../../../core/os';
+import { readJson, type JsonFields } from './json-fields';
+
+/** One deployment as rpm-ostree lists it; kernel arguments are not part of it. */
+export interface RpmOstreeDeployment {
+  /** Place in the list, which is the order of the boot loader. */
+  readonly index: number;
+  /** `CHECKSUM.SERIAL`, the name of its directory, by which every driver names it. */
+  readonly id: string;
+  readonly booted: boolean;
+  readonly staged: boolean;
+  readonly locked: boolean;
+  /** Pull spec without ostree's prefix. Absent = it tracks an ostree branch. */
+  readonly image?: string;
+  readonly digest?: string;
+  /** Packages that were asked for by name. */
+  readonly packages: readonly string[];
+  /** Base packages that were asked to be away. */
+  readonly removals: readonly string[];
+}
+
+export type KernelType = 'default' | 'realtime' | '64k-pages';
+
+const PROGRAM = 'rpm-ostree status --json';
+
+/** @throws `OsCommandFailed` naming the field of a format that is not known */
+export function readRpmOstreeStatus(output: string): readonly RpmOstreeDeployment[] {
+  const status = readJson(PROGRAM, output);
+  const deployments = status.objects('deployments').map(readDeployment);
+  if (!deployments.some(({ booted }) => booted)) {
+    throw status.refuse('deployments', 'a list with the booted deployment');
+  }
+  return deployments;
+}
+
+function readDeployment(fields: JsonFields, index: number): RpmOstreeDeployment {
+  const reference = fields.optionalText('container-image-reference');
+  const digest = digestOf(fields, reference);
+  const staged = fields.flag('staged');
+  return {
+    index,
+    id: `${fields.text('checksum')}.${fields.count('serial')}`,
+    booted: fields.flag('booted'),
+    staged,
+    locked: staged && fields.flag('finalization-locked'),
+    ...(reference === undefined ? {} : { image: pullSpecOf(reference) }),
+    ...(digest === undefined ? {} : { digest }),
+    packages: [...fields.texts('requested-packages')].sort(),
+    removals: [...fields.texts('requested-base-removals')].sort(),
+  };
+}
+
+/** Versions before 2021.8 have the digest in the commit's metadata only. */
+function digestOf(fields: JsonFields, reference: string | undefined): string | undefined {
+  return (
+    fields.optionalText('container-image-reference-digest') ??
+    fields.optionalObject('base-commit-meta')?.optionalText('ostree.manifest-digest') ??
+    (reference === undefined ? undefined : imageDigest(reference))
+  );
+}
+
+/** What may stand before the image: how it is verified, then how it is reached. */
+const VERIFICATION =
+  /^(?:ostree-unverified-registry:|ostree-(?:unverified-image|image-signed):|ostree-remote-(?:registry|image):[^:]+:)/;
+const REGISTRY = /^(?:docker:\/\/|registry:)/;
+
+/** `ostree-unverified-registry:HOST/NAME@DIGEST` → `HOST/NAME@DIGEST`; other transports stay named. */
+export function pullSpecOf(reference: string): string {
+  return reference.replace(VERIFICATION, '').replace(REGISTRY, '');
+}
+
+/** Extensions of which every package was asked for, by name. */
+export function extensionsOf(packages: readonly string[]): readonly string[] {
+  const present = new Set(packages);
+  return Object.entries(EXTENSIONS)
+    .filter(([, members]) => members.every((member) => present.has(member)))
+    .map(([name]) => name)
+    .sort();
+}
+
+/** The kernel that was layered over the one of the image. */
+export function kernelTypeOf(packages: readonly string[]): KernelType {
+  if (packages.includes('kernel-rt-core')) return 'realtime';
+  return packages.includes('kernel-64k-core') ? '64k-pages' : 'default';
+}

@@ -1,0 +1,195 @@
+/**
+ * The driver of machines with rpm-ostree. Every change is a command that stages a locked deployment over
+ * the one before; the order of the commands is MCO's, the lock is not: MCO has none.
+ *
+ * @see MCO pkg/daemon/update.go, applyOSChanges (7ff337a4)
+ */
+
+import { fail } from '../../../core/errors';
+import type { OsStatus, StepContext } from '../types';
+import type { OsDriver } from './driver';
+import { requireDigest } from './image-checks';
+import { pullWith, type ImageGate } from './image-gate';
+import { watchingLayers } from './layer-progress';
+import type { RunProgram } from './program';
+import { provideCredentials } from './registry-credentials';
+import {
+  extensionsCommand,
+  imageKernelCommand,
+  kernelArgumentsCommand,
+  needsExtensionsImage,
+  otherKernelCommand,
+  rebaseCommand,
+} from './rpm-ostree-commands';
+import { bootedOf, makeDefault, newestOf, statusOf } from './rpm-ostree-deployments';
+import { createExtensionsSource } from './rpm-ostree-extensions';
+import {
+  kernelTypeOf,
+  readRpmOstreeStatus,
+  type KernelType,
+  type RpmOstreeDeployment,
+} from './rpm-ostree-status';
+import { createStagedLock } from './staged-lock';
+
+const PROGRAM = 'rpm-ostree';
+
+export interface RpmOstreeParts {
+  readonly run: RunProgram;
+  readonly images: ImageGate;
+  /** The machine's root directory. */
+  readonly root: string;
+  /** As `process.arch` says it. */
+  readonly architecture: string;
+}
+
+export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
+  const { run, images, root } = parts;
+  const lock = createStagedLock({ root, run });
+  const extensions = createExtensionsSource({ root, run });
+
+  const list = async (): Promise<readonly RpmOstreeDeployment[]> =>
+    readRpmOstreeStatus(await run(PROGRAM, ['status', '--json']));
+
+  const status = async (): Promise<OsStatus> =>
+    statusOf(parts, await list(), (reported) => lock.isHeld(reported));
+
+  /** Runs a command that stages, and sees to it that what it staged is locked. */
+  async function stageBy(words: readonly string[], { signal, progress }: StepContext) {
+    if (words.length === 0) return;
+    if (words[0] !== 'rebase') progress(`${PROGRAM} ${words[0]}`);
+    await run(PROGRAM, words, { signal });
+    await lockStaged();
+  }
+
+  /**
+   * Some versions of rpm-ostree and ostree lose the lock when they stage over a staged deployment.
+   *
+   * @see https://github.com/coreos/rpm-ostree/pull/4939
+   */
+  async function lockStaged(): Promise<void> {
+    const staged = (await list()).find((deployment) => deployment.staged);
+    if (staged !== undefined && !(await lock.isHeld(staged.locked))) await lock.hold();
+  }
+
+  async function discard(): Promise<void> {
+    if ((await list()).some(({ staged }) => staged)) await run(PROGRAM, ['cleanup', '--pending']);
+    await lock.forget();
+    await extensions.remove();
+  }
+
+  async function rebase(image: string, context: StepContext): Promise<void> {
+    await provideCredentials(root);
+    const prefix = (await images.isSignatureRequired(image))
+      ? 'ostree-image-signed:docker://'
+      : 'ostree-unverified-registry:';
+    const words = rebaseCommand(`${prefix}${image}`);
+    const text = `${PROGRAM} rebase to ${image}`;
+    await watchingLayers({ run, root, image, text }, context, () =>
+      pullWith(images, image, context, () => stageBy(words, context)),
+    );
+  }
+
+  async function stage(image: string, context: StepContext, extensionsImage?: string) {
+    const digest = requireDigest(image);
+    const before = await list();
+    const [newest, booted] = [newestOf(before), bootedOf(before)];
+    if (newest.digest === digest && hasSamePackages(newest, booted)) {
+      await extensions.remove();
+      return newest.staged ? lockStaged() : undefined;
+    }
+    await discard();
+    if (booted.digest === digest) return;
+    const source = needsExtensionsImage(booted) ? extensionsImage : undefined;
+    await extensions.during(source, context, () => move(booted, image, context));
+    const staged = newestOf(await list()).digest ?? 'no image';
+    if (staged === digest) return;
+    throw fail('OsCommandFailed', `${PROGRAM} rebase: ${staged} is staged, not ${digest}`);
+  }
+
+  /** Another kernel fits the image that it was made for only: it leaves before, and comes again after. */
+  async function move(booted: RpmOstreeDeployment, image: string, context: StepContext) {
+    const kernel = kernelTypeOf(booted.packages);
+    await stageBy(imageKernelCommand(booted), context);
+    await rebase(image, context);
+    if (kernel !== 'default') await stageBy(otherKernelCommand(kernel), context);
+  }
+
+  async function setKernelType(wanted: string, context: StepContext, extensionsImage?: string) {
+    const type = knownKernelType(wanted, parts.architecture);
+    const newest = newestOf(await list());
+    if (kernelTypeOf(newest.packages) === type) return;
+    const source = type === 'default' ? undefined : extensionsImage;
+    await extensions.during(source, context, async () => {
+      await stageBy(imageKernelCommand(newest), context);
+      if (type !== 'default') await stageBy(otherKernelCommand(type), context);
+    });
+  }
+
+  return {
+    name: 'rpm-ostree',
+    managesOs: true,
+    lacks: {},
+    status,
+    checkImage: (image, context) => images.check(image, context),
+    stage,
+    async setKernelArguments(change, context) {
+      const { booted, staged = booted } = await status();
+      const [before, now] = [booted.kernelArguments, staged.kernelArguments];
+      await stageBy(kernelArgumentsCommand(change, before, now), context);
+    },
+    async setExtensions({ to, image }, context) {
+      const command = extensionsCommand(to, newestOf(await list()).packages);
+      if (command.length === 0) return;
+      await extensions.during(image, context, () => stageBy(command, context));
+      refuseMissing(to, newestOf(await list()));
+    },
+    setKernelType,
+    async finalize() {
+      if (!(await list()).some(({ staged }) => staged)) return;
+      await lock.release();
+    },
+    discard,
+    async rollback(deployment) {
+      if ((await list()).some(({ staged }) => staged)) await discard();
+      await makeDefault(run, list, deployment);
+    },
+    async cleanUp(deployment) {
+      const deployments = await list();
+      const found = deployments.find(({ id }) => id === deployment);
+      if (found === undefined || found.booted) return;
+      if (found.staged) return discard();
+      const isPending = found.index < bootedOf(deployments).index;
+      await run(PROGRAM, ['cleanup', isPending ? '--pending' : '--rollback']);
+    },
+  };
+}
+
+/**
+ * Whether two deployments have the same packages and kernel. One that is staged and has others was left by
+ * a process that did not finish moving them, or has later steps of an update, which are done again.
+ */
+function hasSamePackages(one: RpmOstreeDeployment, other: RpmOstreeDeployment): boolean {
+  const textOf = ({ packages, removals }: RpmOstreeDeployment): string =>
+    JSON.stringify([packages, removals]);
+  return textOf(one) === textOf(other);
+}
+
+function knownKernelType(type: string, architecture: string): KernelType {
+  if (type === '' || type === 'default') return 'default';
+  if (type === 'realtime') return type;
+  if (type !== '64k-pages') throw fail('Unreconcilable', `kernelType=${type} is invalid`);
+  if (architecture === 'arm64') return type;
+  throw fail(
+    'Unreconcilable',
+    `64k-pages is only supported for aarch64 architecture; this machine is ${architecture}`,
+  );
+}
+
+function refuseMissing(wanted: readonly string[], deployment: RpmOstreeDeployment): void {
+  const left = extensionsCommand(wanted, deployment.packages);
+  if (left.length === 0) return;
+  throw fail(
+    'OsCommandFailed',
+    `${PROGRAM} update succeeded, but ${deployment.id} still needs ${left.slice(2).join(' ')}`,
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * What a registry says about an image, asked with skopeo, which every machine has that pulls OS images by
+ * rpm-ostree or bootc. Credentials are the machine's for OS images, in the order of those programs.
+ */
+
+import { fail } from '../../../core/errors';
+import { failed, lastJson, type RunCommand } from './command';
+import type { InspectImage } from './image-checks';
+import { type JsonFields, readFields } from './json-fields';
+import { type Layer, layersIn, pulledLayers } from './pulled-layers';
+import { registryCredentials } from './registry-credentials';
+
+export interface SkopeoParts {
+  readonly run: RunCommand;
+  /** The machine's root directory. */
+  readonly root: string;
+}
+
+/** From here on skopeo asks the signature policy for the programs that pull through it. */
+const VERIFIES_SINCE = [1, 14] as const;
+const TIMEOUT_MS = 2 * 60_000;
+
+/** Asks about an image, with the credentials of the machine. */
+type Ask = (reference: string, ...flags: readonly string[]) => Promise<JsonFields>;
+
+export function createSkopeoInspector({ run, root }: SkopeoParts): InspectImage {
+  return async (image, signed, { signal }) => {
+    if (signed) await requireVerification(run);
+    const file = await registryCredentials(root);
+    // Without a file of its own, an OS image is pulled anonymously, never as a person who logged in.
+    const credentials = file === undefined ? ['--no-creds'] : ['--authfile', file];
+    const ask: Ask = async (reference, ...flags) => {
+      const words = ['inspect', ...flags, ...credentials, `docker://${reference}`];
+      const end = await run('skopeo', words, { signal, timeoutMs: TIMEOUT_MS });
+      if (end.status !== 0) {
+        throw fail('PullFailed', `image ${image}: ${failed('skopeo', words, end).message}`);
+      }
+      // It prints its JSON on many lines.
+      const whole = { ...end, lines: [end.lines.join('')] };
+      return readFields('skopeo inspect', lastJson('skopeo', words, whole));
+    };
+    const found = await ask(image, '--no-tags');
+    const architecture = found.text('Architecture');
+    const layers =
+      found.optionalObjects('LayersData')?.map((layer) => ({
+        digest: layer.text('Digest'),
+        bytes: layer.count('Size'),
+      })) ?? (await layersOfManifest(ask, image, architecture));
+    const labels = found.optionalObject('Labels');
+    const present = await pulledLayers(root);
+    const missing = layers.filter(({ digest }) => !present.has(digest));
+    return {
+      architecture,
+      missingBytes: missing.reduce((sum, { bytes }) => sum + bytes, 0),
+      bootable: ['ostree.bootable', 'containers.bootc'].some(
+        (label) => labels?.optionalText(label) !== undefined,
+      ),
+    };
+  };
+}
+
+/** Before 1.10, skopeo tells the sizes of layers only with the manifest as the registry has it. */
+async function layersOfManifest(
+  ask: Ask,
+  image: string,
+  architecture: string,
+): Promise<readonly Layer[]> {
+  const manifest = await ask(image, '--raw');
+  // One for several platforms names the manifest of each; skopeo has answered for this machine's.
+  const ours = manifest.optionalObjects('manifests')?.find((entry) => {
+    const platform = entry.optionalObject('platform');
+    return platform?.text('architecture') === architecture && platform.text('os') === 'linux';
+  });
+  if (ours !== undefined) {
+    const name = image.slice(0, image.lastIndexOf('@'));
+    return layersOfManifest(ask, `${name}@${ours.text('digest')}`, architecture);
+  }
+  return layersIn(manifest);
+}
+
+async function requireVerification(run: RunCommand): Promise<void> {
+  const end = await run('skopeo', ['--version']);
+  const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(end.lines.join(' ')) ?? [];
+  const isNew =
+    Number(major) > VERIFIES_SINCE[0] ||
+    (Number(major) === VERIFIES_SINCE[0] && Number(minor) >= VERIFIES_SINCE[1]);
+  if (isNew) return;
+  throw fail(
+    'ImageRefused',
+    `the signature policy of this host asks for a signature, and its skopeo ${major}.${minor} does not ` +
+      `verify any when an OS image is pulled; install skopeo ${VERIFIES_SINCE.join('.')} or newer`,
+  );
+}

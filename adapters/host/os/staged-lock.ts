@@ -1,0 +1,94 @@
+/**
+ * The lock of ostree's staged deployment: while it is held, a reboot that nobody planned boots what it
+ * has booted before. ostree keeps it in two ways. Up to 2023.7 the lock is a file, which outlives the
+ * deployment and which any program may make. Since 2023.8 it is part of the staged deployment and is
+ * changed by `ostree admin lock-finalization`; the file is still heeded, but goes when a deployment is
+ * staged over another one.
+ *
+ * @see https://ostreedev.github.io/ostree/deployment/
+ */
+
+import { access, mkdir, open, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fail } from '../../../core/errors';
+import type { RunProgram } from './program';
+
+const LOCK_FILE = 'run/ostree/staged-deployment-locked';
+/** The first version with `ostree admin lock-finalization`. */
+const KEEPS_LOCK_SINCE = [2023, 8] as const;
+
+export interface StagedLock {
+  /**
+   * Whether the lock is held.
+   *
+   * @param reported - what the driver's program says of the staged deployment
+   */
+  isHeld(reported: boolean): Promise<boolean>;
+  /** Makes the file, so that what is staged next is locked from its first moment. */
+  prepare(): Promise<void>;
+  /** Locks what is staged now. */
+  hold(): Promise<void>;
+  /** Releases what is staged now. */
+  release(): Promise<void>;
+  /** Removes the file when nothing is staged, so that it does not lock what others stage. */
+  forget(): Promise<void>;
+}
+
+/** @param root - the machine's root directory */
+export function createStagedLock({
+  root,
+  run,
+}: {
+  readonly root: string;
+  readonly run: RunProgram;
+}): StagedLock {
+  const file = join(root, LOCK_FILE);
+  let known: Promise<boolean> | undefined;
+  /** The programs of a running system do not change: everything else is a reboot away. */
+  const keepsLock = (): Promise<boolean> => (known ??= isNew(run));
+  const prepare = async (): Promise<void> => {
+    await mkdir(dirname(file), { recursive: true, mode: 0o755 });
+    await (await open(file, 'a', 0o640)).close();
+  };
+  const forget = (): Promise<void> => rm(file, { force: true });
+
+  return {
+    async isHeld(reported) {
+      if (await exists(file)) return true;
+      // Without the newer way the file is all there is: a daemon may repeat what it saw earlier.
+      return reported && (await keepsLock());
+    },
+    prepare,
+    async hold() {
+      if (await keepsLock()) await run('ostree', ['admin', 'lock-finalization']);
+      else await prepare();
+    },
+    async release() {
+      await forget();
+      if (await keepsLock()) await run('ostree', ['admin', 'lock-finalization', '--unlock']);
+    },
+    forget,
+  };
+}
+
+async function isNew(run: RunProgram): Promise<boolean> {
+  // YAML, with the version as a quoted scalar.
+  const output = await run('ostree', ['--version']);
+  const version = /^\s*Version: '?(\d+)\.(\d+)/m.exec(output);
+  if (version === null) {
+    throw fail('OsCommandFailed', `ostree --version names no version but '${output.slice(0, 60)}'`);
+  }
+  const [year, release] = [Number(version[1]), Number(version[2])];
+  const [firstYear, firstRelease] = KEEPS_LOCK_SINCE;
+  return year > firstYear || (year === firstYear && release >= firstRelease);
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Hears of changes at paths through inotify: on the directories that lead to them, because files are
+ * replaced by renaming and directories come and go. Nothing runs while nothing happens.
+ */
+
+import { type FSWatcher, statSync, watch } from 'node:fs';
+import { posix } from 'node:path';
+import { hasCode } from './root-paths';
+import { realPath } from './watch-probe';
+
+export interface PathWatch {
+  /**
+   * Watches exactly these from now on. A path need not exist, nor its parents. Of a directory, every
+   * name in it counts.
+   */
+  set(wanted: { readonly paths: Iterable<string>; readonly directories?: Iterable<string> }): void;
+  close(): void;
+}
+
+export interface PathWatchOptions {
+  /** Directory that the host sees as `/`. */
+  readonly root: string;
+  /** A path, or a directory of `directories`, may have changed. Comes many times for one change. */
+  readonly onTouched: (path: string) => void;
+  /** Something is not watched: the kernel's limit, usually. Told once for each directory. */
+  readonly onTrouble: (directory: string, reason: string) => void;
+}
+
+/** One watched directory. `identity` tells it from another one that took its place. */
+interface Watched {
+  readonly watcher: FSWatcher;
+  readonly identity: string;
+}
+
+export function createPathWatch(options: PathWatchOptions): PathWatch {
+  return new DirectoryWatch(options);
+}
+
+class DirectoryWatch implements PathWatch {
+  readonly #options: PathWatchOptions;
+  /** What is watched for in each directory on the way: name → whether it is a wanted path itself. */
+  #chain = new Map<string, Set<string>>();
+  #paths = new Set<string>();
+  #directories = new Set<string>();
+  readonly #watched = new Map<string, Watched>();
+  readonly #troubled = new Set<string>();
+
+  constructor(options: PathWatchOptions) {
+    this.#options = options;
+  }
+
+  set(wanted: Parameters<PathWatch['set']>[0]): void {
+    this.#paths = new Set(wanted.paths);
+    this.#directories = new Set(wanted.directories ?? []);
+    this.#chain = new Map();
+    for (const path of [...this.#paths, ...this.#directories]) {
+      for (let at = path; at !== '/'; at = posix.dirname(at)) {
+        const names = this.#chain.get(posix.dirname(at)) ?? new Set();
+        this.#chain.set(posix.dirname(at), names.add(posix.basename(at)));
+      }
+    }
+    for (const directory of this.#directories) {
+      if (!this.#chain.has(directory)) this.#chain.set(directory, new Set());
+    }
+    for (const [directory, { watcher }] of this.#watched) {
+      if (this.#chain.has(directory)) continue;
+      watcher.close();
+      this.#watched.delete(directory);
+    }
+    for (const directory of this.#chain.keys()) this.#arm(directory);
+  }
+
+  close(): void {
+    for (const { watcher } of this.#watched.values()) watcher.close();
+    this.#watched.clear();
+    this.#chain.clear();
+    this.#paths.clear();
+    this.#directories.clear();
+  }
+
+  /** Watches the directory that has this name now, if there is one. */
+  #arm(directory: string, isAnother = false): void {
+    // The last component is followed, too: of `/home/core`, `/home` may be a link.
+    const inside = realPath(this.#options.root, posix.join(directory, 'any'));
+    const place = inside === undefined ? undefined : posix.dirname(inside);
+    const identity = place === undefined ? undefined : identityOf(place);
+    const known = this.#watched.get(directory);
+    if (!isAnother && known !== undefined && known.identity === identity) return;
+    known?.watcher.close();
+    this.#watched.delete(directory);
+    if (place === undefined || identity === undefined) return;
+    try {
+      const watcher = watch(place, { persistent: false }, (_event, name) =>
+        this.#heard(directory, name),
+      );
+      watcher.on('error', (error) => this.#lost(directory, watcher, error));
+      this.#watched.set(directory, { watcher, identity });
+    } catch (error) {
+      if (hasCode(error, 'ENOENT', 'ENOTDIR')) return;
+      this.#tell(directory, error);
+    }
+  }
+
+  #heard(directory: string, name: string | null): void {
+    const names = this.#chain.get(directory);
+    if (names === undefined) return;
+    if (this.#directories.has(directory)) this.#options.onTouched(directory);
+    const touched = name === null ? names : names.has(name) ? [name] : [];
+    for (const each of touched) this.#changed(posix.join(directory, each));
+  }
+
+  /** A wanted path, or a directory on the way to some: then they all may be others now. */
+  #changed(path: string): void {
+    if (this.#paths.has(path)) this.#options.onTouched(path);
+    if (!this.#chain.has(path)) return;
+    const isBelow = (other: string): boolean => other === path || other.startsWith(`${path}/`);
+    // Numbers of inodes are used again, so a new directory may look like the old one.
+    for (const directory of this.#chain.keys()) if (isBelow(directory)) this.#arm(directory, true);
+    for (const wanted of [...this.#paths, ...this.#directories]) {
+      if (isBelow(wanted)) this.#options.onTouched(wanted);
+    }
+  }
+
+  #lost(directory: string, watcher: FSWatcher, error: unknown): void {
+    watcher.close();
+    if (this.#watched.get(directory)?.watcher === watcher) this.#watched.delete(directory);
+    this.#tell(directory, error);
+  }
+
+  #tell(directory: string, error: unknown): void {
+    if (this.#troubled.has(directory)) return;
+    this.#troubled.add(directory);
+    this.#options.onTrouble(directory, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function identityOf(real: string): string | undefined {
+  try {
+    const stats = statSync(real, { throwIfNoEntry: false });
+    return stats?.isDirectory() === true ? `${stats.dev} ${stats.ino}` : undefined;
+  } catch (error) {
+    if (hasCode(error, 'ENOTDIR', 'ELOOP')) return undefined;
+    throw error;
+  }
+}

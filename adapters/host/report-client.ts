@@ -1,0 +1,64 @@
+/** Tells the host endpoint how this host's disk differs from its config. */
+
+import type { DriftAnswer, DriftReport } from '../../core/drift';
+import { fail, messageOf } from '../../core/errors';
+import { askEndpoint, type EndpointOptions, messageIn } from './endpoint-request';
+
+export interface ReportClient {
+  /**
+   * Sends the state of the host, all of it, and gets what its pool wants.
+   *
+   * @throws `ConfigFetchFailed` when the server cannot be reached, is not ready or is told too often
+   * (`details.retryAfter`, seconds), `ConfigForbidden` when it refuses this host or its report
+   */
+  report(report: DriftReport, signal?: AbortSignal): Promise<DriftAnswer>;
+}
+
+/** A client of one host. */
+export function createReportClient(options: EndpointOptions): ReportClient {
+  const host = new URL(options.url).host;
+  return {
+    async report(report, signal) {
+      const answer = await askEndpoint('/host/report', options, { signal, put: report }).catch(
+        (error: unknown) => {
+          if (signal?.aborted === true) throw error;
+          throw Object.assign(fail('ConfigFetchFailed', `report to ${host}: ${messageOf(error)}`), {
+            cause: error,
+          });
+        },
+      );
+      if (answer.status === 200) return readAnswer(answer.body, host);
+      const text = `report to ${host}: ${answer.status} ${messageIn(answer.body)}`.trim();
+      const { retryAfter } = answer;
+      throw [400, 401, 403, 404, 413].includes(answer.status)
+        ? fail('ConfigForbidden', text)
+        : fail('ConfigFetchFailed', text, retryAfter === undefined ? undefined : { retryAfter });
+    },
+  };
+}
+
+/** As far as a host relies on it: what is not an answer changes nothing on a disk. */
+function readAnswer(body: Buffer, host: string): DriftAnswer {
+  const parsed: unknown = JSON.parse(body.toString('utf8'));
+  const drift = field(parsed, 'drift');
+  const [mode, limit, intervalSeconds] = ['mode', 'limit', 'intervalSeconds'].map((key) =>
+    field(drift, key),
+  );
+  const policies = field(parsed, 'disruptionPolicies');
+  if (
+    (mode !== 'Report' && mode !== 'Repair') ||
+    typeof limit !== 'number' ||
+    typeof intervalSeconds !== 'number' ||
+    typeof policies !== 'object' ||
+    policies === null
+  ) {
+    throw fail('ConfigFetchFailed', `report to ${host}: the answer is not one of the endpoint's`);
+  }
+  return { drift: { mode, limit, intervalSeconds }, disruptionPolicies: policies };
+}
+
+function field(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<string, unknown>>)[key]
+    : undefined;
+}

@@ -1,0 +1,45 @@
+/** Labels of new files on machines with SELinux. */
+
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fail } from '../../core/errors';
+import { hasCode } from './root-paths';
+
+/** There only while SELinux is switched on. */
+const ENFORCE_FILE = '/sys/fs/selinux/enforce';
+
+/**
+ * Gives new paths the label that the machine's policy has for them; a rename from a temporary name
+ * would leave the one of the directory. Does nothing without SELinux, without the program, and for a
+ * root that is not this machine's own: another machine's policy says nothing about it.
+ */
+export function createRelabel(
+  root: string,
+  machine: { readonly program: string; readonly enforceFile: string } = {
+    program: 'restorecon',
+    enforceFile: ENFORCE_FILE,
+  },
+): (paths: readonly string[]) => Promise<void> {
+  return async (paths) => {
+    if (root !== '/' || paths.length === 0 || !existsSync(machine.enforceFile)) return;
+    // Paths come on standard input, separated by zeros: there may be many.
+    await restorecon(machine.program, paths);
+  };
+}
+
+function restorecon(program: string, paths: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, ['-0', '-f', '-'], { stdio: ['pipe', 'ignore', 'pipe'] });
+    let errors = '';
+    child.stderr.on('data', (piece: Buffer) => (errors += piece.toString('utf8')));
+    // A program that ends early says why by its exit code.
+    child.stdin.on('error', () => undefined);
+    child.on('error', (error) => (hasCode(error, 'ENOENT') ? resolve() : reject(error)));
+    child.on('close', (code) => {
+      if (code === 0) resolve();
+      else
+        reject(fail('ApplyFailed', `label new files: ${errors.trim() || `${program}: ${code}`}`));
+    });
+    child.stdin.end(paths.map((path) => `${path}\0`).join(''));
+  });
+}

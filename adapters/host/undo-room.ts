@@ -1,0 +1,80 @@
+/**
+ * Room for the way back: before anything is changed, as much space is taken as the before-images need,
+ * on each file system that they go back to. It is given up when an undo finds the disk full, whoever
+ * filled it.
+ */
+
+import { posix } from 'node:path';
+import type { HostFiles } from './files';
+import type { BeforeImages } from './before-images';
+import type { BeforeImage } from './journal-log';
+
+/** What a file takes of a disk, at least. */
+const BLOCK_BYTES = 4096;
+/** More is not taken at once: the undo then goes one file after the other. */
+const ENOUGH_BYTES = 16 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
+const ROOM_NAME = '.slipway-room';
+
+/**
+ * Files to be made for it, with their bytes.
+ *
+ * @param directory - of the journal, which has the room of its own file system
+ */
+export async function roomFor(
+  files: HostFiles,
+  directory: string,
+  images: BeforeImages,
+): Promise<ReadonlyMap<string, number>> {
+  const beside = posix.join(directory, ROOM_NAME);
+  const devices = new Map<string, number>();
+  const deviceOf = async (path: string): Promise<number> => {
+    const parent = posix.dirname(path);
+    const device = devices.get(parent) ?? (await files.room(path)).device;
+    devices.set(parent, device);
+    return device;
+  };
+  const places = new Map([[await deviceOf(beside), { path: beside, sum: 0, largest: 0 }]]);
+  for (const [path, image] of images) {
+    const bytes = bytesOf(image);
+    if (bytes === 0) continue;
+    const device = await deviceOf(path);
+    const place = places.get(device) ?? {
+      path: await placeFor(deviceOf, path, device),
+      sum: 0,
+      largest: 0,
+    };
+    place.sum += bytes;
+    place.largest = Math.max(place.largest, bytes);
+    places.set(device, place);
+  }
+  const wanted = [...places.values()].filter(({ sum }) => sum > 0);
+  return new Map(
+    wanted.map(({ path, sum, largest }) => [path, Math.min(sum, Math.max(largest, ENOUGH_BYTES))]),
+  );
+}
+
+/** Below `/etc` rather than below a directory in it, which some program may read file by file. */
+async function placeFor(
+  deviceOf: (path: string) => Promise<number>,
+  path: string,
+  device: number,
+): Promise<string> {
+  const high = posix.join('/', path.split('/')[1] ?? '', ROOM_NAME);
+  const isThere = posix.dirname(path) === '/' || (await deviceOf(high)) === device;
+  return isThere ? high : posix.join(posix.dirname(path), ROOM_NAME);
+}
+
+function bytesOf(image: BeforeImage): number {
+  if (image.kind === 'absent' || image.kind === 'directory') return 0;
+  if (image.kind === 'symlink') return BLOCK_BYTES;
+  const size = 'packed' in image ? image.packed.size : Math.ceil((image.content.length * 3) / 4);
+  return Math.max(1, Math.ceil(size / BLOCK_BYTES)) * BLOCK_BYTES;
+}
+
+/** Makes a file longer by this much; not by zeros, which a file system may keep without space. */
+export async function takeRoom(files: HostFiles, path: string, bytes: number): Promise<void> {
+  for (let left = bytes; left > 0; left -= PIECE_BYTES) {
+    await files.append(path, Buffer.alloc(Math.min(left, PIECE_BYTES), 'slipway '));
+  }
+}

@@ -1,0 +1,52 @@
+/** What systemd says about a unit that runs or ran, read from `systemctl show`. */
+
+/** Properties of a unit; words are systemd's own. */
+export interface UnitState {
+  /** `loaded`, `not-found`, `masked`, `error`, … */
+  readonly load: string;
+  /** `active`, `reloading`, `inactive`, `failed`, `activating`, `deactivating`, … */
+  readonly active: string;
+  /** `running`, `exited`, `dead`, `auto-restart`, … */
+  readonly sub: string;
+  /** `success`, `exit-code`, `signal`, `timeout`, … */
+  readonly result: string;
+  /** `simple`, `notify`, `oneshot`, …; empty for units that are no services. */
+  readonly type: string;
+  /** Restarts by systemd itself since a person or we started it. */
+  readonly restarts: number;
+  /** Of the main process; 0 while it runs. */
+  readonly exitStatus: number;
+}
+
+/** What to ask for: `systemctl show --property=…`. */
+export const UNIT_PROPERTIES = [
+  'LoadState',
+  'ActiveState',
+  'SubState',
+  'Result',
+  'Type',
+  'NRestarts',
+  'ExecMainStatus',
+] as const;
+
+type Property = (typeof UNIT_PROPERTIES)[number];
+
+/** Reads `Key=value` lines; properties that a kind of unit does not have are empty or 0. */
+export function parseUnitState(text: string): UnitState {
+  const values = new Map<string, string>();
+  for (const line of text.split('\n')) {
+    const equals = line.indexOf('=');
+    if (equals > 0) values.set(line.slice(0, equals), line.slice(equals + 1).trim());
+  }
+  const word = (key: Property): string => values.get(key) ?? '';
+  const number = (key: Property): number => Number.parseInt(word(key), 10) || 0;
+  return {
+    load: word('LoadState'),
+    active: word('ActiveState'),
+    sub: word('SubState'),
+    result: word('Result'),
+    type: word('Type'),
+    restarts: number('NRestarts'),
+    exitStatus: number('ExecMainStatus'),
+  };
+}

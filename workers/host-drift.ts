@@ -1,0 +1,49 @@
+/** The drift watch of one host, with the real things. */
+
+import { type DriftOptions, type DriftPorts, watchDrift } from '../activities/host/drift-watch';
+import {
+  createPathProbe,
+  createPathWatch,
+  createReportClient,
+  type ConfigClientOptions,
+} from '../adapters/host';
+import type { HostPorts } from '../activities/host';
+import type { Logger } from './logging';
+
+/** Where a host lives and whom it tells. */
+export interface DriftPlace {
+  /** Real directory that the host sees as `/`. */
+  readonly root: string;
+  /** The host endpoint, and the identity of the node. */
+  readonly endpoint: ConfigClientOptions;
+}
+
+type Ports = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
+
+/** Watches until the signal aborts; never throws. */
+export async function watchHostDrift(
+  ports: Ports,
+  { root, endpoint }: DriftPlace,
+  options: Omit<DriftOptions, 'log'> & { readonly log: Logger },
+): Promise<void> {
+  const client = createReportClient(endpoint);
+  const { node, files, users, systemd, journal, os, pause } = ports;
+  const drift: DriftPorts = {
+    node,
+    files,
+    users,
+    systemd,
+    journal,
+    os,
+    ...(pause === undefined ? {} : { pause }),
+    now: () => new Date(),
+    probe: createPathProbe(root),
+    watch: (on) => createPathWatch({ root, ...on }),
+    report: (report, signal) => client.report(report, signal),
+  };
+  try {
+    await watchDrift(drift, options);
+  } catch (error) {
+    options.log.error({ node, err: error }, 'drift is not watched any more');
+  }
+}

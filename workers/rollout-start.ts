@@ -1,0 +1,38 @@
+/** The one way in which a rollout is started, by the controllers and by the CLI. */
+
+import { WithStartWorkflowOperation, type WorkflowClient } from '@temporalio/client';
+import { CLUSTER_QUEUE, poolRolloutId } from '../core/names';
+import { retargetUpdate, type PoolRolloutInput, type RolloutAnswer } from '../workflows/messages';
+import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
+
+/** Workflow type of a pool's rollout, by name: whoever starts one does not load workflow code. */
+export const POOL_ROLLOUT = 'poolRollout';
+
+/**
+ * Starts the rollout of a pool, or tells the one that is open to look at this config now. Waits for
+ * its answer, which is how a refusal is heard.
+ *
+ * @throws WorkflowUpdateFailedError when the open one refuses, because it is ending
+ */
+export async function startOrRetarget(
+  workflow: WorkflowClient,
+  pool: string,
+  config: string,
+): Promise<RolloutAnswer> {
+  const input: PoolRolloutInput = { pool };
+  const startWorkflowOperation = new WithStartWorkflowOperation(POOL_ROLLOUT, {
+    workflowId: poolRolloutId(pool),
+    taskQueue: CLUSTER_QUEUE,
+    args: [input],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    staticSummary: `roll pool ${pool} to its rendered config`,
+    typedSearchAttributes: [
+      { key: SEARCH_ATTRIBUTE.pool, value: pool },
+      { key: SEARCH_ATTRIBUTE.config, value: config },
+    ],
+  });
+  return workflow.executeUpdateWithStart(retargetUpdate, {
+    args: [{ config }],
+    startWorkflowOperation,
+  });
+}
