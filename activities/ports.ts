@@ -61,11 +61,18 @@ export interface MachineConfigNodeStatus {
 }
 
 export interface MachineConfigNodeWriter {
-  /** Creates or updates the spec; the object goes away with its Node. */
+  /**
+   * Creates or updates the spec; the object goes away with its Node.
+   *
+   * @throws `Conflict` when the object has another resourceVersion than `unchangedSince`
+   */
   applySpec(
     owner: { readonly name: string; readonly uid: string },
     spec: MachineConfigNode['spec'],
+    unchangedSince?: string,
   ): Promise<MachineConfigNode>;
+  /** The object as the server has it now. @throws `ObjectNotFound` */
+  read(name: string): Promise<MachineConfigNode>;
   /** @throws `Conflict` when the object has another resourceVersion than `unchangedSince` */
   applyStatus(
     name: string,
@@ -149,6 +156,8 @@ export interface ActivityRun {
   readonly lastHeartbeat: unknown;
   /** When the first attempt was scheduled, ms since the epoch. */
   readonly scheduledAtMs: number;
+  /** How long an attempt may take before it is given up; absent = not known. */
+  readonly attemptMs?: number;
   readonly log: ActivityLog;
   heartbeat(details: unknown): void;
 }

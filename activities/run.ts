@@ -11,6 +11,7 @@ export function currentRun(): ActivityRun {
     signal: context.cancellationSignal,
     lastHeartbeat: context.info.heartbeatDetails,
     scheduledAtMs: context.info.scheduledTimestampMs,
+    attemptMs: context.info.startToCloseTimeoutMs,
     log: {
       debug: (message, fields) => {
         log.debug(message, fields);

@@ -9,6 +9,7 @@
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
 import type { UpdatePlan } from '../core/node/plan';
 import type { ResolvedPolicy } from '../core/pool/types';
+import type { PoolSelection } from '../core/rollout/index';
 
 /** A rendered config: its object name and the SHA-256 (hex) of its canonical bytes. */
 export interface ConfigReference {
@@ -102,6 +103,10 @@ export interface SelectNodesInput {
   readonly retry: readonly string[];
   /** How many candidates to return at most. */
   readonly limit: number;
+  /** A node that a person asks about: first in whichever list of the answer it is. */
+  readonly asked?: string;
+  /** Nodes that the rollout remembers something of: it is told which of them have left the pool. */
+  readonly remembered?: readonly RememberedNode[];
   /** Nodes that were written in service: a picture that is older does not count against them. */
   readonly inService?: readonly SeenInService[];
 }
@@ -112,54 +117,35 @@ export interface SeenInService {
   readonly resourceVersion: string;
 }
 
-export interface Candidate {
+/** A node that a rollout remembers; `uid` tells it from a later one of the same name. */
+export interface RememberedNode {
   readonly node: string;
-  /** What the Node says it runs; absent = never configured. */
-  readonly currentConfig?: ConfigReference;
-  /** Already unavailable because of an earlier failed update: takes no new slot. */
-  readonly repair: boolean;
+  readonly uid?: string;
 }
 
-export interface NamedReason {
+/** A remembered node that is no member of the pool any more, as the API server says. */
+export interface DepartedNode {
   readonly node: string;
+  /** False = it was moved to another pool, or to none. */
+  readonly deleted: boolean;
   readonly reason: string;
 }
 
-/** One look at a pool, decided in `core/rollout`. */
-export interface PoolSelection {
+/** One look at a pool: what `core/rollout` decided, and what an update needs to be ordered. */
+export interface PoolLook extends PoolSelection {
   /** The pool's rendered config; absent = not rendered yet. */
   readonly config?: ConfigReference;
-  readonly paused: boolean;
-  readonly pausedReason?: string;
   readonly policy: ResolvedPolicy;
   readonly disruptionPolicies: NodeDisruptionPolicy;
-  readonly maxUnavailable: number;
-  readonly machineCount: number;
-  /** How many nodes are on the config, verified. */
-  readonly updated: number;
-  /** Unavailable in Slipway's sense, whatever the reason. */
-  readonly unavailable: readonly string[];
-  /** Of the nodes seen in service: those whose picture here is older than that. */
-  readonly outdated?: readonly string[];
   /** The config whose rollout a person cancelled, as remembered on the pool. */
   readonly cancelledConfig?: string;
-  /** In the order in which they should start: repairs first, then by zone and age. */
-  readonly candidates: readonly Candidate[];
-  /** All candidates, also those beyond `limit`. */
-  readonly candidateCount: number;
-  /** Failed on this very config; not tried again until told. At most 50, the count says how many. */
-  readonly failed: readonly NamedReason[];
-  readonly failedCount: number;
-  /** Held by a person on this very config (skipped or cancelled). At most 50. */
-  readonly held: readonly NamedReason[];
-  readonly heldCount: number;
-  /** Cannot be taken now, with a sentence each; at most 50. */
-  readonly blocked: readonly NamedReason[];
-  readonly blockedCount: number;
+  /** Of the remembered nodes; absent = none has left. */
+  readonly departed?: readonly DepartedNode[];
+  /** Of the current configs of the candidates, by name; one that is gone has none. */
+  readonly digests: Readonly<Record<string, string>>;
 }
 
-export type SelectNodesResult =
-  { readonly exists: false } | ({ readonly exists: true } & PoolSelection);
+export type SelectNodesResult = { readonly exists: false } | ({ readonly exists: true } & PoolLook);
 
 /** Common to all activities on one node of one update. */
 export interface NodeStep {
@@ -168,6 +154,13 @@ export interface NodeStep {
   readonly config: string;
   /** The update's workflow ID: the owner of a cordon. */
   readonly workflowId: string;
+  /** Of the Node for which the update began: another one of its name is left alone (`NodeDeleted`). */
+  readonly uid?: string;
+  /**
+   * RFC 3339, workflow time. Only for a step inside a workflow task: a worker that stood still finds out
+   * by it that the task is not its own any more.
+   */
+  readonly decidedAt?: string;
 }
 
 export interface CordonNodeInput extends NodeStep {
@@ -177,6 +170,14 @@ export interface CordonNodeInput extends NodeStep {
   readonly repair?: boolean;
   /** One sentence: what the update does and why. */
   readonly summary: string;
+  /** Given: it is also looked whether there is anything to drain at all. */
+  readonly drain?: ResolvedPolicy['drain'];
+}
+
+export interface CordonedNode {
+  readonly cordoned: boolean;
+  /** The node has no pod that must leave, so that its drain is over before it begins. */
+  readonly drained?: DrainedNode;
 }
 
 export interface DrainNodeInput extends NodeStep {
@@ -231,6 +232,8 @@ export interface ReleaseNodeInput extends NodeStep {
   readonly reason: string;
   /** False = the host could not be taken back: the node is cordoned, and the reason says so. */
   readonly hostIsBack: boolean;
+  /** The update never wrote the Node: what is in service stays so, whatever its host is like. */
+  readonly untouched?: boolean;
 }
 
 export interface ClusterActivities {
@@ -238,12 +241,15 @@ export interface ClusterActivities {
   selectNodes(input: SelectNodesInput): Promise<SelectNodesResult>;
   /**
    * Targets the node and, if asked, cordons it, in one PATCH. A cordon that was there is left as it
-   * is. Refuses with `CordonedByUser` when a person cordoned it since, and with `SlotNeeded` when
-   * it was to be repaired and is back in service.
+   * is. Refuses with `CordonedByUser` when a person cordoned it since, with `SlotNeeded` when it was
+   * to be repaired and is back in service, or the pool has no room for it any more, and with
+   * `NodeMoved` when it belongs to another pool.
    */
-  cordonNode(input: CordonNodeInput): Promise<{ readonly cordoned: boolean }>;
+  cordonNode(input: CordonNodeInput): Promise<CordonedNode>;
   /** Evicts until only pods that stay are left; heartbeats `DrainProgress`. */
   drainNode(input: DrainNodeInput): Promise<DrainedNode>;
+  /** Refuses with `UncordonedByUser` a node that somebody has uncordoned since its drain. */
+  checkCordon(input: NodeStep): Promise<void>;
   /** Shows a phase on the MachineConfigNode. */
   reportNodePhase(input: ReportPhaseInput): Promise<void>;
   /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats. */
@@ -252,12 +258,17 @@ export interface ClusterActivities {
   completeNode(input: NodeStep): Promise<WrittenNode>;
   /**
    * Compensation: uncordons if we cordoned, names the reason. Cordons a node whose host could not be
-   * taken back. Nothing is returned for a node that is gone.
+   * taken back. Nothing is returned for a node that is gone, or is another one of the same name.
    */
   releaseNode(input: ReleaseNodeInput): Promise<WrittenNode | undefined>;
-  /** Marks a node as held (skipped or cancelled) for a config, or clears it (`reason` absent). */
+  /**
+   * Marks a node as held (skipped or cancelled) for a config, or clears it (`reason` absent). Refuses
+   * with `RefusedRequest` a node that belongs to another pool.
+   */
   holdNode(input: {
     readonly node: string;
+    /** Absent = not checked: a rollout of an earlier version does not say it. */
+    readonly pool?: string;
     readonly config: string;
     readonly reason?: string;
   }): Promise<void>;
@@ -270,9 +281,10 @@ export interface ClusterActivities {
   /** Remembers on the pool that a person cancelled the rollout of this config; absent = forgets it. */
   markRolloutCancelled(input: { readonly pool: string; readonly config?: string }): Promise<void>;
   /**
-   * Which of these nodes have an open `update-node/<node>` workflow. With `pool`, also every other
-   * node of that pool that has one (search attribute `SlipwayPool`): a rollout that starts without
-   * a memory must know them before it gives its first slot.
+   * Which of these nodes have an open `update-node/<node>` workflow. With `pool`, every node of that
+   * pool that is not on its config is asked for by its workflow ID, and whatever visibility knows of
+   * the pool (search attribute `SlipwayPool`) is added: a rollout that starts without a memory must
+   * know them before it gives its first slot, and visibility alone shows them late.
    */
   findRunningUpdates(input: {
     readonly nodes: readonly string[];

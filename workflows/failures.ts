@@ -58,6 +58,14 @@ export function explain(error: unknown, rebooting = false): Failure {
   };
 }
 
+/** Whether a step was given up because time ran out, whatever kept it waiting. */
+export function isLate(error: unknown): boolean {
+  const { timeout } = causesOf(error);
+  return (
+    timeout !== undefined || (error instanceof ActivityFailure && error.retryState === 'TIMEOUT')
+  );
+}
+
 /** Whether this is the end of a cancellation, whatever it is wrapped in. */
 export { isCancellation };
 

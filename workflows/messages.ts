@@ -5,8 +5,10 @@
 
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
+import type { NodePhase } from '../core/node/lifecycle';
 import type { ResolvedPolicy } from '../core/pool/types';
-import type { ConfigReference, NamedReason } from './activity-contracts';
+import type { NamedReason } from '../core/rollout/index';
+import type { ConfigReference } from './activity-contracts';
 
 /** Input of `poolRollout`: everything else is read from the cluster. */
 export interface PoolRolloutInput {
@@ -50,13 +52,19 @@ export interface ChildState {
   readonly holdsSlot: boolean;
   /** RFC 3339, of the stage. */
   readonly since: string;
+  /** Why it has no slot yet; only in the answer to `progress`. */
+  readonly blocker?: string;
   /** Found already running and asked to report here; counts as a slot holder until it answers. */
   readonly adopting?: boolean;
   /** Set when the rollout asked it to stop, with the reason. */
   readonly cancelling?: {
-    readonly why: 'retarget' | 'operator' | 'rollout';
+    readonly why: 'retarget' | 'operator' | 'rollout' | 'deleted' | 'moved';
     readonly reason: string;
   };
+  /** Of the Node, as far as it is known. */
+  readonly uid?: string;
+  /** Of the update: what is said to it must not reach a later one of the same node. */
+  readonly runId?: string;
 }
 
 /** Input of `updateNode`. Started by `poolRollout` only. */
@@ -65,6 +73,8 @@ export interface UpdateNodeInput {
   readonly pool: string;
   readonly config: ConfigReference;
   readonly currentConfig?: ConfigReference;
+  /** Of the Node: a later one of the same name is another node. */
+  readonly uid?: string;
   /** Unavailable because of an earlier update: what is half done may still be on the host. */
   readonly repair?: boolean;
   readonly policy: ResolvedPolicy;
@@ -78,6 +88,7 @@ export type UpdateOutcome = 'updated' | 'failed' | 'cancelled';
 /** How one node update ended. */
 export interface NodeReport {
   readonly node: string;
+  readonly uid?: string;
   readonly config: string;
   readonly outcome: UpdateOutcome;
   /** Phase in which it failed or was cancelled. */
@@ -99,19 +110,6 @@ export interface NodeReport {
   readonly startedAt: string;
   readonly finishedAt: string;
 }
-
-export type NodePhase =
-  | 'Preparing'
-  | 'WaitingForSlot'
-  | 'Cordoning'
-  | 'Draining'
-  | 'Applying'
-  | 'Reloading'
-  | 'Rebooting'
-  | 'Verifying'
-  | 'Completing'
-  | 'GoingBack'
-  | 'Finished';
 
 /** What `updateNode` answers to `status`. */
 export interface NodeStatus {
@@ -144,9 +142,13 @@ export interface RolloutProgress {
   /** Nodes holding a slot. */
   readonly slots: readonly string[];
   readonly children: readonly ChildState[];
+  /** These three lists are cut at some length; the counts are whole. */
   readonly failed: readonly NamedReason[];
   readonly held: readonly NamedReason[];
   readonly blocked: readonly NamedReason[];
+  readonly failedCount: number;
+  readonly heldCount: number;
+  readonly blockedCount: number;
   readonly waitingCount: number;
   readonly startedAt: string;
   /** Estimated seconds to the end; absent = no node has finished yet. */
@@ -185,6 +187,9 @@ export const nodeFinishedSignal = defineSignal<[NodeReport]>('nodeFinished');
 /** A child is ready for its slot, or an adopted one says how far it is. */
 export interface Prepared {
   readonly node: string;
+  readonly uid?: string;
+  /** Of the update itself. */
+  readonly runId?: string;
   readonly config: string;
   readonly holdsSlot: boolean;
   /** Absent = `waiting` without and `working` with a slot. */
@@ -203,6 +208,8 @@ export interface Proceed {
   readonly repair: boolean;
 }
 export const proceedSignal = defineSignal<[Proceed]>('proceed');
+/** The Node was deleted: stop at once, there is nothing to be taken back. */
+export const nodeGoneSignal = defineSignal<[{ readonly reason: string }]>('nodeGone');
 /** A rollout that found this update already running: answer with `prepared`, report to it. */
 export const attachSignal = defineSignal<[{ readonly reportTo: string }]>('attach');
 export const statusQuery = defineQuery<NodeStatus>('status');

@@ -7,7 +7,10 @@ import {
   log,
   setHandler,
   sleep,
+  workflowInfo,
 } from '@temporalio/workflow';
+import { isEnd } from '../core/node/lifecycle';
+import { refuse } from './failures';
 import {
   attachSignal,
   preparedSignal,
@@ -17,6 +20,7 @@ import {
   type UpdateNodeInput,
 } from './messages';
 import type { NodeProgress } from './node-progress';
+import { hear, readAttach, readProceed } from './signal-payloads';
 import { brief, REMIND_SECONDS } from './timeouts';
 
 /** Longer than a watch usually is behind. */
@@ -27,28 +31,32 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
   setHandler(statusQuery, () => progress.status(), {
     description: 'Phase of this update, since when, and what it waits for',
   });
-  setHandler(
+  hear(
     proceedSignal,
+    readProceed,
     ({ repair }) => {
       progress.holdsSlot = true;
       progress.slotIsForRepair = repair;
     },
-    { description: 'From the pool rollout: the slot; this node may be made unavailable now' },
+    'From the pool rollout: the slot; this node may be made unavailable now',
   );
-  setHandler(
+  hear(
     attachSignal,
+    readAttach,
     ({ reportTo }) => {
-      progress.reportTo = reportTo;
-      progress.attachedTo += 1;
+      progress.attach(reportTo);
       sayPrepared(input, progress);
     },
-    { description: 'From a new pool rollout that found this update running: report to it' },
+    'From a new pool rollout that found this update running: report to it',
   );
 }
 
 /**
  * Says that the node is prepared and waits for its slot. Says so again from time to time: the
  * rollout may have been lost in between, and another one must learn of this update.
+ *
+ * @throws `RolloutGone` when no rollout took it up from one time to the next: none may ever come,
+ *   because the pool went back to the config that the node is on
  */
 export async function waitForSlot(input: UpdateNodeInput, progress: NodeProgress): Promise<void> {
   progress.enter('WaitingForSlot', `a slot from ${progress.reportTo}`);
@@ -57,30 +65,44 @@ export async function waitForSlot(input: UpdateNodeInput, progress: NodeProgress
     await condition(() => progress.holdsSlot, `${REMIND_SECONDS}s`, {
       summary: brief(`waiting for a slot from ${progress.reportTo}`),
     });
+    if (!progress.holdsSlot && progress.isUnheard) {
+      const { reportTo } = progress;
+      throw refuse('RolloutGone', `nobody could give the slot: ${reportTo} does not run`);
+    }
   }
 }
 
 /** Gives a slot back that is good for nothing any more; the next one comes after a while. */
-export async function returnSlot(input: UpdateNodeInput, progress: NodeProgress): Promise<void> {
+export async function returnSlot(
+  input: UpdateNodeInput,
+  progress: NodeProgress,
+  reason: string,
+): Promise<void> {
   progress.holdsSlot = false;
-  progress.enter('WaitingForSlot', 'a slot of its own, because the node is back in service');
+  progress.enter('WaitingForSlot', `another slot: ${reason}`);
   // The rollout looks at the cluster, too, and may be as much behind as it was.
-  await sleep(RETURN_PAUSE, { summary: 'the node is back in service' });
+  await sleep(RETURN_PAUSE, { summary: brief(`another slot: ${reason}`) });
   sayPrepared(input, progress, true);
 }
 
 /** Says how far the update is. Once it has ended, the report says that. */
 function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = false): void {
-  if (progress.phase === 'Finished') return;
-  const { node, config } = input;
+  if (isEnd(progress.phase)) return;
+  const { node, config, uid } = input;
   const { holdsSlot, reportTo } = progress;
   getExternalWorkflowHandle(reportTo)
     .signal(preparedSignal, {
       ...{ node, config: config.name, holdsSlot, stage: stageOf(progress) },
+      runId: workflowInfo().runId,
+      ...(uid === undefined ? {} : { uid }),
       ...(returned ? { returned } : {}),
+    })
+    .then(() => {
+      progress.isUnheard = false;
     })
     .catch((error: unknown) => {
       if (isCancellation(error)) return;
+      progress.isUnheard = true;
       log.warn('nobody listens for the slot', { reportTo, error });
       if (progress.phase !== 'WaitingForSlot') return;
       progress.enter('WaitingForSlot', `a slot, but ${reportTo} does not run; start the rollout`);
@@ -89,5 +111,6 @@ function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = 
 
 function stageOf(progress: NodeProgress): ChildState['stage'] {
   if (progress.holdsSlot) return 'working';
-  return progress.phase === 'Preparing' ? 'preparing' : 'waiting';
+  // One that is back in service and tidies up wants no slot either.
+  return progress.phase === 'WaitingForSlot' ? 'waiting' : 'preparing';
 }

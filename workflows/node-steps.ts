@@ -1,11 +1,11 @@
 /** The steps of a node update: one function per activity, with the sentence that the UI shows. */
 
 import {
-  ActivityCancellationType,
   CancellationScope,
   isCancellation,
   log,
   proxyActivities,
+  proxyLocalActivities,
   workflowInfo,
 } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, hostQueue } from '../core/names';
@@ -19,7 +19,16 @@ import type {
   ReportedPhase,
 } from './activity-contracts';
 import type { UpdateNodeInput } from './messages';
-import { CLOCK_SKEW_SECONDS, clusterLimits, hostLimits, optionsFor } from './timeouts';
+import {
+  AT_ONCE,
+  brief,
+  CLOCK_SKEW_SECONDS,
+  clusterLimits,
+  commitSoonLimits,
+  hostLimits,
+  optionsFor,
+  SHOWN,
+} from './timeouts';
 
 export type HostSteps = ReturnType<typeof hostSteps>;
 export type ClusterSteps = ReturnType<typeof clusterSteps>;
@@ -29,6 +38,7 @@ export function hostSteps(input: UpdateNodeInput) {
   const { node } = input;
   const config = input.config.name;
   const limits = hostLimits(input.policy);
+  const soon = commitSoonLimits(input.policy);
   const host = proxyActivities<HostActivities>({
     taskQueue: hostQueue(node),
     startToCloseTimeout: '1m',
@@ -74,6 +84,12 @@ export function hostSteps(input: UpdateNodeInput) {
         options('commitUpdate', `make ${config} the current config of ${node}`),
         [order('commitUpdate')],
       ),
+    /** The same, for as long as its node may wait for it out of service. */
+    commitSoon: () =>
+      host.commitUpdate.executeWithOptions(
+        optionsFor(soon, `make ${config} the current config of ${node}`),
+        [orderFor(input, 'commitUpdate', soon.total)],
+      ),
     goBack: () =>
       host.goBack.executeWithOptions(options('goBack', `take ${node} back to its old config`), [
         order('goBack'),
@@ -104,6 +120,8 @@ function orderFor(input: UpdateNodeInput, step: string, totalSeconds: number): H
   };
 }
 
+const atOnce = proxyLocalActivities<ClusterActivities>(AT_ONCE);
+
 /** What is done with the node in the cluster. */
 export function clusterSteps(input: UpdateNodeInput) {
   const { node, policy } = input;
@@ -118,6 +136,7 @@ export function clusterSteps(input: UpdateNodeInput) {
     pool: input.pool,
     config,
     workflowId: workflowInfo().workflowId,
+    ...(input.uid === undefined ? {} : { uid: input.uid }),
   };
   // Apart from the workflow's own cancellation: going back is shown, too.
   const shown = new CancellationScope({
@@ -126,35 +145,56 @@ export function clusterSteps(input: UpdateNodeInput) {
   });
 
   return {
-    cordon: (plan: UpdatePlan, repair: boolean) =>
-      cluster.cordonNode.executeWithOptions(
-        optionsFor(limits.cordonNode, `${plan.drain ? 'cordon' : 'target'} ${node}`),
-        [{ ...step, cordon: plan.drain, repair, summary: plan.summary }],
-      ),
+    cordon: (plan: UpdatePlan, repair: boolean) => {
+      const summary = `${plan.drain ? 'cordon' : 'target'} ${node}`;
+      const drain = plan.drain ? { drain: policy.drain } : {};
+      const order = { ...step, cordon: plan.drain, repair, summary: plan.summary, ...drain };
+      return atOnceOrVisibly(
+        () =>
+          atOnce.cordonNode.executeWithOptions(localOptions(summary), [{ ...order, ...decided() }]),
+        () =>
+          cluster.cordonNode.executeWithOptions(optionsFor(limits.cordonNode, summary), [order]),
+      );
+    },
     drain: () =>
       cluster.drainNode.executeWithOptions(optionsFor(limits.drainNode, `drain ${node}`), [
         { ...step, drain: policy.drain, startedAt: new Date(Date.now()).toISOString() },
       ]),
-    awaitReady: (bootId: string | undefined, readySeconds: number) =>
-      cluster.awaitNodeReady.executeWithOptions(
-        optionsFor(
-          limits.awaitNodeReady,
-          readySeconds > 0 ? `${node} is Ready for ${readySeconds} s` : `${node} is Ready`,
-        ),
-        [
-          {
-            ...step,
-            ...(bootId === undefined ? {} : { bootId }),
-            readySeconds,
-            timeoutSeconds: readySeconds + policy.reconnectSeconds,
-          },
-        ],
-      ),
-    complete: () =>
-      cluster.completeNode.executeWithOptions(
-        optionsFor(limits.completeNode, `${node} is done: set currentConfig, uncordon`),
-        [step],
-      ),
+    checkCordon: () => {
+      const summary = `${node} is still cordoned`;
+      return atOnceOrVisibly(
+        () => atOnce.checkCordon.executeWithOptions(localOptions(summary), [step]),
+        () =>
+          cluster.checkCordon.executeWithOptions(optionsFor(limits.checkCordon, summary), [step]),
+      );
+    },
+    awaitReady: (bootId: string | undefined, readySeconds: number) => {
+      const isReady = `${node} is Ready`;
+      const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
+      const boot = bootId === undefined ? {} : { bootId };
+      const timeoutSeconds = readySeconds + policy.reconnectSeconds;
+      const wait = () =>
+        cluster.awaitNodeReady.executeWithOptions(optionsFor(limits.awaitNodeReady, summary), [
+          { ...step, ...boot, readySeconds, timeoutSeconds },
+        ]);
+      // A look; whoever is to stay Ready for a while is waited for in any case.
+      const look = () =>
+        atOnce.awaitNodeReady.executeWithOptions(localOptions(summary), [
+          { ...step, ...boot, readySeconds: 0, timeoutSeconds: 0 },
+        ]);
+      return readySeconds > 0 ? wait() : atOnceOrVisibly(look, wait);
+    },
+    complete: () => {
+      const summary = `${node} is done: set currentConfig, uncordon`;
+      return atOnceOrVisibly(
+        () =>
+          atOnce.completeNode.executeWithOptions(localOptions(summary), [
+            { ...step, ...decided() },
+          ]),
+        () =>
+          cluster.completeNode.executeWithOptions(optionsFor(limits.completeNode, summary), [step]),
+      );
+    },
     release: (how: Omit<ReleaseNodeInput, keyof NodeStep>) =>
       cluster.releaseNode.executeWithOptions(
         optionsFor(
@@ -169,15 +209,12 @@ export function clusterSteps(input: UpdateNodeInput) {
      * never written over the end of the update.
      */
     show: (phase: ReportedPhase, message: string): void => {
+      const summary = brief(`show ${phase} on ${node}`);
       shown
         .run(() =>
-          cluster.reportNodePhase.executeWithOptions(
-            {
-              ...optionsFor(limits.reportNodePhase, `show ${phase} on ${node}`),
-              cancellationType: ActivityCancellationType.TRY_CANCEL,
-            },
-            [{ ...step, phase, message }],
-          ),
+          atOnce.reportNodePhase.executeWithOptions({ ...SHOWN, summary }, [
+            { ...step, phase, message },
+          ]),
         )
         .catch((error: unknown) => {
           if (!isCancellation(error)) log.warn(`phase ${phase} is not shown`, { node, error });
@@ -185,4 +222,24 @@ export function clusterSteps(input: UpdateNodeInput) {
     },
     hideShown: (): void => shown.cancel(),
   };
+}
+
+function localOptions(summary: string) {
+  return { ...AT_ONCE, summary: brief(summary) };
+}
+
+/** What a step inside a workflow task says of its age. */
+function decided(): { readonly decidedAt: string } {
+  return { decidedAt: new Date(Date.now()).toISOString() };
+}
+
+/** Every step may be taken twice, so whatever went wrong at once, the visible activity finds out. */
+async function atOnceOrVisibly<T>(quick: () => Promise<T>, visible: () => Promise<T>): Promise<T> {
+  try {
+    return await quick();
+  } catch (error) {
+    // A worker that stops cancels its local activities, too; that is no cancellation of the update.
+    if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
+    return visible();
+  }
 }

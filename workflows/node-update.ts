@@ -5,6 +5,7 @@ import { updateNodeId } from '../core/names';
 import type { UpdatePlan } from '../core/node/plan';
 import { refuse } from './failures';
 import type { UpdateNodeInput } from './messages';
+import { NodeLife } from './node-life';
 import { NodeProgress } from './node-progress';
 import { answerMessages } from './node-slot';
 import { clusterSteps, hostSteps, type ClusterSteps, type HostSteps } from './node-steps';
@@ -12,6 +13,7 @@ import { clusterSteps, hostSteps, type ClusterSteps, type HostSteps } from './no
 export interface NodeUpdate {
   readonly input: UpdateNodeInput;
   readonly progress: NodeProgress;
+  readonly life: NodeLife;
   readonly host: HostSteps;
   readonly cluster: ClusterSteps;
   /** The host has answered: what was half done before is settled. */
@@ -31,6 +33,7 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
   return {
     input,
     progress,
+    life: new NodeLife(),
     host: hostSteps(input),
     cluster: clusterSteps(input),
     settled: false,

@@ -9,7 +9,9 @@ import {
   condition,
   continueAsNew,
   log,
+  patched,
   setCurrentDetails,
+  sleep,
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -20,6 +22,7 @@ import { shielded } from './node-update';
 import {
   adoptUpdate,
   cancelUpdate,
+  endUpdateOf,
   findRunningUpdates,
   forgetRolloutCancelled,
   grantSlot,
@@ -48,6 +51,10 @@ import { brief } from './timeouts';
 const BEHIND_MS = 500;
 /** As long as an update takes to close after its report. */
 const CLOSING_MS = 5_000;
+/** Which updates run could not be found out, in ten minutes of trying. */
+const ASK_AGAIN = '30s';
+/** Rollouts that were begun before it end without an outcome when their pool is deleted. */
+const OUTCOME_OF_DELETED = 'outcome-of-deleted-pool';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -67,7 +74,7 @@ export async function poolRollout(input: PoolRolloutInput): Promise<RolloutProgr
   const rollout = new Rollout(input);
   answerRolloutMessages(rollout);
   try {
-    return await roll(rollout, input.carry === undefined);
+    return await roll(rollout);
   } catch (error) {
     if (!isCancellation(error)) throw error;
     await shielded(() => cancelRollout(rollout));
@@ -75,16 +82,14 @@ export async function poolRollout(input: PoolRolloutInput): Promise<RolloutProgr
   }
 }
 
-async function roll(rollout: Rollout, withoutMemory: boolean): Promise<RolloutProgress> {
-  let adopted = !withoutMemory;
+async function roll(rollout: Rollout): Promise<RolloutProgress> {
   for (;;) {
     const seen = rollout.changes;
     await look(rollout);
-    if (!adopted && rollout.view !== undefined) {
-      adopted = await adoptRunning(rollout);
-      if (adopted) forgetCancellation(rollout);
+    if (rollout.knows === 'nothing' && rollout.view !== undefined) {
+      aside(rollout, 'which updates run', learnRunning(rollout));
     }
-    if (adopted) decide(rollout);
+    decide(rollout);
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (isCompleted(rollout) && rollout.changes === seen) {
       await lastWords(rollout);
@@ -102,8 +107,10 @@ async function look(rollout: Rollout): Promise<void> {
   const { pool } = rollout;
   const inFlight = [...rollout.children.keys(), ...rollout.deferred.keys()];
   const inService = rollout.seenInService();
+  const remembered = rollout.remembered();
   const question = {
     ...{ pool, inFlight, retry: [...rollout.retry], limit: candidatesWanted(rollout) },
+    ...(remembered.length === 0 ? {} : { remembered }),
     ...(inService.length === 0 ? {} : { inService }),
   };
   let found;
@@ -121,6 +128,7 @@ async function look(rollout: Rollout): Promise<void> {
       { key: SEARCH_ATTRIBUTE.config, value: rollout.config },
     ]);
   }
+  for (const departed of found.departed ?? []) endUpdateOf(rollout, departed);
 }
 
 /** Everything here is synchronous: no message can come in between a decision and its record. */
@@ -141,28 +149,28 @@ function decide(rollout: Rollout): void {
 }
 
 /**
- * Updates that run although this rollout has no memory of them: they may hold slots, so none is given
- * before they are known.
- *
- * @returns whether they are
+ * Updates that run although this rollout has no memory of them may hold slots, so none is given
+ * before they are known. Meanwhile nodes may be prepared: that disturbs none.
  */
-async function adoptRunning(rollout: Rollout): Promise<boolean> {
-  const nodes = rollout.view?.candidates.map(({ node }) => node) ?? [];
-  try {
-    for (const node of await findRunningUpdates(nodes, rollout.pool)) {
-      if (!rollout.children.has(node)) adoptUpdate(rollout, node);
+async function learnRunning(rollout: Rollout): Promise<void> {
+  rollout.knows = 'asking';
+  while (rollout.knows === 'asking' && rollout.ending === undefined) {
+    try {
+      const running = await findRunningUpdates([], rollout.pool);
+      for (const node of running) if (!rollout.children.has(node)) adoptUpdate(rollout, node);
+      rollout.learned();
+      forgetCancellation(rollout);
+    } catch (error) {
+      if (isCancellation(error)) return;
+      rollout.learned(sentence(explain(error)));
+      await sleep(ASK_AGAIN, { summary: 'asking again which updates run' });
     }
-    return true;
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    rollout.viewProblem = `not known yet which updates run: ${sentence(explain(error))}`;
-    return false;
   }
 }
 
 async function waitForNews(rollout: Rollout, seen: number): Promise<void> {
-  const { state, blocker = 'reports of the node updates' } = progressOf(rollout);
-  const summary = brief(`${state}: waiting for ${blocker.replace(/^waiting for /, '')}`);
+  const { state, blocker = 'waiting for reports of the node updates' } = progressOf(rollout);
+  const summary = brief(`${state}: ${blocker}`);
   const heard = await condition(() => rollout.changes !== seen, patience(rollout), { summary });
   rollout.expire();
   await checkUpdates(rollout, heard);
@@ -221,7 +229,7 @@ function hold(rollout: Rollout, node: string): void {
   rollout.toHold.delete(node);
   const reason = rollout.heldByUs.get(node);
   if (reason === undefined) return;
-  aside(rollout, `the hold of node ${node}`, holdNode(node, rollout.config, reason));
+  aside(rollout, `the hold of node ${node}`, holdNode(rollout, node, reason));
 }
 
 /** A rollout that runs is not cancelled, whoever started it. */
@@ -287,6 +295,9 @@ async function poolIsGone(rollout: Rollout): Promise<Error> {
     return refuse('ObjectNotFound', `machineconfigpool ${pool} does not exist; correct the name`);
   }
   await windDown(rollout, 'rollout', `pool ${pool} was deleted`);
+  if (patched(OUTCOME_OF_DELETED)) {
+    upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'failed' }]);
+  }
   return refuse('ObjectNotFound', `machineconfigpool ${pool} was deleted during its rollout`);
 }
 

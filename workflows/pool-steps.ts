@@ -8,20 +8,22 @@ import {
   proxyLocalActivities,
   startChild,
   workflowInfo,
+  type ExternalWorkflowHandle,
 } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, updateNodeId } from '../core/names';
+import type { Candidate } from '../core/rollout/index';
 import type {
-  Candidate,
   ClusterActivities,
-  PoolSelection,
+  DepartedNode,
+  PoolLook,
   SelectNodesInput,
   SelectNodesResult,
 } from './activity-contracts';
-import { attachSignal, proceedSignal, type ChildState } from './messages';
+import { attachSignal, nodeGoneSignal, proceedSignal, type ChildState } from './messages';
 import { shielded } from './node-update';
 import type { Rollout } from './rollout-state';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { brief, LOOK, optionsFor, ROLLOUT_LIMITS } from './timeouts';
+import { brief, LOOK, optionsFor, ROLLOUT_LIMITS, STILL_RUNNING } from './timeouts';
 import type { updateNode } from './update-node';
 
 const memory = proxyLocalActivities<ClusterActivities>(LOOK);
@@ -36,10 +38,14 @@ export function selectNodes(input: SelectNodesInput): Promise<SelectNodesResult>
   return memory.selectNodes.executeWithOptions({ ...LOOK, summary }, [input]);
 }
 
-export function holdNode(node: string, config: string, reason?: string): Promise<void> {
+export function holdNode(
+  { pool, config }: Pick<Rollout, 'pool' | 'config'>,
+  node: string,
+  reason?: string,
+): Promise<void> {
   const summary = reason === undefined ? `release ${node}` : `hold ${node}: ${reason}`;
   return cluster.holdNode.executeWithOptions(optionsFor(ROLLOUT_LIMITS.holdNode, summary), [
-    { node, config, ...(reason === undefined ? {} : { reason }) },
+    { node, pool, config, ...(reason === undefined ? {} : { reason }) },
   ]);
 }
 
@@ -71,7 +77,10 @@ export function findRunningUpdates(
   pool?: string,
 ): Promise<readonly string[]> {
   return cluster.findRunningUpdates.executeWithOptions(
-    optionsFor(ROLLOUT_LIMITS.findRunningUpdates, 'find node updates that still run'),
+    optionsFor(
+      pool === undefined ? STILL_RUNNING : ROLLOUT_LIMITS.findRunningUpdates,
+      'find node updates that still run',
+    ),
     [{ nodes, ...(pool === undefined ? {} : { pool }) }],
   );
 }
@@ -82,13 +91,14 @@ export function findRunningUpdates(
  */
 export async function startUpdate(
   rollout: Rollout,
-  view: PoolSelection,
-  { node, currentConfig, repair }: Candidate,
+  view: PoolLook,
+  { node, uid, currentConfig, repair }: Candidate,
 ): Promise<void> {
   const { pool } = rollout;
   const { config, policy, disruptionPolicies } = view;
   if (config === undefined) return;
-  rollout.start(node, config.name);
+  const digest = currentConfig === undefined ? undefined : view.digests[currentConfig];
+  rollout.start(node, config.name, uid);
   try {
     const handle = await shielded(() =>
       startChild<typeof updateNode>('updateNode', {
@@ -96,7 +106,11 @@ export async function startUpdate(
         args: [
           {
             ...{ node, pool, config, policy, disruptionPolicies, repair },
-            ...(currentConfig === undefined ? {} : { currentConfig }),
+            ...(uid === undefined ? {} : { uid }),
+            // A config that is gone is left to the host, which keeps its own record.
+            ...(currentConfig === undefined || digest === undefined
+              ? {}
+              : { currentConfig: { name: currentConfig, digest } }),
             reportTo: workflowInfo().workflowId,
           },
         ],
@@ -113,7 +127,7 @@ export async function startUpdate(
     const runId = handle.firstExecutionRunId;
     rollout.started(node, runId);
     // Somebody changed their mind in between.
-    if (rollout.children.get(node)?.cancelling !== undefined) sendCancel(rollout, node);
+    if (rollout.children.get(node)?.cancelling !== undefined) sendEnd(rollout, node);
     const closed = (): void => rollout.closed(node, runId);
     handle.result().then(closed, closed);
   } catch (error) {
@@ -139,9 +153,7 @@ export function grantSlot(rollout: Rollout, node: string): void {
   rollout.grant(node);
   const slot = workflowInfo().workflowId;
   const repair = rollout.view?.unavailable.includes(node) === true;
-  tell(rollout, node, () =>
-    getExternalWorkflowHandle(updateNodeId(node)).signal(proceedSignal, { slot, repair }),
-  );
+  tell(rollout, node, () => updateOf(rollout, node).signal(proceedSignal, { slot, repair }));
 }
 
 /** Asks an update to stop; it takes its node back first, or finishes if it must. */
@@ -151,11 +163,34 @@ export function cancelUpdate(
   why: NonNullable<ChildState['cancelling']>,
 ): void {
   rollout.cancelling(node, why);
-  if (!rollout.starting.has(node)) sendCancel(rollout, node);
+  if (!rollout.starting.has(node)) sendEnd(rollout, node);
 }
 
-function sendCancel(rollout: Rollout, node: string): void {
-  tell(rollout, node, () => getExternalWorkflowHandle(updateNodeId(node)).cancel());
+/**
+ * A node has left the pool, and with it everything that is remembered of it. Its update ends: at once
+ * when the Node was deleted; when it was moved, its host goes back first, or finishes if it must.
+ */
+export function endUpdateOf(rollout: Rollout, departed: DepartedNode): void {
+  const { node, reason } = departed;
+  if (!rollout.departed(departed)) return;
+  log.info('a node has left the pool', { node, reason });
+  if (rollout.children.has(node) && !rollout.starting.has(node)) sendEnd(rollout, node);
+}
+
+function sendEnd(rollout: Rollout, node: string): void {
+  const { why, reason = '' } = rollout.children.get(node)?.cancelling ?? {};
+  tell(rollout, node, () => {
+    const update = updateOf(rollout, node);
+    return why === 'deleted' ? update.signal(nodeGoneSignal, { reason }) : update.cancel();
+  });
+}
+
+/**
+ * The very run that this rollout means, as far as it is known: another pool that the node has moved to
+ * may have started the next one under the same ID.
+ */
+function updateOf(rollout: Rollout, node: string): ExternalWorkflowHandle {
+  return getExternalWorkflowHandle(updateNodeId(node), rollout.children.get(node)?.runId);
 }
 
 /** Sends without waiting. An update that cannot be reached does not run any more. */

@@ -8,9 +8,11 @@ import {
   remainingSeconds,
   rolloutState,
   startable,
+  type Candidate,
+  type NamedReason,
   type StateAndBlocker,
 } from '../core/rollout/index';
-import type { Candidate } from './activity-contracts';
+import type { PoolLook } from './activity-contracts';
 import type { ChildState, NodeReport, RolloutAnswer, RolloutProgress } from './messages';
 import type { Rollout } from './rollout-state';
 
@@ -53,19 +55,21 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
 
 /** Waiting updates that get their slot now. */
 export function toGrant(rollout: Rollout): readonly string[] {
-  const { view } = rollout;
-  if (view === undefined || mayNotGoOn(rollout)) return [];
-  const ready = [...rollout.children.values()].filter(
-    ({ node, stage, config, cancelling }) =>
-      stage === 'waiting' &&
-      config === rollout.config &&
-      cancelling === undefined &&
-      isFreeToGo(rollout, node),
-  );
+  const { view, knows } = rollout;
+  if (view === undefined || knows !== 'all' || mayNotGoOn(rollout)) return [];
+  const ready = prepared(rollout).filter(({ node }) => isFreeToGo(rollout, node));
   const request = slotRequest(rollout);
   const waiting = ready.filter(({ holdsSlot }) => !holdsSlot).map(({ node }) => node);
   const alreadyTheirs = ready.filter(({ holdsSlot }) => holdsSlot).map(({ node }) => node);
   return [...alreadyTheirs, ...decideSlots({ ...request, waiting }).granted];
+}
+
+/** Updates to this config that wait for their slot. */
+function prepared({ children, config: wanted }: Rollout): readonly ChildState[] {
+  return [...children.values()].filter(
+    ({ stage, config, cancelling }) =>
+      stage === 'waiting' && config === wanted && cancelling === undefined,
+  );
 }
 
 /**
@@ -82,12 +86,30 @@ export function isTurnOfDeferred(rollout: Rollout): boolean {
 
 /** Every node is on the config, the view knows it, and nothing runs any more. */
 export function isCompleted(rollout: Rollout): boolean {
-  return !rollout.isViewBehind() && stateOf(rollout).state === 'Completed';
+  return (
+    rollout.knows === 'all' && !rollout.isViewBehind() && stateOf(rollout).state === 'Completed'
+  );
 }
 
 /** What `poolRollout` answers to `progress`. Every list is bounded. */
 export function progressOf(rollout: Rollout): RolloutProgress {
-  return { ...answerOf(rollout), reports: rollout.reports };
+  const answer = answerOf(rollout);
+  const why = whyWithoutSlot(rollout);
+  const children = answer.children.map((child) => {
+    const blocker = why.get(child.node);
+    return blocker === undefined ? child : { ...child, blocker };
+  });
+  return { ...answer, children, reports: rollout.reports };
+}
+
+/** Why each prepared update has no slot yet; a pause and a halt are the rollout's own blockers. */
+function whyWithoutSlot(rollout: Rollout): ReadonlyMap<string, string> {
+  if (mayNotGoOn(rollout) || isHalted(rollout)) return new Map();
+  const waiting = prepared(rollout)
+    .filter(({ holdsSlot }) => !holdsSlot)
+    .map(({ node }) => node);
+  const { withheld } = decideSlots({ ...slotRequest(rollout), waiting });
+  return new Map(withheld.map(({ node, reason }) => [node, reason]));
 }
 
 /** The same without the reports, for what is kept in the history. */
@@ -107,6 +129,7 @@ export function answerOf(rollout: Rollout): RolloutAnswer {
     failed: rollout.failedReasons().slice(0, SHOWN),
     held: rollout.heldReasons().slice(0, SHOWN),
     blocked: blockedReasons(rollout).slice(0, SHOWN),
+    ...countsOf(rollout),
     waitingCount: view?.candidateCount ?? 0,
     startedAt,
     ...(remaining === undefined ? {} : { remainingSeconds: remaining }),
@@ -128,15 +151,48 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     machineCount: view.machineCount,
     maxUnavailable: view.maxUnavailable,
     updated: view.updated,
-    unavailable: view.unavailable,
+    unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
+    unavailableBecause: whoTakesSlots(rollout, view),
     children: [...children.values()],
     candidateCount: view.candidateCount + starting.size,
     failed: rollout.failedReasons(),
     held: rollout.heldReasons(),
     blocked: blockedReasons(rollout),
+    ...countsOf(rollout),
     policy: view.policy,
   });
-  return viewProblem === undefined ? found : { ...found, blocker: viewProblem };
+  // Who may not go on anyway says so first.
+  const isUnderWay = found.state === 'Rolling' || found.state === 'Blocked';
+  const problem = viewProblem ?? (isUnderWay ? unknownProblem(rollout) : undefined);
+  return problem === undefined ? found : { ...found, blocker: problem };
+}
+
+function unknownProblem({ knows, unknownBecause }: Rollout): string | undefined {
+  if (knows === 'all') return undefined;
+  const why = unknownBecause === undefined ? '' : `: ${unknownBecause}`;
+  return `waiting to know which updates of an earlier rollout still run${why}`;
+}
+
+/** A slot without an update and without a broken node is kept until nothing can arrive any more. */
+function whoTakesSlots(rollout: Rollout, view: PoolLook): readonly NamedReason[] {
+  const shown = new Set(view.unavailable);
+  const unseen = rollout
+    .holders()
+    .filter((node) => !shown.has(node) && rollout.hasOrphanedSlot(node))
+    .map((node) => ({ node, reason: 'its update ended without putting it back in service' }));
+  return [...view.unavailableBecause, ...unseen];
+}
+
+/** Also of the nodes beyond the lists. */
+function countsOf(
+  rollout: Rollout,
+): Pick<RolloutProgress, 'failedCount' | 'heldCount' | 'blockedCount'> {
+  const { heldCount = 0, held = [], blockedCount = 0, blocked = [] } = rollout.view ?? {};
+  return {
+    failedCount: rollout.failedCount(),
+    heldCount: rollout.heldReasons().length + heldCount - held.length,
+    blockedCount: blockedReasons(rollout).length + blockedCount - blocked.length,
+  };
 }
 
 function blockedReasons(rollout: Rollout): RolloutProgress['blocked'] {
@@ -176,21 +232,30 @@ function roomAhead(rollout: Rollout): number {
 }
 
 function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 'waiting'> {
-  const { view, config, children } = rollout;
-  const { policy, updated = 0 } = view ?? {};
-  const trying = [...children.values()]
-    .filter((child) => child.holdsSlot && child.config === config)
-    .map(({ node }) => node);
+  const { view, config } = rollout;
+  const { policy, updated = 0, updatedNodes } = view ?? {};
+  const trying = rollout.tryingNodes(config);
   const canary =
     policy === undefined
       ? undefined
-      : canaryLimit({ policy, updated, reported: rollout.updatedByUs, trying });
+      : canaryLimit({
+          ...{ policy, updated, trying, reported: reportedUpdated(rollout) },
+          ...(updatedNodes === undefined ? {} : { updatedNodes }),
+        });
   return {
     maxUnavailable: view?.maxUnavailable ?? 0,
     unavailable: view?.unavailable ?? [],
     holders: rollout.holders(),
     ...(canary === undefined ? {} : { canary }),
   };
+}
+
+function reportedUpdated(rollout: Rollout): {
+  readonly count: number;
+  readonly nodes: readonly string[];
+} {
+  const nodes = rollout.updatesToTarget().map(({ node }) => node);
+  return { count: rollout.updatedByUs, nodes };
 }
 
 function remainingOf(rollout: Rollout): number | undefined {

@@ -20,7 +20,7 @@ export function rolloutDetails(progress: RolloutProgress): string {
     '| updated | slots in use | failed | held | blocked |',
     '| --- | --- | --- | --- | --- |',
     `| ${updated} of ${machineCount} | ${progress.slots.length} of ${maxUnavailable} ` +
-      `| ${progress.failed.length} | ${progress.held.length} | ${progress.blocked.length} |`,
+      `| ${progress.failedCount} | ${progress.heldCount} | ${progress.blockedCount} |`,
     ...nodesUnderWay(progress.children),
     ...failedNodes(progress),
   ].join('\n');

@@ -3,8 +3,11 @@
  * rollout knows; what needs the cluster is checked by the handler.
  */
 
-import { setHandler } from '@temporalio/workflow';
+import { condition, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
+import { oneLine } from '../core/encoding/one-line';
+import { isRenderedNameOf } from '../core/names';
+import type { NamedReason } from '../core/rollout/index';
 import { explain, refuse, sentence } from './failures';
 import {
   cancelNodeUpdate,
@@ -24,10 +27,11 @@ import {
 import { cancelUpdate, holdNode, selectNodes, setPoolPaused } from './pool-steps';
 import { answerOf, progressOf } from './rollout-decisions';
 import type { Rollout } from './rollout-state';
+import { hear, readNodeReport, readPrepared } from './signal-payloads';
 import { ROLLOUT_LIMITS } from './timeouts';
 
-/** As many nodes as one answer may name when a name is checked against the whole pool. */
-const NAMES_CHECKED = 1000;
+/** As much of a wrong name as a sentence repeats. */
+const SHOWN_OF_A_NAME = 100;
 
 /** Registers every message. Called before the first wait, so that none is missed. */
 export function answerRolloutMessages(rollout: Rollout): void {
@@ -47,19 +51,28 @@ export function answerRolloutMessages(rollout: Rollout): void {
       description: 'Look at the configuration of the pool now. Example: {"config": "rendered-…"}',
       validator: (request: { readonly config?: string } | undefined) => {
         refuseWhileEnding(rollout);
-        if (isBlank(request?.config)) throw nonsense('name the config: {"config": "rendered-…"}');
+        const config = request?.config;
+        if (isBlank(config)) throw nonsense('name the config: {"config": "rendered-…"}');
+        if (!isRenderedNameOf(rollout.pool, config)) throw notRendered(rollout, config);
       },
     },
   );
 }
 
 function hearUpdates(rollout: Rollout): void {
-  setHandler(nodeFinishedSignal, (report) => rollout.finished(report), {
-    description: 'From a node update: how it ended',
-  });
-  setHandler(preparedSignal, (prepared) => rollout.prepared(prepared), {
-    description: 'From a node update: it is ready for its slot',
-  });
+  hear(
+    nodeFinishedSignal,
+    readNodeReport,
+    (report) => rollout.finished(report),
+    'From a node update: how it ended',
+  );
+  hear(
+    preparedSignal,
+    readPrepared,
+    (prepared) => rollout.prepared(prepared),
+    'From a node update: it is ready for its slot',
+  );
+  // Reads nothing of its payload, so none is malformed.
   setHandler(clusterChangedSignal, () => rollout.touch(), {
     description: 'Something in the pool changed: look again',
   });
@@ -90,7 +103,12 @@ function answerPause(rollout: Rollout): void {
 function answerNodeRequests(rollout: Rollout): void {
   setHandler(retryNodeUpdate, (request) => retryNode(rollout, request.node), {
     description: 'Try a failed, skipped or cancelled node again. Example: {"node": "worker-3"}',
-    validator: (request: NodeRequest | undefined) => refuseRetry(rollout, nodeOf(request)),
+    validator: (request: NodeRequest | undefined) => {
+      const node = nodeOf(request);
+      refuseRetryNow(rollout, node);
+      if (!knowsAll(rollout)) return;
+      if (!isToBeRetried(rollout, node)) throw nothingToRetry(rollout, node);
+    },
   });
   setHandler(skipNodeUpdate, (request) => skipNode(rollout, request), {
     description:
@@ -101,6 +119,7 @@ function answerNodeRequests(rollout: Rollout): void {
       const node = nodeOf(request);
       const held = rollout.heldReasons().find((known) => known.node === node);
       if (held !== undefined) throw nonsense(`${node} is already held${because(held.reason)}`);
+      if (namesAllOpen(rollout) && !isOpen(rollout, node)) throw nothingToSkip(rollout, node);
     },
   });
   setHandler(cancelNodeUpdate, (request) => cancelNode(rollout, request), {
@@ -139,6 +158,7 @@ async function changePause(
 }
 
 async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer> {
+  if (!isToBeRetried(rollout, node)) await findToBeRetried(rollout, node);
   const isHeld = rollout.heldReasons().some((known) => known.node === node);
   if (isHeld) await changeHold(rollout, node, undefined);
   rollout.failed.delete(node);
@@ -184,7 +204,7 @@ async function changeHold(
   reason: string | undefined,
 ): Promise<void> {
   try {
-    await holdNode(node, rollout.config, reason);
+    await holdNode(rollout, node, reason);
   } catch (error) {
     throw failed(`${reason === undefined ? 'release' : 'hold'} node ${node}`, error);
   }
@@ -193,23 +213,76 @@ async function changeHold(
 /** The rollout remembers only nodes that matter now, so the whole pool is asked for a name. */
 async function refuseUnknown(rollout: Rollout, node: string): Promise<void> {
   const { pool } = rollout;
-  const view = await selectNodes({ pool, inFlight: [], retry: [], limit: NAMES_CHECKED });
+  const view = await selectNodes({ pool, inFlight: [], retry: [], limit: 1, asked: node });
   if (!view.exists) throw refuse('ObjectNotFound', `pool ${pool} does not exist`);
   const named = [...view.candidates, ...view.failed, ...view.held, ...view.blocked];
-  const all = view.candidateCount + view.failedCount + view.heldCount + view.blockedCount;
-  if (named.length < all || named.some((known) => known.node === node)) return;
-  throw nonsense(
-    `${node} has nothing to skip: it is not a node of pool ${pool}, or is on ${rollout.config} already`,
+  if (named.some((known) => known.node === node)) return;
+  throw nothingToSkip(rollout, node);
+}
+
+function nothingToSkip({ pool, config }: Rollout, node: string): ApplicationFailure {
+  return nonsense(
+    `${node} has nothing to skip: it is not a node of pool ${pool}, or is on ${config} already`,
   );
 }
 
-function refuseRetry(rollout: Rollout, node: string): void {
+/** Whether the last look is good and names every node that is not on the config. */
+function namesAllOpen(rollout: Rollout): boolean {
+  const { view, viewProblem } = rollout;
+  if (view === undefined || viewProblem !== undefined || rollout.isViewBehind()) return false;
+  const isWhole = view.candidateCount <= view.candidates.length;
+  return isWhole && view.blockedCount <= view.blocked.length && knowsAll(rollout);
+}
+
+function isOpen(rollout: Rollout, node: string): boolean {
+  const { view, children, retry } = rollout;
+  if (children.has(node) || retry.has(node) || isToBeRetried(rollout, node)) return true;
+  return [...(view?.candidates ?? []), ...(view?.blocked ?? [])].some(
+    (known) => known.node === node,
+  );
+}
+
+function refuseRetryNow(rollout: Rollout, node: string): void {
   refuseWhileEnding(rollout);
   if (rollout.children.has(node)) throw nonsense(`the update of ${node} is running already`);
   if (rollout.retry.has(node)) throw nonsense(`${node} is about to be tried again already`);
-  const known = [...rollout.failedReasons(), ...rollout.heldReasons()];
-  if (rollout.deferred.has(node) || known.some((reason) => reason.node === node)) return;
-  throw nonsense(
+}
+
+function isToBeRetried(rollout: Rollout, node: string): boolean {
+  return rollout.deferred.has(node) || isNamed(triable(rollout), node);
+}
+
+function triable(rollout: Rollout): readonly NamedReason[] {
+  return [...rollout.failedReasons(), ...rollout.heldReasons()];
+}
+
+/** Before its first look a rollout knows no node, and of a large pool it knows only some by name. */
+function knowsAll({ view }: Rollout): boolean {
+  if (view === undefined) return false;
+  return view.failedCount <= view.failed.length && view.heldCount <= view.held.length;
+}
+
+/** Waits for the first look, then asks for the names beyond the list. */
+async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
+  await condition(() => rollout.view !== undefined || rollout.ending !== undefined);
+  const { pool } = rollout;
+  let found = isToBeRetried(rollout, node);
+  if (!found && !knowsAll(rollout)) {
+    const view = await selectNodes({ pool, inFlight: [], retry: [], limit: 0, asked: node });
+    found = view.exists && isNamed([...view.failed, ...view.held], node);
+  }
+  // Meanwhile its update may have been started, or the same may have been asked.
+  refuseRetryNow(rollout, node);
+  if (!found) throw nothingToRetry(rollout, node);
+}
+
+function isNamed(reasons: readonly NamedReason[], node: string): boolean {
+  return reasons.some((reason) => reason.node === node);
+}
+
+function nothingToRetry(rollout: Rollout, node: string): ApplicationFailure {
+  const known = triable(rollout);
+  return nonsense(
     `${node} is neither failed nor held on ${rollout.config || 'any config'}; ` +
       `${known.length === 0 ? 'no node is' : `these are: ${listed(known)}`}`,
   );
@@ -227,12 +300,12 @@ function nodeOf(request: NodeRequest | undefined): string {
 
 /** The Temporal UI sends whatever a person typed, or nothing. */
 function isBlank(text: unknown): text is undefined {
-  return typeof text !== 'string' || text.trim() === '';
+  return typeof text !== 'string' || oneLine(text) === '';
 }
 
 function reasonOf(request: Partial<Reason> | undefined, otherwise: string): string {
-  const reason = isBlank(request?.reason) ? otherwise : request.reason;
-  return isBlank(request?.by) ? reason : `${reason} (${request.by})`;
+  const reason = isBlank(request?.reason) ? otherwise : oneLine(request.reason);
+  return isBlank(request?.by) ? reason : `${reason} (${oneLine(request.by)})`;
 }
 
 function because(reason: string | undefined): string {
@@ -243,6 +316,13 @@ function listed(nodes: readonly { readonly node: string }[]): string {
   const names = nodes.map(({ node }) => node);
   const more = names.length - 5;
   return `${names.slice(0, 5).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function notRendered({ pool }: Rollout, config: string): ApplicationFailure {
+  return nonsense(
+    `${config.slice(0, SHOWN_OF_A_NAME)} is not a rendered config of pool ${pool}: ` +
+      `name one that is called rendered-${pool}-<hash>`,
+  );
 }
 
 function nonsense(message: string): ApplicationFailure {

@@ -8,8 +8,8 @@
  * update has reported, and beyond that while a node is left broken, whatever the view shows.
  */
 
-import { settleBroken } from '../core/rollout/index';
-import type { NamedReason, PoolSelection, SeenInService } from './activity-contracts';
+import { settleBroken, type NamedReason } from '../core/rollout/index';
+import type { DepartedNode, PoolLook, RememberedNode, SeenInService } from './activity-contracts';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
 import { byNode, instant, LAG_MS, UpdatesUnderWay, type Settled } from './updates-under-way';
 
@@ -26,7 +26,7 @@ interface PauseWish {
 export class Rollout extends UpdatesUnderWay {
   readonly pool: string;
   startedAt: string;
-  view: PoolSelection | undefined;
+  view: PoolLook | undefined;
   /** Why the last look failed. */
   viewProblem: string | undefined;
   updatedByUs: number;
@@ -76,7 +76,7 @@ export class Rollout extends UpdatesUnderWay {
    * @param told - what the look knew of nodes in service
    * @returns whether the pool is rolled to another config than before
    */
-  accept(view: PoolSelection, told: readonly SeenInService[] = []): boolean {
+  accept(view: PoolLook, told: readonly SeenInService[] = []): boolean {
     const config = view.config?.name ?? '';
     const retargeted = config !== '' && config !== this.config;
     if (retargeted) this.retarget(config);
@@ -149,8 +149,8 @@ export class Rollout extends UpdatesUnderWay {
 
   // -- The updates ----------------------------------------------------------------------------
 
-  override start(node: string, config: string): void {
-    super.start(node, config);
+  override start(node: string, config: string, uid?: string): void {
+    super.start(node, config, uid);
     this.failed.delete(node);
     this.settled.delete(node);
     this.inService.delete(node);
@@ -159,10 +159,13 @@ export class Rollout extends UpdatesUnderWay {
   /** A report counts once, also from an update that this rollout did not know of. */
   finished(report: NodeReport): void {
     const { node, inServiceAt: resourceVersion } = report;
+    const child = this.children.get(node);
     if (this.reports.some((old) => old.node === node && old.finishedAt === report.finishedAt)) {
+      // Adopted after its report, and now it has ended.
+      if (child !== undefined && !this.starting.has(node) && this.children.delete(node))
+        this.hear();
       return;
     }
-    const child = this.children.get(node);
     this.children.delete(node);
     this.retry.delete(node);
     this.orphanedSlots.delete(node);
@@ -176,6 +179,41 @@ export class Rollout extends UpdatesUnderWay {
     if (report.hostIsBack === false) this.leaveBroken(node);
     if (report.config === this.config) this.count(report, child);
     this.hear();
+  }
+
+  /**
+   * Reports of nodes that were verified on the config since it is the target: one from before a
+   * detour over another config proves nothing, the node may be on that other one now.
+   */
+  updatesToTarget(): readonly NodeReport[] {
+    const since = Date.parse(this.startedAt);
+    return this.reports.filter(
+      ({ outcome, config, finishedAt }) =>
+        outcome === 'updated' && config === this.config && Date.parse(finishedAt) >= since,
+    );
+  }
+
+  /** Nodes of which anything is remembered that counts. */
+  remembered(): readonly RememberedNode[] {
+    const failed = [...this.failed.values()].map(({ node, uid }) => ({
+      node,
+      ...(uid === undefined ? {} : { uid }),
+    }));
+    const others = [...this.deferred.keys(), ...this.retry, ...this.heldByUs.keys()];
+    const all = [...others.map((node) => ({ node })), ...failed, ...this.rememberedNodes()];
+    // The last one of a name knows most.
+    return [...byNode(all).values()].filter(({ node }) => !this.isToldThat(node, true));
+  }
+
+  /** Whatever was remembered of a node that has left the pool is no news about the pool any more. */
+  override departed(departed: DepartedNode): boolean {
+    const { node } = departed;
+    for (const nodes of [this.failed, this.retry, this.deferred, this.heldByUs, this.toHold]) {
+      nodes.delete(node);
+    }
+    this.settled.delete(node);
+    this.inService.delete(node);
+    return super.departed(departed);
   }
 
   // -- Time -----------------------------------------------------------------------------------
@@ -221,7 +259,7 @@ export class Rollout extends UpdatesUnderWay {
   private count(report: NodeReport, child: ChildState | undefined): void {
     const { node, outcome, failure, reason = outcome } = report;
     if (outcome === 'updated') {
-      this.updatedByUs += 1;
+      if (!this.wasUpdatedBefore(report)) this.updatedByUs += 1;
       this.failed.delete(node);
       this.heldByUs.delete(node);
     } else if (outcome === 'failed') {
@@ -232,6 +270,11 @@ export class Rollout extends UpdatesUnderWay {
       this.heldByUs.set(node, 'its update was cancelled in Temporal');
       this.toHold.add(node);
     }
+  }
+
+  /** An older view may have had the node updated twice; it proves the config once. */
+  private wasUpdatedBefore(report: NodeReport): boolean {
+    return this.updatesToTarget().some((old) => old !== report && old.node === report.node);
   }
 
   private drainIsRetried(): boolean {
@@ -259,7 +302,7 @@ export class Rollout extends UpdatesUnderWay {
     this.updatedByUs = 0;
   }
 
-  private forgetWhatTheViewShows(view: PoolSelection): void {
+  private forgetWhatTheViewShows(view: PoolLook): void {
     const open = new Set(
       [...view.candidates, ...view.failed, ...view.held].map(({ node }) => node),
     );
@@ -277,7 +320,7 @@ export class Rollout extends UpdatesUnderWay {
     this.expire();
   }
 
-  private forgetSeen(view: PoolSelection, told: readonly SeenInService[]): void {
+  private forgetSeen(view: PoolLook, told: readonly SeenInService[]): void {
     const outdated = new Set(view.outdated);
     for (const seen of told) {
       if (!outdated.has(seen.node) && this.inService.get(seen.node)?.seen === seen) {

@@ -6,6 +6,6 @@ export const SEARCH_ATTRIBUTE = {
   pool: defineSearchAttributeKey('SlipwayPool', SearchAttributeType.KEYWORD),
   node: defineSearchAttributeKey('SlipwayNode', SearchAttributeType.KEYWORD),
   config: defineSearchAttributeKey('SlipwayConfig', SearchAttributeType.KEYWORD),
-  /** updated | failed | cancelled; completed for a rollout. */
+  /** Of an update: updated | failed | cancelled. Of a rollout: completed | failed (pool deleted) | cancelled. */
   outcome: defineSearchAttributeKey('SlipwayOutcome', SearchAttributeType.KEYWORD),
 } as const;

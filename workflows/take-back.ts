@@ -14,8 +14,11 @@ import type { NodeUpdate } from './node-update';
 export async function takeBack(update: NodeUpdate, error: unknown): Promise<Ending> {
   const { progress, cluster } = update;
   const phase = progress.phase;
+  const gone = goneBecause(update, error);
+  if (gone !== undefined) return endGone(update, gone);
   const cause = causeOf(update, error);
-  progress.enter('GoingBack');
+  // A node that was never disturbed, or is verified, has nothing to go back from.
+  if (update.touched && !update.verified) progress.enter('GoingBack');
   const back = await takeHostBack(update, cause.failure);
   cluster.hideShown();
   const failure = back.problem ?? cause.failure;
@@ -29,20 +32,36 @@ export async function takeBack(update: NodeUpdate, error: unknown): Promise<Endi
     failure,
     phase,
     ...(written?.inService === true ? { inServiceAt: written.resourceVersion } : {}),
-    ...(back.ok ? {} : { hostIsBack: false }),
+    // One that serves all the same was never taken out: it leaves no slot behind.
+    ...(back.ok || written?.inService === true ? {} : { hostIsBack: false }),
   };
 }
 
-/** Gives the node back, unless it is as this update found it and nothing is to be said about it. */
+/** Nothing is taken back on a node that is gone: whoever comes next to its host settles it. */
+export function endGone({ progress, cluster }: NodeUpdate, failure: Failure): Ending {
+  cluster.hideShown();
+  return { outcome: 'cancelled', failure, phase: progress.phase };
+}
+
+/** Told by the rollout, or found out by a step that wanted to write the Node. */
+function goneBecause({ life }: NodeUpdate, error: unknown): Failure | undefined {
+  if (life.ended !== undefined) return life.ended;
+  const failure = explain(error);
+  return failure.name === 'NodeDeleted' ? life.end(failure.reason) : undefined;
+}
+
+/**
+ * Gives the node back, unless it is as this update found it and nothing is to be said about it. One
+ * that an earlier update left half done says so from now on, if its host has not settled it.
+ */
 async function release(
   update: NodeUpdate,
   outcome: 'cancelled' | 'failed',
   failure: Failure,
   hostIsBack: boolean,
 ): Promise<WrittenNode | undefined> {
-  const { cluster, input, touched, settled } = update;
-  const asFound = !touched && !(settled && input.repair === true);
-  if (outcome === 'cancelled' && asFound) return undefined;
+  const { cluster, input, touched } = update;
+  if (outcome === 'cancelled' && !touched && input.repair !== true) return undefined;
   try {
     return await cluster.release({
       // A drain that is tried again later is no failure of the node: it stays a candidate.
@@ -50,6 +69,7 @@ async function release(
       unreconcilable: failure.name === 'Unreconcilable',
       reason: sentence(failure),
       hostIsBack,
+      ...(touched ? {} : { untouched: true }),
     });
   } catch (error) {
     log.error('the node was not released', { error });
@@ -65,7 +85,12 @@ function causeOf(
     return { outcome: 'cancelled', failure: { reason: 'the update was cancelled' } };
   }
   const failure = explain(error, update.progress.pastPointOfNoReturn);
-  return { outcome: failure.name === 'CordonedByUser' ? 'cancelled' : 'failed', failure };
+  return { outcome: isNoFailure(failure) ? 'cancelled' : 'failed', failure };
+}
+
+/** The node has done nothing wrong: it is updated when a rollout wants it again. */
+function isNoFailure({ name }: Failure): boolean {
+  return name === 'CordonedByUser' || name === 'NodeMoved' || name === 'RolloutGone';
 }
 
 interface HostBack {

@@ -8,6 +8,7 @@
  */
 
 import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import { shortLine } from '../core/encoding/one-line';
 import type { ResolvedPolicy } from '../core/pool/types';
 import type { ClusterActivities, HostActivities } from './activity-contracts';
 
@@ -44,8 +45,9 @@ export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActiv
     armReboot: { ...step, attempt: 2 * MINUTE, total: away + 5 * MINUTE },
     // Also the time for the machine to come back: a poll while it boots is `NotYetRebooted`.
     verifyUpdate: { pickUp: reboot, heartbeat: 30, attempt: 10 * MINUTE, total: reboot },
-    // The node is on its config, verified: a host that is away now has nothing to go back from.
-    commitUpdate: { heartbeat: 30, attempt: 5 * MINUTE, total: 24 * HOUR },
+    // The node is on its config, verified: a host that is away now has nothing to go back from. It is
+    // asked again for a day, and in between whether its Node still exists.
+    commitUpdate: { heartbeat: 30, attempt: 5 * MINUTE, total: away },
     goBack: { ...back, attempt: 30 * MINUTE, total: away + reboot + 45 * MINUTE },
     verifyBack: { ...back, attempt: 10 * MINUTE, total: away + reboot },
     discardStaged: {
@@ -59,7 +61,7 @@ export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActiv
 }
 
 type RolloutActivity = keyof typeof ROLLOUT_LIMITS | 'selectNodes';
-type NodeActivity = Exclude<keyof ClusterActivities, RolloutActivity>;
+type NodeActivity = Exclude<keyof ClusterActivities, RolloutActivity | 'reportNodePhase'>;
 
 /** Limits of the cluster activities. A Kubernetes API server may be away for a long time. */
 export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity, Limits>> {
@@ -70,7 +72,7 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
     // is when the slot was only good for a node that is unavailable.
     cordonNode: { attempt: 30, total: HOUR, giveUpOn: ['CordonedByUser', 'SlotNeeded'] },
     drainNode: { attempt: drain + 5 * MINUTE, total: drain + 10 * MINUTE, heartbeat: 15 },
-    reportNodePhase: { attempt: 10, total: MINUTE, maximumAttempts: 3 },
+    checkCordon: { attempt: 30, total: HOUR },
     awaitNodeReady: { attempt: ready + 5 * MINUTE, total: ready + 10 * MINUTE, heartbeat: 30 },
     // Retried until they hold: a node must not stay behind half done because of an outage.
     completeNode: { attempt: 30, total: 24 * HOUR },
@@ -83,8 +85,14 @@ export const ROLLOUT_LIMITS = {
   holdNode: { attempt: 10, total: MINUTE },
   setPoolPaused: { attempt: 10, total: MINUTE },
   markRolloutCancelled: { attempt: 30, total: HOUR },
-  findRunningUpdates: { attempt: 30, total: 10 * MINUTE },
+  findRunningUpdates: { attempt: 2 * MINUTE, total: 10 * MINUTE },
 } as const satisfies Partial<Record<keyof ClusterActivities, Limits>>;
+
+/**
+ * Which of a few silent updates still run: the rollout waits for it, so it is given up before that
+ * waits for long, and asked again a minute later.
+ */
+export const STILL_RUNNING: Limits = { attempt: 15, total: 40 };
 
 /** A look at the pool: from memory, so tried again soon and then given back to the rollout. */
 export const LOOK: LocalActivityOptions = {
@@ -92,6 +100,33 @@ export const LOOK: LocalActivityOptions = {
   scheduleToCloseTimeout: '15s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
 };
+
+/**
+ * A short step in the cluster is tried once inside the workflow task, which spares the server an
+ * activity and a task. What does not succeed like this becomes an ordinary activity with the limits
+ * above, so that a person sees what it waits for.
+ */
+export const AT_ONCE: LocalActivityOptions = {
+  startToCloseTimeout: '5s',
+  scheduleToCloseTimeout: '5s',
+  retry: { maximumAttempts: 1 },
+};
+
+/** What is only shown holds up the next step for no longer than this. */
+export const SHOWN: LocalActivityOptions = {
+  startToCloseTimeout: '2s',
+  scheduleToCloseTimeout: '2s',
+  retry: { maximumAttempts: 1 },
+};
+
+/** The commit while the node waits for it out of service: a moment, unless the host has just gone. */
+export function commitSoonLimits({ reconnectSeconds }: PolicyTimes): Limits {
+  const total = Math.min(30, Math.max(1, reconnectSeconds));
+  return { heartbeat: 10, attempt: total, total };
+}
+
+/** How long a host that is in service may be away before its update is closed without it. */
+export const COMMIT_SECONDS = 24 * HOUR;
 
 /** Clocks of hosts may differ by this much before an order counts as expired. */
 export const CLOCK_SKEW_SECONDS = 5 * MINUTE;
@@ -117,7 +152,13 @@ export function optionsFor(limits: Limits, summary: string): ActivityOptions {
   };
 }
 
-/** Summaries are short: the server refuses a workflow task with one of more than 400 bytes. */
+/** Of the 400 bytes that the server takes some are for the payload around the text, and for a codec. */
+const SUMMARY = { characters: 120, jsonBytes: 320 };
+
+/**
+ * Summaries are short. With a longer one the server refuses a start, and may refuse any other step: a
+ * workflow task with it would fail every time.
+ */
 export function brief(text: string): string {
-  return text.length <= 120 ? text : `${text.slice(0, 119)}…`;
+  return shortLine(text, SUMMARY);
 }

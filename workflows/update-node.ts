@@ -3,18 +3,14 @@
  * where it was with the reason reported, whatever fails or whoever cancels in between.
  */
 
-import {
-  ApplicationFailure,
-  CancelledFailure,
-  getExternalWorkflowHandle,
-  log,
-  upsertSearchAttributes,
-} from '@temporalio/workflow';
+import { log, patched } from '@temporalio/workflow';
 import type { UpdatePlan } from '../core/node/plan';
-import type { WrittenNode } from './activity-contracts';
-import { explain, type Failure } from './failures';
-import { nodeFinishedSignal, type NodeReport, type UpdateNodeInput } from './messages';
+import { explain, isLate } from './failures';
+import type { NodeReport, UpdateNodeInput } from './messages';
+import { endGone, takeBack } from './take-back';
+import { COMMIT_SECONDS } from './timeouts';
 import type { Ending } from './node-progress';
+import { endAs, report } from './node-report';
 import { returnSlot, waitForSlot } from './node-slot';
 import {
   beginUpdate,
@@ -23,14 +19,20 @@ import {
   shielded,
   type NodeUpdate,
 } from './node-update';
-import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { takeBack } from './take-back';
+
+/** Updates that were begun before it complete the node first. */
+const COMMIT_FIRST = 'commit-first';
+
+/** Updates that were begun before it look at the cordon while they drain, and not again. */
+const CORDON_CHECKED = 'cordon-checked';
 
 /**
  * Brings one node to one config. Started by `poolRollout` as `update-node/<node>`: at most one per
- * machine. Answers `status`; hears `proceed` (its slot) and `attach` (another rollout takes over).
+ * machine. Answers `status`; hears `proceed` (its slot), `attach` (another rollout takes over) and
+ * `nodeGone`.
  *
- * Cancelling it before the reboot is armed takes everything back; from there on it finishes first.
+ * Cancelling it before the reboot is armed takes everything back; from there on it finishes first. When
+ * its Node is deleted it ends at once, as failed with `NodeDeleted`.
  *
  * @returns the report that the rollout got, too; a failed update fails with the catalogue name of
  * its cause, a cancelled one ends as cancelled, both after the report was sent
@@ -39,32 +41,41 @@ import { takeBack } from './take-back';
 export async function updateNode(input: UpdateNodeInput): Promise<NodeReport> {
   refuseForeignStart(input);
   const update = beginUpdate(input);
-  const { progress, host, cluster } = update;
-  let ending: Ending;
+  const { progress, life } = update;
+  const ending = await Promise.race([
+    life.run(() => bring(update)),
+    life.over.then((failure) => endGone(update, failure)),
+  ]);
+  const told = await shielded(() => report(update, ending));
+  progress.end(ending);
+  return endAs(told, ending.failure);
+}
+
+/** To its config, or back. Never throws. */
+async function bring(update: NodeUpdate): Promise<Ending> {
+  const { progress, life, host } = update;
   try {
     // 1, 2. Nothing is disturbed before everything that can be checked or downloaded is.
     const prepared = await progress.during('Preparing', host.prepare, 'the host to prepare it');
     update.settled = true;
     progress.plan = prepared.plan;
-    if (prepared.alreadyOnTarget) {
-      update.verified = true;
-      ending = endedWell(await shielded(() => progress.during('Completing', cluster.complete)));
-    } else {
-      refuseUnreconcilable(prepared.plan);
-      await takeOutOfService(update, prepared.plan);
-      await change(update, prepared.plan);
-      ending = endedWell(await shielded(() => complete(update)));
-    }
+    if (prepared.alreadyOnTarget) return await life.shielded(() => complete(update));
+    refuseUnreconcilable(prepared.plan);
+    const drained = await takeOutOfService(update, prepared.plan);
+    await change(update, prepared.plan, drained);
+    return await life.shielded(() => finish(update));
   } catch (error) {
-    ending = await shielded(() => takeBack(update, error));
+    return life.shielded(() => takeBack(update, error));
   }
-  const report = progress.report(ending);
-  await shielded(() => sendToAll(update, report));
-  return endAs(report, ending.failure);
 }
 
-/** 3. Slot and cordon. A slot that cost nothing is given back when the node is in service again. */
-async function takeOutOfService(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
+/**
+ * 3. Slot and cordon. A slot is given back when it cost nothing and the node is in service again, and
+ * when the pool has no room for one more any longer.
+ *
+ * @returns whether there is nothing to drain any more
+ */
+async function takeOutOfService(update: NodeUpdate, plan: UpdatePlan): Promise<boolean> {
   const { input, progress, cluster } = update;
   for (;;) {
     await waitForSlot(input, progress);
@@ -72,29 +83,33 @@ async function takeOutOfService(update: NodeUpdate, plan: UpdatePlan): Promise<v
     update.touched = true;
     const isRepair = progress.slotIsForRepair;
     try {
-      await progress.during('Cordoning', () => cluster.cordon(plan, isRepair));
-      return;
+      const cordon = () => cluster.cordon(plan, isRepair);
+      const { drained } = await progress.during('Cordoning', cordon, 'its Node to be written');
+      return !plan.drain || drained !== undefined;
     } catch (error) {
-      if (explain(error).name !== 'SlotNeeded') throw error;
-      await returnSlot(input, progress);
+      const { name, reason } = explain(error);
+      if (name !== 'SlotNeeded') throw error;
+      await returnSlot(input, progress, reason);
     }
   }
 }
 
 /** 3 to 6: from the drain to the proof. Until the reboot is armed it can be cancelled anywhere. */
-async function change(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
+async function change(update: NodeUpdate, plan: UpdatePlan, drained: boolean): Promise<void> {
   const { progress, host, cluster } = update;
-  if (plan.drain) await progress.during('Draining', cluster.drain, 'pods to leave the node');
+  if (!drained) await progress.during('Draining', cluster.drain, 'pods to leave the node');
 
   // 4. Taken back by goBack, byte for byte.
   update.applied = true;
-  cluster.show('Applying', plan.summary);
-  await progress.during('Applying', host.apply);
+  // Whoever had nothing to drain shows it since the cordon.
+  if (!drained) cluster.show('Applying', plan.summary);
+  await progress.during('Applying', host.apply, 'the host to write its files');
 
   // 5, 6. Past the point of no return, cancelling means: finish, then stop.
   if (plan.reboot) {
+    if (plan.drain && patched(CORDON_CHECKED)) await cluster.checkCordon();
     progress.pastPointOfNoReturn = true;
-    await shielded(() => reboot(update, plan));
+    await update.life.shielded(() => reboot(update, plan));
   } else {
     await actOnServices(update, plan);
   }
@@ -102,8 +117,8 @@ async function change(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
 
 async function reboot(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
   const { input, progress, host, cluster } = update;
+  const before = await progress.during('Rebooting', host.armReboot, 'the host to begin its reboot');
   cluster.show('Rebooting', plan.summary);
-  const before = await progress.during('Rebooting', host.armReboot);
   const verify = () => host.verify(before.bootId);
   const after = await progress.during('Rebooting', verify, 'the machine to come back');
   const ready = () => cluster.awaitReady(after.bootId, input.policy.readySeconds);
@@ -116,54 +131,68 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   const touched = (['Restart', 'Reload', 'DaemonReload', 'Special'] as const).some((type) =>
     types.has(type),
   );
-  if (touched) await progress.during('Reloading', host.performServiceActions);
-  await progress.during('Verifying', () => host.verify());
+  const services = 'the host to act on its services';
+  if (touched) await progress.during('Reloading', host.performServiceActions, services);
+  await progress.during('Verifying', () => host.verify(), 'the host to verify what it has');
   // What was restarted may fall over a moment later; what was not stays as it was.
   await cluster.awaitReady(undefined, types.has('Restart') ? input.policy.readySeconds : 0);
 }
 
-/** 7. The node is on its config, whatever happens now: both are retried for a day. */
-async function complete(update: NodeUpdate): Promise<WrittenNode> {
-  const { progress, host, cluster } = update;
-  update.verified = true;
-  cluster.hideShown();
-  // What fails for good is shown only when the other one is over: never two writers of one Node.
-  const [written, committed] = await progress.during('Completing', () =>
-    Promise.allSettled([cluster.complete(), host.commit()]),
-  );
-  if (written.status === 'rejected') throw written.reason;
-  if (committed.status === 'rejected') throw committed.reason;
-  return written.value;
+/**
+ * 7. The host commits first: an update that is ended from outside now leaves a node that still waits to be
+ * completed, which the next rollout sees, and never a finished node with a host that keeps a way back.
+ */
+async function finish(update: NodeUpdate): Promise<Ending> {
+  const isCommitted = patched(COMMIT_FIRST) && (await commitSoon(update));
+  const ending = await complete(update);
+  if (!isCommitted) await commit(update, ending);
+  return ending;
 }
 
-function endedWell({ inService, resourceVersion }: WrittenNode): Ending {
+/** A host that does not answer now keeps its node out of service no longer; it is asked again afterwards. */
+async function commitSoon(update: NodeUpdate): Promise<boolean> {
+  const { progress, host } = update;
+  update.verified = true;
+  try {
+    await progress.during('Completing', host.commitSoon, 'the host to make it its current config');
+    return true;
+  } catch (error) {
+    log.warn('the host commits later', { error });
+    return false;
+  }
+}
+
+/** The node is on its config, whatever happens now. Retried for a day. */
+async function complete(update: NodeUpdate): Promise<Ending> {
+  const { progress, cluster } = update;
+  update.verified = true;
+  cluster.hideShown();
+  const written = progress.during('Completing', cluster.complete, 'its Node to be written');
+  const { inService, resourceVersion } = await written;
+  progress.holdsSlot = false;
   return { outcome: 'updated', ...(inService ? { inServiceAt: resourceVersion } : {}) };
 }
 
-/** A rollout that attaches at the very end must hear of it, too. */
-async function sendToAll(update: NodeUpdate, report: NodeReport): Promise<void> {
+/** The node serves already, so its rollout hears so while the host tidies up. */
+async function commit(update: NodeUpdate, ending: Ending): Promise<void> {
   const { progress } = update;
-  for (let told = -1; told !== progress.attachedTo;) {
-    told = progress.attachedTo;
-    await send(update, report);
-  }
+  const [committed] = await progress.during(
+    'Completing',
+    () => Promise.allSettled([commitHost(update), report(update, ending)]),
+    'the host to drop what it kept for going back',
+  );
+  if (committed.status === 'rejected') throw committed.reason;
 }
 
-/** The rollout hears of it before the workflow ends; nobody there must not hide the outcome. */
-async function send({ progress }: NodeUpdate, report: NodeReport): Promise<void> {
-  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: report.outcome }]);
-  const { reportTo } = progress;
-  await getExternalWorkflowHandle(reportTo)
-    .signal(nodeFinishedSignal, report)
-    .catch((error: unknown) => log.warn('nobody to report to', { reportTo, error }));
-}
-
-/** How the Temporal UI shows the end: Completed, Failed with the name of the cause, or Canceled. */
-function endAs(report: NodeReport, failure: Failure | undefined): NodeReport {
-  if (report.outcome === 'updated') return report;
-  const message = `${report.node}: ${failure?.reason ?? report.outcome}`;
-  if (report.outcome === 'cancelled' && failure?.name === undefined) {
-    throw new CancelledFailure(message);
+/** A host that is away is waited for, a day long: unless its Node is gone, too. */
+async function commitHost({ host, cluster }: NodeUpdate): Promise<void> {
+  const until = Date.now() + COMMIT_SECONDS * 1000;
+  for (;;) {
+    try {
+      return await host.commit();
+    } catch (error) {
+      if (!isLate(error) || Date.now() >= until) throw error;
+      await cluster.complete();
+    }
   }
-  throw ApplicationFailure.nonRetryable(message, failure?.name ?? 'UpdateFailed');
 }

@@ -3,6 +3,7 @@
  * was given counts until its update has reported, whatever the view of the cluster shows.
  */
 
+import type { DepartedNode, RememberedNode } from './activity-contracts';
 import type { ChildState, NodeReport, PoolRolloutCarry, Prepared } from './messages';
 
 /** As long as a report is newer than the view, and as an update takes to close after it. */
@@ -31,6 +32,10 @@ export class UpdatesUnderWay {
   /** Set when the rollout ends before its time, with the reason. */
   ending: string | undefined;
   readonly children: Map<string, ChildState>;
+  /** Whether all updates are known that ran before this rollout began; no slot is given before. */
+  knows: 'nothing' | 'asking' | 'all';
+  /** Why that is not known. */
+  unknownBecause: string | undefined;
   /** Updates whose start Temporal has not confirmed yet. */
   readonly starting = new Set<string>();
   /** Messages to updates that Temporal has not confirmed yet. */
@@ -46,6 +51,7 @@ export class UpdatesUnderWay {
 
   constructor(carry: PoolRolloutCarry | undefined) {
     this.config = carry?.config ?? '';
+    this.knows = carry === undefined ? 'nothing' : 'all';
     this.children = byNode(carry?.children ?? []);
     this.orphanedSlots = instantsByNode(carry?.orphanedSlots);
     this.broken = instantsByNode(carry?.broken);
@@ -62,22 +68,45 @@ export class UpdatesUnderWay {
     return [...new Set([...holding.map(({ node }) => node), ...left])];
   }
 
+  /**
+   * Nodes that are disturbed for this config now. One whose update vanished may be half done; of which
+   * config is not remembered for the minute that its slot counts.
+   */
+  tryingNodes(config: string): readonly string[] {
+    const holding = [...this.children.values()].filter(
+      (child) => child.holdsSlot && child.config === config,
+    );
+    return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
+  }
+
+  /** @param problem - why it could not be found out; asked again later */
+  learned(problem?: string): void {
+    if (problem === undefined) this.knows = 'all';
+    this.unknownBecause = problem;
+    this.touch();
+  }
+
   hasOrphanedSlot(node: string): boolean {
     return this.orphanedSlots.has(node) || this.broken.has(node);
   }
 
-  start(node: string, config: string): void {
+  start(node: string, config: string, uid?: string): void {
     // A slot that was left behind goes to the update that takes its node up again.
     const isBroken = this.broken.delete(node);
     const holdsSlot = this.orphanedSlots.delete(node) || isBroken;
-    this.children.set(node, { node, config, stage: 'preparing', holdsSlot, since: instant() });
+    this.children.set(node, {
+      ...{ node, config, stage: 'preparing', holdsSlot, since: instant() },
+      ...(uid === undefined ? {} : { uid }),
+    });
     this.starting.add(node);
   }
 
   started(node: string, runId: string): void {
     this.starting.delete(node);
     this.runs.set(node, runId);
-    const isWanted = this.children.get(node)?.config === this.config && this.ending === undefined;
+    const child = this.children.get(node);
+    if (child !== undefined) this.children.set(node, { ...child, runId });
+    const isWanted = child?.config === this.config && this.ending === undefined;
     if (!isWanted) this.touch();
   }
 
@@ -91,13 +120,18 @@ export class UpdatesUnderWay {
       stage: 'preparing',
       holdsSlot: true,
       since: instant(),
+      ...(child?.uid === undefined ? {} : { uid: child.uid }),
       adopting: true,
     });
     this.touch();
   }
 
-  prepared({ node, config, holdsSlot, stage, returned }: Prepared): void {
+  prepared(said: Prepared): void {
+    const { node, config, holdsSlot, stage, returned, uid } = said;
     const child = this.children.get(node);
+    const runId = said.runId ?? child?.runId;
+    // It holds no slot of this pool any more, whatever it says.
+    if (isDeparting(child)) return;
     const ours = returned !== true && child?.adopting !== true && child?.holdsSlot === true;
     const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
     // Said before it got its slot; said again much later, the slot did not arrive.
@@ -110,6 +144,8 @@ export class UpdatesUnderWay {
       holdsSlot: holdsSlot || ours,
       since: instant(),
       ...(child?.cancelling === undefined ? {} : { cancelling: child.cancelling }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(runId === undefined ? {} : { runId }),
     });
     this.hear();
   }
@@ -131,6 +167,41 @@ export class UpdatesUnderWay {
     const child = this.children.get(node);
     if (child !== undefined) this.children.set(node, { ...child, cancelling: why });
     this.touch();
+  }
+
+  /**
+   * The node is no member of the pool any more: nothing of it takes a slot from now on, also while its
+   * update still has to end.
+   *
+   * @returns false when that was known already
+   */
+  departed({ node, deleted, reason }: DepartedNode): boolean {
+    if (this.isToldThat(node, deleted)) return false;
+    const child = this.children.get(node);
+    const cancelling = { why: deleted ? ('deleted' as const) : ('moved' as const), reason };
+    if (child !== undefined) this.children.set(node, { ...child, holdsSlot: false, cancelling });
+    this.orphanedSlots.delete(node);
+    this.broken.delete(node);
+    this.touch();
+    return true;
+  }
+
+  /** Its node has left, and its update was told so: there is nothing more to be told. */
+  protected isToldThat(node: string, deleted: boolean): boolean {
+    const why = this.children.get(node)?.cancelling?.why;
+    return why === 'deleted' || (why === 'moved' && !deleted);
+  }
+
+  /** What the next look at the pool is asked about. */
+  protected rememberedNodes(): readonly RememberedNode[] {
+    const slots = [...this.orphanedSlots.keys(), ...this.broken.keys()];
+    return [
+      ...[...this.children.values()].map(({ node, uid }) => ({
+        node,
+        ...(uid === undefined ? {} : { uid }),
+      })),
+      ...slots.map((node) => ({ node })),
+    ];
   }
 
   /** The workflow of an update is closed. Without a report before, it was ended from outside. */
@@ -189,6 +260,12 @@ export class UpdatesUnderWay {
       broken: withInstants(this.broken),
     };
   }
+}
+
+/** Its node has left the pool, and it was told so. */
+function isDeparting(child: ChildState | undefined): boolean {
+  const why = child?.cancelling?.why;
+  return why === 'deleted' || why === 'moved';
 }
 
 /** RFC 3339. */

@@ -1,8 +1,10 @@
 import { fail } from '../../core/errors';
 import { unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
+import { isSameNode } from '../../core/rollout';
 import type { AwaitReadyInput, ClusterActivities } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
+import { orDeleted, refuseAnotherNode } from './known-node';
 import { Wakeups } from './wakeups';
 
 const HEARTBEAT_MS = 5_000;
@@ -24,7 +26,9 @@ export function createAwaitNodeReady(ports: ClusterPorts): ClusterActivities['aw
     try {
       for (;;) {
         const now = ports.now();
-        const blocker = blockerOf(ports.view.nodes.get(input.node), input);
+        const node = ports.view.nodes.get(input.node);
+        if (node === undefined || !isSameNode(node, input.uid)) await refuseDeleted(ports, input);
+        const blocker = blockerOf(node, input);
         if (blocker === undefined) {
           readySince ??= now;
           if (now - readySince >= input.readySeconds * 1000) return;
@@ -44,6 +48,11 @@ export function createAwaitNodeReady(ports: ClusterPorts): ClusterActivities['aw
       wakeups.close();
     }
   };
+}
+
+/** The picture may be behind, so the server is asked. @throws `NodeDeleted` */
+async function refuseDeleted(ports: ClusterPorts, input: AwaitReadyInput): Promise<void> {
+  refuseAnotherNode(await orDeleted(input.node, () => ports.nodes.read(input.node)), input);
 }
 
 /** What is still missing, in words; a cordon does not count, since it is our own. */

@@ -1,9 +1,12 @@
 import { NodePhase } from '../../core/node/lifecycle';
+import type { Node } from '../../core/node/types';
 import type { ClusterActivities } from '../../workflows/activity-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts, NodeChange } from '../ports';
+import { orDeleted } from './known-node';
 import { written } from './written-node';
 import { completeChange } from './node-changes';
 import { showPhase } from './show-phase';
+import { whileWanted } from './still-wanted';
 import { tell } from './tell';
 
 /**
@@ -13,10 +16,26 @@ import { tell } from './tell';
 export function createCompleteNode(ports: ClusterPorts): ClusterActivities['completeNode'] {
   return async (input) => {
     const { node: name, config } = input;
-    const node = await ports.nodes.change(name, (known) => completeChange(known, input));
-    await showPhase(ports, { node, pool: input.pool, config, phase: NodePhase.UPDATED });
+    const throwIfGivenUp = whileWanted(ports, input);
+    const change = (known: Node): NodeChange | undefined => {
+      // Another worker may have completed it, and another update may have begun.
+      throwIfGivenUp();
+      return completeChange(known, input);
+    };
+    const node = await orDeleted(name, () => ports.nodes.change(name, change));
+    // The slot is free from here on, and whoever waits for it should not wait for two more writes.
+    const [shown] = await Promise.allSettled([
+      showPhase(ports, {
+        node,
+        pool: input.pool,
+        config,
+        phase: NodePhase.UPDATED,
+        throwIfGivenUp,
+      }),
+      tell(ports, node, 'Normal', 'NodeDone', `node is on ${config}`),
+    ]);
+    if (shown.status === 'rejected') throw shown.reason;
     ports.run().log.info('updated node', { node: name, config });
-    await tell(ports, node, 'Normal', 'NodeDone', `node is on ${config}`);
     return written(node);
   };
 }

@@ -2,32 +2,57 @@ import { NodeCondition } from '../../core/names';
 import { NodePhase } from '../../core/node/lifecycle';
 import { isCordonedBySlipway } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/activity-contracts';
-import type { ClusterPorts } from '../ports';
-import { cordonChange } from './node-changes';
+import type { Node } from '../../core/node/types';
+import type { ClusterPorts, NodeChange } from '../ports';
+import { orDeleted } from './known-node';
+import { cordonChange, refuseMoved } from './node-changes';
+import { nothingToDrain } from './nothing-to-drain';
+import { refuseWithoutRoom } from './room-in-pool';
 import { showPhase } from './show-phase';
+import { whileWanted } from './still-wanted';
 
 /**
- * Targets and cordons a node. Safe to run twice: a Node that says all of it already is not written
- * again, and neither is its MachineConfigNode.
+ * Targets and cordons a node, and looks whether anything has to leave it. Safe to run twice: a Node
+ * that says all of it already is not written again, and neither is its MachineConfigNode.
  *
  * The phase shown is the next one (Draining, Applying): this one is over when it could be seen.
  */
 export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordonNode'] {
   return async (input) => {
-    const node = await ports.nodes.change(input.node, (known) => cordonChange(known, input));
+    const run = ports.run();
+    const throwIfGivenUp = whileWanted(ports, input);
+    const change = (known: Node): NodeChange | undefined => {
+      // An attempt that was given up must not cordon a node that was given back meanwhile.
+      throwIfGivenUp();
+      refuseMoved(known, input, ports.view.pools.list());
+      return cordonChange(known, input);
+    };
+    if (input.repair !== true) await refuseWithoutRoom(ports, input);
+    const node = await orDeleted(input.node, () => ports.nodes.change(input.node, change));
+    const drained =
+      input.cordon && input.drain !== undefined
+        ? await nothingToDrain(ports, input.node, input.drain)
+        : undefined;
+    const isDraining = input.cordon && drained === undefined;
+    const done = [
+      ...(input.cordon ? [NodeCondition.CORDONED] : []),
+      ...(drained === undefined ? [] : [NodeCondition.DRAINED]),
+    ];
     await showPhase(ports, {
       node,
       pool: input.pool,
       config: input.config,
-      phase: input.cordon ? NodePhase.DRAINING : NodePhase.APPLYING,
+      phase: isDraining ? NodePhase.DRAINING : NodePhase.APPLYING,
       message: input.summary,
-      ...(input.cordon ? { done: [NodeCondition.CORDONED] } : {}),
+      throwIfGivenUp,
+      ...(done.length === 0 ? {} : { done }),
     });
     const cordoned = isCordonedBySlipway(node);
-    ports.run().log.info(cordoned ? 'cordoned node' : 'targeted node', {
+    run.log.info(cordoned ? 'cordoned node' : 'targeted node', {
       node: input.node,
       config: input.config,
+      ...(drained === undefined ? {} : { drained }),
     });
-    return { cordoned };
+    return { cordoned, ...(drained === undefined ? {} : { drained }) };
   };
 }

@@ -1,7 +1,6 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
-import { controllerOf, type Pod } from '../../core/drain';
+import type { Pod } from '../../core/drain';
 import { NodePhase } from '../../core/node/lifecycle';
-import { isUnschedulable } from '../../core/node/predicates';
 import type {
   ClusterActivities,
   DrainedNode,
@@ -9,8 +8,10 @@ import type {
   DrainProgress,
 } from '../../workflows/activity-contracts';
 import type { ActivityRun, ClusterPorts, EvictionOutcome } from '../ports';
+import { refuseUncordoned } from './check-cordon';
 import { DrainPods } from './drain-pods';
 import { knownNode } from './known-node';
+import { missingDaemonSets } from './missing-daemon-sets';
 import { showPhase } from './show-phase';
 import { tell } from './tell';
 import { Wakeups } from './wakeups';
@@ -32,7 +33,7 @@ const NAMED = 5;
  * Eviction API only, so disruption budgets hold. Safe to run twice: it begins with what is there,
  * and the deadline counts from `startedAt` whichever attempt this is.
  *
- * @throws `DrainTimedOut`, `UncordonedByUser`, `ObjectNotFound`
+ * @throws `DrainTimedOut`, `UncordonedByUser`, `NodeDeleted`
  */
 export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNode'] {
   return async (input) => {
@@ -87,7 +88,7 @@ class Drain {
     this.#wakeups = new Wakeups(run.signal);
     this.#pods = new DrainPods(input.drain, evictedBefore(run.lastHeartbeat), {
       budgets: () => view.budgets.list(),
-      missingDaemonSets: (pods) => this.#missingDaemonSets(pods),
+      missingDaemonSets: (pods) => missingDaemonSets(view, pods),
       now,
     });
     this.#unsubscribe = [
@@ -149,19 +150,9 @@ class Drain {
     this.#wakeups.close();
   }
 
-  /**
-   * Draining an uncordoned node would never end: what leaves comes back. The cordon was another
-   * activity's, perhaps in another process, so the watch may still be on its way to show it.
-   */
-  async #checkCordon(): Promise<void> {
-    const { node: name } = this.input;
-    if (isUnschedulable(await knownNode(this.ports, name))) return;
-    if (isUnschedulable(await this.ports.nodes.read(name))) return;
-    throw fail(
-      'UncordonedByUser',
-      `node ${this.input.node} was uncordoned while it was being drained, and not by Slipway`,
-      { node: this.input.node },
-    );
+  /** Draining an uncordoned node would never end: what leaves comes back. */
+  #checkCordon(): Promise<void> {
+    return refuseUncordoned(this.ports, this.input, 'while it was being drained');
   }
 
   async #checkTime(): Promise<void> {
@@ -248,23 +239,12 @@ class Drain {
     const { node: name, pool, config } = this.input;
     try {
       const node = await knownNode(this.ports, name);
-      await showPhase(this.ports, { node, pool, config, phase: NodePhase.DRAINING, message });
+      const phase = NodePhase.DRAINING;
+      await showPhase(this.ports, { node, pool, config, phase, message, mayBeLate: true });
     } catch (error) {
       // The heartbeat carries the same words; the drain goes on.
       this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
     }
-  }
-
-  #missingDaemonSets(pods: readonly Pod[]): readonly string[] {
-    const { daemonSets } = this.ports.view;
-    return pods.flatMap((pod) => {
-      const owner = controllerOf(pod);
-      const namespace = pod.metadata.namespace ?? '';
-      if (owner?.kind !== 'DaemonSet') return [];
-      return daemonSets.get(owner.name, namespace) === undefined
-        ? [`${namespace}/${owner.name}`]
-        : [];
-    });
   }
 }
 

@@ -1,17 +1,38 @@
+import { observePool } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { inParallel } from './in-parallel';
+import { membershipOf } from './pool-members';
+import { whenSynced } from './when-synced';
 
 /** Requests to Temporal at once. */
-const PARALLEL = 16;
+const PARALLEL = 32;
 
-/** Asks Temporal which node updates are open. Reads only. */
+type FindPorts = Pick<ClusterPorts, 'updates'> & {
+  readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
+};
+
+/**
+ * Asks Temporal which node updates are open. Reads only. A workflow ID is asked for directly, which
+ * is never late; visibility only adds what nobody would ask for.
+ */
 export function createFindRunningUpdates(
-  ports: ClusterPorts,
+  ports: FindPorts,
 ): ClusterActivities['findRunningUpdates'] {
+  const membersOf = membershipOf(ports);
+  const behind = async (name: string): Promise<readonly string[]> => {
+    await whenSynced([ports.view.pools, ports.view.nodes]);
+    const pool = ports.view.pools.get(name);
+    if (pool === undefined) return [];
+    const nodes = membersOf(pool);
+    const updated = new Set(observePool({ pool, nodes }).updated);
+    return nodes.map(({ metadata }) => metadata.name).filter((node) => !updated.has(node));
+  };
+
   return async ({ nodes, pool }) => {
     const found = new Set<string>(pool === undefined ? [] : await ports.updates.ofPool(pool));
-    const unknown = nodes.filter((node) => !found.has(node));
+    const asked = new Set([...nodes, ...(pool === undefined ? [] : await behind(pool))]);
+    const unknown = [...asked].filter((node) => !found.has(node));
     await inParallel(unknown, PARALLEL, async (node) => {
       if (await ports.updates.isRunning(node)) found.add(node);
     });

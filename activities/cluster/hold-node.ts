@@ -1,15 +1,47 @@
+import { fail } from '../../core/errors';
+import type { Node } from '../../core/node/types';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { movedTo } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/activity-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts, NodeChange } from '../ports';
 import { holdChange } from './node-changes';
 
-/** Marks a node as held for a config, or clears the mark. Safe to run twice. */
+/**
+ * Marks a node as held for a config, or clears the mark. Safe to run twice.
+ *
+ * @throws `RefusedRequest` when the node belongs to another pool; `ObjectNotFound` when there is none
+ */
 export function createHoldNode(ports: ClusterPorts): ClusterActivities['holdNode'] {
-  return async ({ node, config, reason }) => {
-    await ports.nodes.change(node, (known) => holdChange(known, config, reason));
+  return async ({ node, pool, config, reason }) => {
+    const change = (known: Node): NodeChange | undefined => {
+      refuseStranger(known, pool, ports.view.pools.list());
+      return holdChange(known, config, reason);
+    };
+    await ports.nodes.change(node, change);
     ports.run().log.info(reason === undefined ? 'released hold of node' : 'held node', {
       node,
       config,
       ...(reason === undefined ? {} : { reason }),
     });
   };
+}
+
+/**
+ * Refuses a node that is no member of the pool: what is held for its config is for the other pool to
+ * say. A rollout remembers too few of its nodes to know that itself.
+ *
+ * @param pool - absent = asked by a rollout of an earlier version, which does not say it
+ * @throws `RefusedRequest`
+ */
+export function refuseStranger(
+  node: Node,
+  pool: string | undefined,
+  pools: readonly MachineConfigPool[],
+): void {
+  const { name } = node.metadata;
+  const owner = pool === undefined ? undefined : movedTo(node, pool, pools);
+  if (owner === undefined) return;
+  throw fail('RefusedRequest', `node ${name} belongs to ${owner}, not to pool ${pool}`, {
+    node: name,
+  });
 }

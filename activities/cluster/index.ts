@@ -7,6 +7,7 @@ import type { ClusterActivities } from '../../workflows/activity-contracts';
 import { withFailures } from '../failures';
 import type { ClusterPorts } from '../ports';
 import { createAwaitNodeReady } from './await-node-ready';
+import { createCheckCordon } from './check-cordon';
 import { createCompleteNode } from './complete-node';
 import { createCordonNode } from './cordon-node';
 import { createDrainNode } from './drain-node';
@@ -23,6 +24,7 @@ export function createClusterActivities(ports: ClusterPorts): ClusterActivities 
     selectNodes: createSelectNodes(ports),
     cordonNode: createCordonNode(ports),
     drainNode: createDrainNode(ports),
+    checkCordon: createCheckCordon(ports),
     reportNodePhase: createReportNodePhase(ports),
     awaitNodeReady: createAwaitNodeReady(ports),
     completeNode: createCompleteNode(ports),

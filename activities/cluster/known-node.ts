@@ -1,5 +1,7 @@
-import { fail } from '../../core/errors';
+import { fail, failureName } from '../../core/errors';
 import type { Node } from '../../core/node/types';
+import { isSameNode } from '../../core/rollout';
+import type { NodeStep } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 
 /** The Node as the watch shows it. @throws `ObjectNotFound` */
@@ -10,4 +12,24 @@ export async function knownNode(ports: Pick<ClusterPorts, 'view'>, name: string)
     throw fail('ObjectNotFound', `node ${name} does not exist`, { node: name });
   }
   return node;
+}
+
+/** Refuses a Node that only has the name of the one being updated. @throws `NodeDeleted` */
+export function refuseAnotherNode(node: Node, { node: name, uid }: NodeStep): void {
+  if (!isSameNode(node, uid)) throw nodeDeleted(name, ', and another one has its name now');
+}
+
+/** Also when there is none: only for a name that was a Node when the update began. */
+export function nodeDeleted(name: string, more = ''): Error {
+  return fail('NodeDeleted', `node ${name} was deleted during its update${more}`, { node: name });
+}
+
+/** Says of a Node that is not there that it was deleted; passes everything else on. */
+export async function orDeleted<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (failureName(error) === 'ObjectNotFound') throw nodeDeleted(name);
+    throw error;
+  }
 }

@@ -7,24 +7,48 @@ import { fail } from '../../core/errors';
 import { ANNOTATION, NodeState } from '../../core/names';
 import { annotationOf, currentConfigOf, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import { isCordonedByPerson, isCordonedBySlipway, takesSlot } from '../../core/rollout';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { isCordonedByPerson, isCordonedBySlipway, movedTo, takesSlot } from '../../core/rollout';
 import type {
   CordonNodeInput,
   NodeStep,
   ReleaseNodeInput,
 } from '../../workflows/activity-contracts';
 import type { NodeChange } from '../ports';
+import { refuseAnotherNode } from './known-node';
 
 /** The `reason` annotation is cut as in MCO (pkg/daemon/writer.go, 7ff337a4). */
-export const MAX_REASON_LENGTH = 2000;
+const MAX_REASON_LENGTH = 2000;
+
+/**
+ * Refuses a node that belongs to another pool: the slot that was given is one of this pool. Decided on
+ * the very Node that is written, so that the other pool sees the node out of service as soon as it sees
+ * it at all.
+ *
+ * @throws `NodeMoved`
+ */
+export function refuseMoved(
+  node: Node,
+  { pool }: NodeStep,
+  pools: readonly MachineConfigPool[],
+): void {
+  const { name } = node.metadata;
+  const to = movedTo(node, pool, pools);
+  if (to === undefined) return;
+  throw fail('NodeMoved', `node ${name} belongs to ${to}, and no longer to pool ${pool}`, {
+    node: name,
+  });
+}
 
 /**
  * Targets the node and, if asked, cordons it under this update's name.
  *
  * @throws `CordonedByUser` when the node is cordoned and it was not Slipway; `SlotNeeded` when the
- *   slot was given because the node was unavailable anyway, and it is not any more
+ *   slot was given because the node was unavailable anyway, and it is not any more; `NodeDeleted`
+ *   when it is another node of the same name
  */
 export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | undefined {
+  refuseAnotherNode(node, input);
   if (isCordonedByPerson(node)) {
     throw fail(
       'CordonedByUser',
@@ -50,8 +74,13 @@ export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | u
   });
 }
 
-/** The node is on its config, verified: say so, and uncordon it if the cordon was ours. */
+/**
+ * The node is on its config, verified: say so, and uncordon it if the cordon was ours.
+ *
+ * @throws `NodeDeleted` when it is another node of the same name
+ */
 export function completeChange(node: Node, input: NodeStep): NodeChange | undefined {
+  refuseAnotherNode(node, input);
   const isHeldForThis = annotationOf(node, ANNOTATION.HELD_FOR) === input.config;
   return difference(node, {
     annotations: {
@@ -66,9 +95,17 @@ export function completeChange(node: Node, input: NodeStep): NodeChange | undefi
   });
 }
 
-/** Compensation: what the Node says after an update that did not happen. */
+/**
+ * Compensation: what the Node says after an update that did not happen.
+ *
+ * @throws `NodeDeleted` when it is another node of the same name
+ */
 export function releaseChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
-  if (!input.hostIsBack) return outOfServiceChange(node, input);
+  refuseAnotherNode(node, input);
+  if (isOutOfService(node, input)) {
+    return input.outcome === 'failed' ? outOfServiceChange(node, input) : leftChange(node, input);
+  }
+  if (!input.hostIsBack && input.outcome === 'cancelled') return undefined;
   if (input.outcome === 'failed') {
     return difference(node, {
       annotations: { ...failedAnnotations(input), [ANNOTATION.CORDONED_BY]: null },
@@ -78,12 +115,33 @@ export function releaseChange(node: Node, input: ReleaseNodeInput): NodeChange |
   return cancelledChange(node, input);
 }
 
+/**
+ * A host that could not be taken back keeps its node out of service; an update that never had a slot takes
+ * none out, it only leaves the cordon of an earlier one where it is.
+ */
+export function isOutOfService(
+  node: Node,
+  { hostIsBack, untouched }: Pick<ReleaseNodeInput, 'hostIsBack' | 'untouched'>,
+): boolean {
+  return !hostIsBack && (untouched !== true || isCordonedBySlipway(node));
+}
+
 /** A half changed host takes no new pods, also when its plan needed no drain. */
 function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
   const owner = isCordonedByPerson(node) ? {} : { [ANNOTATION.CORDONED_BY]: input.workflowId };
   return difference(node, {
     annotations: { ...failedAnnotations(input), ...owner },
     unschedulable: true,
+  });
+}
+
+/** What an earlier update has left half done names its reason, and keeps the config that it goes to. */
+function leftChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
+  return difference(node, {
+    annotations: {
+      [ANNOTATION.STATE]: NodeState.DEGRADED,
+      [ANNOTATION.REASON]: input.reason.slice(0, MAX_REASON_LENGTH),
+    },
   });
 }
 

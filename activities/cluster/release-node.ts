@@ -4,8 +4,9 @@ import { currentConfigOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
-import { releaseChange } from './node-changes';
+import { isOutOfService, releaseChange } from './node-changes';
 import { showPhase } from './show-phase';
+import { whileWanted } from './still-wanted';
 import { tell } from './tell';
 import { written } from './written-node';
 
@@ -15,13 +16,16 @@ import { written } from './written-node';
  */
 export function createReleaseNode(ports: ClusterPorts): ClusterActivities['releaseNode'] {
   return async (input) => {
-    const hasFailed = input.outcome === 'failed' || !input.hostIsBack;
-    const reported = { ...input, reason: reasonOf(input) };
-    const node = await released(ports, reported);
+    const throwIfGivenUp = whileWanted(ports, input);
+    const node = await released(ports, input, throwIfGivenUp);
     if (node === undefined) {
       ports.run().log.warn('node is gone, nothing to release', { node: input.node });
       return undefined;
     }
+    const isOut = isOutOfService(node, input);
+    const hasFailed = input.outcome === 'failed' || isOut;
+    if (!hasFailed && !input.hostIsBack) return written(node);
+    const reason = reasonOf(node, input);
     const current = currentConfigOf(node);
     await showPhase(ports, {
       node,
@@ -29,31 +33,46 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
       config: input.config,
       ...(hasFailed || current === undefined ? {} : { desired: current }),
       phase: hasFailed ? NodePhase.DEGRADED : NodePhase.CANCELLED,
-      message: reported.reason,
+      message: reason,
+      throwIfGivenUp,
       ...(input.unreconcilable ? { failure: 'Unreconcilable' } : {}),
     });
     ports.run().log.info(hasFailed ? 'node update failed' : 'node update cancelled', {
       node: input.node,
       config: input.config,
-      reason: reported.reason,
+      reason,
     });
-    if (hasFailed) await tell(ports, node, 'Warning', 'UpdateFailed', reported.reason);
+    if (hasFailed) await tell(ports, node, 'Warning', 'UpdateFailed', reason);
     return written(node);
   };
 }
 
-/** Undefined = the node is gone, as the server says; a picture may be too old to know it yet. */
-async function released(ports: ClusterPorts, input: ReleaseNodeInput): Promise<Node | undefined> {
+/**
+ * Undefined = the node is gone, as the server says; a picture may be too old to know it yet. So it is
+ * when there is another one of the same name.
+ */
+async function released(
+  ports: ClusterPorts,
+  input: ReleaseNodeInput,
+  throwIfGivenUp: () => void,
+): Promise<Node | undefined> {
   try {
-    return await ports.nodes.change(input.node, (known) => releaseChange(known, input));
+    return await ports.nodes.change(input.node, (known) => {
+      throwIfGivenUp();
+      return releaseChange(known, { ...input, reason: reasonOf(known, input) });
+    });
   } catch (error) {
-    if (failureName(error) === 'ObjectNotFound') return undefined;
+    const failure = failureName(error);
+    if (failure === 'ObjectNotFound' || failure === 'NodeDeleted') return undefined;
     throw error;
   }
 }
 
-function reasonOf(input: ReleaseNodeInput): string {
-  return input.hostIsBack
-    ? input.reason
-    : `${input.reason}; the host could not be taken back, so the node is cordoned`;
+function reasonOf(node: Node, input: ReleaseNodeInput): string {
+  if (!isOutOfService(node, input)) return input.reason;
+  const why =
+    input.untouched === true
+      ? 'the host has not settled what an earlier update left half done'
+      : 'the host could not be taken back';
+  return `${input.reason}; ${why}, so the node is cordoned`;
 }

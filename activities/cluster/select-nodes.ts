@@ -1,18 +1,16 @@
+import { readDisruptionPolicy } from '../../core/disruption';
 import { failureName } from '../../core/errors';
-import type { Node } from '../../core/node/types';
-import { assignNodes } from '../../core/pool/membership';
 import { ANNOTATION } from '../../core/names';
-import type { MachineConfigPool } from '../../core/pool/types';
-import { observePool, resolvePolicy, selectFrom } from '../../core/rollout';
+import { observePool, resolvePolicy, selectFrom, type Candidate } from '../../core/rollout';
 import type {
-  Candidate,
   ClusterActivities,
   ConfigReference,
   SelectNodesResult,
 } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { ConfigDigests } from './config-digests';
-import { readDisruptionPolicy } from './disruption-policy';
+import { departedNodes } from './departed-nodes';
+import { membershipOf } from './pool-members';
 import { whenSynced } from './when-synced';
 
 /** Where MCO keeps it: the one MachineConfiguration of a cluster. */
@@ -20,7 +18,7 @@ const MACHINE_CONFIGURATION = 'cluster';
 
 /**
  * One look at a pool, from memory; decided in `core/rollout`. The only requests are one GET per
- * rendered config that was never seen, for its digest.
+ * rendered config that was never seen, for its digest, and one per node that seems to have left.
  */
 export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selectNodes'] {
   const digests = new ConfigDigests(ports.configs);
@@ -41,29 +39,20 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     const config = await targetOf(ports, digests, pool.metadata.name, seen.target);
     // A config that cannot be read cannot be ordered either: as if it were not rendered yet.
     const limit = config === undefined ? 0 : input.limit;
-    const selected = selectFrom(seen, { inFlight: input.inFlight, limit });
-    const { candidates, ...counts } = selected;
+    const asked = input.asked === undefined ? {} : { asked: input.asked };
+    const selected = selectFrom(seen, { inFlight: input.inFlight, limit, ...asked });
     const cancelledConfig = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
+    const departed = await departedNodes(ports, input.pool, input.remembered ?? []);
     const user = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec?.nodeDisruptionPolicy;
     return {
       exists: true,
+      ...selected,
       ...(config === undefined ? {} : { config }),
-      paused: seen.paused,
-      ...(seen.pausedReason === undefined ? {} : { pausedReason: seen.pausedReason }),
       policy: resolvePolicy(view.policies.get(input.pool)?.spec),
       disruptionPolicies: readDisruptionPolicy(user),
-      maxUnavailable: seen.maxUnavailable,
-      machineCount: seen.machineCount,
-      unavailable: seen.unavailable,
-      outdated: seen.outdated,
       ...(cancelledConfig === undefined ? {} : { cancelledConfig }),
-      ...counts,
-      candidates: await Promise.all(
-        candidates.map(async ({ node, currentConfig, repair }): Promise<Candidate> => {
-          const current = await currentOf(ports, digests, currentConfig);
-          return { node, repair, ...(current === undefined ? {} : { currentConfig: current }) };
-        }),
-      ),
+      ...(departed.length === 0 ? {} : { departed }),
+      digests: await digestsOf(ports, digests, selected.candidates),
     };
   };
 }
@@ -84,33 +73,20 @@ async function targetOf(
   }
 }
 
-/** A config that is gone is left to the host, which keeps its own record. */
-async function currentOf(
+/** Of the current configs, which are few; one that is gone has none. */
+async function digestsOf(
   ports: ClusterPorts,
   digests: ConfigDigests,
-  name: string | undefined,
-): Promise<ConfigReference | undefined> {
-  if (name === undefined) return undefined;
-  try {
-    return await digests.reference(name);
-  } catch (error) {
-    if (failureName(error) !== 'ObjectNotFound') throw error;
-    ports.run().log.debug('current config of a node does not exist any more', { config: name });
-    return undefined;
-  }
-}
-
-/** Members by pool, sorted anew only when a node or a pool has changed. */
-function membershipOf(ports: ClusterPorts): (pool: MachineConfigPool) => readonly Node[] {
-  let nodes: readonly Node[] | undefined;
-  let pools: readonly MachineConfigPool[] | undefined;
-  let members: ReadonlyMap<string, readonly Node[]> = new Map();
-  return (pool) => {
-    if (nodes !== ports.view.nodes.list() || pools !== ports.view.pools.list()) {
-      nodes = ports.view.nodes.list();
-      pools = ports.view.pools.list();
-      members = assignNodes(nodes, pools).members;
+  candidates: readonly Candidate[],
+): Promise<Readonly<Record<string, string>>> {
+  const known: Record<string, string> = {};
+  for (const name of new Set(candidates.flatMap(({ currentConfig }) => currentConfig ?? []))) {
+    try {
+      known[name] = (await digests.reference(name)).digest;
+    } catch (error) {
+      if (failureName(error) !== 'ObjectNotFound') throw error;
+      ports.run().log.debug('current config of a node does not exist any more', { config: name });
     }
-    return members.get(pool.metadata.name) ?? [];
-  };
+  }
+  return known;
 }

@@ -1,10 +1,11 @@
 /** Shows on the MachineConfigNode where an update stands: at most one status write per phase. */
 
+import { failureName } from '../../core/errors';
 import { NodeCondition } from '../../core/names';
 import type { Condition } from '../../core/object-meta';
-import { mcnConditions } from '../../core/node/conditions';
+import { mcnConditions, ownConditions } from '../../core/node/conditions';
 import type { NodePhase } from '../../core/node/lifecycle';
-import { currentConfigOf } from '../../core/node/predicates';
+import { currentConfigOf, isDone } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { ClusterPorts } from '../ports';
 
@@ -23,6 +24,8 @@ export interface ShownPhase {
    * the update still shows this config.
    */
   readonly mayBeLate?: true;
+  /** Asked before each write: throws when another attempt may have gone on meanwhile. */
+  readonly throwIfGivenUp?: () => void;
   /** Steps that are done although no phase of theirs was shown. */
   readonly done?: readonly NodeCondition[];
 }
@@ -33,39 +36,81 @@ const ENDS: readonly string[] = [NodeCondition.UPDATED, NodeCondition.NODE_DEGRA
 /** Kubernetes refuses longer messages; a list of blockers may be long. */
 const MAX_MESSAGE_LENGTH = 8_000;
 
+/** How often a MachineConfigNode that others write, too, is read and decided again. */
+const ATTEMPTS = 5;
+
+type Ports = Pick<ClusterPorts, 'view' | 'machineConfigNodes' | 'now'>;
+
 /**
- * Writes spec and status where they differ from what is known. Twice is once.
+ * Writes spec and status where they differ from what is known, on the condition that nobody has changed
+ * the object since. Twice is once.
  *
- * @throws `Conflict` when it may be late and the MachineConfigNode was changed meanwhile
+ * @throws `Conflict` when it may be late and the MachineConfigNode was changed meanwhile, or when it
+ *   stays contended, and whatever `throwIfGivenUp` throws
  */
-export async function showPhase(
-  ports: Pick<ClusterPorts, 'view' | 'machineConfigNodes' | 'now'>,
+export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> {
+  const { name } = shown.node.metadata;
+  let known = ports.view.machineConfigNodes.get(name);
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await showOver(known, ports, shown);
+      return;
+    } catch (error) {
+      const isLast = shown.mayBeLate === true || attempt >= ATTEMPTS;
+      if (failureName(error) !== 'Conflict' || isLast) throw error;
+      // A process that stood still finds an old picture here; what is new must not be written over.
+      shown.throwIfGivenUp?.();
+      known = await newest(ports, name);
+    }
+  }
+}
+
+/** Undefined when it was deleted. */
+async function newest(ports: Ports, name: string): Promise<MachineConfigNode | undefined> {
+  try {
+    return await ports.machineConfigNodes.read(name);
+  } catch (error) {
+    if (failureName(error) === 'ObjectNotFound') return undefined;
+    throw error;
+  }
+}
+
+async function showOver(
+  known: MachineConfigNode | undefined,
+  ports: Ports,
   shown: ShownPhase,
 ): Promise<void> {
   const { name, uid = '' } = shown.node.metadata;
+  shown.throwIfGivenUp?.();
   const desired = shown.desired ?? shown.config;
-  const known = ports.view.machineConfigNodes.get(name);
   const spec = specOf(name, shown.pool, desired);
   if (shown.mayBeLate === true && !isUnderWay(known, spec)) return;
   const current =
     known !== undefined && isSameSpec(known.spec, spec)
       ? known
-      : await ports.machineConfigNodes.applySpec({ name, uid }, spec);
+      : await ports.machineConfigNodes.applySpec(
+          { name, uid },
+          spec,
+          known?.metadata.resourceVersion,
+        );
   const previous = current.status?.conditions ?? known?.status?.conditions;
+  const onConfig = currentConfigOf(shown.node);
+  const isAtRest = isDone(shown.node) && onConfig === desired;
   const conditions = mcnConditions(shown.phase, previous, {
     config: shown.config,
     now: instant(ports.now()),
+    ...(isAtRest && onConfig !== undefined ? { restsOn: onConfig } : {}),
     ...(shown.message === undefined ? {} : { message: cut(shown.message) }),
     ...(shown.failure === undefined ? {} : { failure: shown.failure }),
     ...(shown.done === undefined ? {} : { done: shown.done }),
   });
-  const onConfig = currentConfigOf(shown.node);
   const configVersion = { desired, ...(onConfig === undefined ? {} : { current: onConfig }) };
   if (isShown(current, conditions, configVersion)) return;
+  shown.throwIfGivenUp?.();
   await ports.machineConfigNodes.applyStatus(
     name,
     { observedGeneration: current.metadata.generation ?? 1, configVersion, conditions },
-    shown.mayBeLate === true ? current.metadata.resourceVersion : undefined,
+    current.metadata.resourceVersion,
   );
 }
 
@@ -100,7 +145,7 @@ function isShown(
   const status = known.status;
   if (status?.configVersion?.desired !== configVersion.desired) return false;
   if (status.configVersion.current !== configVersion.current) return false;
-  const before = new Map((status.conditions ?? []).map((one) => [one.type, one]));
+  const before = new Map(ownConditions(status.conditions ?? []).map((one) => [one.type, one]));
   return (
     before.size === conditions.length &&
     conditions.every((wanted) => {

@@ -1,13 +1,14 @@
 /**
- * Records the histories that the replay tests guard, from real runs on a real Temporal server.
- * Run by a person, see test/histories/README.md; a history that exists is never overwritten.
+ * Records the histories that the replay tests guard, from real runs on a real Temporal server, into the
+ * folder of the version in package.json. Run by a person, see test/histories/README.md; a history that
+ * exists is never overwritten.
  */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { repositoryRoot } from '../../tools/repository-root';
 import type { FakeWorld } from '../workflow/support/fake-world';
 import { aRestartPlan } from '../workflow/support/plans';
@@ -30,7 +31,7 @@ afterAll(async () => {
 
 type Path = [name: string, story: () => Promise<Record<string, WorkflowHandle>>];
 
-/** Each story ends with the handles whose histories it gives, by file name without version. */
+/** Each story ends with the handles whose histories it gives, by file name. */
 const PATHS: readonly Path[] = [
   ['a reboot', () => story({}, async (world) => void (await world.rollout().result()))],
   [
@@ -39,6 +40,15 @@ const PATHS: readonly Path[] = [
       const world = await bench.world({ nodes: 1, plan: aRestartPlan() });
       await (await world.startRollout()).result();
       return { 'update-node.restart': world.update(world.name(1)) };
+    },
+  ],
+  [
+    'a node with nothing to drain',
+    async () => {
+      const world = await bench.world({ nodes: 1 });
+      world.withoutPods = true;
+      await (await world.startRollout()).result();
+      return { 'update-node.empty': world.update(world.name(1)) };
     },
   ],
   [
@@ -53,7 +63,7 @@ const PATHS: readonly Path[] = [
   ['a failed apply', () => failedAt('applyUpdate', 'ApplyFailed', 'update-node.apply-failed')],
   [
     'a rollback after the reboot',
-    () => failedAt('awaitNodeReady', 'NodeNotReady', 'update-node.rolled-back'),
+    () => failedAt('verifyUpdate', 'WrongDeployment', 'update-node.rolled-back'),
   ],
   [
     'a cancelled drain',
@@ -83,8 +93,9 @@ const PATHS: readonly Path[] = [
       const gate = world.hold('drainNode', world.name(1));
       await world.startRollout();
       await gate.reached;
-      world.config = 'c3';
-      await world.rollout().executeUpdate('retarget', { args: [{ config: 'c3' }] });
+      const config = `rendered-${world.pool}-3`;
+      world.config = config;
+      await world.rollout().executeUpdate('retarget', { args: [{ config }] });
       gate.open();
       await world.rollout().result();
       return { 'pool-rollout.retargeted': world.rollout() };
@@ -118,12 +129,50 @@ const PATHS: readonly Path[] = [
       await gate.reached;
       await world.rollout().terminate('recording');
       await world.startRollout();
-      await world.progressUntil(({ children }) => children.length === 2);
+      await world.progressUntil(({ slots }) => slots.length === 1);
       gate.open();
       await world.rollout().result();
       return {
         'pool-rollout.adopted': world.rollout(),
         'update-node.attached': world.update(world.name(1)),
+      };
+    },
+  ],
+  [
+    'a node that is deleted',
+    async () => {
+      const world = await bench.world({ nodes: 2 });
+      const first = world.name(1);
+      const gate = world.hold('drainNode', first);
+      await world.startRollout();
+      await gate.reached;
+      world.deleteNode(first);
+      await world.tell(`node ${first} is gone`);
+      await world.rollout().result();
+      gate.open();
+      return {
+        'update-node.deleted': world.update(first),
+        'pool-rollout.deleted': world.rollout(),
+      };
+    },
+  ],
+  [
+    'a node that is moved',
+    async () => {
+      const world = await bench.world({ nodes: 2 });
+      const other = await bench.world({ nodes: 0, beside: world, config: 'd1' });
+      const first = world.name(1);
+      const gate = world.hold('drainNode', first);
+      await world.startRollout();
+      await gate.reached;
+      world.moveNode(first, other);
+      await world.tell(`labels of node ${first}`);
+      const update = await world.update(first).describe();
+      gate.open();
+      await world.rollout().result();
+      return {
+        'update-node.moved': bench.client.workflow.getHandle(update.workflowId, update.runId),
+        'pool-rollout.moved': world.rollout(),
       };
     },
   ],
@@ -186,10 +235,14 @@ async function record(name: string, handle: WorkflowHandle): Promise<void> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     version: string;
   };
-  const [major, minor] = version.split('.');
-  const file = join(root, 'test', 'histories', `${name}.v${major}.${minor}.json`);
+  const folder = join(root, 'test', 'histories', version);
+  const file = join(folder, `${name}.json`);
   if (existsSync(file)) return;
-  // Stack traces name files by where the checkout was.
-  const history = historyToJSON(await handle.fetchHistory()).replaceAll(`${root}/`, '');
+  await mkdir(folder, { recursive: true });
+  // Stack traces name files by where the checkout was, and those of packages by where they really are.
+  const packages = dirname(await realpath(join(root, 'node_modules')));
+  const history = historyToJSON(await handle.fetchHistory())
+    .replaceAll(`${root}/`, '')
+    .replaceAll(`${packages}/`, '');
   await writeFile(file, `${history}\n`);
 }

@@ -1,5 +1,5 @@
 import { ANNOTATION } from '../../core/names';
-import type { FakeWorld } from './support/fake-world';
+import { statusQuery } from '../../workflows/messages';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -47,12 +47,13 @@ it('a new config that arrives while the last things are written is rolled out, t
   await writing.reached;
   await world.progressUntil(({ state }) => state === 'Completed');
 
-  world.config = 'c2';
-  const answer = await world.rollout().executeUpdate('retarget', { args: [{ config: 'c2' }] });
+  const config = `rendered-${world.pool}-2`;
+  world.config = config;
+  const answer = await world.rollout().executeUpdate('retarget', { args: [{ config }] });
   writing.open();
 
   expect(answer).not.toHaveProperty('reports');
-  await expect(world.rollout().result()).resolves.toMatchObject({ config: 'c2', updated: 1 });
+  await expect(world.rollout().result()).resolves.toMatchObject({ config, updated: 1 });
   expect(world.cancelledConfig).toBeUndefined();
   expect(world.violations).toEqual([]);
 });
@@ -60,50 +61,76 @@ it('a new config that arrives while the last things are written is rolled out, t
 it('a verified node is never taken back, and never written by two at once', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
-  world.failWith('commitUpdate', node, 'OrderRefused', 'the disk is gone', 1);
-  const completing = world.hold('completeNode', node);
+  world.failWith('commitUpdate', node, 'OrderRefused', 'the disk is gone', 2);
   await world.startRollout();
-  await completing.reached;
-  await handled(world, node, 'commitUpdate');
-  completing.open();
 
-  await world.progressUntil(({ failed }) => failed.length === 1);
+  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
 
+  expect(reports.map(({ outcome }) => outcome)).toEqual(['updated', 'failed']);
   expect(world.stepsOf(node)).not.toContain('goBack');
+  const writes = ['commitUpdate', 'completeNode', 'commitUpdate', 'releaseNode'];
+  expect(world.stepsOf(node).filter((step) => writes.includes(step))).toEqual(writes);
   expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
   expect(world.annotation(node, ANNOTATION.REASON)).toContain('the disk is gone');
   expect(world.cordoned()).toEqual([]);
-  const order = await activityEvents(world, node);
-  expect(order.indexOf('completed completeNode')).toBeGreaterThan(-1);
-  expect(order.indexOf('completed completeNode')).toBeLessThan(
-    order.indexOf('scheduled releaseNode'),
-  );
   await world.rollout().terminate();
 });
 
-/** Resolves once the workflow of the node has seen the failure of this step. */
-async function handled(world: FakeWorld, node: string, step: string): Promise<void> {
-  for (;;) {
-    const events = await activityEvents(world, node);
-    const failedAt = events.indexOf(`failed ${step}`);
-    if (failedAt >= 0 && events.indexOf('task', failedAt) >= 0) return;
-  }
-}
+it('the host has committed before its node is said to be on the config', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  const committing = world.hold('commitUpdate', node);
+  await world.startRollout();
+  await committing.reached;
 
-/** What happened to the activities of an update, and when its workflow went on, in order. */
-async function activityEvents(world: FakeWorld, node: string): Promise<readonly string[]> {
-  const { events } = await world.update(node).fetchHistory();
-  const names = new Map<string, string>();
-  return (events ?? []).flatMap((event) => {
-    const scheduled = event.activityTaskScheduledEventAttributes;
-    const completed = event.activityTaskCompletedEventAttributes;
-    const failed = event.activityTaskFailedEventAttributes;
-    if (scheduled) {
-      names.set(String(event.eventId), scheduled.activityType?.name ?? '');
-      return [`scheduled ${scheduled.activityType?.name}`];
-    }
-    if (completed) return [`completed ${names.get(String(completed.scheduledEventId))}`];
-    if (failed) return [`failed ${names.get(String(failed.scheduledEventId))}`];
-    return event.workflowTaskCompletedEventAttributes ? ['task'] : [];
+  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+  expect(world.cordoned()).toEqual([node]);
+  committing.open();
+
+  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
+  const writes = ['completeNode', 'commitUpdate'];
+  expect(world.stepsOf(node).filter((step) => writes.includes(step))).toEqual([
+    'commitUpdate',
+    'completeNode',
+  ]);
+});
+
+it('a slot is free as soon as its node serves, whatever its host still does', async () => {
+  const world = await bench.world({ nodes: 2, policy: { reconnectSeconds: 2 } });
+  const [first, second] = [world.name(1), world.name(2)];
+  const tidying = world.hold('commitUpdate', first);
+  await world.startRollout();
+  await tidying.reached;
+
+  await world.until(() => world.updatedNodes().includes(second));
+
+  await expect(world.update(first).query(statusQuery)).resolves.toMatchObject({
+    phase: 'Completing',
+    blocker: 'the host to drop what it kept for going back',
   });
-}
+  tidying.open();
+  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
+  expect(world.mostUnavailable).toBe(1);
+  expect(world.violations).toEqual([]);
+});
+
+it('a config that comes while a host tidies up waits for it, without a slot', async () => {
+  const world = await bench.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
+  const node = world.name(1);
+  const tidying = world.hold('commitUpdate', node);
+  await world.startRollout();
+  await tidying.reached;
+  await world.progressUntil(({ reports }) => reports.length === 1);
+
+  const config = `rendered-${world.pool}-3`;
+  world.config = config;
+  await world.rollout().executeUpdate('retarget', { args: [{ config }] });
+  const { slots } = await world.progressUntil(
+    ({ children }) => children[0]?.stage === 'preparing' && children[0].adopting !== true,
+  );
+
+  expect(slots).toEqual([]);
+  tidying.open();
+  await expect(world.rollout().result()).resolves.toMatchObject({ config, updated: 1 });
+  expect(world.leftovers()).toEqual([]);
+});

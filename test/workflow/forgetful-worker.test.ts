@@ -20,13 +20,14 @@ describe('with a worker that forgets a workflow as soon as another one has its t
     await world.rollout().executeUpdate('skipNode', { args: [{ node: third }] });
     await world.rollout().executeUpdate('pause', { args: [{ reason: 'freeze' }] });
 
-    world.config = 'c3';
-    await world.rollout().executeUpdate('retarget', { args: [{ config: 'c3' }] });
+    const config = `rendered-${world.pool}-3`;
+    world.config = config;
+    await world.rollout().executeUpdate('retarget', { args: [{ config }] });
     await world.until(() => world.stepsOf(second).includes('releaseNode'));
     gate.open();
     await world.rollout().executeUpdate('resume', { args: [{}] });
 
-    await expect(world.rollout().result()).resolves.toMatchObject({ config: 'c3', updated: 3 });
+    await expect(world.rollout().result()).resolves.toMatchObject({ config, updated: 3 });
     expect(world.mostUnavailable).toBe(1);
     expect(world.violations).toEqual([]);
     expect(world.leftovers()).toEqual([]);

@@ -1,4 +1,5 @@
 import { ANNOTATION, CLUSTER_QUEUE, NodeState } from '../../core/names';
+import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 import { aRestartPlan } from './support/plans';
 import { containing } from './support/containing';
 import { startBench, type TestBench } from './support/temporal';
@@ -66,11 +67,15 @@ describe('a rollout', () => {
     const world = await bench.world({ nodes: 3 });
     world.changeNode(world.name(3), { ready: false });
     await world.startRollout();
-    await world.progressUntil(({ state, children }) => state === 'Blocked' && children.length > 0);
+    // Before that it may wait to know which updates run; only the end of that wait gives slots.
+    const { state } = await world.progressUntil(
+      ({ blocker, children }) =>
+        blocker?.includes(world.name(3)) === true &&
+        children.some(({ stage }) => stage === 'waiting'),
+    );
 
+    expect(state).toBe('Blocked');
     expect(world.cordoned()).toEqual([]);
-    const { blocker } = await world.progress();
-    expect(blocker).toContain(world.name(3));
     world.changeNode(world.name(3), { ready: true });
     await world.tell('node is Ready');
     await world.rollout().result();
@@ -215,10 +220,11 @@ describe('the failure threshold', () => {
     await world.startRollout();
     await world.progressUntil(({ state }) => state === 'Halted');
 
-    world.config = 'c3';
-    await world.rollout().executeUpdate('retarget', { args: [{ config: 'c3' }] });
+    const config = `rendered-${world.pool}-3`;
+    world.config = config;
+    await world.rollout().executeUpdate('retarget', { args: [{ config }] });
 
-    await expect(world.rollout().result()).resolves.toMatchObject({ config: 'c3', updated: 2 });
+    await expect(world.rollout().result()).resolves.toMatchObject({ config, updated: 2 });
     expect(world.violations).toEqual([]);
   });
 });
@@ -232,15 +238,16 @@ describe('a new config during the rollout', () => {
     await world.startRollout();
     await Promise.all([rebooting.reached, draining.reached]);
 
-    world.config = 'c3';
-    await world.rollout().executeUpdate('retarget', { args: [{ config: 'c3' }] });
+    const config = `rendered-${world.pool}-3`;
+    world.config = config;
+    await world.rollout().executeUpdate('retarget', { args: [{ config }] });
     await world.until(() => world.stepsOf(second).includes('releaseNode'));
     draining.open();
     rebooting.open();
     await world.rollout().result();
 
     expect(world.updatedNodes()).toEqual(world.nodeNames());
-    expect(world.nodeNames().map((node) => world.host(node).config)).toEqual(Array(4).fill('c3'));
+    expect(world.nodeNames().map((node) => world.host(node).config)).toEqual(Array(4).fill(config));
     const { reports } = await world.progress();
     expect(reports).toContainEqual(
       expect.objectContaining({ node: first, config: 'c2', outcome: 'updated' }),
@@ -358,6 +365,24 @@ describe('a rollout that cannot be', () => {
     await expect(handle.result()).rejects.toMatchObject({
       cause: { type: 'ObjectNotFound', message: containing('nowhere does not exist') },
     });
+  });
+
+  it('takes everybody back and ends as failed when its pool is deleted', async () => {
+    const world = await bench.world({ nodes: 2 });
+    const gate = world.hold('drainNode');
+    const handle = await world.startRollout();
+    await gate.reached;
+
+    world.exists = false;
+    await world.tell('the pool is gone');
+
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { type: 'ObjectNotFound', message: containing('was deleted during its rollout') },
+    });
+    gate.open();
+    expect(world.leftovers()).toEqual([]);
+    const { typedSearchAttributes } = await handle.describe();
+    expect(typedSearchAttributes.get(SEARCH_ATTRIBUTE.outcome)).toBe('failed');
   });
 
   it('is refused without a pool', async () => {

@@ -66,7 +66,8 @@ describe('a rollout that was terminated and started again', () => {
 
     await world.startRollout();
     const progress = await world.progressUntil(
-      ({ children }) => children.length === 4 && !children.some(({ adopting }) => adopting),
+      ({ children, slots }) =>
+        children.length === 4 && slots.length > 0 && !children.some(({ adopting }) => adopting),
     );
 
     expect([...progress.slots].sort()).toEqual([world.name(1), world.name(2)]);
@@ -90,7 +91,7 @@ describe('a rollout that was terminated and started again', () => {
 
     await world.startRollout();
     const { slots } = await world.progressUntil(
-      ({ children }) => children.length === 2 && !children.some(({ adopting }) => adopting),
+      (progress) => progress.slots.length > 0 && !progress.children.some((one) => one.adopting),
     );
 
     expect(slots).toEqual([world.name(1)]);
@@ -98,6 +99,24 @@ describe('a rollout that was terminated and started again', () => {
     await world.rollout().result();
     expect(world.mostUnavailable).toBe(1);
     expect(world.violations).toEqual([]);
+  });
+
+  it('gives no slot before it knows which updates run, but prepares nodes meanwhile', async () => {
+    const world = await bench.world({ nodes: 2, policy: { prepareAhead: 2 } });
+    const asking = world.hold('findRunningUpdates');
+    await world.startRollout();
+    await asking.reached;
+
+    const { blocker, slots } = await world.progressUntil(
+      ({ children }) => children.length === 2 && children.every(({ stage }) => stage === 'waiting'),
+    );
+
+    expect(slots).toEqual([]);
+    expect(blocker).toContain('which updates of an earlier rollout still run');
+    expect(world.cordoned()).toEqual([]);
+    asking.open();
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
+    expect(world.mostUnavailable).toBe(1);
   });
 
   it('takes up a node whose update was lost with it', async () => {

@@ -12,6 +12,9 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
+/** As a person holds a node for the config that the pool is rolled to. */
+const HELD = { [ANNOTATION.HELD_FOR]: 'c2', [ANNOTATION.HELD_REASON]: 'skipped: hardware fault' };
+
 async function send(world: FakeWorld, message: string, request?: unknown): Promise<unknown> {
   const handle: WorkflowHandle = world.rollout();
   return handle.executeUpdate<unknown, [unknown]>(message, { args: [request] });
@@ -25,6 +28,35 @@ async function refusal(world: FakeWorld, message: string, request?: unknown): Pr
   );
   expect(error.cause).toMatchObject({ type: 'RefusedRequest' });
   return (error.cause as Error).message;
+}
+
+/** The same for a message that the rollout can refuse by itself: the history knows nothing of it. */
+async function refusalWithoutTrace(
+  world: FakeWorld,
+  message: string,
+  request?: unknown,
+): Promise<string> {
+  const before = await updatesInHistory(world);
+  const sentence = await refusal(world, message, request);
+  expect(await updatesInHistory(world)).toBe(before);
+  return sentence;
+}
+
+/** How many events of updates, accepted or ended, the history has. */
+async function updatesInHistory(world: FakeWorld): Promise<number> {
+  const { events } = await world.rollout().fetchHistory();
+  return (events ?? []).filter(
+    (event) =>
+      Boolean(event.workflowExecutionUpdateAcceptedEventAttributes) ||
+      Boolean(event.workflowExecutionUpdateCompletedEventAttributes),
+  ).length;
+}
+
+/** Bytes of the longest sentence that a step in the history has. */
+async function longestSummary(world: FakeWorld): Promise<number> {
+  const { events } = await world.rollout().fetchHistory();
+  const sizes = (events ?? []).map((event) => event.userMetadata?.summary?.data?.length ?? 0);
+  return Math.max(...sizes);
 }
 
 describe('pause and resume', () => {
@@ -53,11 +85,32 @@ describe('pause and resume', () => {
     expect(world.violations).toEqual([]);
   });
 
-  it('heeds a pause that somebody wrote on the pool', async () => {
+  it.each([
+    ['control characters', '\u0001'.repeat(100), ''],
+    ['another script', '护'.repeat(200), '护'.repeat(200)],
+    ['half a character and several lines', 'a\n\ud83d', 'a \ufffd'],
+  ])('takes a reason with %s, and goes on', async (_what, text, shown) => {
+    const world = await bench.world({ nodes: 1 });
+    world.changeNode(world.name(1), { unschedulable: true });
+    await world.startRollout();
+    await world.progressUntil(({ state }) => state === 'Blocked');
+
+    await send(world, 'pause', { reason: `freeze ${text}` });
+    await world.progressUntil(({ state }) => state === 'Paused');
+    expect(await longestSummary(world)).toBeLessThan(400);
+    expect(world.pausedReason).toBe(`freeze ${shown}`.trim());
+    await expect(send(world, 'resume', {})).resolves.toMatchObject({ state: 'Blocked' });
+    await world.rollout().terminate();
+  });
+
+  it('heeds a pause that somebody wrote on the pool, whatever they wrote', async () => {
     const world = await bench.world({ nodes: 1 });
     world.paused = true;
+    // Six bytes each in the summary of the timer, which may have 400.
+    world.pausedReason = '\u0001'.repeat(100);
     await world.startRollout();
     await world.progressUntil(({ state }) => state === 'Paused');
+    expect(await longestSummary(world)).toBeLessThan(400);
 
     world.paused = false;
     await world.tell('resumed');
@@ -102,6 +155,28 @@ describe('messages about one node', () => {
     await expect(world.rollout().result()).resolves.toMatchObject({ updated: 3, held: [] });
     expect(world.annotation(last, ANNOTATION.HELD_FOR)).toBeUndefined();
     expect(world.violations).toEqual([]);
+  });
+
+  it.each([
+    ['a node of another pool', (stranger: string) => stranger],
+    ['a node that there is not', () => 'nobody'],
+  ])('refuses to skip %s, also in a pool too large to be known', async (_what, name) => {
+    const world = await bench.world({ nodes: 1 });
+    const beside = await bench.world({ nodes: 1, beside: world });
+    for (let index = 2; index <= 56; index += 1) world.addNode(world.name(index));
+    for (const node of world.nodeNames()) world.changeNode(node, { unschedulable: true });
+    await world.startRollout();
+    await world.progressUntil(({ state }) => state === 'Blocked');
+
+    const node = name(beside.name(1));
+    const error = await send(world, 'skipNode', { node }).catch((thrown: unknown) => thrown);
+
+    expect((error as Error).cause).toMatchObject({
+      message: containing(`${node} has nothing to skip: it is not a node of pool ${world.pool}`),
+    });
+    expect(world.annotation(beside.name(1), ANNOTATION.HELD_FOR)).toBeUndefined();
+    expect((await world.progress()).held).toEqual([]);
+    await world.rollout().terminate();
   });
 
   it('cancels the update of a node, takes it back and holds it', async () => {
@@ -155,6 +230,45 @@ describe('messages about one node', () => {
   });
 });
 
+describe('retryNode, when not every node is known by name', () => {
+  it('waits for the first look of a rollout', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    world.changeNode(node, { annotations: HELD });
+    const gate = world.hold('selectNodes');
+    await world.startRollout();
+    await gate.reached;
+
+    const retried = send(world, 'retryNode', { node });
+    const nobody = send(world, 'retryNode', { node: 'nobody' });
+    const refused = expect(nobody).rejects.toMatchObject({
+      cause: { type: 'RefusedRequest', message: containing('nobody is neither failed nor held') },
+    });
+    gate.open();
+
+    await retried;
+    await refused;
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
+    expect(world.violations).toEqual([]);
+  });
+
+  it('finds those beyond the list, and counts them', async () => {
+    const world = await bench.world({ nodes: 60 });
+    for (const node of world.nodeNames()) world.changeNode(node, { annotations: HELD });
+    await world.startRollout();
+    const { held, heldCount } = await world.progressUntil(({ state }) => state === 'Blocked');
+    const unnamed = world.nodeNames().find((node) => held.every((known) => known.node !== node));
+
+    const gate = world.hold('drainNode', unnamed);
+    await send(world, 'retryNode', { node: unnamed });
+    await gate.reached;
+
+    expect(heldCount).toBe(60);
+    expect(await refusal(world, 'retryNode', { node: 'nobody' })).toContain('neither failed');
+    await world.rollout().terminate();
+  });
+});
+
 describe('nonsense is refused with a sentence', () => {
   let world: FakeWorld;
   let gate: ReturnType<FakeWorld['hold']>;
@@ -173,6 +287,7 @@ describe('nonsense is refused with a sentence', () => {
 
   it.each([
     ['pause without a reason', 'pause', { reason: ' ' }, 'say why'],
+    ['pause with a reason that does not show', 'pause', { reason: '\u0007' }, 'say why'],
     ['pause with nothing at all', 'pause', undefined, 'say why'],
     ['resume of what is not paused', 'resume', {}, 'is not paused'],
     ['retryNode without a node', 'retryNode', {}, 'name the node'],
@@ -180,18 +295,29 @@ describe('nonsense is refused with a sentence', () => {
     ['cancelNode of an unknown node', 'cancelNode', { node: 'nobody' }, 'has no running update'],
     ['skipNode of an unknown node', 'skipNode', { node: 'nobody' }, 'is not a node of pool'],
     ['retarget without a config', 'retarget', {}, 'name the config'],
+    ['retarget to nonsense', 'retarget', { config: 'banana' }, 'is not a rendered config of pool'],
+    [
+      'retarget to a config of another pool',
+      'retarget',
+      { config: 'rendered-other-0123456789abcdef0123456789abcdef' },
+      'is not a rendered config of pool',
+    ],
   ])('%s', async (_name, message, request, sentence) => {
-    expect(await refusal(world, message, request)).toContain(sentence);
+    expect(await refusalWithoutTrace(world, message, request)).toContain(sentence);
   });
 
   it('retryNode of a node under way', async () => {
-    expect(await refusal(world, 'retryNode', { node: world.name(1) })).toContain('running already');
+    const sentence = await refusalWithoutTrace(world, 'retryNode', { node: world.name(1) });
+
+    expect(sentence).toContain('running already');
   });
 
   it('a second pause, with the reason of the first', async () => {
     await send(world, 'pause', { reason: 'change freeze' });
 
-    expect(await refusal(world, 'pause', { reason: 'again' })).toContain('change freeze');
+    const sentence = await refusalWithoutTrace(world, 'pause', { reason: 'again' });
+
+    expect(sentence).toContain('change freeze');
 
     await send(world, 'resume', {});
   });
@@ -200,19 +326,8 @@ describe('nonsense is refused with a sentence', () => {
     world.hold('releaseNode', world.name(1));
     await send(world, 'cancelNode', { node: world.name(1) });
 
-    expect(await refusal(world, 'cancelNode', { node: world.name(1) })).toContain('being stopped');
-  });
+    const sentence = await refusalWithoutTrace(world, 'cancelNode', { node: world.name(1) });
 
-  it('without writing anything to the history', async () => {
-    const before = (await world.rollout().describe()).historyLength;
-
-    await refusal(world, 'retryNode', { node: 'nobody' });
-
-    const { events } = await world.rollout().fetchHistory();
-    const rejected = events?.filter(
-      (event) => event.workflowExecutionUpdateRejectedEventAttributes !== null,
-    );
-    expect(before).toBeGreaterThan(0);
-    expect(rejected).toEqual([]);
+    expect(sentence).toContain('being stopped');
   });
 });

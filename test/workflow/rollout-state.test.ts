@@ -1,9 +1,10 @@
 import { DEFAULT_POLICY } from '../../core/rollout';
-import type { PoolSelection } from '../../workflows/activity-contracts';
+import type { PoolLook } from '../../workflows/activity-contracts';
 import type { NodeReport } from '../../workflows/messages';
 import { candidatesWanted, progressOf, toGrant, toStart } from '../../workflows/rollout-decisions';
 import { rolloutDetails } from '../../workflows/rollout-details';
 import { Rollout } from '../../workflows/rollout-state';
+import { containing } from './support/containing';
 
 beforeEach(() => {
   jest.useFakeTimers({ now: new Date('2026-01-01T00:00:00Z') });
@@ -12,7 +13,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-function aView(overrides: Partial<PoolSelection> = {}): PoolSelection {
+function aView(overrides: Partial<PoolLook> = {}): PoolLook {
   return {
     config: { name: 'c2', digest: 'd2' },
     paused: false,
@@ -22,6 +23,9 @@ function aView(overrides: Partial<PoolSelection> = {}): PoolSelection {
     machineCount: 3,
     updated: 0,
     unavailable: [],
+    outdated: [],
+    unavailableBecause: [],
+    digests: {},
     candidates: [],
     candidateCount: 0,
     failed: [],
@@ -50,6 +54,7 @@ function aReport(node: string, overrides: Partial<NodeReport> = {}): NodeReport 
 
 function aRollout(view = aView()): Rollout {
   const rollout = new Rollout({ pool: 'worker' });
+  rollout.learned();
   rollout.accept(view);
   return rollout;
 }
@@ -63,6 +68,75 @@ function work(rollout: Rollout, node: string): void {
 }
 
 const candidate = (node: string, repair = false) => ({ node, repair });
+
+describe('a rollout without a free slot', () => {
+  const oneWaits = (rollout: Rollout): void => {
+    rollout.start('a', 'c2');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+  };
+
+  it('names the nodes that take the slots, and why', () => {
+    const rollout = aRollout(
+      aView({
+        unavailable: ['x'],
+        unavailableBecause: [{ node: 'x', reason: 'not Ready since noon' }],
+      }),
+    );
+    oneWaits(rollout);
+
+    expect(progressOf(rollout)).toMatchObject({
+      state: 'Blocked',
+      blocker: 'no free slot: 1 node of at most 1 unavailable: x (not Ready since noon)',
+    });
+  });
+
+  it('names a slot that an update left behind, which the view does not show', () => {
+    const rollout = aRollout();
+    work(rollout, 'b');
+    rollout.vanished('b');
+    oneWaits(rollout);
+
+    expect(progressOf(rollout)).toMatchObject({
+      state: 'Blocked',
+      blocker:
+        'no free slot: 1 node of at most 1 unavailable: ' +
+        'b (its update ended without putting it back in service)',
+    });
+  });
+});
+
+describe('a prepared update without a slot', () => {
+  it('is told whom it waits for, not while the whole rollout waits for a person', () => {
+    const rollout = aRollout();
+    work(rollout, 'b');
+    rollout.start('a', 'c2');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+    const blockerOf = (node: string) =>
+      progressOf(rollout).children.find((child) => child.node === node)?.blocker;
+
+    expect(blockerOf('a')).toBe('waiting for a slot: maxUnavailable is 1; being updated: b');
+    expect(blockerOf('b')).toBeUndefined();
+
+    rollout.wishPaused(true, 'freeze');
+    expect(blockerOf('a')).toBeUndefined();
+  });
+});
+
+describe('a rollout with more failed nodes than are listed', () => {
+  it('counts them all', () => {
+    const rollout = aRollout(
+      aView({
+        ...{ machineCount: 200, policy: { ...DEFAULT_POLICY, failureThreshold: 60 } },
+        ...{ failed: [{ node: 'x', reason: 'boom' }], failedCount: 60 },
+      }),
+    );
+
+    expect(progressOf(rollout)).toMatchObject({
+      state: 'Halted',
+      blocker: containing('60 nodes failed on c2 (the limit is 60): x and 59 more'),
+    });
+  });
+});
 
 describe('slots', () => {
   it('count until the report, whatever the view shows', () => {
@@ -155,6 +229,43 @@ describe('slots', () => {
       rollout.prepared({ node, config: 'c2', holdsSlot: false });
     }
 
+    expect(toGrant(rollout)).toEqual(['b', 'c']);
+  });
+
+  it('of canaries go to no other node while one stands half done without its update', () => {
+    const policy = { ...DEFAULT_POLICY, canaryNodes: 1 };
+    const rollout = aRollout(aView({ policy, maxUnavailable: 2 }));
+    work(rollout, 'a');
+    rollout.start('b', 'c2');
+    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
+
+    rollout.vanished('a');
+    expect(toGrant(rollout)).toEqual([]);
+    rollout.start('a', 'c2');
+    expect(toGrant(rollout)).toEqual([]);
+
+    rollout.finished(aReport('a'));
+    expect(toGrant(rollout)).toEqual(['b']);
+  });
+
+  it('of canaries are few again when the pool comes back to a config over another one', () => {
+    const policy = { ...DEFAULT_POLICY, canaryNodes: 1 };
+    const view = (name: string): PoolLook =>
+      aView({ policy, maxUnavailable: 3, updatedNodes: [], config: { name, digest: 'd' } });
+    const rollout = aRollout(view('c2'));
+    rollout.finished(aReport('a'));
+    jest.advanceTimersByTime(60_000);
+    rollout.accept(view('c3'));
+    jest.advanceTimersByTime(60_000);
+    rollout.accept(view('c2'));
+
+    for (const node of ['a', 'b', 'c']) {
+      rollout.start(node, 'c2');
+      rollout.prepared({ node, config: 'c2', holdsSlot: false });
+    }
+    expect(toGrant(rollout)).toEqual(['a']);
+
+    rollout.finished(aReport('a'));
     expect(toGrant(rollout)).toEqual(['b', 'c']);
   });
 
@@ -434,6 +545,17 @@ describe('the same report twice', () => {
     expect(rollout.updatedByUs).toBe(1);
     expect(rollout.reports).toHaveLength(1);
   });
+
+  it('counts a node once that was updated twice, so that one node is not two canaries', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { finishedAt: '2026-01-01T00:01:00.000Z' }));
+
+    rollout.finished(aReport('a', { finishedAt: '2026-01-01T00:02:00.000Z' }));
+    rollout.finished(aReport('b', { finishedAt: '2026-01-01T00:03:00.000Z' }));
+
+    expect(rollout.updatedByUs).toBe(2);
+  });
 });
 
 describe('the details for the Temporal UI', () => {
@@ -446,5 +568,12 @@ describe('the details for the Temporal UI', () => {
     expect(details.split('\n').length).toBeLessThan(60);
     expect(details).toContain('| 0 of 5000 | 400 of 500 |');
     expect(details).toContain('and 375 more');
+  });
+
+  it('count also the failed, held and blocked nodes that no list names', () => {
+    const beyond = { failedCount: 70, heldCount: 60, blockedCount: 55 };
+    const rollout = aRollout(aView({ machineCount: 5000, ...beyond }));
+
+    expect(rolloutDetails(progressOf(rollout))).toContain('| 70 | 60 | 55 |');
   });
 });

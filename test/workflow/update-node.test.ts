@@ -94,6 +94,35 @@ describe('the update of a node', () => {
     expect(world.updatedNodes()).toEqual([node]);
   });
 
+  it('does not drain a node that the cordon found empty', async () => {
+    const { world, node } = await oneNode();
+    world.withoutPods = true;
+
+    await (await world.startRollout()).result();
+
+    expect(deeds(world, node)).not.toContain('drainNode');
+    const { phases } = await world.update(node).result();
+    expect(phases.map(({ phase }) => phase)).not.toContain('Draining');
+    expect(world.violations).toEqual([]);
+  });
+
+  it.each(['cordonNode', 'awaitNodeReady', 'completeNode'])(
+    'makes an activity that a person sees of a %s that does not succeed at once',
+    async (step) => {
+      const { world, node } = await oneNode();
+      world.failWith(step, node, 'ApiUnavailable', 'connection refused', 1);
+
+      await (await world.startRollout()).result();
+
+      const { events } = await world.update(node).fetchHistory();
+      const scheduled = (events ?? []).flatMap(
+        (event) => event.activityTaskScheduledEventAttributes?.activityType?.name ?? [],
+      );
+      expect(scheduled).toContain(step);
+      expect(world.updatedNodes()).toEqual([node]);
+    },
+  );
+
   it('only says so when the host is on the config already', async () => {
     const { world, node } = await oneNode();
     world.host(node).config = 'c2';
@@ -162,6 +191,8 @@ describe('a node update that fails', () => {
     readonly name: string;
     readonly undone: readonly string[];
     readonly plan?: ReturnType<typeof aPlan>;
+    /** Attempts that fail; absent = one. */
+    readonly times?: number;
   }[] = [
     { at: 'prepareUpdate', name: 'DigestMismatch', undone: ['releaseNode'] },
     { at: 'drainNode', name: 'ObjectNotFound', undone: ['discardStaged', 'releaseNode'] },
@@ -176,7 +207,13 @@ describe('a node update that fails', () => {
       name: 'WrongDeployment',
       undone: ['goBack', 'releaseNode', 'verifyBack'],
     },
-    { at: 'awaitNodeReady', name: 'NodeNotReady', undone: ['goBack', 'releaseNode', 'verifyBack'] },
+    {
+      at: 'awaitNodeReady',
+      name: 'NodeNotReady',
+      undone: ['goBack', 'releaseNode', 'verifyBack'],
+      // The look inside the workflow task, and the wait after it.
+      times: 2,
+    },
     {
       at: 'performServiceActions',
       name: 'ApplyFailed',
@@ -185,24 +222,65 @@ describe('a node update that fails', () => {
     },
   ];
 
-  it.each(cases)('at $at takes back what was done', async ({ at, name, undone, plan }) => {
-    const { world, node } = await oneNode(plan === undefined ? {} : { plan });
-    world.failWith(at, node, name, 'something is wrong', 1);
+  it.each(cases)(
+    'at $at takes back what was done',
+    async ({ at, name, undone, plan, times = 1 }) => {
+      const { world, node } = await oneNode(plan === undefined ? {} : { plan });
+      world.failWith(at, node, name, 'something is wrong', times);
+      await world.startRollout();
+
+      const { failed } = await world.progressUntil((progress) => progress.failed.length === 1);
+
+      expect(failed).toEqual([{ node, reason: containing('something is wrong') }]);
+      const steps = deeds(world, node);
+      const after = new Set(steps.slice(steps.indexOf(at) + 1));
+      expect([...after].filter((step) => step !== 'awaitNodeReady').sort()).toEqual(undone);
+      expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DEGRADED);
+      expect(world.annotation(node, ANNOTATION.REASON)).toContain(`${name}: something is wrong`);
+      expectBackInService(world, node);
+      await expect(world.update(node).result()).rejects.toMatchObject({
+        cause: { type: name, message: `${node}: something is wrong` },
+      });
+      await world.rollout().terminate();
+    },
+  );
+
+  it('goes back, without a reboot, when a person uncordons the node after its drain', async () => {
+    const { world, node } = await oneNode();
+    const gate = world.hold('applyUpdate', node);
     await world.startRollout();
+    await gate.reached;
+    world.changeNode(node, { unschedulable: false });
+    gate.open();
 
     const { failed } = await world.progressUntil((progress) => progress.failed.length === 1);
 
-    expect(failed).toEqual([{ node, reason: containing('something is wrong') }]);
-    const steps = deeds(world, node);
-    const after = new Set(steps.slice(steps.indexOf(at) + 1));
-    expect([...after].filter((step) => step !== 'awaitNodeReady').sort()).toEqual(undone);
-    expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DEGRADED);
-    expect(world.annotation(node, ANNOTATION.REASON)).toContain(`${name}: something is wrong`);
+    expect(failed).toEqual([{ node, reason: containing(`node ${node} was uncordoned`) }]);
+    expect(deeds(world, node)).not.toContain('armReboot');
+    expect(world.annotation(node, ANNOTATION.REASON)).toContain('UncordonedByUser');
     expectBackInService(world, node);
-    await expect(world.update(node).result()).rejects.toMatchObject({
-      cause: { type: name, message: `${node}: something is wrong` },
-    });
     await world.rollout().terminate();
+  });
+
+  it('names what each step of the host waits for', async () => {
+    const { world, node } = await oneNode();
+    const blockers: Record<string, string | undefined> = {};
+    const steps = ['prepareUpdate', 'applyUpdate', 'armReboot', 'verifyUpdate', 'commitUpdate'];
+    const gates = steps.map((step) => [step, world.hold(step, node)] as const);
+    await world.startRollout();
+    for (const [step, gate] of gates) {
+      await gate.reached;
+      blockers[step] = (await world.update(node).query(statusQuery)).blocker;
+      gate.open();
+    }
+    expect(blockers).toEqual({
+      prepareUpdate: 'the host to prepare it',
+      applyUpdate: 'the host to write its files',
+      armReboot: 'the host to begin its reboot',
+      verifyUpdate: 'the machine to come back',
+      commitUpdate: 'the host to make it its current config',
+    });
+    await world.rollout().result();
   });
 
   it('leaves a node that cannot be changed in place untouched', async () => {

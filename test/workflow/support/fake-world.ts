@@ -1,15 +1,20 @@
 import { heartbeat } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
 import {
   completeChange,
   cordonChange,
   holdChange,
+  refuseMoved,
   releaseChange,
 } from '../../../activities/cluster/node-changes';
+import { departedNodes } from '../../../activities/cluster/departed-nodes';
+import { refuseStranger } from '../../../activities/cluster/hold-node';
+import { nodeDeleted } from '../../../activities/cluster/known-node';
 import { written } from '../../../activities/cluster/written-node';
-import type { NodeChange } from '../../../activities/ports';
+import { createFindRunningUpdates } from '../../../activities/cluster/find-running-updates';
+import type { Lookup, NodeChange } from '../../../activities/ports';
 import { toFailure } from '../../../activities/failures';
+import { fail } from '../../../core/errors';
 import {
   ANNOTATION,
   CLUSTER_QUEUE,
@@ -33,6 +38,7 @@ import {
   progressQuery,
   type RolloutProgress,
 } from '../../../workflows/messages';
+import { OpenUpdates } from '../../../workers/temporal-client';
 import type { poolRollout } from '../../../workflows/pool-rollout';
 import type { updateNode } from '../../../workflows/update-node';
 import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';
@@ -46,10 +52,22 @@ export interface WorldOptions {
   readonly plan?: UpdatePlan;
   /** The pool's rendered config; absent = `c2`, while every node is on `c1`. */
   readonly config?: string | undefined;
+  /** A second pool of the same cluster: nodes may be moved from one to the other. */
+  readonly beside?: FakeWorld;
 }
 
 /** Longer than anything takes on a busy machine; shorter than a test may run. */
 const PATIENCE_MS = 50_000;
+
+/** What all pools of one cluster have in common. */
+interface Shared {
+  readonly nodes: Map<string, Node>;
+  readonly hosts: Map<string, FakeHost>;
+  readonly pools: FakeWorld[];
+  /** `<node>/<config>` that was verified. */
+  readonly proofs: Set<string>;
+  readonly drained: Set<string>;
+}
 
 /** A step that an activity took, in order. */
 export interface Step {
@@ -78,6 +96,8 @@ export class FakeWorld {
   readonly steps: Step[] = [];
   readonly rolloutId: string;
   exists = true;
+  /** There is nothing to drain anywhere, and the cordon says so. */
+  withoutPods = false;
   config: string | undefined;
   maxUnavailable: number | string;
   policy: ResolvedPolicy;
@@ -86,11 +106,8 @@ export class FakeWorld {
   cancelledConfig: string | undefined;
   /** Most nodes that were unavailable at once. */
   mostUnavailable = 0;
-  private readonly nodes = new Map<string, Node>();
-  private readonly hosts = new Map<string, FakeHost>();
+  private readonly shared: Shared;
   private readonly plans = new Map<string, UpdatePlan>();
-  private readonly proofs = new Set<string>();
-  private readonly drained = new Set<string>();
   private readonly gates: Gate[] = [];
   private hooks: Hook[] = [];
   private frozen: readonly Node[] | undefined;
@@ -102,6 +119,11 @@ export class FakeWorld {
     private readonly client: Client,
     options: WorldOptions,
   ) {
+    this.shared = options.beside?.shared ?? {
+      ...{ nodes: new Map(), hosts: new Map(), pools: [] },
+      ...{ proofs: new Set(), drained: new Set() },
+    };
+    this.shared.pools.push(this);
     this.rolloutId = poolRolloutId(pool);
     this.config = 'config' in options ? options.config : 'c2';
     this.maxUnavailable = options.maxUnavailable ?? 1;
@@ -115,7 +137,7 @@ export class FakeWorld {
   // -- For tests ------------------------------------------------------------------------------
 
   nodeNames(): readonly string[] {
-    return [...this.nodes.keys()];
+    return this.members().map(({ metadata }) => metadata.name);
   }
 
   /** The n-th node, counting from 1. */
@@ -124,13 +146,13 @@ export class FakeWorld {
   }
 
   node(name: string): Node {
-    const node = this.nodes.get(name);
+    const node = this.shared.nodes.get(name);
     if (node === undefined) throw new Error(`no node ${name}`);
     return node;
   }
 
   host(name: string): FakeHost {
-    const host = this.hosts.get(name);
+    const host = this.shared.hosts.get(name);
     if (host === undefined) throw new Error(`no host ${name}`);
     return host;
   }
@@ -186,7 +208,7 @@ export class FakeWorld {
 
   /** From now on selections see the nodes as they are now. */
   freezeView(): void {
-    this.frozen = [...this.nodes.values()];
+    this.frozen = this.members();
   }
 
   thawView(): void {
@@ -199,9 +221,33 @@ export class FakeWorld {
     this.notify();
   }
 
+  /** A machine that joins, as its first boot left it; another one when the name was taken before. */
+  join(name: string, config: string): void {
+    if (!this.shared.hosts.has(name)) throw new Error(`no worker runs for ${name}`);
+    this.addNode(name, config);
+    this.notify();
+  }
+
+  /** The Node goes; its machine may run on. */
+  deleteNode(name: string): void {
+    this.shared.nodes.delete(name);
+    this.notify();
+  }
+
+  /** Somebody changes the label by which pools select the node. */
+  moveNode(name: string, to: FakeWorld): void {
+    const node = this.node(name);
+    const labels = { ...node.metadata.labels, pool: to.pool };
+    this.shared.nodes.set(name, {
+      ...node,
+      metadata: { ...node.metadata, labels, resourceVersion: String((this.version += 1)) },
+    });
+    for (const pool of this.shared.pools) pool.notify();
+  }
+
   /** The only node left: one whose host worker does not run. */
   addNodeWithoutHost(): string {
-    this.nodes.clear();
+    this.shared.nodes.clear();
     const name = `${this.pool}-nobody`;
     this.addNode(name);
     return name;
@@ -221,7 +267,7 @@ export class FakeWorld {
   }
 
   cordoned(): readonly string[] {
-    return [...this.nodes.values()]
+    return this.members()
       .filter(({ spec }) => spec?.unschedulable === true)
       .map(({ metadata }) => metadata.name);
   }
@@ -275,7 +321,7 @@ export class FakeWorld {
 
   /** Nodes that somebody would have to look after: a cordon of ours, or a host unlike its record. */
   leftovers(): readonly string[] {
-    const cordons = [...this.nodes.values()]
+    const cordons = this.members()
       .filter((node) => node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined)
       .map(({ metadata }) => `${metadata.name} is still cordoned by us`);
     const hosts = this.nodeNames()
@@ -315,7 +361,7 @@ export class FakeWorld {
     if (this.annotation(name, ANNOTATION.DESIRED_CONFIG) !== config) {
       this.violate(`${name} was changed without being targeted`);
     }
-    if (drain && (node.spec?.unschedulable !== true || !this.drained.has(name))) {
+    if (drain && (node.spec?.unschedulable !== true || !this.shared.drained.has(name))) {
       this.violate(`${name} was changed without cordon and drain`);
     }
     if (
@@ -327,7 +373,7 @@ export class FakeWorld {
   }
 
   verified(node: string, config: string): void {
-    this.proofs.add(`${node}/${config}`);
+    this.shared.proofs.add(`${node}/${config}`);
   }
 
   reboot(name: string): void {
@@ -353,6 +399,7 @@ export class FakeWorld {
       await this.step(step, input.node);
       let decided: NodeChange | undefined;
       try {
+        if (!this.shared.nodes.has(input.node)) throw nodeDeleted(input.node);
         decided = decide(this.node(input.node));
       } catch (error) {
         throw toFailure(error, 1);
@@ -364,15 +411,25 @@ export class FakeWorld {
     return {
       selectNodes: async (input) => this.select(input),
       cordonNode: async (input) => {
-        const node = await change('cordonNode', input, (known) => cordonChange(known, input));
-        this.drained.delete(input.node);
-        return { cordoned: node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined };
+        const node = await change('cordonNode', input, (known) => {
+          refuseMoved(known, input, this.poolObjects());
+          return cordonChange(known, input);
+        });
+        this.shared.drained.delete(input.node);
+        const cordoned = node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined;
+        if (!this.withoutPods || input.drain === undefined) return { cordoned };
+        this.shared.drained.add(input.node);
+        return { cordoned, drained: { evicted: 0, left: 1 } };
       },
       drainNode: async (input) => {
         heartbeat({ evicted: 0, remaining: [], remainingCount: 0 });
         await this.step('drainNode', input.node);
-        this.drained.add(input.node);
+        this.shared.drained.add(input.node);
         return { evicted: 3, left: 1 };
+      },
+      checkCordon: async ({ node }) => {
+        if (this.node(node).spec?.unschedulable === true) return Promise.resolve();
+        throw toFailure(fail('UncordonedByUser', `node ${node} was uncordoned`), 1);
       },
       reportNodePhase: (input) => this.step(`report ${input.phase}`, input.node),
       awaitNodeReady: async (input) => {
@@ -382,7 +439,7 @@ export class FakeWorld {
         if (expected !== undefined && expected !== actual) this.violate(`${input.node}: old boot`);
       },
       completeNode: async (input) => {
-        const proven = this.proofs.has(`${input.node}/${input.config}`);
+        const proven = this.shared.proofs.has(`${input.node}/${input.config}`);
         if (!proven && this.host(input.node).config !== input.config) {
           this.violate(`${input.node} was completed without proof`);
         }
@@ -391,10 +448,14 @@ export class FakeWorld {
         );
       },
       releaseNode: async (input) => {
+        if (!this.shared.nodes.has(input.node)) return undefined;
         return written(await change('releaseNode', input, (known) => releaseChange(known, input)));
       },
-      holdNode: async ({ node, config, reason }) => {
-        await change('holdNode', { node }, (known) => holdChange(known, config, reason));
+      holdNode: async ({ node, pool, config, reason }) => {
+        await change('holdNode', { node }, (known) => {
+          refuseStranger(known, pool, this.poolObjects());
+          return holdChange(known, config, reason);
+        });
       },
       setPoolPaused: async ({ paused, reason }) => {
         await this.step('setPoolPaused', '');
@@ -405,55 +466,73 @@ export class FakeWorld {
         await this.step('markRolloutCancelled', '');
         this.cancelledConfig = config;
       },
-      findRunningUpdates: (input) => this.findRunning(input.nodes, input.pool !== undefined),
+      findRunningUpdates: async (input) => {
+        await this.step('findRunningUpdates', '');
+        return this.findRunning(input);
+      },
     };
   }
 
   private async select(input: SelectNodesInput): Promise<SelectNodesResult> {
     await this.step('selectNodes', '');
     if (!this.exists) return { exists: false };
-    const nodes = this.frozen ?? [...this.nodes.values()];
+    const nodes = this.frozen ?? this.members();
     const seen = observePool({ ...input, pool: this.poolObject(), nodes });
-    const { candidates, ...counts } = selectFrom(seen, input);
-    const target = seen.target;
+    const selected = selectFrom(seen, input);
+    const departed = await departedNodes(this.ports(), this.pool, input.remembered ?? []);
+    const names = selected.candidates.flatMap(({ currentConfig }) => currentConfig ?? []);
     return {
       exists: true,
-      ...(target === undefined ? {} : { config: reference(target) }),
-      paused: seen.paused,
-      ...(seen.pausedReason === undefined ? {} : { pausedReason: seen.pausedReason }),
+      ...selected,
+      ...(seen.target === undefined ? {} : { config: reference(seen.target) }),
       policy: this.policy,
       disruptionPolicies: {},
-      maxUnavailable: seen.maxUnavailable,
-      machineCount: seen.machineCount,
-      unavailable: seen.unavailable,
-      outdated: seen.outdated,
       ...(this.cancelledConfig === undefined ? {} : { cancelledConfig: this.cancelledConfig }),
-      ...counts,
-      candidates: candidates.map(({ node, currentConfig, repair }) => ({
-        node,
-        repair,
-        ...(currentConfig === undefined ? {} : { currentConfig: reference(currentConfig) }),
-      })),
+      ...(departed.length === 0 ? {} : { departed }),
+      digests: Object.fromEntries(names.map((name) => [name, reference(name).digest])),
     };
   }
 
-  private async findRunning(
-    nodes: readonly string[],
-    wholePool: boolean,
-  ): Promise<readonly string[]> {
-    const asked = wholePool ? this.nodeNames() : nodes;
-    const open = await Promise.all(
-      asked.map(async (node) => {
-        try {
-          const { status } = await this.update(node).describe();
-          return status.name === 'RUNNING';
-        } catch (error) {
-          if ((error as Error).name === 'WorkflowNotFoundError') return false;
-          throw ApplicationFailure.fromError(error);
-        }
-      }),
+  /** The real activity on a real server, whose visibility has not heard of anything yet. */
+  private readonly findRunning = createFindRunningUpdates({
+    view: {
+      nodes: lookup(() => [...this.shared.nodes.values()]),
+      pools: lookup(() => this.poolObjects()),
+    },
+    updates: {
+      isRunning: (node) => new OpenUpdates(this.client).isRunning(node),
+      ofPool: () => Promise.resolve([]),
+    },
+  });
+
+  /** What the question who has left needs; the server says the same as the picture. */
+  private ports(): Parameters<typeof departedNodes>[0] {
+    return {
+      view: {
+        nodes: lookup(() => [...this.shared.nodes.values()]),
+        pools: lookup(() => this.poolObjects()),
+      },
+      nodes: {
+        change: () => Promise.reject(new Error('looking writes nothing')),
+        read: (name) =>
+          this.shared.nodes.has(name)
+            ? Promise.resolve(this.node(name))
+            : Promise.reject(fail('ObjectNotFound', `no node ${name}`)),
+      },
+      run: () => {
+        throw new Error('looking logs nothing here');
+      },
+    };
+  }
+
+  private members(): readonly Node[] {
+    return [...this.shared.nodes.values()].filter(
+      ({ metadata }) => metadata.labels?.['pool'] === this.pool,
     );
-    return asked.filter((_, index) => open[index]);
+  }
+
+  private poolObjects(): readonly MachineConfigPool[] {
+    return this.shared.pools.map((world) => world.poolObject());
   }
 
   private poolObject(): MachineConfigPool {
@@ -465,6 +544,7 @@ export class FakeWorld {
           : { annotations: { [ANNOTATION.PAUSED_REASON]: this.pausedReason } }),
       },
       spec: {
+        nodeSelector: { matchLabels: { pool: this.pool } },
         maxUnavailable: this.maxUnavailable,
         paused: this.paused,
         ...(this.config === undefined ? {} : { configuration: { name: this.config } }),
@@ -472,15 +552,17 @@ export class FakeWorld {
     };
   }
 
-  private addNode(name: string): void {
-    this.hosts.set(name, aHost('c1'));
-    this.nodes.set(name, {
+  addNode(name: string, config = 'c1'): void {
+    this.shared.hosts.set(name, aHost(config));
+    this.shared.nodes.set(name, {
       metadata: {
         name,
-        creationTimestamp: `2026-01-01T00:00:${String(this.nodes.size).padStart(2, '0')}Z`,
+        uid: `uid-${(this.version += 1)}`,
+        labels: { pool: this.pool },
+        creationTimestamp: `2026-01-01T00:00:${String(this.shared.nodes.size).padStart(2, '0')}Z`,
         annotations: {
-          [ANNOTATION.CURRENT_CONFIG]: 'c1',
-          [ANNOTATION.DESIRED_CONFIG]: 'c1',
+          [ANNOTATION.CURRENT_CONFIG]: config,
+          [ANNOTATION.DESIRED_CONFIG]: config,
           [ANNOTATION.STATE]: NodeState.DONE,
         },
       },
@@ -490,14 +572,16 @@ export class FakeWorld {
   }
 
   private write(name: string, change: NodeChange & { readonly ready?: boolean }): void {
-    const before = this.unavailable();
+    // What a machine does is seen by nobody any more once its Node is deleted.
+    if (!this.shared.nodes.has(name)) return;
+    const pools = this.shared.pools.map((world) => ({ world, before: world.unavailable() }));
     const node = this.node(name);
     const annotations = { ...node.metadata.annotations };
     for (const [key, value] of Object.entries(change.annotations ?? {})) {
       if (value === null) delete annotations[key];
       else annotations[key] = value;
     }
-    this.nodes.set(name, {
+    this.shared.nodes.set(name, {
       metadata: { ...node.metadata, annotations, resourceVersion: String((this.version += 1)) },
       spec: {
         ...node.spec,
@@ -508,11 +592,16 @@ export class FakeWorld {
           ? (node.status ?? {})
           : { conditions: [{ type: 'Ready', status: change.ready ? 'True' : 'False' }] },
     });
+    for (const { world, before } of pools) world.observe(before, change.annotations !== undefined);
+  }
+
+  /** @param byUs - a person or the machine itself may do whatever they like */
+  private observe(before: readonly string[], byUs: boolean): void {
     const after = this.unavailable();
     this.mostUnavailable = Math.max(this.mostUnavailable, after.length);
     const added = after.filter((node) => !before.includes(node));
     const limit = Number(this.maxUnavailable);
-    if (added.length > 0 && after.length > limit && change.annotations !== undefined) {
+    if (added.length > 0 && after.length > limit && byUs) {
       this.violate(
         `${after.length} nodes unavailable, at most ${limit} allowed: ${after.join(', ')}`,
       );
@@ -521,7 +610,7 @@ export class FakeWorld {
 
   /** Counted without the product's own functions: this is the observer. */
   private unavailable(): readonly string[] {
-    return [...this.nodes.values()]
+    return this.members()
       .filter(({ spec, status, metadata }) => {
         const ready = status?.conditions?.some(
           (condition) => condition.type === 'Ready' && condition.status === 'True',
@@ -537,6 +626,17 @@ export class FakeWorld {
     this.watchers = [];
     for (const watcher of watchers) watcher();
   }
+}
+
+function lookup<T extends { readonly metadata: { readonly name: string } }>(
+  list: () => readonly T[],
+): Lookup<T> {
+  return {
+    synced: Promise.resolve(),
+    list,
+    get: (name) => list().find(({ metadata }) => metadata.name === name),
+    subscribe: () => () => undefined,
+  };
 }
 
 function reference(name: string): ConfigReference {

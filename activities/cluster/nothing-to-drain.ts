@@ -1,0 +1,46 @@
+import type { CordonNodeInput, DrainedNode } from '../../workflows/activity-contracts';
+import type { ClusterPorts } from '../ports';
+import { DrainPods } from './drain-pods';
+import { missingDaemonSets } from './missing-daemon-sets';
+
+/** A list that takes longer is left to the drain, which says what it waits for. */
+const PATIENCE_MS = 2_000;
+
+/**
+ * Looks once at the pods of a node that is cordoned. Reads only.
+ *
+ * @returns the outcome of its drain when no pod must leave; undefined = there is something to drain,
+ *   or it is not known
+ */
+export async function nothingToDrain(
+  ports: ClusterPorts,
+  node: string,
+  drain: NonNullable<CordonNodeInput['drain']>,
+): Promise<DrainedNode | undefined> {
+  const pods = new DrainPods(drain, 0, {
+    budgets: () => ports.view.budgets.list(),
+    missingDaemonSets: (found) => missingDaemonSets(ports.view, found),
+    now: ports.now,
+  });
+  const looking = new AbortController();
+  const stop = (): void => {
+    looking.abort();
+  };
+  const { signal } = ports.run();
+  signal.addEventListener('abort', stop);
+  const patience = setTimeout(stop, PATIENCE_MS);
+  try {
+    const handler = {
+      listed: (found: Parameters<DrainPods['listed']>[0]) => {
+        pods.listed(found);
+        stop();
+      },
+      changed: () => undefined,
+    };
+    if (!signal.aborted) await ports.pods.follow(node, handler, looking.signal);
+  } finally {
+    clearTimeout(patience);
+    signal.removeEventListener('abort', stop);
+  }
+  return pods.isDone() ? { evicted: 0, left: pods.left() } : undefined;
+}

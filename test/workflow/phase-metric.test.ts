@@ -1,0 +1,39 @@
+import { freeLoopbackPort } from '../../workers/health-server';
+import { startBench, type TestBench } from './support/temporal';
+
+jest.setTimeout(60_000);
+
+let bench: TestBench;
+let address: string;
+beforeAll(async () => {
+  address = `127.0.0.1:${await freeLoopbackPort()}`;
+  // Every step is replayed from its history, which must not count it again.
+  bench = await startBench({ metricsAddress: address, forgetful: true });
+}, 180_000);
+afterAll(() => bench.stop(), 60_000);
+
+it('every phase of an update is measured once, also those that disturb nobody', async () => {
+  const world = await bench.world({ nodes: 2 });
+  await (await world.startRollout()).result();
+
+  const text = await (await fetch(`http://${address}/metrics`)).text();
+
+  const counted: unknown = Object.fromEntries(
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('slipway_node_phase_duration_seconds_count'))
+      .filter((line) => line.includes(`pool="${world.pool}"`))
+      .map((line) => [/phase="(\w+)"/.exec(line)?.[1], Number(line.split(' ').at(-1))]),
+  );
+  expect(counted).toEqual({
+    Preparing: 2,
+    WaitingForSlot: 2,
+    Cordoning: 2,
+    Draining: 2,
+    Applying: 2,
+    Rebooting: 2,
+    Verifying: 2,
+    Completing: 2,
+  });
+  expect(text).toMatch(/slipway_node_phase_duration_seconds_bucket\{.*le="3600"\}/);
+});

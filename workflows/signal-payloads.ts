@@ -1,0 +1,124 @@
+/**
+ * What a signal brings, read before it is believed. Whoever reaches Temporal may send anything, and a
+ * handler that throws fails the same workflow task again for good.
+ */
+
+import { log, setHandler, type SignalDefinition } from '@temporalio/workflow';
+import { poolRolloutId } from '../core/names';
+import type { NodeReport, Prepared, Proceed } from './messages';
+
+/** Kubernetes names are not longer; Temporal refuses IDs of more than 1000 characters. */
+const LONGEST_NAME = 253;
+
+const OUTCOMES = ['updated', 'failed', 'cancelled'] as const;
+const DISRUPTIONS = ['none', 'services', 'drain', 'reboot'] as const;
+const STAGES = ['preparing', 'waiting', 'working'] as const;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Registers a signal of which only well-formed payloads are heard. The others are logged by the name of
+ * the signal, without the payload.
+ */
+export function hear<T>(
+  signal: SignalDefinition<[T]>,
+  read: (payload: unknown) => T | undefined,
+  act: (payload: T) => void,
+  description: string,
+): void {
+  setHandler(
+    signal,
+    (payload: unknown) => {
+      const told = read(payload);
+      if (told !== undefined) act(told);
+      else log.warn('ignored a signal with a malformed payload', { signal: signal.name });
+    },
+    { description },
+  );
+}
+
+/** Payload of `nodeFinished`; undefined = malformed, as of every function here. */
+export function readNodeReport(payload: unknown): NodeReport | undefined {
+  const fields = fieldsOf(payload);
+  if (fields === undefined) return undefined;
+  const { node, uid, config, outcome, phase, reason, failure, inServiceAt, hostIsBack } = fields;
+  const isReport =
+    isName(node) &&
+    isName(config) &&
+    isOneOf(OUTCOMES, outcome) &&
+    [uid, phase, reason, failure, inServiceAt].every(isTextOrAbsent) &&
+    (hostIsBack === undefined || hostIsBack === false) &&
+    isPhases(fields['phases']) &&
+    isOneOf(DISRUPTIONS, fields['disruption']) &&
+    isInstant(fields['startedAt']) &&
+    isInstant(fields['finishedAt']);
+  return isReport ? (payload as NodeReport) : undefined;
+}
+
+/** Payload of `prepared`. */
+export function readPrepared(payload: unknown): Prepared | undefined {
+  const fields = fieldsOf(payload);
+  if (fields === undefined) return undefined;
+  const { node, uid, runId, config, holdsSlot, stage, returned } = fields;
+  const isPrepared =
+    isName(node) &&
+    [uid, runId].every(isTextOrAbsent) &&
+    isName(config) &&
+    typeof holdsSlot === 'boolean' &&
+    (stage === undefined || isOneOf(STAGES, stage)) &&
+    (returned === undefined || returned === true);
+  return isPrepared ? (payload as Prepared) : undefined;
+}
+
+/** Payload of `proceed`. */
+export function readProceed(payload: unknown): Proceed | undefined {
+  const { slot, repair } = fieldsOf(payload) ?? {};
+  if (typeof slot !== 'string' || typeof repair !== 'boolean') return undefined;
+  return { slot, repair };
+}
+
+/** Payload of `attach`: what reports is told to a pool rollout and to nothing else. */
+export function readAttach(payload: unknown): { readonly reportTo: string } | undefined {
+  const { reportTo } = fieldsOf(payload) ?? {};
+  const prefix = poolRolloutId('');
+  if (typeof reportTo !== 'string' || !reportTo.startsWith(prefix)) return undefined;
+  return isName(reportTo.slice(prefix.length)) ? { reportTo } : undefined;
+}
+
+/** Payload of `nodeGone`. */
+export function readNodeGone(payload: unknown): { readonly reason: string } | undefined {
+  const { reason } = fieldsOf(payload) ?? {};
+  return typeof reason === 'string' ? { reason } : undefined;
+}
+
+function fieldsOf(payload: unknown): Fields | undefined {
+  const isObject = typeof payload === 'object' && payload !== null && !Array.isArray(payload);
+  return isObject ? (payload as Fields) : undefined;
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME;
+}
+
+function isTextOrAbsent(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
+}
+
+function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {
+  return (values as readonly unknown[]).includes(value);
+}
+
+function isInstant(value: unknown): value is string {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}
+
+/** A phase that this version does not know is no reason to lose a report. */
+function isPhases(value: unknown): value is NodeReport['phases'] {
+  return (
+    Array.isArray(value) &&
+    value.every((item) => {
+      const { phase, seconds } = fieldsOf(item) ?? {};
+      return typeof phase === 'string' && Number.isFinite(seconds);
+    })
+  );
+}
