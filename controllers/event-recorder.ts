@@ -1,6 +1,6 @@
-/** Kubernetes Events about pools: what `kubectl describe mcp` and `kubectl get events` show. */
+/** Kubernetes Events about pools and nodes: what `kubectl describe` and `kubectl get events` show. */
 
-import { apiVersionOf, type KubeObject, type Resource } from '../adapters/kube/resources';
+import { apiVersionOf, NODES, type KubeObject, type Resource } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
 import type { EventWriter } from '../adapters/kube/writers';
 import { messageOf } from '../core/errors';
@@ -13,6 +13,8 @@ export interface EventRecorder {
    * another one comes. Losing an Event never fails the work that it is about.
    */
   record(subject: Subject, type: EventType, reason: string, message: string): void;
+  /** What was told for that reason is over: when it comes back, it is told again. */
+  over(subject: Subject, reason: string): void;
 }
 
 export interface Subject {
@@ -30,14 +32,23 @@ export function createEventRecorder(
   return {
     record: ({ resource, object }, type, reason, message) => {
       const { name, uid = '' } = object.metadata;
-      const topic = `${resource.kind}/${name}/${uid}/${reason}`;
+      const topic = topicOf({ resource, object }, reason);
       if (leading.aborted || told.get(topic) === message) return;
       told.set(topic, message);
-      const about = { apiVersion: apiVersionOf(resource), kind: resource.kind, name, uid };
+      const { kind } = resource;
+      // `kubectl describe node` looks for the name in uid, as kubelets write it.
+      const identity = kind === NODES.kind ? name : uid;
+      const about = { apiVersion: apiVersionOf(resource), kind, name, uid: identity };
       writer.on(about, { type, reason, message }).catch((error: unknown) => {
         told.delete(topic);
         log.debug({ reason, cause: messageOf(error) }, 'did not record an event');
       });
     },
+    over: (subject, reason) => void told.delete(topicOf(subject, reason)),
   };
+}
+
+function topicOf({ resource, object }: Subject, reason: string): string {
+  const { name, uid = '' } = object.metadata;
+  return `${resource.kind}/${name}/${uid}/${reason}`;
 }

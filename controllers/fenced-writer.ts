@@ -9,7 +9,12 @@ type Named = ObjectKey & { readonly name: string };
 /** The fields of an object that the writer wants to own. */
 export interface Applied {
   readonly [field: string]: unknown;
-  readonly metadata: { readonly name: string; readonly uid?: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly uid?: string;
+    /** The version that it must still have. */
+    readonly resourceVersion?: string;
+  };
   readonly spec?: object;
   readonly status?: object;
 }
@@ -17,7 +22,7 @@ export interface Applied {
 /** Writes of a leader. Every reply is taken over into the caches. */
 export interface Writer {
   create<T extends KubeObject>(resource: Resource<T>, object: T, manager: string): Promise<T>;
-  /** Server-side apply; `metadata.uid` makes sure that it is still the same object. */
+  /** Server-side apply; `metadata.uid` makes sure that it is still the same object, `resourceVersion` that nobody changed it. */
   apply<T extends KubeObject>(
     resource: Resource<T>,
     object: Applied,

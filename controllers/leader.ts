@@ -79,9 +79,16 @@ async function leadOnce(
   const lost = new AbortController();
   const leading = AbortSignal.any([signal, lost.signal]);
   log.info({ identity }, 'became leader');
+  const end = (reason: string): void => {
+    if (leading.aborted) return;
+    log.warn({ identity, reason }, 'lost the lease; every write stops');
+    lost.abort(new Error(`lost the lease: ${reason}`));
+  };
   const throwIfOver = (): void => {
+    const stale = candidate.staleness();
+    // Ended here, not only refused: the write that asked is no failure of its own to be told.
+    if (stale !== undefined) end(stale);
     leading.throwIfAborted();
-    candidate.throwIfStale();
   };
   const work = lead({ signal: leading, throwIfOver })
     .catch((error: unknown) => {
@@ -90,11 +97,7 @@ async function leadOnce(
     .finally(() => {
       lost.abort(new Error('nothing left to lead'));
     });
-  const reason = await candidate.keep(leading);
-  if (!leading.aborted) {
-    log.warn({ identity, reason }, 'lost the lease; every write stops');
-    lost.abort(new Error(`lost the lease: ${reason}`));
-  }
+  end(await candidate.keep(leading));
   await work;
   await candidate.giveBack();
 }
@@ -126,7 +129,8 @@ class Candidate {
       const taken = lease === undefined ? this.#create() : this.#replace(lease, this.#taken(lease));
       this.#remember(await within(this.#options.renewDeadlineMs, taken));
       this.#renewedAt = sentAt;
-      this.throwIfStale();
+      const stale = this.staleness();
+      if (stale !== undefined) throw new Error(`the lease came too late: ${stale}`);
       return true;
     } catch (error) {
       // Another replica was faster, or the API server is away, which its client says once.
@@ -135,11 +139,11 @@ class Candidate {
     }
   }
 
-  /** @throws when the lease was last renewed so long ago that another replica may take it soon */
-  throwIfStale(): void {
+  /** Why another replica may take the lease soon: it was last renewed too long ago. */
+  staleness(): string | undefined {
     const ageMs = performance.now() - this.#renewedAt;
-    if (ageMs < this.#options.renewDeadlineMs) return;
-    throw new Error(`lost the lease: not renewed for ${Math.round(ageMs)} ms`);
+    if (ageMs < this.#options.renewDeadlineMs) return undefined;
+    return `not renewed for ${Math.round(ageMs)} ms`;
   }
 
   /** Renews until the signal aborts or the lease is lost; then says why. */

@@ -5,6 +5,12 @@
 
 import { randomBytes } from 'node:crypto';
 import { connectKube, type KubeClient } from '../adapters/kube/client';
+import {
+  absorbInto,
+  runCaches,
+  unsyncedKinds,
+  whenCachesSynced,
+} from '../adapters/kube/cluster-caches';
 import { findMco } from '../adapters/kube/mco-presence';
 import { NAMESPACES } from '../adapters/kube/resources';
 import { EventWriter } from '../adapters/kube/writers';
@@ -14,12 +20,13 @@ import { assignNodes } from '../core/pool/membership';
 import { startHealthServer } from '../workers/health-server';
 import { createLogger, type Logger } from '../workers/logging';
 import { untilAvailable } from '../workers/waiting';
-import { ClusterCaches } from './cluster-picture';
+import { whenAborted } from '../workers/when-aborted';
+import { createControllerCaches, type ControllerCaches } from './cluster-picture';
 import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
 import { runForLeader, type Leadership } from './leader';
 import { createMetrics, type ControllerMetrics } from './metrics';
-import { measurePhases, NodeController } from './nodes';
+import { NodeController } from './nodes';
 import { PoolStatusController } from './pool-status';
 import { GarbageController, RenderController } from './render';
 import {
@@ -66,12 +73,12 @@ export async function runControllers(
     log,
   });
   const metrics = createMetrics();
-  const caches = new ClusterCaches(log);
+  const caches = createControllerCaches(log);
   const health = await startHealthServer({
     host: settings.metricsHost,
     port: settings.metricsPort,
     registry: metrics.registry,
-    waitingFor: () => caches.unsynced,
+    waitingFor: () => unsyncedKinds(caches),
   });
   const rollouts =
     parts.gateway === undefined ? connectRollouts(settings) : withoutConnection(parts.gateway);
@@ -81,7 +88,7 @@ export async function runControllers(
   const running = AbortSignal.any([signal, failed.signal]);
   try {
     await refuseMco(kube, settings, { log, signal: running });
-    const following = caches.run(kube, running);
+    const following = runCaches(caches, kube, running);
     await stand(
       { kube, caches, metrics, gateway: rollouts.gateway, log, settings, version },
       running,
@@ -100,7 +107,7 @@ export async function runControllers(
 
 interface Standing {
   readonly kube: KubeClient;
-  readonly caches: ClusterCaches;
+  readonly caches: ControllerCaches;
   readonly metrics: ControllerMetrics;
   readonly gateway: RolloutGateway;
   readonly log: Logger;
@@ -111,7 +118,7 @@ interface Standing {
 /** Takes part in the election. Caches are warm before, so that a new leader acts at once. */
 async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
   const { kube, caches, settings, log } = standing;
-  await unlessAborted(caches.synced(), signal);
+  await Promise.race([whenCachesSynced(caches), whenAborted(signal)]);
   if (signal.aborted) return;
   await runForLeader(
     {
@@ -136,7 +143,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const { kube, caches, metrics, gateway, log, settings, version } = standing;
   const writer = fencedWriter(
     kube,
-    (resource, object) => caches.absorb(resource, object),
+    (resource, object) => absorbInto(caches, resource, object),
     leadership,
   );
   const events = createEventRecorder(
@@ -158,14 +165,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     new NodeController({ ...shared, log: of('nodes') }, leading),
     new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
   ];
-  measurePhases(
-    caches.machineConfigNodes,
-    (pool, phase, seconds) => {
-      metrics.phaseEnded(pool, phase, seconds);
-    },
-    leading,
-  );
-  await aborted(leading);
+  await whenAborted(leading);
   metrics.setLeader(false);
   await Promise.all(controllers.map((controller) => controller.idle()));
   // What this replica saw last is not how the pools stand from now on: the next leader shows that.
@@ -204,21 +204,4 @@ async function createNamespace(kube: KubeClient, name: string): Promise<void> {
 
 function withoutConnection(gateway: RolloutGateway): RolloutConnection {
   return { gateway, close: () => Promise.resolve() };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener(
-      'abort',
-      () => {
-        resolve();
-      },
-      { once: true },
-    );
-  });
-}
-
-async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
-  await Promise.race([promise, aborted(signal)]);
 }

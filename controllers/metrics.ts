@@ -5,7 +5,6 @@ import { ANNOTATION } from '../core/names';
 import { annotationOf, isDegraded, isUnavailable, isUpdatedTo } from '../core/node/predicates';
 import type { Node } from '../core/node/types';
 import { poolsForNode, type Membership } from '../core/pool/membership';
-import type { NodePhase } from '../core/node/lifecycle';
 import type { MachineConfigPool } from '../core/pool/types';
 import { createPoolGauges } from './pool-gauges';
 
@@ -21,8 +20,6 @@ export interface ControllerMetrics {
   rendered(pool: string, outcome: RenderOutcome, seconds: number): void;
   osImageOverridden(pool: string, overridden: boolean): void;
   rolloutRequested(pool: string, request: RolloutRequest): void;
-  /** A phase of one node's update is over. */
-  phaseEnded(pool: string, phase: NodePhase, seconds: number): void;
   setLeader(leads: boolean): void;
 }
 
@@ -61,13 +58,6 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     name: `${PREFIX}_rollout_requests_total`,
     help: 'Requests to Temporal: rollouts started or retargeted, and woken',
     labelNames: ['pool', 'request'],
-    registers,
-  });
-  const phases = new Histogram({
-    name: 'slipway_node_phase_duration_seconds',
-    help: 'How long the phases of node updates took, as their MachineConfigNodes show them',
-    labelNames: ['pool', 'phase'],
-    buckets: [1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 3600],
     registers,
   });
   const poolGauges = createPoolGauges(registry);
@@ -112,9 +102,6 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     },
     rolloutRequested: (pool, request) => {
       requests.inc({ pool, request });
-    },
-    phaseEnded: (pool, phase, seconds) => {
-      phases.observe({ pool, phase }, seconds);
     },
     setLeader: (leads) => {
       leader.set(leads ? 1 : 0);

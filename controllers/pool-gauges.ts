@@ -1,13 +1,13 @@
-/** What a pool waits for, as gauges. Counted when somebody asks, from the last look at the pools. */
+/** What a pool waits for. Counted when somebody asks, from the last look at the pools. */
 
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { failureName } from '../core/errors';
 import { PoolCondition } from '../core/names';
 import type { Node } from '../core/node/types';
 import { slotCount } from '../core/pool/capacity';
 import type { Membership } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
-import { placeNode, takesSlot } from '../core/rollout';
+import { placeNode, takesSlot, type NodePlacement } from '../core/rollout';
 
 /** Where the nodes of a pool stand; every node is in one place. */
 export type Place = 'updated' | 'pending' | 'failed' | 'held';
@@ -18,6 +18,8 @@ interface PoolCounts {
   /** Absent = the pool's maxUnavailable is impossible. */
   readonly slots?: number;
   readonly slotsInUse: number;
+  /** Free slots that a node could have now and has not. */
+  readonly idleSlots: number;
   /** When the oldest pending node fell behind, ms; absent = none is pending, or it is not known yet. */
   readonly pendingSince?: number;
 }
@@ -78,8 +80,11 @@ export function createPoolGauges(registry: Registry, now: () => number = Date.no
       metric.set({ pool }, Math.max(0, ageMs / 1000));
     },
   );
+  const idle = countIdleSlots(registry, () => look(), now);
   return {
     observe: (pools, membership) => {
+      idle.settle();
+      idle.forgetOthers(pools.map(({ metadata }) => metadata.name));
       let counted: readonly PoolCounts[] | undefined;
       look = () =>
         (counted ??= pools.map((pool) =>
@@ -89,21 +94,71 @@ export function createPoolGauges(registry: Registry, now: () => number = Date.no
   };
 }
 
+interface IdleSlots {
+  /** To be called before the pools change. */
+  settle(): void;
+  /** A pool that is gone, or that another replica shows, is not shown any more. */
+  forgetOthers(pools: readonly string[]): void;
+}
+
+/** Free slots add up to slot seconds while they are free. */
+function countIdleSlots(
+  registry: Registry,
+  look: () => readonly PoolCounts[],
+  now: () => number,
+): IdleSlots {
+  const shown = new Set<string>();
+  let settledAt = now();
+  const counter = new Counter({
+    name: 'slipway_pool_slot_idle_seconds_total',
+    help: 'Seconds that slots were free, one by one, although a node could have been updated',
+    labelNames: ['pool'],
+    registers: [registry],
+    collect: () => {
+      settle();
+    },
+  });
+  const settle = (): void => {
+    const seconds = Math.max(0, (now() - settledAt) / 1000);
+    settledAt = now();
+    for (const { pool, idleSlots } of look()) {
+      shown.add(pool);
+      counter.inc({ pool }, idleSlots * seconds);
+    }
+  };
+  return {
+    settle,
+    forgetOthers: (pools) => {
+      for (const pool of shown) {
+        if (pools.includes(pool)) continue;
+        shown.delete(pool);
+        counter.remove({ pool });
+      }
+    },
+  };
+}
+
 function countsOf(pool: MachineConfigPool, nodes: readonly Node[]): PoolCounts {
   const target = pool.spec.configuration?.name ?? '';
   const places = { updated: 0, pending: 0, failed: 0, held: 0 };
   const since: number[] = [];
+  let startable = 0;
   for (const node of nodes) {
-    const place = target === '' ? 'pending' : placeOf(node, target);
+    const found = target === '' ? undefined : placeNode(node, target, false);
+    if (found?.in === 'candidates' && !takesSlot(node)) startable += 1;
+    const place = placeOf(found);
     places[place] += 1;
     const behindSince = place === 'pending' ? pendingSince(pool, node) : undefined;
     if (behindSince !== undefined) since.push(behindSince);
   }
   const slots = slotsOf(pool, nodes.length);
+  const slotsInUse = nodes.filter(takesSlot).length;
+  const free = pool.spec.paused === true ? 0 : Math.max(0, (slots ?? 0) - slotsInUse);
   return {
     pool: pool.metadata.name,
     places,
-    slotsInUse: nodes.filter(takesSlot).length,
+    slotsInUse,
+    idleSlots: Math.min(free, startable),
     ...(slots === undefined ? {} : { slots }),
     ...(since.length === 0
       ? {}
@@ -112,8 +167,8 @@ function countsOf(pool: MachineConfigPool, nodes: readonly Node[]): PoolCounts {
 }
 
 /** A node that cannot be taken now is pending all the same: it is to be updated. */
-function placeOf(node: Node, target: string): Place {
-  const place = placeNode(node, target, false).in;
+function placeOf(found: NodePlacement | undefined): Place {
+  const place = found?.in ?? 'candidates';
   return place === 'candidates' || place === 'blocked' ? 'pending' : place;
 }
 

@@ -8,7 +8,8 @@
  * growing delays, per key.
  */
 
-import { messageOf } from '../core/errors';
+import type { Log } from '../adapters/kube/transport';
+import { failureName, messageOf } from '../core/errors';
 
 export interface WorkQueueOptions {
   /** The work; it reads the present state itself, so running it too often does no harm. */
@@ -188,12 +189,17 @@ export class WorkQueue {
   }
 }
 
-/** One line for a log: what failed, why, and when it is tried again. */
-export function describeFailure({ key, error, failures, retryMs }: WorkFailure): {
-  readonly key: string;
-  readonly reason: string;
-  readonly failures: number;
-  readonly retryMs: number;
-} {
-  return { key, reason: messageOf(error), failures, retryMs };
+/**
+ * Says what failed, why, and when it is tried again. That a server is away is said by whoever talks to
+ * it, once, and not again for everything that waits for it.
+ */
+export function tellFailure(
+  log: Pick<Log, 'debug' | 'warn'>,
+  { key, error, failures, retryMs }: WorkFailure,
+  text: string,
+  isSaid = failureName(error) === 'ApiUnavailable',
+): void {
+  const fields = { key, reason: messageOf(error), failures, retryMs };
+  if (isSaid) log.debug(fields, text);
+  else log.warn(fields, text);
 }

@@ -17,6 +17,9 @@ const Configuration = z.looseObject({
   source: field(z.array(z.looseObject(reference))),
 });
 
+/** Not acted upon. */
+const Named = z.looseObject({ name: field(z.string()) });
+
 const Condition = z.looseObject({
   type: z.string(),
   status: ConditionStatus,
@@ -34,6 +37,8 @@ export const MachineConfigPool = z.looseObject({
     paused: field(z.boolean()),
     maxUnavailable: field(IntOrString),
     configuration: field(Configuration),
+    osImageStream: field(Named),
+    pinnedImageSets: field(z.array(Named).max(100)),
   }),
   status: field(
     z.looseObject({

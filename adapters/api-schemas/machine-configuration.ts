@@ -15,6 +15,10 @@ const actions = z.array(Action).max(10);
 export const MachineConfiguration = z.looseObject({
   ...objectHead,
   spec: z.looseObject({
+    // The CRD refuses entries: nothing here could keep them.
+    irreconcilableValidationOverrides: field(
+      z.looseObject({ storage: field(z.array(z.string()).max(3)) }),
+    ),
     nodeDisruptionPolicy: field(
       z.looseObject({
         files: field(

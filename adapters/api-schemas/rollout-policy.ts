@@ -27,6 +27,10 @@ export const RolloutPolicy = z.looseObject({
           reconnectSeconds: between(1, 86_400),
         }),
       ),
+      drift: field(z.enum(['Report', 'Repair'])),
+      repair: field(
+        z.looseObject({ limit: between(1, 100), intervalSeconds: between(60, 604_800) }),
+      ),
     }),
   ),
 });

@@ -44,7 +44,11 @@ export function statusFrom(value: unknown, code: number): ApiStatus {
  * @param what - the request in words: `patch Node worker-1`
  */
 export function refusal(what: string, status: ApiStatus): DomainError {
-  const said = status.message ?? `the API server answered ${status.code}`;
+  const answer = status.message ?? `the API server answered ${status.code}`;
+  const said =
+    status.code === 401
+      ? `${answer}: the API server does not accept the credentials; check the user of the kubeconfig`
+      : answer;
   const details = { code: status.code, reason: status.reason ?? '' };
   const message = `${what}: ${said}`;
   if (status.code === 404) return fail('ObjectNotFound', message, details);

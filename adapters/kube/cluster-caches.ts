@@ -1,4 +1,4 @@
-/** Every watch that the cluster worker keeps, under one start. */
+/** The watches that a process keeps on a cluster, under one start. */
 
 import type { PodDisruptionBudget } from '../../core/drain';
 import type { MachineConfigNode, Node } from '../../core/node/types';
@@ -14,27 +14,39 @@ import {
   ROLLOUT_POLICIES,
   type KubeObject,
   type MachineConfiguration,
+  type Resource,
 } from './resources';
 import type { Log } from './transport';
 import { trimBudget, trimNode, trimToName } from './trim';
 import type { WatchSource } from './watch';
 
-export interface ClusterCaches {
+/** What everybody looks at who decides about the nodes of a pool. */
+export interface PoolCaches {
   readonly nodes: WatchCache<Node>;
   readonly pools: WatchCache<MachineConfigPool>;
   readonly machineConfigNodes: WatchCache<MachineConfigNode>;
   readonly policies: WatchCache<RolloutPolicy>;
+}
+
+/** What the cluster worker looks at. */
+export interface ClusterCaches extends PoolCaches {
   readonly machineConfigurations: WatchCache<MachineConfiguration>;
   readonly budgets: WatchCache<PodDisruptionBudget>;
   readonly daemonSets: WatchCache<KubeObject>;
 }
 
-export function createClusterCaches(log: Log): ClusterCaches {
+export function createPoolCaches(log: Log): PoolCaches {
   return {
     nodes: new WatchCache({ resource: NODES, log, transform: trimNode }),
     pools: new WatchCache({ resource: MACHINE_CONFIG_POOLS, log }),
     machineConfigNodes: new WatchCache({ resource: MACHINE_CONFIG_NODES, log }),
     policies: new WatchCache({ resource: ROLLOUT_POLICIES, log }),
+  };
+}
+
+export function createClusterCaches(log: Log): ClusterCaches {
+  return {
+    ...createPoolCaches(log),
     // A cluster without OpenShift's operator API has nobody's policies, and that is fine.
     machineConfigurations: new WatchCache({
       resource: MACHINE_CONFIGURATIONS,
@@ -46,18 +58,41 @@ export function createClusterCaches(log: Log): ClusterCaches {
   };
 }
 
+type AnyCache = Pick<WatchCache<KubeObject>, 'isSynced' | 'synced' | 'run' | 'resource'>;
+/** Caches by the names that their owner gives them. */
+type Caches<C> = { readonly [K in keyof C]: AnyCache };
+
 /** Follows the cluster until the signal aborts. */
-export async function runClusterCaches(
-  caches: ClusterCaches,
+export async function runCaches<C extends Caches<C>>(
+  caches: C,
   source: WatchSource,
   signal: AbortSignal,
 ): Promise<void> {
-  await Promise.all(
-    Object.values(caches).map((cache: WatchCache<never>) => cache.run(source, signal)),
-  );
+  await Promise.all(allOf(caches).map((cache) => cache.run(source, signal)));
 }
 
 /** Resolves when every watch has its first complete picture. */
-export async function whenCachesSynced(caches: ClusterCaches): Promise<void> {
-  await Promise.all(Object.values(caches).map((cache: WatchCache<never>) => cache.synced));
+export async function whenCachesSynced<C extends Caches<C>>(caches: C): Promise<void> {
+  await Promise.all(allOf(caches).map((cache) => cache.synced));
+}
+
+/** The kinds, in plural, that have not been listed yet. */
+export function unsyncedKinds<C extends Caches<C>>(caches: C): readonly string[] {
+  return allOf(caches)
+    .filter(({ isSynced }) => !isSynced)
+    .map(({ resource }) => resource.plural);
+}
+
+/** Takes the reply to an own write over, so that the next decision sees it. */
+export function absorbInto<C extends Caches<C>>(
+  caches: C,
+  resource: Resource,
+  object: KubeObject,
+): void {
+  const cache = allOf(caches).find(({ resource: { plural } }) => plural === resource.plural);
+  (cache as WatchCache<KubeObject> | undefined)?.absorb(object);
+}
+
+function allOf<C extends Caches<C>>(caches: C): readonly AnyCache[] {
+  return Object.values<AnyCache>(caches);
 }

@@ -9,7 +9,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Agent, RequestOptions } from 'node:https';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { parse } from 'yaml';
 import { messageOf } from '../../core/errors';
 import { isRecord } from './api-errors';
@@ -38,7 +38,10 @@ export interface Credentials {
 }
 
 export interface EndpointSettings {
-  /** Path of a kubeconfig; absent = the pod's service account, then `~/.kube/config`. */
+  /**
+   * Path of a kubeconfig, or several with the separator of PATH between them, which are merged as
+   * kubectl does it; absent = the pod's service account, then `~/.kube/config`.
+   */
   readonly kubeconfig?: string;
   readonly context?: string;
   /** The process environment, which says whether this is a pod. */
@@ -74,35 +77,70 @@ function fromServiceAccount(
   };
 }
 
-async function fromFile(file: string, context: string | undefined): Promise<KubeEndpoint> {
-  const { cluster, user } = readKubeconfig(file, context);
-  const server = text(cluster, 'server');
-  if (server === undefined) throw new Error(`kubeconfig ${file}: the cluster has no server`);
-  if (needsFullClient(cluster, user)) return fromFullClient(file, context, server);
-  const base = dirname(file);
-  return { server, read: () => Promise.resolve(readCredentials(base, cluster, user)) };
+async function fromFile(setting: string, context: string | undefined): Promise<KubeEndpoint> {
+  const found = readKubeconfig(setting, context);
+  const { cluster, user } = found;
+  const server = text(cluster.section, 'server');
+  if (server === undefined) throw new Error(`kubeconfig ${setting}: the cluster has no server`);
+  if (!URL.canParse(server)) {
+    throw new Error(`kubeconfig ${setting}: the server ${server} is not a URL like https://k:6443`);
+  }
+  if (needsFullClient(cluster.section, user.section)) return fromFullClient(found, server);
+  return { server, read: () => Promise.resolve(readCredentials(cluster, user)) };
 }
 
 type Section = Readonly<Record<string, unknown>>;
 
-function readKubeconfig(
-  file: string,
-  wanted: string | undefined,
-): { readonly cluster: Section; readonly user: Section } {
+/** A section, and the directory of its kubeconfig: files that it names are beside that. */
+interface Located {
+  readonly section: Section;
+  readonly base: string;
+}
+
+/** What one context names. */
+interface Chosen {
+  readonly cluster: Located;
+  readonly user: Located;
+}
+
+/** The first of the files that has a current-context, a context, a cluster or a user counts. */
+function readKubeconfig(setting: string, wanted: string | undefined): Chosen {
+  const files = kubeconfigFiles(setting);
+  const documents = files.map((file) => ({ section: readDocument(file), base: dirname(file) }));
+  const current = documents.map(({ section }) => text(section, 'current-context'));
+  const name = wanted ?? current.find((value) => value !== undefined);
+  if (name === undefined) throw new Error(`kubeconfig ${setting} has no current-context`);
+  const context = named(documents, 'context', name)?.section;
+  if (context === undefined) throw new Error(`kubeconfig ${setting} has no context ${name}`);
+  const cluster = named(documents, 'cluster', text(context, 'cluster'));
+  if (cluster === undefined) {
+    throw new Error(`kubeconfig ${setting}: no cluster for context ${name}`);
+  }
+  const user = named(documents, 'user', text(context, 'user'));
+  return { cluster, user: user ?? { section: {}, base: cluster.base } };
+}
+
+/** A file that is named alone has to be there; of a list, those that are there count. */
+function kubeconfigFiles(setting: string): readonly string[] {
+  if (existsSync(setting)) return [setting];
+  const files = setting.split(delimiter).filter((file) => file !== '');
+  if (files.length < 2) return files.length === 0 ? [setting] : files;
+  const present = files.filter((file) => existsSync(file));
+  if (present.length > 0) return present;
+  throw new Error(`kubeconfig ${setting} cannot be read: none of these files exists`);
+}
+
+function readDocument(file: string): Section {
   let document: unknown;
   try {
     document = parse(readFileSync(file, 'utf8'));
   } catch (error) {
     throw new Error(`kubeconfig ${file} cannot be read: ${messageOf(error)}`, { cause: error });
   }
+  // kubectl takes an empty file for a kubeconfig without any entry.
+  if (document === null) return {};
   if (!isRecord(document)) throw new Error(`kubeconfig ${file} is not a kubeconfig`);
-  const name = wanted ?? text(document, 'current-context');
-  if (name === undefined) throw new Error(`kubeconfig ${file} has no current-context`);
-  const context = named(document['contexts'], name, 'context');
-  if (context === undefined) throw new Error(`kubeconfig ${file} has no context ${name}`);
-  const cluster = named(document['clusters'], text(context, 'cluster'), 'cluster');
-  if (cluster === undefined) throw new Error(`kubeconfig ${file}: no cluster for context ${name}`);
-  return { cluster, user: named(document['users'], text(context, 'user'), 'user') ?? {} };
+  return document;
 }
 
 function needsFullClient(cluster: Section, user: Section): boolean {
@@ -110,43 +148,50 @@ function needsFullClient(cluster: Section, user: Section): boolean {
   return cluster['proxy-url'] !== undefined || others.some((key) => user[key] !== undefined);
 }
 
-function readCredentials(base: string, cluster: Section, user: Section): Credentials {
-  const ca = material(base, cluster, 'certificate-authority');
-  const cert = material(base, user, 'client-certificate');
-  const key = material(base, user, 'client-key');
-  const servername = text(cluster, 'tls-server-name');
-  const tokenFile = text(user, 'tokenFile');
+function readCredentials(cluster: Located, user: Located): Credentials {
+  const ca = material(cluster, 'certificate-authority');
+  const cert = material(user, 'client-certificate');
+  const key = material(user, 'client-key');
+  const servername = text(cluster.section, 'tls-server-name');
+  const tokenFile = text(user.section, 'tokenFile');
   const token =
-    tokenFile === undefined ? text(user, 'token') : readFileSync(absolute(base, tokenFile), 'utf8');
+    tokenFile === undefined
+      ? text(user.section, 'token')
+      : readFileSync(absolute(user.base, tokenFile), 'utf8');
   return {
     tls: {
       ...(ca === undefined ? {} : { ca }),
       ...(cert === undefined ? {} : { cert }),
       ...(key === undefined ? {} : { key }),
       ...(servername === undefined ? {} : { servername }),
-      ...(cluster['insecure-skip-tls-verify'] === true ? { rejectUnauthorized: false } : {}),
+      ...(cluster.section['insecure-skip-tls-verify'] === true
+        ? { rejectUnauthorized: false }
+        : {}),
     },
     headers: token === undefined ? {} : { authorization: `Bearer ${token.trim()}` },
   };
 }
 
 /** `NAME-data` in base64, or the file that `NAME` points to. */
-function material(base: string, section: Section, name: string): string | undefined {
+function material({ section, base }: Located, name: string): string | undefined {
   const data = text(section, `${name}-data`);
   if (data !== undefined) return Buffer.from(data, 'base64').toString('utf8');
   const file = text(section, name);
   return file === undefined ? undefined : readFileSync(absolute(base, file), 'utf8');
 }
 
-async function fromFullClient(
-  file: string,
-  context: string | undefined,
-  server: string,
-): Promise<KubeEndpoint> {
+/** The client's own merge refuses a name that two files have, so it gets what was chosen. */
+async function fromFullClient({ cluster, user }: Chosen, server: string): Promise<KubeEndpoint> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const config = new KubeConfig();
-  config.loadFromFile(file);
-  if (context !== undefined) config.setCurrentContext(context);
+  config.loadFromString(
+    JSON.stringify({
+      clusters: [{ name: 'chosen', cluster: withAbsolutePaths(cluster) }],
+      users: [{ name: 'chosen', user: withAbsolutePaths(user) }],
+      contexts: [{ name: 'chosen', context: { cluster: 'chosen', user: 'chosen' } }],
+      'current-context': 'chosen',
+    }),
+  );
   const proxied = config.getCurrentCluster()?.proxyUrl !== undefined;
   return {
     server,
@@ -184,11 +229,29 @@ function headersOf(options: RequestOptions): Record<string, string> {
   return Object.fromEntries(entries.map(([key, value]) => [key.toLowerCase(), String(value)]));
 }
 
-function named(list: unknown, name: string | undefined, key: string): Section | undefined {
-  if (!Array.isArray(list)) return undefined;
-  const entry = list.find((item) => isRecord(item) && item['name'] === name) as Section | undefined;
-  const section = entry?.[key];
-  return isRecord(section) ? section : undefined;
+function withAbsolutePaths({ section, base }: Located): Section {
+  const fields = ['certificate-authority', 'client-certificate', 'client-key', 'tokenFile'];
+  const files = fields.flatMap((field) => {
+    const file = text(section, field);
+    return file === undefined ? [] : [[field, absolute(base, file)] as const];
+  });
+  return { ...section, ...Object.fromEntries(files) };
+}
+
+/** The `kind` section of this name, from the first document that has it. */
+function named(
+  documents: readonly Located[],
+  kind: string,
+  name: string | undefined,
+): Located | undefined {
+  for (const { section: document, base } of documents) {
+    const list = document[`${kind}s`];
+    if (!Array.isArray(list)) continue;
+    const entry: unknown = list.find((item) => isRecord(item) && item['name'] === name);
+    const section = isRecord(entry) ? entry[kind] : undefined;
+    if (isRecord(section)) return { section, base };
+  }
+  return undefined;
 }
 
 function text(section: Section, key: string): string | undefined {

@@ -23,10 +23,14 @@ export {
   type WatchOptions,
 } from './client';
 export {
+  absorbInto,
   createClusterCaches,
-  runClusterCaches,
+  createPoolCaches,
+  runCaches,
+  unsyncedKinds,
   whenCachesSynced,
   type ClusterCaches,
+  type PoolCaches,
 } from './cluster-caches';
 export { findMco } from './mco-presence';
 export { NodePods, type Eviction } from './node-pods';

@@ -110,20 +110,36 @@ export class MachineConfigNodeWriter {
     readonly fieldManager: string,
   ) {}
 
-  /** Creates or updates the spec by server-side apply; the object is owned by its Node. */
+  /**
+   * Creates or updates the spec by server-side apply; the object is owned by its Node.
+   *
+   * @param unchangedSince - the resourceVersion that the object must still have
+   * @throws `Conflict` when it has another one
+   */
   async applySpec(
     owner: { readonly name: string; readonly uid: string },
     spec: MachineConfigNode['spec'],
+    unchangedSince?: string,
   ): Promise<MachineConfigNode> {
     const { name, uid } = owner;
     const ownerReferences = [{ apiVersion: 'v1', kind: 'Node', name, uid }];
+    const metadata = {
+      name,
+      ...(uid === '' ? {} : { ownerReferences }),
+      ...(unchangedSince === undefined ? {} : { resourceVersion: unchangedSince }),
+    };
     return this.#absorbed(
       await this.client.apply(
         MACHINE_CONFIG_NODES,
-        { metadata: { name, ...(uid === '' ? {} : { ownerReferences }) }, spec },
+        { metadata, spec },
         { fieldManager: this.fieldManager },
       ),
     );
+  }
+
+  /** The object as the server has it now. */
+  async read(name: string): Promise<MachineConfigNode> {
+    return this.#absorbed(await this.client.get(MACHINE_CONFIG_NODES, { name }));
   }
 
   /**

@@ -1,4 +1,3 @@
 /** MachineConfigNodes: one per managed Node, from the moment the Node belongs to a pool. */
 
-export { measurePhases } from './phase-durations';
 export { NodeController, type NodeControllerDeps } from './node-controller';

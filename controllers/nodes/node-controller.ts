@@ -1,32 +1,44 @@
 /**
  * Keeps one MachineConfigNode per Node of a pool. What an update reports on it is written by the
- * cluster worker; here it only comes into being, follows its node to another pool, and goes. Of the
- * Node itself, the mark of a cordon that a person has taken away is cleared.
+ * cluster worker; here it comes into being, says what its node came with, follows it to another pool,
+ * and goes. Of the
+ * Node itself, the mark of a cordon that a person has taken away is cleared, and a node at rest says
+ * whether its disk has drifted.
  */
 
 import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
+import { driftAnnotations, driftCondition } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
 import { annotationOf, desiredConfigOf } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool/membership';
 import type { ClusterPicture } from '../cluster-picture';
+import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
-import { describeFailure, WorkQueue } from '../work-queue';
+import { tellFailure, WorkQueue } from '../work-queue';
 import { cordonMarkCleared, isCordonMarkLeftOver } from './cordon-mark';
+import { firstStatus, restsOn } from './first-status';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-nodes`;
 
 /** MCO's word for a node that was never told to run a config. */
 const NOT_YET_SET = 'not-yet-set';
 
+/** Reasons of Events on a Node; the first is MCO's word. */
+const DRIFT_DETECTED = 'ConfigDriftDetected';
+const DRIFT_OVER = 'ConfigDriftOver';
+
 const COALESCING = { quietMs: 200, longestMs: 2_000 };
 
 export interface NodeControllerDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
+  readonly events: EventRecorder;
   readonly log: Log;
+  /** RFC 3339. */
+  readonly now: () => string;
 }
 
 export class NodeController {
@@ -39,7 +51,7 @@ export class NodeController {
       {
         work: (name) => this.#sync(name),
         onFailure: (failure) => {
-          deps.log.warn(describeFailure(failure), 'looking after a node failed; will try again');
+          tellFailure(deps.log, failure, 'looking after a node failed; will try again');
         },
         ...COALESCING,
       },
@@ -65,7 +77,8 @@ export class NodeController {
           this.#queue.add(event.object.metadata.name);
       }),
       machineConfigNodes.subscribe((event) => {
-        if (event.type !== 'modified') this.#queue.add(event.object.metadata.name);
+        const isSame = event.type === 'modified' && hasSameDrift(event.previous, event.object);
+        if (!isSame) this.#queue.add(event.object.metadata.name);
       }),
       pools.subscribe((event) => {
         const selector = (spec: { nodeSelector?: unknown }): string =>
@@ -96,10 +109,43 @@ export class NodeController {
       return;
     }
     if (isCordonMarkLeftOver(node)) await this.#clearCordonMark(node);
+    else await this.#showDrift(node, known);
     const pool = this.#poolOf(node);
     if (pool === undefined) return;
     if (known === undefined) await this.#create(node, pool);
     else if (known.spec.pool.name !== pool && !isUnderWay(node)) await this.#move(known, pool);
+    else await this.#showFirst(node, known);
+  }
+
+  /** Refused when an update has written meanwhile; the watch brings that, and nothing is left to do. */
+  async #showFirst(node: Node, known: MachineConfigNode): Promise<void> {
+    const { writer, now } = this.#deps;
+    const status = firstStatus(node, known, now());
+    if (status === undefined) return;
+    const { name } = known.metadata;
+    const { desired } = status.configVersion;
+    try {
+      let { resourceVersion } = known.metadata;
+      if (known.spec.configVersion.desired !== desired) {
+        // No apply: the next one, of another field, would take this one away again.
+        const patch = { metadata: { resourceVersion }, spec: { configVersion: { desired } } };
+        const written = await writer.patch(MACHINE_CONFIG_NODES, { name }, patch, {
+          manager: FIELD_OWNER,
+        });
+        resourceVersion = written.metadata.resourceVersion;
+      }
+      await writer.apply(
+        MACHINE_CONFIG_NODES,
+        {
+          metadata: { name, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
+          status,
+        },
+        { manager: FIELD_OWNER, subresource: 'status' },
+      );
+    } catch (error) {
+      const failure = failureName(error);
+      if (failure !== 'Conflict' && failure !== 'ObjectNotFound') throw error;
+    }
   }
 
   async #move({ metadata: { name, uid } }: MachineConfigNode, pool: string): Promise<void> {
@@ -125,6 +171,46 @@ export class NodeController {
       throw error;
     }
     log.info({ node: name }, 'a person uncordoned the node; its cordon is not ours any more');
+  }
+
+  /**
+   * Written on the condition that no update has begun since; of a node that is updated, updates say it.
+   * A conflict is tried again: what changed may be something that is no news here.
+   */
+  async #showDrift(node: Node, known: MachineConfigNode | undefined): Promise<void> {
+    const { writer, log } = this.#deps;
+    const annotations = driftAnnotations(node, known);
+    if (annotations === undefined) return;
+    const { name, resourceVersion } = node.metadata;
+    const version = resourceVersion === undefined ? {} : { resourceVersion };
+    try {
+      await writer.patch(
+        NODES,
+        { name },
+        { metadata: { ...version, annotations } },
+        { manager: FIELD_OWNER },
+      );
+    } catch (error) {
+      if (failureName(error) === 'ObjectNotFound') return;
+      throw error;
+    }
+    const state = annotations[ANNOTATION.STATE];
+    const reason = annotations[ANNOTATION.REASON] ?? '';
+    log.info({ node: name, state, reason }, 'drift shown');
+    this.#tellDrift(node, state === NodeState.DEGRADED ? reason : undefined);
+  }
+
+  /** @see MCO pkg/daemon/daemon.go, startConfigDriftMonitor (7ff337a4) */
+  #tellDrift(node: Node, drift: string | undefined): void {
+    const { events } = this.#deps;
+    const subject = { resource: NODES, object: node };
+    if (drift === undefined) {
+      events.over(subject, DRIFT_DETECTED);
+      events.record(subject, 'Normal', DRIFT_OVER, 'the disk is as its config says again');
+    } else {
+      events.over(subject, DRIFT_OVER);
+      events.record(subject, 'Warning', DRIFT_DETECTED, drift);
+    }
   }
 
   /** The garbage collector does the same, later; a cluster may leave it to it alone. */
@@ -185,7 +271,19 @@ function hasSameMembership(before: Node, after: Node): boolean {
   return (
     before.metadata.uid === after.metadata.uid &&
     isUnderWay(before) === isUnderWay(after) &&
+    restsOn(before) === restsOn(after) &&
     JSON.stringify(before.metadata.labels) === JSON.stringify(after.metadata.labels)
+  );
+}
+
+function hasSameDrift(before: MachineConfigNode, after: MachineConfigNode): boolean {
+  const [one, other] = [driftCondition(before), driftCondition(after)];
+  return (
+    one?.status === other?.status &&
+    one?.message === other?.message &&
+    // An update that began in another pool wrote it over.
+    before.spec.pool.name === after.spec.pool.name &&
+    before.status?.drift?.config === after.status?.drift?.config
   );
 }
 

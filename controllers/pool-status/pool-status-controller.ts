@@ -6,7 +6,7 @@
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
-import { messageOf } from '../../core/errors';
+import { failureName, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, PoolCondition } from '../../core/names';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { isConditionTrue } from '../../core/pool/conditions';
@@ -17,7 +17,7 @@ import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import type { ControllerMetrics } from '../metrics';
-import { describeFailure, WorkQueue } from '../work-queue';
+import { tellFailure, WorkQueue } from '../work-queue';
 import { findProblems, withProblems, type PoolProblem } from './pool-problems';
 import { ownedStatus, statusDiffers } from './status-patch';
 
@@ -50,7 +50,7 @@ export class PoolStatusController {
       {
         work: () => this.#syncAll(),
         onFailure: (failure) => {
-          deps.log.warn(describeFailure(failure), 'writing pool status failed; will try again');
+          tellFailure(deps.log, failure, 'writing pool status failed; will try again');
         },
         ...COALESCING,
       },
@@ -85,17 +85,19 @@ export class PoolStatusController {
     this.#tellProblems(problems, membership);
     metrics.poolsObserved(pools, nodes, membership);
 
-    const failures: string[] = [];
+    const failures: unknown[] = [];
     for (const pool of pools) {
       try {
         const members = membership.members.get(pool.metadata.name) ?? [];
         await this.#sync(pool, members, problems.get(pool.metadata.name) ?? []);
       } catch (error) {
         // One pool that cannot be written keeps no other from being shown.
-        failures.push(messageOf(error));
+        failures.push(error);
       }
     }
-    if (failures.length > 0) throw new Error(failures.join('; '));
+    const other = failures.filter((error) => failureName(error) !== 'ApiUnavailable');
+    if (other.length > 1) throw new Error(other.map(messageOf).join('; '));
+    if (failures.length > 0) throw other[0] ?? failures[0];
   }
 
   async #sync(

@@ -4,7 +4,7 @@ import { MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { BY_POOL, owningPools, type ClusterPicture } from '../cluster-picture';
 import type { Writer } from '../fenced-writer';
-import { describeFailure, WorkQueue } from '../work-queue';
+import { tellFailure, WorkQueue } from '../work-queue';
 import { findGarbage } from './garbage';
 
 /** Nobody waits for it. */
@@ -28,7 +28,7 @@ export class GarbageController {
       {
         work: (pool) => this.#cleanUp(pool),
         onFailure: (failure) => {
-          deps.log.warn(describeFailure(failure), 'unused rendered configs stay for now');
+          tellFailure(deps.log, failure, 'unused rendered configs stay for now');
         },
         ...COALESCING,
       },

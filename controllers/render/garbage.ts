@@ -29,7 +29,7 @@ export function findGarbage(input: GarbageInput): readonly MachineConfig[] {
 }
 
 /** The names that any pool or node refers to, as its past, present or future. */
-export function namesInUse(
+function namesInUse(
   input: Pick<GarbageInput, 'pools' | 'nodes' | 'machineConfigNodes'>,
 ): ReadonlySet<string> {
   const names = [

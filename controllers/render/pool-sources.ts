@@ -1,15 +1,25 @@
 /** Which MachineConfigs a pool is rendered from, and what they share. */
 
 import { ControllerConfig, MachineConfig as Schema, parseObject } from '../../adapters/api-schemas';
+import type { CacheView } from '../../adapters/kube/cache';
+import type { KubeObject } from '../../adapters/kube/resources';
 import { fail, messageOf } from '../../core/errors';
-import type { MachineConfig, RenderControllerConfig } from '../../core/machine-config';
+import {
+  IMAGE_FIX,
+  imageProblem,
+  type MachineConfig,
+  type RenderControllerConfig,
+} from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { compileSelector, type CompiledSelector } from '../../core/selectors';
-import { owningPools, type ClusterPicture } from '../cluster-picture';
+import { owningPools } from '../cluster-picture';
 
 /** The one ControllerConfig of a cluster. */
-export const CONTROLLER_CONFIG = 'machine-config-controller';
+const CONTROLLER_CONFIG = 'machine-config-controller';
+
+/** Those of its fields that name an image. */
+const IMAGES = ['baseOSContainerImage', 'osImageURL', 'baseOSExtensionsContainerImage'] as const;
 
 /** Objects in a cache never change in place, so each is read once. */
 const readConfigs = new WeakMap<MachineConfig, MachineConfig>();
@@ -54,7 +64,7 @@ export function isSource(selector: CompiledSelector, config: MachineConfig): boo
  * @throws `InvalidMachineConfig` for one that is not shaped as its CRD says
  */
 export function selectSources(
-  picture: Pick<ClusterPicture, 'machineConfigs'>,
+  picture: { readonly machineConfigs: Pick<CacheView<MachineConfig>, 'list'> },
   selector: CompiledSelector,
 ): readonly MachineConfig[] {
   return picture.machineConfigs
@@ -77,10 +87,11 @@ function readConfig(stored: MachineConfig): MachineConfig {
  * What all pools take from the cluster. Without a ControllerConfig, or with an empty image, the OS
  * image of the machines is not managed unless a MachineConfig sets one.
  *
- * @throws `InvalidMachineConfig` when the ControllerConfig is not shaped as its CRD says
+ * @throws `InvalidMachineConfig` when the ControllerConfig is not shaped as its CRD says, or an image of
+ *   it has no digest
  */
 export function clusterFacts(
-  picture: Pick<ClusterPicture, 'controllerConfigs'>,
+  picture: { readonly controllerConfigs: Pick<CacheView<KubeObject>, 'get'> },
   controllerVersion: string,
 ): RenderControllerConfig {
   const stored = picture.controllerConfigs.get(CONTROLLER_CONFIG);
@@ -93,10 +104,22 @@ export function clusterFacts(
           `controllerconfig ${CONTROLLER_CONFIG}`,
           'InvalidMachineConfig',
         );
+  for (const field of IMAGES) refuseImage(field, config?.spec[field]);
   return {
     baseOSContainerImage: config?.spec.baseOSContainerImage || config?.spec.osImageURL || '',
     baseOSExtensionsContainerImage: config?.spec.baseOSExtensionsContainerImage ?? '',
     releaseVersion: config?.metadata.annotations?.[ANNOTATION.RELEASE_IMAGE_VERSION] ?? '',
     controllerVersion,
   };
+}
+
+function refuseImage(name: (typeof IMAGES)[number], image: string | null | undefined): void {
+  const problem = imageProblem(image ?? undefined);
+  if (problem === undefined) return;
+  const field = `spec.${name}`;
+  throw fail(
+    'InvalidMachineConfig',
+    `controllerconfig ${CONTROLLER_CONFIG}: ${field}: ${problem}; ${IMAGE_FIX}`,
+    { controllerConfig: CONTROLLER_CONFIG, field },
+  );
 }

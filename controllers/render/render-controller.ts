@@ -6,24 +6,18 @@
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { FAILURES, failureName, messageOf } from '../../core/errors';
-import {
-  refuseIneffectiveChange,
-  renderMachineConfig,
-  type MachineConfig,
-  type RenderedMachineConfig,
-} from '../../core/machine-config';
+import type { MachineConfig, RenderedMachineConfig } from '../../core/machine-config';
 import { canonicalJson } from '../../core/machine-config/canonical';
 import { ANNOTATION, FIELD_MANAGER, PoolCondition } from '../../core/names';
 import { setCondition, type ConditionValue } from '../../core/pool/conditions';
+import { ignoredFields } from '../../core/pool/ignored-fields';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import type { ControllerMetrics, RenderOutcome } from '../metrics';
-import { describeFailure, WorkQueue } from '../work-queue';
-import { refuseUnlessAdmitted } from './admission';
-import { clusterFacts, configSelector, selectSources } from './pool-sources';
-import { renderPorts } from './render-ports';
+import { tellFailure, WorkQueue } from '../work-queue';
+import { renderPool } from './render-pool';
 import { configurationPart, poolsConcerned, renderedPart } from './render-triggers';
 import { configurationOf, renderedObject } from './rendered-object';
 
@@ -58,7 +52,7 @@ export class RenderController {
       {
         work: (pool) => this.#sync(pool),
         onFailure: (failure) => {
-          deps.log.warn(describeFailure(failure), 'rendering failed; will try again');
+          tellFailure(deps.log, failure, 'rendering failed; will try again');
         },
         ...COALESCING,
       },
@@ -144,8 +138,9 @@ export class RenderController {
   > {
     const { picture, events, metrics, version } = this.#deps;
     const { name } = pool.metadata;
-    const selector = configSelector(pool);
-    if (selector.empty) {
+    this.#tellIgnored(pool);
+    const render = renderPool(picture, pool, version);
+    if (render === undefined) {
       events.record(
         { resource: MACHINE_CONFIG_POOLS, object: pool },
         'Warning',
@@ -155,20 +150,7 @@ export class RenderController {
       );
       return undefined;
     }
-    const sources = selectSources(picture, selector);
-    const current = picture.machineConfigs.get(pool.spec.configuration?.name ?? '');
-    refuseUnlessAdmitted(sources);
-    const rendered = renderMachineConfig({
-      pool: name,
-      sources,
-      controllerConfig: clusterFacts(picture, version),
-      ...(current === undefined ? {} : { current }),
-      ports: renderPorts,
-    });
-    if (current !== undefined) {
-      const next = { metadata: { name: rendered.name }, spec: rendered.spec };
-      refuseIneffectiveChange(current, next, renderPorts);
-    }
+    const { rendered, sources } = render;
     const isNew = await this.#store(pool, rendered);
     await this.#pointTo(pool, rendered, sources);
     await this.#setCondition(pool, { type: PoolCondition.RENDER_DEGRADED, status: 'False' });
@@ -177,6 +159,14 @@ export class RenderController {
       rendered.annotations[ANNOTATION.OS_IMAGE_URL_OVERRIDDEN] === 'true',
     );
     return { config: rendered.name, sources: sources.length, isNew };
+  }
+
+  #tellIgnored(pool: MachineConfigPool): void {
+    const fields = ignoredFields(pool).map((field) => `spec.${field}`);
+    if (fields.length === 0) return;
+    const message = `${fields.join(' and ')} of this pool ${fields.length === 1 ? 'is' : 'are'} not acted upon`;
+    const object = { resource: MACHINE_CONFIG_POOLS, object: pool };
+    this.#deps.events.record(object, 'Warning', 'FieldIgnored', message);
   }
 
   /** Makes sure that the rendered config exists with exactly its content. True = it is new. */

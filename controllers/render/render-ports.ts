@@ -10,4 +10,5 @@ const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 export const renderPorts: RenderPorts = {
   md5Hex: (data) => createHash('md5').update(data).digest('hex'),
   gunzip: (bytes) => gunzipSync(bytes, { maxOutputLength: MAX_INFLATED_BYTES }),
+  digestHex: (algorithm, bytes) => createHash(algorithm).update(bytes).digest('hex'),
 };

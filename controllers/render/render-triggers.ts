@@ -3,6 +3,7 @@
 import type { CacheEvent } from '../../adapters/kube/cache';
 import { canonicalJson } from '../../core/machine-config/canonical';
 import type { MachineConfig } from '../../core/machine-config';
+import { ignoredFields } from '../../core/pool/ignored-fields';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { CompiledSelector } from '../../core/selectors';
 import { owningPools } from '../cluster-picture';
@@ -30,9 +31,11 @@ export function poolsConcerned(
     .map(({ metadata }) => metadata.name);
 }
 
-/** What of a pool decides its rendered config; its status is none of that. */
+/** What of a pool decides its rendered config, or is told when it is rendered; its status is none of that. */
 export function renderedPart({ metadata, spec }: MachineConfigPool): string {
-  return canonicalJson([spec.machineConfigSelector, metadata.deletionTimestamp, metadata.uid]);
+  const { machineConfigSelector } = spec;
+  const parts = [machineConfigSelector, metadata.deletionTimestamp, metadata.uid];
+  return canonicalJson([...parts, ...ignoredFields({ spec })]);
 }
 
 /** A pool's configuration, to recognise an own write by. */

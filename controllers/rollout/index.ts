@@ -1,9 +1,4 @@
 /** Rollouts: when one must be open for a pool, and what an open one must hear of. */
 
 export { RolloutController, type RolloutDeps } from './rollout-controller';
-export {
-  connectRollouts,
-  createRolloutGateway,
-  type RolloutConnection,
-  type RolloutGateway,
-} from './rollout-gateway';
+export { connectRollouts, type RolloutConnection, type RolloutGateway } from './rollout-gateway';

@@ -32,7 +32,7 @@ export function newsFor({ previous, current }: NodeChange): string | undefined {
     return isUnschedulable(current) ? `node ${name} was cordoned` : `node ${name} was uncordoned`;
   }
   if (troubleOf(previous) !== troubleOf(current)) return `readiness of node ${name}`;
-  if (!same(previous.spec?.taints, current.spec?.taints)) return `taints of node ${name}`;
+  if (!same(taintsOf(previous), taintsOf(current))) return `taints of node ${name}`;
   if (!same(marksOf(previous), marksOf(current))) return `annotations of node ${name}`;
   return undefined;
 }
@@ -56,6 +56,11 @@ function isGoing(node: Node): boolean {
 function troubleOf(node: Node): string {
   const condition = unreadyCondition(node);
   return condition === undefined ? '' : `${condition.type}=${condition.status}`;
+}
+
+/** Without those that only repeat cordon and readiness, and come and go a moment after them. */
+function taintsOf({ spec }: Node): readonly unknown[] {
+  return (spec?.taints ?? []).filter(({ key }) => !key.startsWith('node.kubernetes.io/'));
 }
 
 /** Written by a person or a failed update: they decide whether the node is a candidate. */

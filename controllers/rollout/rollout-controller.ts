@@ -15,7 +15,7 @@ import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { ControllerMetrics } from '../metrics';
-import { describeFailure, WorkQueue } from '../work-queue';
+import { tellFailure, WorkQueue } from '../work-queue';
 import { decideRollout, type RolloutDecision } from './decision';
 import { newsFor } from './node-interest';
 import type { RolloutGateway } from './rollout-gateway';
@@ -27,7 +27,7 @@ const COALESCING = { quietMs: 100, longestMs: 500 };
 const BACKOFF = { firstMs: 250, maxMs: 5_000 };
 
 /** How often it is checked that the rollout of a pool that is behind is still open. */
-const CHECK_MS = 30_000;
+const CHECK_MS = 10_000;
 
 /** A rollout that has just ended may have written something that the watch has yet to show. */
 const SETTLE_MS = 1_000;
@@ -60,8 +60,7 @@ export class RolloutController {
         work: (pool) => this.#sync(pool),
         onFailure: (failure) => {
           const text = 'looking after a rollout failed; will try again';
-          if (this.#temporalAway) deps.log.debug(describeFailure(failure), text);
-          else deps.log.warn(describeFailure(failure), text);
+          tellFailure(deps.log, failure, text, this.#temporalAway || undefined);
         },
         ...COALESCING,
         backoff: BACKOFF,

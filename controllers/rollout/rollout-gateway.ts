@@ -3,21 +3,16 @@
 import {
   Client,
   Connection,
-  WithStartWorkflowOperation,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
   type WorkflowClient,
 } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
-import { CLUSTER_QUEUE, FIELD_MANAGER, poolRolloutId } from '../../core/names';
-import {
-  clusterChangedSignal,
-  retargetUpdate,
-  type PoolRolloutInput,
-} from '../../workflows/messages';
+import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
+import { clusterChangedSignal } from '../../workflows/messages';
 import type { TemporalSettings } from '../../workers/config';
+import { startOrRetarget } from '../../workers/rollout-start';
 import { connectionOptions, isOpenStatus } from '../../workers/temporal-client';
-import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 
 /** Rollouts of pools, as far as a controller starts and wakes them. */
 export interface RolloutGateway {
@@ -32,9 +27,6 @@ export interface RolloutGateway {
   /** Whether a rollout of the pool is open. */
   isOpen(pool: string): Promise<boolean>;
 }
-
-/** Workflow type of a pool's rollout, by name: controllers do not load workflow code. */
-const POOL_ROLLOUT = 'poolRollout';
 
 /** How long one call to Temporal may take; the controller tries again. */
 const DEADLINE_MS = 10_000;
@@ -68,7 +60,7 @@ export function connectRollouts(settings: TemporalSettings): RolloutConnection {
   return { gateway: createRolloutGateway(client), close: () => connection.close() };
 }
 
-export function createRolloutGateway(client: Client): RolloutGateway {
+function createRolloutGateway(client: Client): RolloutGateway {
   const withDeadline = <T>(call: () => Promise<T>): Promise<T> =>
     client.connection.withDeadline(Date.now() + DEADLINE_MS, call);
   return {
@@ -91,21 +83,8 @@ export function createRolloutGateway(client: Client): RolloutGateway {
 }
 
 async function retarget(workflow: WorkflowClient, pool: string, target: string): Promise<void> {
-  const input: PoolRolloutInput = { pool };
-  const start = new WithStartWorkflowOperation(POOL_ROLLOUT, {
-    workflowId: poolRolloutId(pool),
-    taskQueue: CLUSTER_QUEUE,
-    args: [input],
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    staticSummary: `Roll pool ${pool} to its rendered config`,
-    typedSearchAttributes: [{ key: SEARCH_ATTRIBUTE.pool, value: pool }],
-  });
   try {
-    // Waiting for the answer is how a refusal is heard; the handler answers at once.
-    await workflow.executeUpdateWithStart(retargetUpdate, {
-      args: [{ config: target }],
-      startWorkflowOperation: start,
-    });
+    await startOrRetarget(workflow, pool, target);
   } catch (error) {
     if (!(error instanceof WorkflowUpdateFailedError)) throw error;
     throw fail('RefusedRequest', `${poolRolloutId(pool)}: ${messageOf(error.cause ?? error)}`);

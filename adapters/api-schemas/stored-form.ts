@@ -1,0 +1,77 @@
+/** What the API server keeps of an object that a person wrote. */
+
+import { z } from 'zod';
+
+type Path = readonly (string | number)[];
+
+export interface StoredForm {
+  readonly value: unknown;
+  /** Fields that the schema does not have: dropped by the API server, or refused in strict mode. */
+  readonly unknown: readonly Path[];
+}
+
+/** Fields of `metadata` beyond those that Slipway reads. */
+const METADATA = [
+  'generateName',
+  'namespace',
+  'selfLink',
+  'managedFields',
+  'deletionGracePeriodSeconds',
+];
+
+/**
+ * The object without fields whose value is null (unless null is allowed) and without unknown ones, as
+ * structural schemas prune it.
+ *
+ * @param keeps - whether unknown fields directly below this path are kept
+ * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
+ */
+export function storedForm(
+  schema: z.ZodType,
+  object: unknown,
+  keeps: (path: Path) => boolean,
+): StoredForm {
+  const unknown: Path[] = [];
+  const walk = (type: unknown, value: unknown, path: Path): unknown => {
+    const inner = unwrapped(type);
+    if (inner instanceof z.ZodArray && Array.isArray(value)) {
+      return value.map((item, i) => walk(inner.element, item, [...path, i]));
+    }
+    if (!(inner instanceof z.ZodObject) || !isRecord(value)) return value;
+    const fields: [string, unknown][] = [];
+    for (const [name, entry] of Object.entries(value)) {
+      const field = fieldOf(inner, name);
+      const at = [...path, name];
+      if (field === undefined && !isMetadata(at) && !keeps(path)) unknown.push(at);
+      else if (entry !== null || allowsNull(field)) fields.push([name, walk(field, entry, at)]);
+    }
+    return Object.fromEntries(fields);
+  };
+  return { value: walk(schema, object, []), unknown };
+}
+
+function fieldOf(schema: z.ZodObject, name: string): unknown {
+  return Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
+}
+
+function isMetadata(path: Path): boolean {
+  return path.length === 2 && path[0] === 'metadata' && METADATA.includes(String(path[1]));
+}
+
+/** The type behind "may be absent", "may be null" and "is then changed". */
+function unwrapped(type: unknown): unknown {
+  if (type instanceof z.ZodExactOptional || type instanceof z.ZodNullable) {
+    return unwrapped(type.def.innerType);
+  }
+  return type instanceof z.ZodPipe ? unwrapped(type.def.in) : type;
+}
+
+function allowsNull(type: unknown): boolean {
+  if (type instanceof z.ZodNullable) return true;
+  if (type instanceof z.ZodExactOptional) return allowsNull(type.def.innerType);
+  return type instanceof z.ZodPipe && allowsNull(type.def.in);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

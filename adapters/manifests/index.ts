@@ -1,0 +1,8 @@
+/** Manifests: directories of YAML and JSON files, read as kubectl reads them, with places. */
+
+export { readManifestFiles, type ManifestFile } from './manifest-files';
+export { readManifestObjects, type ManifestObject } from './manifest-objects';
+export { describeManifestProblem, type ManifestProblem } from './manifest-problem';
+export { readYaml, type Place, type YamlDocument } from './yaml-documents';
+export type { Step } from './yaml-places';
+export { writeOutputDirectory, type OutputDirectory } from './output-directory';

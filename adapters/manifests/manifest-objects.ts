@@ -1,0 +1,88 @@
+/** The Kubernetes objects of manifest files, each with the place where it is written. */
+
+import type { ManifestFile } from './manifest-files';
+import type { ManifestProblem } from './manifest-problem';
+import { readYaml, type Place, type YamlDocument } from './yaml-documents';
+import type { Step } from './yaml-places';
+
+export interface ManifestObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  /** The whole object. */
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly file: string;
+  /** The place of a field, or of the nearest thing around it that exists. */
+  placeOf(path: readonly Step[]): Place;
+}
+
+export interface ManifestObjects {
+  /** In the order in which they are written; lists are taken apart. */
+  readonly objects: readonly ManifestObject[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+/** Takes files apart into objects. Whatever is no object is a problem, not an exception. */
+export function readManifestObjects(files: readonly ManifestFile[]): ManifestObjects {
+  const objects: ManifestObject[] = [];
+  const problems: ManifestProblem[] = [];
+  for (const { path, text } of files) {
+    const read = readYaml(text);
+    problems.push(...read.problems.map((problem) => ({ file: path, ...problem })));
+    for (const document of read.documents) {
+      collect({ file: path, document, base: [], value: document.value }, objects, problems);
+    }
+  }
+  return { objects, problems };
+}
+
+interface Found {
+  readonly file: string;
+  readonly document: YamlDocument;
+  /** Where the object stands in its document. */
+  readonly base: readonly Step[];
+  readonly value: unknown;
+}
+
+function collect(found: Found, objects: ManifestObject[], problems: ManifestProblem[]): void {
+  const { file, document, base, value } = found;
+  const placeOf = (path: readonly Step[]): Place => document.placeOf([...base, ...path]);
+  const refuse = (path: readonly Step[], problem: string, fix: string): void => {
+    problems.push({ file, ...placeOf(path), problem, fix });
+  };
+  if (!isRecord(value)) {
+    refuse([], 'not a Kubernetes object', 'write an object with apiVersion, kind and metadata');
+    return;
+  }
+  const { apiVersion, kind, metadata, items } = value;
+  if (typeof kind !== 'string' || typeof apiVersion !== 'string') {
+    refuse([], 'apiVersion or kind is missing', 'add both, as texts');
+    return;
+  }
+  if (kind.endsWith('List') && Array.isArray(items)) {
+    items.forEach((item: unknown, i) => {
+      const inherited = isRecord(item) ? { ...kindOfItems(value), ...item } : item;
+      collect({ file, document, base: [...base, 'items', i], value: inherited }, objects, problems);
+    });
+    return;
+  }
+  const name = isRecord(metadata) ? metadata['name'] : undefined;
+  objects.push({
+    apiVersion,
+    kind,
+    name: typeof name === 'string' ? name : '',
+    value,
+    file,
+    placeOf,
+  });
+}
+
+/** The items of a typed list (`MachineConfigList`) may leave their kind to the list. */
+function kindOfItems(list: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { apiVersion, kind } = list;
+  return kind === 'List' ? {} : { apiVersion, kind: String(kind).slice(0, -'List'.length) };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,38 @@
+/** Finds the node of a field, so that a problem can name its line. */
+
+import { isAlias, isMap, isScalar, isSeq, type Document, type ParsedNode } from 'yaml';
+import { offsetOf } from './yaml-reader';
+
+/** A step into a map or a list. */
+export type Step = string | number;
+
+/**
+ * Offset of the field's name, or of the item in a list. What does not exist is where the nearest
+ * thing around it begins.
+ */
+export function nearestNode(document: Document.Parsed<ParsedNode>, path: readonly Step[]): number {
+  let node: unknown = document.contents;
+  let found = offsetOf(node);
+  for (const step of path) {
+    const next = stepInto(isAlias(node) ? node.resolve(document) : node, step);
+    if (next === undefined) return found;
+    ({ node } = next);
+    found = next.offset;
+  }
+  return found;
+}
+
+function stepInto(
+  node: unknown,
+  step: Step,
+): { readonly node: unknown; readonly offset: number } | undefined {
+  if (isMap(node)) {
+    const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+    return pair === undefined ? undefined : { node: pair.value, offset: offsetOf(pair.key) };
+  }
+  if (isSeq(node) && typeof step === 'number') {
+    const item = node.items[step];
+    return item === undefined ? undefined : { node: item, offset: offsetOf(item) };
+  }
+  return undefined;
+}

@@ -1,0 +1,143 @@
+/** Nodes of a YAML document as plain values, by the rules of go-yaml v2, which kubectl follows. */
+
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  visit,
+  type Alias,
+  type Document,
+  type ParsedNode,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
+import { readPlain } from '../../core/yaml/read-plain';
+
+/** More values than any manifest has; aliases of aliases grow past every limit. */
+const MAX_VALUES = 1_000_000;
+const MAX_DEPTH = 200;
+
+const PREFIX = 'tag:yaml.org,2002:';
+/** Tags under which a scalar is read as if it had neither quotes nor a tag. */
+const PLAIN_TAGS = ['int', 'float', 'bool', 'null'].map((name) => PREFIX + name);
+const TEXT_TAG = `${PREFIX}str`;
+const KNOWN_TAGS = new Set([...PLAIN_TAGS, TEXT_TAG, `${PREFIX}map`, `${PREFIX}seq`]);
+
+export type ReportAt = (offset: number, problem: string, fix: string) => void;
+
+export class YamlReader {
+  readonly #document: Document.Parsed<ParsedNode>;
+  readonly #report: ReportAt;
+  /** Found once: looking for each alias anew would take hours for aliases of aliases. */
+  #anchors: ReadonlyMap<string, readonly ParsedNode[]> | undefined;
+  #values = 0;
+
+  constructor(document: Document.Parsed<ParsedNode>, report: ReportAt) {
+    this.#document = document;
+    this.#report = report;
+  }
+
+  /** The value; whatever cannot be read is reported and null. */
+  read(node: unknown, depth = 0): unknown {
+    if (node === null || node === undefined || !this.#isBounded(node, depth)) return null;
+    if (isAlias(node)) return this.#readAlias(node, depth);
+    this.#checkTag(node);
+    if (isMap(node)) return this.#readMap(node, depth);
+    if (isSeq(node)) return node.items.map((item) => this.read(item, depth + 1));
+    return isScalar(node) ? this.#readScalar(node) : null;
+  }
+
+  #isBounded(node: unknown, depth: number): boolean {
+    this.#values += 1;
+    if (this.#values === MAX_VALUES || depth === MAX_DEPTH) {
+      this.#report(offsetOf(node), 'too many or too deeply nested values', 'use fewer aliases');
+    }
+    return this.#values < MAX_VALUES && depth < MAX_DEPTH;
+  }
+
+  #readAlias(node: Alias, depth: number): unknown {
+    this.#anchors ??= anchorsOf(this.#document);
+    // An anchor may be given again; an alias means the last one before it.
+    const target = this.#anchors
+      .get(node.source)
+      ?.findLast((anchored) => offsetOf(anchored) < offsetOf(node));
+    if (target !== undefined) return this.read(target, depth + 1);
+    this.#report(offsetOf(node), 'an alias names no anchor', 'put a text with * into quotes');
+    return null;
+  }
+
+  #readMap(map: YAMLMap, depth: number): Readonly<Record<string, unknown>> {
+    const own: [string, unknown][] = [];
+    const merged: [string, unknown][] = [];
+    for (const { key, value } of map.items) {
+      if (isScalar(key) && key.value === '<<' && key.type === 'PLAIN') {
+        merged.push(...this.#mergedFields(value, depth));
+      } else {
+        own.push([this.#readKey(key), this.read(value, depth + 1)]);
+      }
+    }
+    return Object.fromEntries([...merged, ...own]);
+  }
+
+  /** The first of several maps wins, and the map's own fields win over all. */
+  #mergedFields(value: unknown, depth: number): readonly [string, unknown][] {
+    const read = this.read(value, depth + 1);
+    const sources: readonly unknown[] = Array.isArray(read) ? read : [read];
+    return [...sources].reverse().flatMap((source) => {
+      if (typeof source === 'object' && source !== null && !Array.isArray(source)) {
+        return Object.entries(source);
+      }
+      this.#report(offsetOf(value), '<< merges something that is no object', 'quote the name <<');
+      return [];
+    });
+  }
+
+  #readKey(key: unknown): string {
+    const read = this.read(key, MAX_DEPTH - 2);
+    if (typeof read === 'string') return read;
+    if (typeof read === 'number' || typeof read === 'boolean') return String(read);
+    this.#report(offsetOf(key), 'the name of a field is no text', 'put it into quotes');
+    return '';
+  }
+
+  #readScalar(scalar: Scalar): unknown {
+    const text = String(scalar.value);
+    const { tag } = scalar;
+    const isPlain = tag === undefined || tag === '' ? scalar.type === 'PLAIN' : isPlainTag(tag);
+    if (!isPlain) return text;
+    const value = readPlain(text);
+    if (typeof value !== 'number' || Number.isFinite(value)) return value;
+    this.#report(offsetOf(scalar), 'not a finite number', 'write a number, or quote the text');
+    return null;
+  }
+
+  #checkTag(node: { readonly tag?: string }): void {
+    const { tag } = node;
+    if (tag === undefined || tag === '' || tag === '!' || KNOWN_TAGS.has(tag)) return;
+    this.#report(offsetOf(node), 'a tag that Kubernetes does not know', 'remove it');
+  }
+}
+
+function anchorsOf(
+  document: Document.Parsed<ParsedNode>,
+): ReadonlyMap<string, readonly ParsedNode[]> {
+  const anchors = new Map<string, ParsedNode[]>();
+  visit(document, {
+    Value: (_key, node) => {
+      if (node.anchor === undefined) return;
+      anchors.set(node.anchor, [...(anchors.get(node.anchor) ?? []), node as ParsedNode]);
+    },
+  });
+  return anchors;
+}
+
+function isPlainTag(tag: string): boolean {
+  return PLAIN_TAGS.includes(tag);
+}
+
+/** Where the node begins. */
+export function offsetOf(node: unknown): number {
+  const range = (node as { readonly range?: readonly number[] | null } | null | undefined)?.range;
+  return range?.[0] ?? 0;
+}

@@ -1,0 +1,46 @@
+/**
+ * What a MachineConfigNode says of a node that no update has touched yet: a machine that came with its
+ * config. Without this, `kubectl get mcn` would show nothing of it until its first update.
+ */
+
+import { ANNOTATION, NodeCondition, NodeState } from '../../core/names';
+import { mcnConditions } from '../../core/node/conditions';
+import { NodePhase } from '../../core/node/lifecycle';
+import { annotationOf, currentConfigOf, desiredConfigOf } from '../../core/node/predicates';
+import type { MachineConfigNode, Node } from '../../core/node/types';
+import type { Condition } from '../../core/object-meta';
+
+/** The config of a node that is where it should be; undefined = it is not, or is not managed yet. */
+export function restsOn(node: Node): string | undefined {
+  const config = currentConfigOf(node);
+  const isDone = annotationOf(node, ANNOTATION.STATE) === NodeState.DONE;
+  return isDone && config === desiredConfigOf(node) ? config : undefined;
+}
+
+export interface FirstStatus {
+  readonly observedGeneration: number;
+  readonly configVersion: { readonly desired: string; readonly current: string };
+  readonly conditions: readonly Condition[];
+}
+
+/**
+ * What is missing on the MachineConfigNode of such a node; undefined = an update has written there, or
+ * this did.
+ *
+ * @param now - RFC 3339
+ */
+export function firstStatus(
+  node: Node,
+  known: MachineConfigNode,
+  now: string,
+): FirstStatus | undefined {
+  const config = restsOn(node);
+  const before = known.status?.conditions ?? [];
+  const isShown = before.some(({ type }) => type === NodeCondition.UPDATED);
+  if (config === undefined || isShown) return undefined;
+  return {
+    observedGeneration: known.metadata.generation ?? 1,
+    configVersion: { desired: config, current: config },
+    conditions: mcnConditions(NodePhase.UPDATED, before, { config, now }),
+  };
+}

@@ -1,0 +1,63 @@
+/**
+ * What a server without a cluster serves from: MCO's layout, so that either server can read it.
+ *
+ * @see MCO pkg/controller/bootstrap/bootstrap.go (7ff337a4), Run
+ */
+
+import type { KubeObject } from '../../adapters/kube/resources';
+import { MCO_GROUP, MCO_VERSION } from '../../core/names';
+import { toYaml, type YamlValue } from '../../core/yaml';
+import { configurationOf, renderedObject } from '../render/rendered-object';
+import type { OfflinePool, OfflineRender } from './render-manifests';
+
+const API_VERSION = `${MCO_GROUP}/${MCO_VERSION}`;
+
+/** Folders in the order in which they have to be there: a pool names a rendered config. */
+export const BOOTSTRAP_FOLDERS = ['controller-config', 'machine-configs', 'machine-pools'] as const;
+
+/** What else the server reads there, which somebody else writes. */
+export const BESIDE_BOOTSTRAP = ['join-tokens'] as const;
+
+/**
+ * The files by their path below the destination.
+ *
+ * @throws `ConfigTooLarge` as the controllers do
+ */
+export function bootstrapFiles(
+  render: Pick<OfflineRender, 'pools' | 'controllerConfig'>,
+): ReadonlyMap<string, string> {
+  const files = new Map<string, string>();
+  const { controllerConfig } = render;
+  if (controllerConfig !== undefined) {
+    files.set('controller-config/machine-config-controller.yaml', yamlOf(controllerConfig));
+  }
+  for (const one of render.pools) {
+    const config = renderedObject(one.rendered, one.pool);
+    files.set(`machine-configs/${config.metadata.name}.yaml`, yamlOf(config));
+    files.set(`machine-pools/${one.pool.metadata.name}.yaml`, yamlOf(poolOf(one)));
+  }
+  return files;
+}
+
+/** The pool as if all its machines were on the config: nothing else could be served. */
+function poolOf({ pool, rendered, sources }: OfflinePool): object {
+  const configuration = configurationOf(rendered, sources);
+  const { name, labels } = pool.metadata;
+  return {
+    apiVersion: API_VERSION,
+    kind: 'MachineConfigPool',
+    metadata: { name, ...(labels === undefined ? {} : { labels }) },
+    spec: { ...pool.spec, configuration },
+    status: { configuration },
+  };
+}
+
+/** JSON is YAML, too: it is used for the rare text (control characters) that the writer refuses. */
+function yamlOf(object: KubeObject | object): string {
+  try {
+    return toYaml(object as unknown as YamlValue);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return `${JSON.stringify(object, null, 2)}\n`;
+  }
+}

@@ -1,0 +1,128 @@
+/** What stands among the manifests and has no effect, and policies that no pool could follow. */
+
+import { resolveDriftPolicy } from '../../core/drift';
+import type { MachineConfig } from '../../core/machine-config';
+import { failureName } from '../../core/errors';
+import { LABEL } from '../../core/names';
+import type { RolloutPolicy } from '../../core/pool/types';
+import { resolvePolicy } from '../../core/rollout';
+import type { CompiledSelector } from '../../core/selectors';
+import { owningPools } from '../cluster-picture';
+import { configSelector, isSource } from '../render/pool-sources';
+import { renderPool } from '../render/render-pool';
+import { renderedObject } from '../render/rendered-object';
+import { attempt, reportAdmission } from './check-pool';
+import type { Findings } from './findings';
+import type { OfflineView } from './offline-view';
+
+/**
+ * Checks the MachineConfigs that no pool of the manifests selects, those of one role together as a pool
+ * would have them. Without any pool, the manifests are a part of something larger.
+ */
+export function checkUnselected(view: OfflineView, version: string, findings: Findings): void {
+  const selectors = poolSelectors(view);
+  const unselected = view.machineConfigs.list().filter((config) => !isUsed(config, selectors));
+  const roleOf = ({ metadata }: MachineConfig): string | undefined => metadata.labels?.[LABEL.ROLE];
+  for (const role of new Set(unselected.map(roleOf))) {
+    const together = unselected.filter((config) => roleOf(config) === role);
+    if (reportAdmission(together, view, findings)) {
+      reportTogether(together, view, version, findings);
+    }
+  }
+}
+
+/** They are a part of what their pool gets, so what is too large without the rest is too large. */
+function reportTogether(
+  together: readonly MachineConfig[],
+  view: OfflineView,
+  version: string,
+  findings: Findings,
+): void {
+  const role = together[0]?.metadata.labels?.[LABEL.ROLE];
+  if (role === undefined) return;
+  const machineConfigSelector = { matchLabels: { [LABEL.ROLE]: role } };
+  const pool = { metadata: { name: role }, spec: { machineConfigSelector } };
+  const machineConfigs = { get: () => undefined, list: () => together };
+  try {
+    const render = renderPool({ ...view, machineConfigs }, pool, version);
+    if (render !== undefined) renderedObject(render.rendered, pool);
+  } catch (error) {
+    const name = failureName(error);
+    if (name === undefined) throw error;
+    const written = view.written('MachineConfig', largestOf(together));
+    // Of the rest, what is not here may be the cure.
+    if (name !== 'ConfigTooLarge' || written === undefined) return;
+    attempt(
+      () => {
+        throw error;
+      },
+      written,
+      findings,
+    );
+  }
+}
+
+function largestOf(configs: readonly MachineConfig[]): string {
+  const sizes = configs.map((config) => JSON.stringify(config.spec).length);
+  return configs[sizes.indexOf(Math.max(...sizes))]?.metadata.name ?? '';
+}
+
+/** MachineConfigs that no pool selects, and policies without a pool. */
+export function reportUseless(view: OfflineView, findings: Findings): void {
+  const selectors = poolSelectors(view);
+  // Until a wrong selector is corrected, anything may be meant for its pool.
+  if (selectors.length === 0 || selectors.length < view.pools.length) return;
+  const known = view.pools.map(({ metadata }) => metadata.name);
+  for (const config of view.machineConfigs.list()) {
+    if (!isUsed(config, selectors)) reportUnselected(config, known, view, findings);
+  }
+  for (const { metadata } of view.policies) {
+    const written = view.written('RolloutPolicy', metadata.name);
+    if (written === undefined || known.includes(metadata.name)) continue;
+    const fix = `name it after its pool (${known.join(', ')}), or add the pool`;
+    findings.warning(written, ['metadata', 'name'], 'there is no pool of this name', fix);
+  }
+}
+
+/** The selectors that can be read; the others are reported with their pools. */
+function poolSelectors(view: OfflineView): readonly CompiledSelector[] {
+  return view.pools.flatMap((pool): CompiledSelector[] => {
+    try {
+      return [configSelector(pool)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function isUsed(config: MachineConfig, selectors: readonly CompiledSelector[]): boolean {
+  return owningPools(config).length > 0 || selectors.some((one) => isSource(one, config));
+}
+
+function reportUnselected(
+  { metadata }: MachineConfig,
+  pools: readonly string[],
+  view: OfflineView,
+  findings: Findings,
+): void {
+  const written = view.written('MachineConfig', metadata.name);
+  if (written === undefined) return;
+  const path = ['metadata', 'labels', LABEL.ROLE];
+  const role = metadata.labels?.[LABEL.ROLE];
+  if (role === undefined) {
+    const fix = `add the label ${LABEL.ROLE} with the name of a pool (${pools.join(', ')})`;
+    findings.warning(written, path.slice(0, -1), 'no pool selects it', fix);
+    return;
+  }
+  const fix = `use the name of a pool (${pools.join(', ')}), or add the pool`;
+  findings.warning(written, path, `no pool selects the role "${role}"`, fix);
+}
+
+/** Reports the first impossible field of a policy. */
+export function checkPolicy(policy: RolloutPolicy, view: OfflineView, findings: Findings): void {
+  const written = view.written('RolloutPolicy', policy.metadata.name);
+  if (written === undefined) return;
+  for (const resolve of [resolvePolicy, resolveDriftPolicy]) {
+    attempt(() => resolve(policy.spec), written, findings);
+  }
+}

@@ -1,0 +1,70 @@
+/** Problems of objects that were read from manifests, each with its place. */
+
+import type { ManifestObject, ManifestProblem, Step } from '../../adapters/manifests';
+
+/** A warning concerns what has no effect; an error would degrade a pool or is refused by the API. */
+export type Severity = 'error' | 'warning';
+
+export interface Finding extends ManifestProblem {
+  readonly severity: Severity;
+}
+
+/** Collects findings; says each once. */
+export class Findings {
+  readonly #all = new Map<string, Finding>();
+
+  get all(): readonly Finding[] {
+    return [...this.#all.values()].sort(byPlace);
+  }
+
+  get hasErrors(): boolean {
+    return this.all.some(({ severity }) => severity === 'error');
+  }
+
+  add(finding: Finding): void {
+    const { file, line, column, object, field, problem } = finding;
+    const key = JSON.stringify([file, line, column, object, field, problem]);
+    if (!this.#all.has(key)) this.#all.set(key, finding);
+  }
+
+  /** An error at a field; an empty path is the whole object. */
+  error(object: ManifestObject, path: readonly Step[], problem: string, fix: string): void {
+    this.add({ severity: 'error', ...at(object, path), problem, fix });
+  }
+
+  warning(object: ManifestObject, path: readonly Step[], problem: string, fix: string): void {
+    this.add({ severity: 'warning', ...at(object, path), problem, fix });
+  }
+}
+
+function at(
+  object: ManifestObject,
+  path: readonly Step[],
+): Omit<Finding, 'severity' | 'problem' | 'fix'> {
+  return {
+    file: object.file,
+    ...object.placeOf(path),
+    object: `${object.kind} ${object.name}`.trim(),
+    ...(path.length === 0 ? {} : { field: fieldText(path) }),
+  };
+}
+
+/** `spec.files[0].path`; names that hold more than letters and digits stand in brackets. */
+function fieldText(path: readonly Step[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    if (!/^[\w-]+$/.test(step)) return `${text}["${step}"]`;
+    return text === '' ? step : `${text}.${step}`;
+  }, '');
+}
+
+/** The steps of `spec.config.storage.files[0].path`. */
+export function fieldPath(field: string): readonly Step[] {
+  const steps = field.match(/[^.[\]]+|\[\d+\]/g) ?? [];
+  return steps.map((step) => (step.startsWith('[') ? Number(step.slice(1, -1)) : step));
+}
+
+function byPlace(a: Finding, b: Finding): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line || a.column - b.column;
+}

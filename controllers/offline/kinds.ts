@@ -1,0 +1,62 @@
+/** The kinds of objects that a render without a cluster reads. */
+
+import type { z } from 'zod';
+import {
+  ControllerConfig,
+  MachineConfig,
+  MachineConfigPool,
+  MachineConfiguration,
+  RolloutPolicy,
+} from '../../adapters/api-schemas';
+import {
+  disruptionProblems,
+  type DisruptionSource,
+  type PolicyProblem,
+} from '../../core/disruption';
+import {
+  MCO_GROUP,
+  MCO_VERSION,
+  OPERATOR_GROUP,
+  SLIPWAY_GROUP,
+  SLIPWAY_VERSION,
+} from '../../core/names';
+
+export interface OfflineKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly schema: z.ZodType;
+  /** Paths below which unknown fields are kept, joined by dots, as in `deploy/crds`. */
+  readonly keeps: readonly string[];
+  /** What the CRD refuses beside the shape, of an object of that shape. */
+  readonly refusals?: (object: unknown) => readonly PolicyProblem[];
+  /** The only name that an object may have. */
+  readonly onlyName?: string;
+}
+
+const MCO = `${MCO_GROUP}/${MCO_VERSION}`;
+
+export const OFFLINE_KINDS: readonly OfflineKind[] = [
+  { apiVersion: MCO, kind: 'MachineConfig', schema: MachineConfig, keeps: [] },
+  { apiVersion: MCO, kind: 'MachineConfigPool', schema: MachineConfigPool, keeps: [] },
+  {
+    apiVersion: MCO,
+    kind: 'ControllerConfig',
+    schema: ControllerConfig,
+    keeps: ['spec', 'status'],
+    onlyName: 'machine-config-controller',
+  },
+  {
+    apiVersion: `${OPERATOR_GROUP}/v1`,
+    kind: 'MachineConfiguration',
+    schema: MachineConfiguration,
+    keeps: ['spec', 'status'],
+    refusals: (object) => disruptionProblems((object as { readonly spec: DisruptionSource }).spec),
+    onlyName: 'cluster',
+  },
+  {
+    apiVersion: `${SLIPWAY_GROUP}/${SLIPWAY_VERSION}`,
+    kind: 'RolloutPolicy',
+    schema: RolloutPolicy,
+    keeps: [],
+  },
+];

@@ -1,0 +1,103 @@
+/** Objects out of manifests, looked at as controllers look at the cluster. */
+
+import type { ManifestObject } from '../../adapters/manifests';
+import type { KubeObject } from '../../adapters/kube/resources';
+import type { MachineConfig } from '../../core/machine-config';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import type { CompiledSelector, Labels } from '../../core/selectors';
+import type { RenderView } from '../render/render-pool';
+import type { Findings } from './findings';
+import { OFFLINE_KINDS } from './kinds';
+import { kindOf, readObject } from './read-object';
+
+/** What a pool was on before: its rendered config of an earlier render, by the name of the pool. */
+export type EarlierConfigs = ReadonlyMap<string, MachineConfig>;
+
+export class OfflineView implements RenderView {
+  /** Sorted by name. */
+  readonly pools: readonly MachineConfigPool[];
+  readonly policies: readonly RolloutPolicy[];
+  readonly machineConfigs: RenderView['machineConfigs'];
+  readonly controllerConfigs: RenderView['controllerConfigs'];
+  /** Kinds that were left out, with how many there are of each. */
+  readonly leftOut: ReadonlyMap<string, number>;
+  readonly #written = new Map<string, ManifestObject>();
+  readonly #refused: ManifestObject[] = [];
+
+  constructor(objects: readonly ManifestObject[], earlier: EarlierConfigs, findings: Findings) {
+    const leftOut = new Map<string, number>();
+    const read = new Map<string, KubeObject[]>(OFFLINE_KINDS.map(({ kind }) => [kind, []]));
+    for (const object of objects) {
+      const kind = kindOf(object);
+      if (kind === undefined) {
+        leftOut.set(object.kind, (leftOut.get(object.kind) ?? 0) + 1);
+      } else {
+        const isFirst = this.#isFirst(object, findings);
+        const stored = readObject(object, kind, findings);
+        if (stored === undefined) this.#refused.push(object);
+        else if (isFirst) read.get(object.kind)?.push(stored);
+      }
+    }
+    const of = (kind: string): readonly KubeObject[] => (read.get(kind) ?? []).sort(byName);
+    this.leftOut = leftOut;
+    this.pools = (of('MachineConfigPool') as readonly MachineConfigPool[]).map((pool) =>
+      onEarlier(pool, earlier.get(pool.metadata.name)),
+    );
+    this.policies = of('RolloutPolicy');
+    const configs = of('MachineConfig') as readonly MachineConfig[];
+    const known = byKey([...earlier.values(), ...configs]);
+    this.machineConfigs = { get: (name) => known.get(name), list: () => configs };
+    const controllerConfigs = byKey(of('ControllerConfig'));
+    this.controllerConfigs = { get: (name) => controllerConfigs.get(name) };
+  }
+
+  /** The object as it stands in its manifest. */
+  written(kind: string, name: string): ManifestObject | undefined {
+    return this.#written.get(`${kind}/${name}`);
+  }
+
+  /** Whether a MachineConfig that the selector matches could not be read. */
+  isIncomplete(selector: CompiledSelector): boolean {
+    return this.#refused.some(
+      ({ kind, value }) => kind === 'MachineConfig' && selector.matches(labelsOf(value)),
+    );
+  }
+
+  #isFirst(object: ManifestObject, findings: Findings): boolean {
+    const key = `${object.kind}/${object.name}`;
+    const first = this.#written.get(key);
+    if (first === undefined || object.name === '') {
+      this.#written.set(key, object);
+      return true;
+    }
+    const { line } = first.placeOf(['metadata', 'name']);
+    const fix = 'keep one, or give one of them another name';
+    findings.error(
+      object,
+      ['metadata', 'name'],
+      `there is another ${object.kind} of this name at ${first.file}:${line}`,
+      fix,
+    );
+    return false;
+  }
+}
+
+/** A render compares with what the pool is on. */
+function onEarlier(pool: MachineConfigPool, earlier: MachineConfig | undefined): MachineConfigPool {
+  if (earlier === undefined) return pool;
+  const configuration = { name: earlier.metadata.name };
+  return { ...pool, spec: { ...pool.spec, configuration } };
+}
+
+function byKey<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(objects.map((object) => [object.metadata.name, object]));
+}
+
+function byName(a: KubeObject, b: KubeObject): number {
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}
+
+function labelsOf(value: Readonly<Record<string, unknown>>): Labels {
+  const metadata = value['metadata'] as { readonly labels?: Labels | null } | null | undefined;
+  return metadata?.labels ?? {};
+}

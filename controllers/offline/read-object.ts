@@ -1,0 +1,127 @@
+/** One object of a manifest as the API server would store it, or what is wrong with it. */
+
+import type { z } from 'zod';
+import { storedForm } from '../../adapters/api-schemas/stored-form';
+import type { ManifestObject, Step } from '../../adapters/manifests';
+import type { KubeObject } from '../../adapters/kube/resources';
+import type { Findings } from './findings';
+import { OFFLINE_KINDS, type OfflineKind } from './kinds';
+
+/** RFC 1123 subdomain, as names of cluster-scoped objects are. */
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const LABEL_KEY =
+  /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+/** The kind that the object claims to be; undefined = not ours to judge. */
+export function kindOf({ kind, apiVersion }: ManifestObject): OfflineKind | undefined {
+  const group = (version: string): string => version.replace(/\/[^/]*$/, '');
+  return OFFLINE_KINDS.find(
+    (known) => known.kind === kind && group(known.apiVersion) === group(apiVersion),
+  );
+}
+
+/**
+ * The object in the form in which controllers would see it; undefined when the API server would refuse
+ * it, with every reason among the findings.
+ */
+export function readObject(
+  object: ManifestObject,
+  kind: OfflineKind,
+  findings: Findings,
+): KubeObject | undefined {
+  let refused = false;
+  const refuse: Refuse = (path, problem, fix) => {
+    refused = true;
+    findings.error(object, path, problem, fix);
+  };
+  if (object.apiVersion !== kind.apiVersion) {
+    refuse(['apiVersion'], 'this version is not served', `write ${kind.apiVersion}`);
+  }
+  refuseName(object, kind, refuse);
+  const stored = storedForm(kind.schema, object.value, (path) => isKept(kind, path.join('.')));
+  for (const path of stored.unknown) {
+    const fix = 'correct its name or indentation, or remove it';
+    findings.warning(object, path, 'unknown field, which the API server drops or refuses', fix);
+  }
+  const result = kind.schema.safeParse(stored.value);
+  if (!result.success) refuseShape(result.error, stored.value, refuse);
+  for (const { path, problem, fix } of (result.success && kind.refusals?.(result.data)) || []) {
+    refuse(path, problem, fix);
+  }
+  refuseLabels(object.value, refuse);
+  return refused ? undefined : (stored.value as KubeObject);
+}
+
+type Refuse = (path: readonly Step[], problem: string, fix: string) => void;
+
+function isKept({ keeps }: OfflineKind, path: string): boolean {
+  return keeps.some((kept) => path === kept || path.startsWith(`${kept}.`));
+}
+
+function refuseName(
+  { name }: ManifestObject,
+  { onlyName, kind }: OfflineKind,
+  refuse: Refuse,
+): void {
+  const path = ['metadata', 'name'];
+  if (name === '') {
+    refuse(path, 'the name is missing', 'add it; generateName gives another one each time');
+  } else if (name.length > 253 || !NAME.test(name)) {
+    const fix = 'use small letters, digits, dashes and dots, with a letter or digit at both ends';
+    refuse(path, 'not a name that Kubernetes accepts', fix);
+  } else if (onlyName !== undefined && name !== onlyName) {
+    refuse(path, `there is one ${kind} only`, `name it ${onlyName}`);
+  }
+}
+
+function refuseLabels(value: Readonly<Record<string, unknown>>, refuse: Refuse): void {
+  const metadata = value['metadata'] as { readonly labels?: unknown } | null | undefined;
+  if (typeof metadata?.labels !== 'object' || metadata.labels === null) return;
+  for (const [key, label] of Object.entries(metadata.labels)) {
+    const path = ['metadata', 'labels', key];
+    const fix = 'use letters, digits, dashes, dots and underscores; at most 63 of them';
+    if (!LABEL_KEY.test(key)) refuse(path, 'not a name of a label', fix);
+    if (typeof label === 'string' && !LABEL_VALUE.test(label)) {
+      refuse(path, 'not a value of a label', fix);
+    }
+  }
+}
+
+/** What to write instead, by the type that the schema expects. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: 'write a text; put it into quotes when it looks like a number or a boolean',
+  boolean: 'write true or false without quotes',
+  number: 'write a number without quotes',
+  int: 'write a whole number without quotes',
+  array: 'write one entry per line, each after a dash',
+  object: 'write its fields below it, indented',
+  record: 'write its fields below it, indented',
+};
+
+function refuseShape(error: z.ZodError, value: unknown, refuse: Refuse): void {
+  for (const issue of error.issues) {
+    const path = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));
+    const expected = 'expected' in issue ? String(issue.expected) : '';
+    if (path.join('.') === 'metadata.name') continue;
+    if (isMissing(value, path)) {
+      refuse(path, 'the field is missing', 'add it');
+      continue;
+    }
+    const text = issue.message.replace(/^Invalid input: /, '');
+    const problem = text === 'Invalid input' ? 'a value of the wrong type' : lowerFirst(text);
+    refuse(path, problem, EXPECTED[expected] ?? 'correct the value');
+  }
+}
+
+function isMissing(value: unknown, path: readonly Step[]): boolean {
+  const found = path.reduce<unknown>(
+    (at, step) => (typeof at === 'object' && at !== null ? Reflect.get(at, step) : undefined),
+    value,
+  );
+  return found === undefined;
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

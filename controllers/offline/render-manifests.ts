@@ -1,0 +1,56 @@
+/** Pools rendered out of manifests: what the controllers would render, or every reason why not. */
+
+import type { ManifestObject, ManifestProblem } from '../../adapters/manifests';
+import type { KubeObject } from '../../adapters/kube/resources';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { PoolRender } from '../render/render-pool';
+import { checkPool } from './check-pool';
+import { checkPolicy, checkUnselected, reportUseless } from './check-others';
+import { Findings, type Finding } from './findings';
+import { OfflineView, type EarlierConfigs } from './offline-view';
+
+export interface OfflineInput {
+  readonly objects: readonly ManifestObject[];
+  /** What could not be read as objects. */
+  readonly unreadable: readonly ManifestProblem[];
+  /** Empty = new machines; otherwise a pool may only change what a running machine can. */
+  readonly earlier: EarlierConfigs;
+  /** Version of the controllers that will render the same in the cluster. */
+  readonly version: string;
+}
+
+export interface OfflinePool extends PoolRender {
+  readonly pool: MachineConfigPool;
+}
+
+export interface OfflineRender {
+  /** The pools that can be rendered, sorted by name. */
+  readonly pools: readonly OfflinePool[];
+  readonly controllerConfig: KubeObject | undefined;
+  /** Sorted by place. */
+  readonly findings: readonly Finding[];
+  /** Kinds that were left out, with how many there are of each. */
+  readonly leftOut: ReadonlyMap<string, number>;
+}
+
+/** Renders every pool and collects every problem; throws for nothing that a person can mend. */
+export function renderManifests(input: OfflineInput): OfflineRender {
+  const findings = new Findings();
+  for (const problem of input.unreadable) findings.add({ severity: 'error', ...problem });
+  const view = new OfflineView(input.objects, input.earlier, findings);
+  const isComplete = input.unreadable.length === 0;
+  const check = { view, version: input.version, findings, isComplete };
+  const pools = view.pools.flatMap((pool) => {
+    const render = checkPool(check, pool);
+    return render === undefined ? [] : [{ pool, ...render }];
+  });
+  checkUnselected(view, input.version, findings);
+  if (isComplete) reportUseless(view, findings);
+  for (const policy of view.policies) checkPolicy(policy, view, findings);
+  return {
+    pools,
+    controllerConfig: view.controllerConfigs.get('machine-config-controller'),
+    findings: findings.all,
+    leftOut: view.leftOut,
+  };
+}

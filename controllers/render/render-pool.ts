@@ -1,0 +1,67 @@
+/**
+ * One pool's rendered config out of the objects that are there: the same in the cluster, where the
+ * objects come from watches, and offline, where they come from files. So both give the same name.
+ */
+
+import type { CacheView } from '../../adapters/kube/cache';
+import type { KubeObject } from '../../adapters/kube/resources';
+import {
+  isReadable,
+  refuseIneffectiveChange,
+  renderForHosts,
+  type MachineConfig,
+  type RenderedMachineConfig,
+} from '../../core/machine-config';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { refuseUnlessAdmitted } from './admission';
+import { clusterFacts, configSelector, selectSources } from './pool-sources';
+import { renderPorts } from './render-ports';
+
+/** What a render looks at beside the pool. */
+export interface RenderView {
+  readonly machineConfigs: Pick<CacheView<MachineConfig>, 'get' | 'list'>;
+  readonly controllerConfigs: Pick<CacheView<KubeObject>, 'get'>;
+}
+
+export interface PoolRender {
+  readonly rendered: RenderedMachineConfig;
+  /** Sorted by name. */
+  readonly sources: readonly MachineConfig[];
+}
+
+/**
+ * Renders a pool. The config that it is on, if that still exists and can be read, decides what may change.
+ *
+ * @param version - of the controllers: what another version generated is refused
+ * @returns undefined when the pool selects everything, which nobody can mean
+ * @throws `InvalidPool`, `NoMachineConfigs`, `InvalidMachineConfig`, `InvalidIgnition`,
+ *   `Unreconcilable`, `ConfigTooLarge`
+ */
+export function renderPool(
+  view: RenderView,
+  pool: MachineConfigPool,
+  version: string,
+): PoolRender | undefined {
+  const selector = configSelector(pool);
+  if (selector.empty) return undefined;
+  const sources = selectSources(view, selector);
+  const current = comparable(view.machineConfigs.get(pool.spec.configuration?.name ?? ''));
+  refuseUnlessAdmitted(sources);
+  const rendered = renderForHosts({
+    pool: pool.metadata.name,
+    sources,
+    controllerConfig: clusterFacts(view, version),
+    ...(current === undefined ? {} : { current }),
+    ports: renderPorts,
+  });
+  if (current !== undefined) {
+    const next = { metadata: { name: rendered.name }, spec: rendered.spec };
+    refuseIneffectiveChange(current, next, renderPorts);
+  }
+  return { rendered, sources };
+}
+
+/** Nothing can be compared with a config that does not validate, and it must not keep a mended one away. */
+function comparable(current: MachineConfig | undefined): MachineConfig | undefined {
+  return current !== undefined && isReadable(current, renderPorts) ? current : undefined;
+}
