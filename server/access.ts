@@ -1,8 +1,7 @@
 /** Who may read which config. Pure decisions on what the cluster shows. */
 
 import { messageOf } from '../core/errors';
-import { ANNOTATION } from '../core/names';
-import type { Node } from '../core/node/types';
+import type { MachineConfigNode, Node } from '../core/node/types';
 import { primaryPoolForNode } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
 import type { PeerSubject } from './ports';
@@ -24,27 +23,27 @@ export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
 }
 
 /**
- * Whether a node may read a config: one of its own pool, or the one it is on or goes to, which is of
- * another pool while the node moves between pools.
+ * Whether a node may read a config: one of its own pool, or of the pool that it leaves, as long as an
+ * update there is under way.
  *
- * A kubelet may write its own Node's annotations, so they never open the configs of the `master`
- * pool, which hold the secrets of the control plane; its role labels it cannot write.
+ * Both are what only others write: role labels, and the pool of the MachineConfigNode. The Node's
+ * annotations are not asked, because a kubelet may write those of its own Node; nor are the configs that
+ * a MachineConfigNode names, which come from them at first. Configs of the `master` pool hold the secrets
+ * of the control plane, and are for its members only.
  */
 export function mayRead(input: {
   readonly nodeName: string;
   readonly node: Node;
   readonly pools: readonly MachineConfigPool[];
+  readonly machineConfigNode: MachineConfigNode | undefined;
   readonly config: { readonly name: string; readonly pool?: string };
 }): Verdict {
   const { nodeName, node, config } = input;
   const own = poolName(node, input.pools);
   if ('reason' in own) return denied(`node ${nodeName}: ${own.reason}`);
   if (config.pool !== undefined && config.pool === own.pool) return { allowed: true };
-  const annotations = node.metadata.annotations ?? {};
-  const isAnnotated = [ANNOTATION.CURRENT_CONFIG, ANNOTATION.DESIRED_CONFIG].some(
-    (key) => annotations[key] === config.name,
-  );
-  if (isAnnotated && config.pool !== undefined && config.pool !== MASTER_POOL) {
+  const left = input.machineConfigNode?.spec.pool.name;
+  if (config.pool !== undefined && config.pool === left && left !== MASTER_POOL) {
     return { allowed: true };
   }
   const owner = config.pool === undefined ? 'no pool' : `pool ${config.pool}`;

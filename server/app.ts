@@ -3,24 +3,31 @@
  * Requests can be injected into both; `main.ts` makes them listen.
  */
 
+import type { Server as HttpsServer } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import Fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
-  type FastifyReply,
   type FastifyRequest,
   LogController,
 } from 'fastify';
 import { failureName, messageOf } from '../core/errors';
+import { OBJECT_NAME } from '../core/names';
+import type { MachineConfigPool } from '../core/pool/types';
 import { mayRead, nodeOfPeer } from './access';
+import { later, refuse } from './answers';
 import { createConfigStore } from './config-store';
-import { createServerMetrics, type ServerMetrics } from './metrics';
-import type { ClusterView, PeerSubject, ReadMachineConfig } from './ports';
+import { limitConnections, type ConnectionLimits } from './connections';
+import { createAddressLimit, NAMED_LIMIT } from './join-limit';
+import { addConfigLookups, createServerMetrics, type ServerMetrics } from './metrics';
+import type { ClusterView, PeerSubject, ReadMachineConfig, WriteDrift } from './ports';
+import { serveReports } from './report-endpoint';
 import type { HostTls } from './tls';
 
 export interface ServerDependencies {
   readonly cluster: ClusterView;
   readonly readMachineConfig: ReadMachineConfig;
+  readonly writeDrift: WriteDrift;
   readonly logger: FastifyBaseLogger;
   /** Key, certificate and client authority of the host endpoint; absent = requests are injected. */
   readonly tls?: HostTls;
@@ -28,40 +35,62 @@ export interface ServerDependencies {
   readonly maxConfigBytes?: number;
   /** Who sent a request; the default reads the verified client certificate. */
   readonly identify?: (request: FastifyRequest) => PeerSubject | undefined;
+  /** Milliseconds of a clock that never goes back; the default is the process'. */
+  readonly reportClock?: () => number;
+  /** Absent = metrics of its own. */
+  readonly metrics?: ServerMetrics;
+  /** Of the host endpoint; absent = none. */
+  readonly limits?: ConnectionLimits;
+  /** Shorter times of the host endpoint, for tests. */
+  readonly timeouts?: Partial<typeof HOST_TIMEOUTS>;
+  /** What `/readyz` waits for beside the cluster. */
+  readonly alsoMissing?: () => readonly string[];
 }
 
+/** Times of a connection of a host, in milliseconds. */
+const HOST_TIMEOUTS: Readonly<
+  Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'idle', number>
+> = {
+  handshake: 30_000,
+  /** From the connection, or the last answer, to the end of the next request's headers. */
+  headers: 30_000,
+  /** The same to the end of its body. */
+  request: 60_000,
+  keepAlive: 10_000,
+  /** Without a byte in either direction, also while an answer is waited for. */
+  idle: 120_000,
+};
+
 export interface Server {
-  /** `GET /host/configs/<name>`, mutual TLS. */
+  /** `GET /host/configs/<name>`, `PUT /host/report`; mutual TLS. */
   readonly host: FastifyInstance;
   /** `GET /healthz`, `/readyz`, `/metrics`. */
   readonly plain: FastifyInstance;
+  /** Ends every connection of a host. */
+  readonly cutOffHosts: () => void;
 }
-
-/** Rendered configs are named like every Kubernetes object. */
-const OBJECT_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-
-/** How long a host waits before it asks again when the server cannot decide yet. */
-const RETRY_AFTER_SECONDS = 5;
 
 /** Builds both applications; opens nothing. */
 export function buildServer(dependencies: ServerDependencies): Server {
   const store = createConfigStore(dependencies.readMachineConfig, {
     maxBytes: dependencies.maxConfigBytes,
   });
-  const metrics = createServerMetrics(store);
+  const metrics = dependencies.metrics ?? createServerMetrics();
+  addConfigLookups(metrics.registry, store);
   const { logger } = dependencies;
-  const options = {
-    loggerInstance: logger,
-    logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: 1024,
-  };
-  const host: FastifyInstance =
-    dependencies.tls === undefined
-      ? Fastify(options)
-      : Fastify({ ...options, https: dependencies.tls });
-  const plain = Fastify(options);
-
-  for (const app of [host, plain]) observe(app, metrics);
+  const options = optionsFor(logger);
+  const host = createHostApp(dependencies, options);
+  const named = createAddressLimit(NAMED_LIMIT, () => performance.now());
+  const connections =
+    dependencies.limits &&
+    limitConnections(host.server as unknown as HttpsServer, dependencies.limits, {
+      dropped(reason, address) {
+        if (named.take(reason) === 0) {
+          logger.warn({ reason, address }, 'connections of hosts are closed: there are too many');
+        }
+      },
+    });
+  observe(host, metrics);
   const identify = dependencies.identify ?? peerOf;
 
   host.get<{ Params: { name: string } }>('/host/configs/:name', async (request, reply) => {
@@ -76,16 +105,23 @@ export function buildServer(dependencies: ServerDependencies): Server {
     if (!OBJECT_NAME.test(name)) {
       return refuse(reply, 400, 'BadName', 'this is not the name of a rendered config');
     }
+    const node = cluster.node(nodeName);
+    // A node that registers may be faster than the watch; one that is gone asks in vain, and nothing is
+    // read for it.
+    if (node === undefined) return later(reply, `node ${nodeName} is not known to the cluster`);
     const config = await store.get(name);
     const line = { node: nodeName, config: name };
     if (config === undefined) {
       request.log.info(line, 'config not found');
       return refuse(reply, 404, 'NotFound', `there is no config ${name}`);
     }
-    const node = cluster.node(nodeName);
-    // A node that registers may be faster than the watch; one that is gone asks in vain.
-    if (node === undefined) return later(reply, `node ${nodeName} is not known to the cluster`);
-    const verdict = mayRead({ nodeName, node, pools: cluster.pools(), config });
+    const pools = cluster.pools();
+    const machineConfigNode = cluster.machineConfigNode(nodeName);
+    const verdict = mayRead({ nodeName, node, pools, machineConfigNode, config });
+    // A pool that was just made may be slower in the watch than its config is in a read.
+    if (!verdict.allowed && isOfUnknownPool(config, pools)) {
+      return later(reply, `pool ${config.pool} of config ${name} is not known to the server`);
+    }
     if (!verdict.allowed) {
       request.log.warn({ ...line, reason: verdict.reason }, 'config refused');
       return refuse(reply, 403, 'Forbidden', verdict.reason);
@@ -97,16 +133,73 @@ export function buildServer(dependencies: ServerDependencies): Server {
     return reply.type('application/json').send(config.bytes);
   });
 
+  serveReports(host, {
+    cluster: dependencies.cluster,
+    writeDrift: dependencies.writeDrift,
+    identify,
+    ...(dependencies.reportClock === undefined ? {} : { clock: dependencies.reportClock }),
+  });
+
+  const { cluster, alsoMissing } = dependencies;
+  const missing = () => [...cluster.missing(), ...(alsoMissing?.() ?? [])];
+  return {
+    host,
+    plain: buildPlain({ metrics, logger, missing }),
+    cutOffHosts: () => connections?.destroyAll(),
+  };
+}
+
+function createHostApp(
+  { tls, timeouts }: ServerDependencies,
+  options: ReturnType<typeof optionsFor>,
+): FastifyInstance {
+  if (tls === undefined) return Fastify(options);
+  const { handshake, headers, request, keepAlive, idle } = { ...HOST_TIMEOUTS, ...timeouts };
+  return Fastify({
+    ...options,
+    requestTimeout: request,
+    keepAliveTimeout: keepAlive,
+    connectionTimeout: idle,
+    https: {
+      ...tls,
+      handshakeTimeout: handshake,
+      headersTimeout: headers,
+      connectionsCheckingInterval: Math.min(headers / 2, 5_000),
+    },
+  });
+}
+
+/** Health and metrics. @param dependencies - `missing`: what it waits for before it is ready */
+export function buildPlain(dependencies: {
+  readonly metrics: ServerMetrics;
+  readonly logger: FastifyBaseLogger;
+  readonly missing: () => readonly string[];
+}): FastifyInstance {
+  const { metrics } = dependencies;
+  const plain = Fastify(optionsFor(dependencies.logger));
+  observe(plain, metrics);
   plain.get('/healthz', async () => ({ status: 'ok' }));
   plain.get('/readyz', async (_request, reply) => {
-    const missing = dependencies.cluster.missing();
+    const missing = dependencies.missing();
     if (missing.length === 0) return { status: 'ok' };
     return refuse(reply, 503, 'NotReady', `not seen yet: ${missing.join(', ')}`);
   });
   plain.get('/metrics', async (_request, reply) =>
     reply.type(metrics.contentType).send(await metrics.text()),
   );
-  return { host, plain };
+  return plain;
+}
+
+function optionsFor(loggerInstance: FastifyBaseLogger) {
+  const logController = new LogController({ disableRequestLogging: true });
+  return { loggerInstance, logController, bodyLimit: 1024 };
+}
+
+function isOfUnknownPool(
+  config: { readonly pool?: string },
+  pools: readonly MachineConfigPool[],
+): boolean {
+  return config.pool !== undefined && !pools.some(({ metadata }) => metadata.name === config.pool);
 }
 
 /** Counts answers, and turns errors into JSON without their inside. */
@@ -124,19 +217,20 @@ function observe(app: FastifyInstance, metrics: ServerMetrics): void {
       request.log.warn({ reason: messageOf(error) }, 'API server away');
       return later(reply, 'the Kubernetes API server does not answer', 'ApiUnavailable');
     }
+    const status = clientFault(error);
+    if (status !== undefined) return refuse(reply, status, 'BadRequest', messageOf(error));
     request.log.error({ err: error }, 'request failed');
     return refuse(reply, 500, 'Internal', 'the server failed; its log says why');
   });
 }
 
-function refuse(reply: FastifyReply, code: number, reason: string, message: string): FastifyReply {
-  return reply.code(code).send({ status: code, reason, message });
-}
-
-/** The answer may be another one soon: a refusal would be final. */
-function later(reply: FastifyReply, message: string, reason = 'NotReady'): FastifyReply {
-  reply.header('retry-after', String(RETRY_AFTER_SECONDS));
-  return refuse(reply, 503, reason, message);
+/** Fastify's own refusals of a body: too long, not JSON, of another type. */
+function clientFault(error: unknown): number | undefined {
+  if (typeof error !== 'object' || error === null || !('statusCode' in error)) return undefined;
+  const { statusCode } = error;
+  return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500
+    ? statusCode
+    : undefined;
 }
 
 /** The subject of the client certificate that TLS has verified. */

@@ -1,74 +1,102 @@
-/** The server process: watches nodes and pools, reads rendered configs, listens. */
+/**
+ * The server process. In a cluster: first configs for machines that join, rendered configs for hosts,
+ * and what hosts report. On the machine that installs a cluster: first configs of files.
+ */
 
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import {
-  connectKube,
-  type KubeClient,
-  MACHINE_CONFIG_POOLS,
-  NODES,
-  trimNode,
-  WatchCache,
-} from '../adapters/kube';
-import { MACHINE_CONFIGS } from '../adapters/kube/resources';
-import { failureName } from '../core/errors';
-import type { MachineConfig } from '../core/machine-config/types';
+import type { FastifyInstance } from 'fastify';
+import { connectKube, MACHINE_CONFIG_POOLS } from '../adapters/kube';
+import { watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens';
+import { FIELD_MANAGER } from '../core/names';
 import { createLogger, type Logger } from '../workers/logging';
-import { buildServer } from './app';
-import type { ClusterView } from './ports';
-import { readServerSettings, type ServerOptions } from './settings';
+import { buildPlain, buildServer } from './app';
+import { driftWriter, machineConfigReader, watchCluster } from './cluster-watch';
+import { keepContact } from './ignition/api-contact';
+import { createBootstrapSource } from './ignition/bootstrap-source';
+import { followBootstrapTokens } from './ignition/bootstrap-tokens';
+import { createClusterSource } from './ignition/cluster-source';
+import { followFacts } from './ignition/facts';
+import type { Preparer } from './ignition/prepare';
+import { startIgnition } from './ignition/start';
+import { createThreadPreparer } from './ignition/thread-preparer';
+import { createJoinGate, type TokenView } from './join-gate';
+import { createJoinUses } from './join-uses';
+import { createServerMetrics, type ServerMetrics } from './metrics';
+import { closeAll, listenAt, type Opened } from './opened';
+import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
 import { followTls, readTls } from './tls';
 
 /** A server that listens. */
 export interface RunningServer {
-  /** `https://address:port` of the host endpoint. */
-  readonly hostUrl: string;
+  /** `https://address:port` of first configs. */
+  readonly ignitionUrl: string;
+  /** `https://address:port` of the host endpoint; absent in bootstrap mode. */
+  readonly hostUrl?: string;
   /** `http://address:port` of health and metrics. */
   readonly plainUrl: string;
   /** Resolves when the signal has fired and every connection is closed. */
   readonly stopped: Promise<void>;
 }
 
+/** What a test brings itself. */
+export interface ServerParts {
+  /** Absent = a thread, whose program stands beside this one. */
+  readonly preparer?: Preparer;
+}
+
+/** How long answers that are under way may take when the process ends. */
+const CLOSING_MS = 10_000;
+
+/** What both modes have. */
+interface Context {
+  readonly settings: ServerSettings;
+  readonly logger: Logger;
+  readonly metrics: ServerMetrics;
+  readonly preparer: Preparer;
+  /** Fires with the caller's, and when starting fails. */
+  readonly signal: AbortSignal;
+  /** What has to be closed in the end. */
+  readonly opened: Opened[];
+}
+
 /**
  * Starts the server and resolves when it listens; it answers `/readyz` once it has seen the cluster.
  * An API server that is away is waited for.
  *
- * @throws an Error that lists every wrong setting, or names the file that cannot be used
+ * @throws an Error that lists every wrong setting, or names the file that cannot be used or the port that
+ *   is taken; nothing is left open then
  */
 export async function startServer(
   options: ServerOptions,
   signal: AbortSignal,
+  parts: ServerParts = {},
 ): Promise<RunningServer> {
   const settings = readServerSettings(options);
   const logger = createLogger({ process: 'server', level: settings.logLevel });
-  const tls = await readTls(settings);
-  const client = await connectKube({
-    userAgent: 'slipway-server',
-    log: logger,
-    environment: process.env,
-    ...(settings.kubeconfig === undefined ? {} : { kubeconfig: settings.kubeconfig }),
-  });
-  const { view, run } = watchCluster(client, logger);
-  const server = buildServer({
-    cluster: view,
-    readMachineConfig: (name) => readMachineConfig(client, name),
+  const failed = new AbortController();
+  const context: Context = {
+    settings,
     logger,
-    tls,
-    maxConfigBytes: settings.maxConfigBytes,
-  });
-  const { host, plain } = server;
-  await host.listen({ host: settings.address, port: settings.hostPort });
-  await plain.listen({ host: settings.plainAddress, port: settings.plainPort });
-  followTls(host.server as unknown as HttpsServer, settings, { signal, log: logger });
-  const watching = run(signal);
-  const stopped = aborted(signal).then(async () => {
-    await Promise.all([host.close(), plain.close(), watching]);
-    client.close();
-    logger.info('stopped');
-  });
-  const urls = { hostUrl: urlOf('https', host.server), plainUrl: urlOf('http', plain.server) };
-  logger.info(urls, 'listening');
-  return { ...urls, stopped };
+    metrics: createServerMetrics(),
+    preparer: parts.preparer ?? createThreadPreparer(),
+    signal: AbortSignal.any([signal, failed.signal]),
+    opened: [],
+  };
+  const close = () => closeAll(context.opened, { withinMs: CLOSING_MS, log: logger });
+  try {
+    const urls = await (settings.bootstrapDir === undefined
+      ? startInCluster(context)
+      : startBootstrap(context, settings.bootstrapDir));
+    const stopped = aborted(signal)
+      .then(close)
+      .then(() => logger.info('stopped'));
+    return { ...urls, stopped };
+  } catch (error) {
+    failed.abort();
+    await close();
+    throw error;
+  }
 }
 
 /** Runs the server until the signal fires. Throws as `startServer`. */
@@ -78,37 +106,111 @@ export async function runServer(options: ServerOptions, signal: AbortSignal): Pr
   ).stopped;
 }
 
-function watchCluster(
-  client: KubeClient,
-  log: Logger,
-): { readonly view: ClusterView; readonly run: (signal: AbortSignal) => Promise<void> } {
-  const nodes = new WatchCache({ resource: NODES, log, transform: trimNode });
-  const pools = new WatchCache({ resource: MACHINE_CONFIG_POOLS, log });
-  return {
-    view: {
-      node: (name) => nodes.get(name),
-      pools: () => pools.list(),
-      missing: () => [
-        ...(nodes.isSynced ? [] : ['nodes']),
-        ...(pools.isSynced ? [] : ['machineconfigpools']),
-      ],
-    },
-    run: async (signal) => {
-      await Promise.all([nodes.run(client, signal), pools.run(client, signal)]);
-    },
+type Urls = Omit<RunningServer, 'stopped'>;
+
+async function startInCluster(context: Context): Promise<Urls> {
+  const { settings, logger, metrics, signal, opened } = context;
+  const clientAuthorityFile = settings.clientAuthorityFile ?? '';
+  const tls = await readTls({ ...settings, clientAuthorityFile });
+  const facts = await followFacts(settings, { signal, log: logger });
+  if (facts().kubeconfig === undefined) {
+    logger.info('machines get no kubeconfig for bootstrapping: none is set');
+  }
+  const client = await connectKube({
+    userAgent: 'slipway-server',
+    log: logger,
+    environment: process.env,
+    ...(settings.kubeconfig === undefined ? {} : { kubeconfig: settings.kubeconfig }),
+  });
+  const watch = watchCluster(logger);
+  const tokens = watchJoinTokens(logger);
+  const isAsked = settings.joinMode === 'tokens';
+  const uses = createJoinUses({
+    write: (id, at) => writeJoinTokenUse(client, FIELD_MANAGER.SERVER, { id, at }),
+    known: (id) => tokens.find(id)?.lastUsedAt,
+    log: logger,
+    now: Date.now,
+  });
+  const watching: Promise<void>[] = [];
+  opened.push({
+    name: 'API server',
+    close: () => Promise.all([uses.stop(), ...watching]).then(() => client.close()),
+    cut: () => client.close(),
+  });
+  const readMachineConfig = machineConfigReader(client);
+  const contact = keepContact(() => client.list(MACHINE_CONFIG_POOLS), { signal, log: logger });
+  const { host, plain, cutOffHosts } = buildServer({
+    cluster: watch.view,
+    readMachineConfig,
+    writeDrift: driftWriter(client),
+    logger,
+    tls,
+    metrics,
+    maxConfigBytes: settings.maxConfigBytes,
+    limits: settings,
+    alsoMissing: () => (isAsked && !tokens.isSynced ? ['join tokens'] : []),
+  });
+  const { pools, controllerConfigs } = watch;
+  const { ageSeconds } = contact;
+  const ignition = await startIgnition({
+    ...context,
+    source: createClusterSource({
+      ...{ pools, controllerConfigs, readMachineConfig, facts, ageSeconds },
+      log: logger,
+    }),
+    gate: gateFor(settings, tokens, (id) => uses.note(id)),
+    registry: metrics.registry,
+    answered: (...answer) => metrics.answered(...answer),
+  });
+  const { address, hostPort: port } = settings;
+  opened.push({ name: 'hosts', close: () => host.close(), cut: cutOffHosts });
+  await listenAt(host, { host: address, port, setting: 'hostPort, --host-port' });
+  followTls(host.server as unknown as HttpsServer, settings, { tls, signal, log: logger });
+  await listenPlain(context, plain);
+  watching.push(watch.run(client, signal));
+  // Whoever asks for no tokens needs no right to see them.
+  if (isAsked) watching.push(tokens.run(client, signal));
+  const urls = {
+    ignitionUrl: urlOf('https', ignition),
+    hostUrl: urlOf('https', host.server),
+    plainUrl: urlOf('http', plain.server),
   };
+  logger.info(urls, 'listening');
+  return urls;
 }
 
-async function readMachineConfig(
-  client: KubeClient,
-  name: string,
-): Promise<MachineConfig | undefined> {
-  try {
-    return await client.get(MACHINE_CONFIGS, { name });
-  } catch (error) {
-    if (failureName(error) === 'ObjectNotFound') return undefined;
-    throw error;
-  }
+async function startBootstrap(context: Context, directory: string): Promise<Urls> {
+  const { settings, logger, metrics, signal } = context;
+  const facts = await followFacts(settings, { signal, log: logger });
+  const tokens = await followBootstrapTokens(directory, { signal, log: logger });
+  const ignition = await startIgnition({
+    ...context,
+    source: createBootstrapSource({ directory, facts }),
+    gate: gateFor(settings, tokens),
+    registry: metrics.registry,
+    answered: (...answer) => metrics.answered(...answer),
+  });
+  const plain = buildPlain({ metrics, logger, missing: () => [] });
+  await listenPlain(context, plain);
+  const urls = {
+    ignitionUrl: urlOf('https', ignition),
+    plainUrl: urlOf('http', plain.server),
+  };
+  logger.info({ ...urls, directory }, 'listening');
+  return urls;
+}
+
+async function listenPlain({ settings, opened }: Context, plain: FastifyInstance): Promise<void> {
+  const { plainAddress: host, plainPort: port } = settings;
+  const cut = () => plain.server.closeAllConnections();
+  opened.push({ name: 'health and metrics', close: () => plain.close(), cut });
+  await listenAt(plain, { host, port, setting: 'plainPort, --plain-port' });
+}
+
+function gateFor(settings: ServerSettings, tokens: TokenView, used?: (tokenId: string) => void) {
+  const { joinMode: mode, allowNetwork: allowedNetworks } = settings;
+  const now = Date.now;
+  return createJoinGate({ mode, allowedNetworks, tokens, now, ...(used && { used }) });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -8,9 +8,11 @@ export interface ServerMetrics {
   answered(endpoint: string, code: number, seconds: number): void;
   text(): Promise<string>;
   readonly contentType: string;
+  /** For what only some servers count. */
+  readonly registry: Registry;
 }
 
-export function createServerMetrics(store: Pick<ConfigStore, 'counts'>): ServerMetrics {
+export function createServerMetrics(): ServerMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
@@ -26,6 +28,19 @@ export function createServerMetrics(store: Pick<ConfigStore, 'counts'>): ServerM
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers: [registry],
   });
+  return {
+    registry,
+    contentType: registry.contentType,
+    answered(endpoint, code, duration) {
+      requests.inc({ endpoint, code: String(code) });
+      seconds.observe({ endpoint }, duration);
+    },
+    text: () => registry.metrics(),
+  };
+}
+
+/** How often the host endpoint found a config in memory. */
+export function addConfigLookups(registry: Registry, store: Pick<ConfigStore, 'counts'>): void {
   new Gauge({
     name: 'slipway_server_config_lookups',
     help: 'Lookups of rendered configs since the start: from memory, or read from the API server',
@@ -36,12 +51,4 @@ export function createServerMetrics(store: Pick<ConfigStore, 'counts'>): ServerM
       this.set({ from: 'api' }, store.counts.misses);
     },
   });
-  return {
-    contentType: registry.contentType,
-    answered(endpoint, code, duration) {
-      requests.inc({ endpoint, code: String(code) });
-      seconds.observe({ endpoint }, duration);
-    },
-    text: () => registry.metrics(),
-  };
 }

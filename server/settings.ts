@@ -2,27 +2,72 @@
 
 import { z } from 'zod';
 import { LOG_LEVELS } from '../workers/logging';
+import { registryAuthorityProblem } from './ignition/facts';
+import { JOIN_MODES } from './join-gate';
+import { networkProblem } from './join-networks';
 
 const port = z.coerce.number().int().min(0).max(65_535);
+const count = z.coerce.number().int().positive();
+
+/** Several values: an array of flags, or a text with commas between them. */
+const several = z
+  .union([z.string(), z.array(z.string())])
+  .transform((given) =>
+    (typeof given === 'string' ? given.split(',') : given).map((entry) => entry.trim()),
+  )
+  .pipe(z.array(z.string().min(1)));
+
+const network = z.string().superRefine((entry, context) => {
+  const problem = networkProblem(entry);
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+});
+
+const registryAuthority = z.string().superRefine((entry, context) => {
+  const problem = registryAuthorityProblem(entry);
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+});
 
 /** Where the server listens, and with what. Port 0 = any free one. */
-export const ServerSettings = z.object({
-  /** Path of a kubeconfig; absent = the pod's service account. */
-  kubeconfig: z.string().min(1).optional(),
-  address: z.string().min(1).default('0.0.0.0'),
-  hostPort: port.default(22_624),
-  plainAddress: z.string().min(1).default('0.0.0.0'),
-  plainPort: port.default(8_080),
-  certificateFile: z.string().min(1),
-  keyFile: z.string().min(1),
-  clientAuthorityFile: z.string().min(1),
-  maxConfigBytes: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(64 * 1024 * 1024),
-  logLevel: z.enum(LOG_LEVELS).default('info'),
-});
+export const ServerSettings = z
+  .object({
+    /** Path of a kubeconfig; absent = the pod's service account. */
+    kubeconfig: z.string().min(1).optional(),
+    address: z.string().min(1).default('0.0.0.0'),
+    hostPort: port.default(22_624),
+    /** Where machines that join get their first config. */
+    ignitionPort: port.default(22_623),
+    plainAddress: z.string().min(1).default('0.0.0.0'),
+    plainPort: port.default(8_080),
+    certificateFile: z.string().min(1),
+    keyFile: z.string().min(1),
+    /** Without it there is no host endpoint, which only goes with `bootstrapDir`. */
+    clientAuthorityFile: z.string().min(1).optional(),
+    maxConfigBytes: count.default(64 * 1024 * 1024),
+    /** Serves first configs of these files, and nothing of a cluster. */
+    bootstrapDir: z.string().min(1).optional(),
+    joinMode: z.enum(JOIN_MODES).default('tokens'),
+    allowNetwork: several.pipe(z.array(network)).default([]),
+    bootstrapKubeconfig: z.string().min(1).optional(),
+    bootstrapTokenDirectory: z.string().min(1).optional(),
+    apiServerUrl: z.url({ protocol: /^https$/ }).optional(),
+    registryAuthority: several.pipe(z.array(registryAuthority)).default([]),
+    maxFirstConfigBytes: count.default(16 * 1024 * 1024),
+    maxConnections: count.default(4_096),
+    maxConnectionsPerAddress: count.default(2_560),
+    logLevel: z.enum(LOG_LEVELS).default('info'),
+  })
+  .refine(
+    ({ bootstrapDir, clientAuthorityFile }) => (bootstrapDir ?? clientAuthorityFile) !== undefined,
+    {
+      path: ['clientAuthorityFile'],
+      error: 'is missing; only with bootstrapDir there is no host endpoint',
+    },
+  )
+  .refine(
+    ({ apiServerUrl, bootstrapTokenDirectory }) =>
+      (apiServerUrl === undefined) === (bootstrapTokenDirectory === undefined),
+    { path: ['apiServerUrl'], error: 'goes together with bootstrapTokenDirectory' },
+  );
 export type ServerSettings = z.infer<typeof ServerSettings>;
 
 /** Settings as a person gives them: everything with a default may be missing. */

@@ -1,70 +1,90 @@
-/** Key, certificate and client authority of the host endpoint, and their renewal without a restart. */
+/** Keys, certificates and client authority of the endpoints, and their renewal without a restart. */
 
-import { type FSWatcher, watch } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Server as HttpsServer } from 'node:https';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
 import { messageOf } from '../core/errors';
+import { followFiles, type FollowLog } from './follow-files';
 
-export interface TlsFiles {
+/** Key and certificate of an endpoint. */
+export interface CertificateFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** Authority of the client certificates: the cluster's client CA. */
+  /** Authority of the client certificates; absent = clients need none. */
+  readonly clientAuthorityFile?: string | undefined;
+}
+
+/** Those of the host endpoint: the authority is the cluster's client CA. */
+export interface TlsFiles extends CertificateFiles {
   readonly clientAuthorityFile: string;
 }
 
-export interface HostTls {
+export interface ServerTls {
   readonly cert: Buffer;
   readonly key: Buffer;
+  readonly minVersion: 'TLSv1.2';
+  readonly ciphers: string;
+}
+
+/** What Node takes, the fastest first: encryption is most of what a large answer costs. */
+const CIPHERS = ['TLS_AES_128_GCM_SHA256', ...DEFAULT_CIPHERS.split(':')]
+  .filter((name, index, all) => all.indexOf(name) === index)
+  .join(':');
+
+export interface HostTls extends ServerTls {
   readonly ca: Buffer;
   readonly requestCert: true;
   readonly rejectUnauthorized: true;
-  readonly minVersion: 'TLSv1.2';
-}
-
-interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }
 
 /** Reads the files. @throws an Error that names the file that cannot be used */
-export async function readTls(files: TlsFiles): Promise<HostTls> {
+export function readTls(files: TlsFiles): Promise<HostTls>;
+export function readTls(files: CertificateFiles): Promise<ServerTls>;
+export async function readTls(files: CertificateFiles): Promise<ServerTls | HostTls> {
+  const { certificateFile, keyFile, clientAuthorityFile } = files;
   const [cert, key, ca] = await Promise.all([
-    readFile(files.certificateFile),
-    readFile(files.keyFile),
-    readFile(files.clientAuthorityFile),
+    readFile(certificateFile),
+    readFile(keyFile),
+    clientAuthorityFile === undefined ? undefined : readFile(clientAuthorityFile),
   ]);
-  const tls = { cert, key, ca, minVersion: 'TLSv1.2' } as const;
+  const tls = { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const;
   try {
     // Finds out now whether key and certificate belong together.
-    createSecureContext(tls);
+    createSecureContext({ ...tls, ca });
   } catch (error) {
-    throw new Error(
-      `certificate ${files.certificateFile} with key ${files.keyFile}: ${messageOf(error)}`,
-      { cause: error },
-    );
+    throw new Error(`certificate ${certificateFile} with key ${keyFile}: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
-  return { ...tls, requestCert: true, rejectUnauthorized: true };
+  if (ca === undefined) return tls;
+  return { ...tls, ca, requestCert: true, rejectUnauthorized: true };
 }
-
-/** Writing several files, or swapping the links of a mounted Secret, takes a moment. */
-const SETTLE_MS = 200;
 
 /**
  * Gives the server new files whenever they change, until the signal aborts. New connections get the
  * new certificate. Files that do not fit together are reported, and the old ones stay.
+ *
+ * @param options - `tls`: what the server has, which may have changed on disk since it was read
  */
 export function followTls(
   server: Pick<HttpsServer, 'setSecureContext'>,
-  files: TlsFiles,
-  options: { readonly signal: AbortSignal; readonly log: Log },
+  files: CertificateFiles,
+  options: {
+    readonly tls: ServerTls | HostTls;
+    readonly signal: AbortSignal;
+    readonly log: FollowLog;
+  },
 ): void {
-  const { signal, log } = options;
-  let timer: NodeJS.Timeout | undefined;
+  const { log } = options;
+  let known = fingerprint(options.tls);
   const reload = (): void => {
     readTls(files).then(
       (tls) => {
+        // Other files of the directory change, too: this log may be one of them.
+        const print = fingerprint(tls);
+        if (print === known) return;
+        known = print;
         server.setSecureContext(tls);
         log.info({ certificate: files.certificateFile }, 'certificate reloaded');
       },
@@ -73,27 +93,14 @@ export function followTls(
       },
     );
   };
-  const soon = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(reload, SETTLE_MS);
-    timer.unref();
-  };
-  const watchers = directoriesOf(files).map((directory): FSWatcher => {
-    const watcher = watch(directory, { persistent: false }, soon);
-    watcher.on('error', (error) => {
-      log.warn({ directory, reason: error.message }, 'certificates are not followed any more');
-    });
-    return watcher;
-  });
-  signal.addEventListener('abort', () => {
-    clearTimeout(timer);
-    for (const watcher of watchers) watcher.close();
-  });
+  const { certificateFile, keyFile, clientAuthorityFile } = files;
+  const authority = clientAuthorityFile === undefined ? [] : [clientAuthorityFile];
+  followFiles([certificateFile, keyFile, ...authority], reload, options);
+  reload();
 }
 
-/** Directories and not files, because files are replaced by renaming. */
-function directoriesOf(files: TlsFiles): readonly string[] {
-  return [
-    ...new Set([files.certificateFile, files.keyFile, files.clientAuthorityFile].map(dirname)),
-  ];
+function fingerprint(tls: ServerTls | HostTls): string {
+  const hash = createHash('sha256');
+  for (const part of [tls.cert, tls.key, 'ca' in tls ? tls.ca : '']) hash.update(part).update('\0');
+  return hash.digest('hex');
 }

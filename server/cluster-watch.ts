@@ -1,0 +1,106 @@
+/** What the server watches of the cluster, and how it writes to it. */
+
+import {
+  type KubeClient,
+  MACHINE_CONFIG_POOLS,
+  NODES,
+  type CacheView,
+  type KubeObject,
+  trimNode,
+  WatchCache,
+} from '../adapters/kube';
+import {
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_NODES,
+  MACHINE_CONFIGS,
+  MACHINE_CONFIGURATIONS,
+  ROLLOUT_POLICIES,
+} from '../adapters/kube/resources';
+import { driftCondition } from '../core/drift';
+import { failureName } from '../core/errors';
+import { FIELD_MANAGER } from '../core/names';
+import type { MachineConfigNode } from '../core/node/types';
+import type { MachineConfigPool } from '../core/pool/types';
+import type { Logger } from '../workers/logging';
+import type { ClusterView, ReadMachineConfig, WriteDrift } from './ports';
+
+/** Where MCO keeps it: the one MachineConfiguration of a cluster. */
+const MACHINE_CONFIGURATION = 'cluster';
+
+export interface ClusterWatch {
+  readonly view: ClusterView;
+  readonly pools: CacheView<MachineConfigPool>;
+  readonly controllerConfigs: CacheView<KubeObject>;
+  /** Follows the cluster until the signal aborts. */
+  run(client: KubeClient, signal: AbortSignal): Promise<void>;
+}
+
+export function watchCluster(log: Logger): ClusterWatch {
+  const nodes = new WatchCache({ resource: NODES, log, transform: trimNode });
+  const pools = new WatchCache({ resource: MACHINE_CONFIG_POOLS, log });
+  const machineConfigNodes = new WatchCache({
+    resource: MACHINE_CONFIG_NODES,
+    log,
+    transform: trimMachineConfigNode,
+  });
+  const policies = new WatchCache({ resource: ROLLOUT_POLICIES, log });
+  const disruption = new WatchCache({ resource: MACHINE_CONFIGURATIONS, log, optional: true });
+  const controllerConfigs = new WatchCache({ resource: CONTROLLER_CONFIGS, log });
+  const caches = [nodes, pools, machineConfigNodes, policies, disruption, controllerConfigs];
+  return {
+    pools,
+    controllerConfigs,
+    view: {
+      node: (name) => nodes.get(name),
+      pools: () => pools.list(),
+      machineConfigNode: (name) => machineConfigNodes.get(name),
+      policy: (pool) => policies.get(pool),
+      disruptionPolicy: () => disruption.get(MACHINE_CONFIGURATION)?.spec?.nodeDisruptionPolicy,
+      missing: () =>
+        caches.filter(({ isSynced }) => !isSynced).map(({ resource }) => resource.plural),
+    },
+    run: async (client, signal) => {
+      await Promise.all(caches.map((cache) => cache.run(client, signal)));
+    },
+  };
+}
+
+/** Of thousands of them, only what a report is compared with is kept. */
+function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNode {
+  const { name, uid, resourceVersion } = known.metadata;
+  const condition = driftCondition(known);
+  const drift = known.status?.drift;
+  return {
+    metadata: {
+      name,
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    spec: known.spec,
+    status: {
+      ...(condition === undefined ? {} : { conditions: [condition] }),
+      ...(drift === undefined ? {} : { drift }),
+    },
+  };
+}
+
+/** Owns one condition and one field, so that nothing else of the status can be lost to it. */
+export function driftWriter(client: KubeClient): WriteDrift {
+  return (name, { condition, drift }) =>
+    client.apply(
+      MACHINE_CONFIG_NODES,
+      { metadata: { name }, status: { conditions: [condition], drift } },
+      { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
+    );
+}
+
+export function machineConfigReader(client: KubeClient): ReadMachineConfig {
+  return async (name) => {
+    try {
+      return await client.get(MACHINE_CONFIGS, { name });
+    } catch (error) {
+      if (failureName(error) === 'ObjectNotFound') return undefined;
+      throw error;
+    }
+  };
+}

@@ -1,0 +1,84 @@
+/** Records what hosts report on their MachineConfigNodes. It decides nothing. */
+
+import { failureName } from '../core/errors';
+import { type DriftReport, driftCondition, driftStatus, isShown } from '../core/drift';
+import type { MachineConfigNode } from '../core/node/types';
+import type { ClusterView, WriteDrift } from './ports';
+
+export interface DriftRecorder {
+  /**
+   * Writes the report, unless it is shown already.
+   *
+   * @returns false when the node has no MachineConfigNode yet
+   * @throws `ApiUnavailable`
+   */
+  record(node: string, report: DriftReport): Promise<boolean>;
+  /** Nodes whose last write the watch has not brought yet, as far as anybody looked. */
+  readonly waiting: number;
+}
+
+/** One write at a time for each node, so that an older report never ends up on top of a newer one. */
+export function createDriftRecorder(
+  cluster: Pick<ClusterView, 'machineConfigNode'>,
+  write: WriteDrift,
+  now: () => Date = () => new Date(),
+): DriftRecorder {
+  const running = new Map<string, Promise<unknown>>();
+  // What was written a moment ago; the watch brings it later.
+  const written = new Map<string, MachineConfigNode>();
+
+  async function recordNow(node: string, report: DriftReport): Promise<boolean> {
+    const seen = cluster.machineConfigNode(node);
+    if (seen === undefined) {
+      written.delete(node);
+      return false;
+    }
+    const known = newerOf(seen, written.get(node));
+    const instant = now()
+      .toISOString()
+      .replace(/\.\d{3}Z$/, 'Z');
+    const wanted = driftStatus(node, report, driftCondition(known), instant);
+    if (known === seen) written.delete(node);
+    if (isShown(known, wanted)) return true;
+    try {
+      written.set(node, await write(node, wanted));
+      forgetShown();
+      return true;
+    } catch (error) {
+      // Deleted in between: as if it had not been there.
+      if (failureName(error) === 'ObjectNotFound') return false;
+      throw error;
+    }
+  }
+
+  /** What the watch has brought, and nodes that are gone: also of those that never report again. */
+  function forgetShown(): void {
+    for (const [node, own] of written) {
+      const seen = cluster.machineConfigNode(node);
+      if (seen === undefined || newerOf(seen, own) === seen) written.delete(node);
+    }
+  }
+
+  return {
+    get waiting() {
+      return written.size;
+    },
+    async record(node, report) {
+      const before = running.get(node) ?? Promise.resolve();
+      const mine = before.catch(() => undefined).then(() => recordNow(node, report));
+      running.set(node, mine);
+      try {
+        return await mine;
+      } finally {
+        if (running.get(node) === mine) running.delete(node);
+      }
+    },
+  };
+}
+
+/** Of one object only: one that was made again under the name begins anew. */
+function newerOf(seen: MachineConfigNode, own: MachineConfigNode | undefined): MachineConfigNode {
+  if (own === undefined || own.metadata.uid !== seen.metadata.uid) return seen;
+  const version = ({ metadata }: MachineConfigNode) => Number(metadata.resourceVersion ?? 0);
+  return version(own) > version(seen) ? own : seen;
+}

@@ -1,0 +1,99 @@
+/** Files that change while the process runs: mounted Secrets, renewed certificates. */
+
+import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
+import { dirname } from 'node:path';
+import { messageOf } from '../core/errors';
+
+export interface FollowLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** A directory that cannot be watched now (too many watches, no permission) is tried again after this. */
+const RETRY_MS = 10_000;
+/** Writing several files, or swapping the links of a mounted Secret, takes a moment. */
+const SETTLE_MS = 200;
+
+/**
+ * Calls back a moment after one of the files has changed, until the signal aborts. A directory that is
+ * not there yet is followed once it is, when the one around it is followed, too.
+ */
+export function followFiles(
+  files: readonly string[],
+  changed: () => void,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: FollowLog },
+): void {
+  const watchers = new Map<string, Watched>();
+  let timer: NodeJS.Timeout | undefined;
+  const soon = (afterMs = SETTLE_MS): void => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      // A link may lead somewhere else now.
+      follow();
+      changed();
+    }, afterMs);
+    timer.unref();
+  };
+  const lost = (directory: string, error: unknown): void => {
+    log.warn({ directory, reason: messageOf(error) }, 'files are not followed; will try again');
+    watchers.get(directory)?.watcher.close();
+    watchers.delete(directory);
+    if (!signal.aborted) soon(RETRY_MS);
+  };
+  const follow = (): void => {
+    const wanted = new Set(files.flatMap(directoriesOf));
+    for (const [directory, { watcher, inode }] of watchers) {
+      if (wanted.has(directory) && isStill(directory, inode)) continue;
+      watcher.close();
+      watchers.delete(directory);
+    }
+    for (const directory of wanted) {
+      if (watchers.has(directory)) continue;
+      try {
+        const inode = inodeOf(directory);
+        if (inode === undefined) continue;
+        const watcher = watch(directory, { persistent: false }, () => soon());
+        watcher.on('error', (error) => lost(directory, error));
+        watchers.set(directory, { watcher, inode });
+      } catch (error) {
+        lost(directory, error);
+      }
+    }
+  };
+  follow();
+  signal.addEventListener('abort', () => {
+    clearTimeout(timer);
+    for (const { watcher } of watchers.values()) watcher.close();
+  });
+}
+
+interface Watched {
+  readonly watcher: FSWatcher;
+  /** Another one = the directory was replaced, and the watcher would see nothing any more. */
+  readonly inode: bigint;
+}
+
+/** One that cannot be looked at is opened anew, which says what is wrong. */
+function isStill(directory: string, inode: bigint): boolean {
+  try {
+    return inodeOf(directory) === inode;
+  } catch {
+    return false;
+  }
+}
+
+/** Undefined while there is no such directory. */
+function inodeOf(directory: string): bigint | undefined {
+  return statSync(directory, { bigint: true, throwIfNoEntry: false })?.ino;
+}
+
+/** Directories and not files, because files are replaced by renaming; that of the link and of its target. */
+function directoriesOf(file: string): readonly string[] {
+  const place = dirname(file);
+  try {
+    return [place, dirname(realpathSync(file))];
+  } catch {
+    // Gone for the moment, or a link to nothing: its place tells when it comes.
+    return [place];
+  }
+}

@@ -1,0 +1,307 @@
+/**
+ * The Machine Config Server as a value: first configs for machines that join. Requests can be injected
+ * into it; `main.ts` makes it listen. It decides nothing and keeps nothing but bytes.
+ *
+ * @see MCO pkg/server/api.go (7ff337a4)
+ */
+
+import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { messageOf } from '../../core/errors';
+import { servedVersion, type OutputVersion } from '../../core/ignition';
+import { OBJECT_NAME } from '../../core/names';
+import {
+  limitConnections,
+  TIMEOUTS,
+  type ConnectionLimits,
+  type Connections,
+  type DropReason,
+} from '../connections';
+import type { JoinGate } from '../join-gate';
+import { createAddressLimit, NAMED_LIMIT } from '../join-limit';
+import { queueArrivals } from './arrivals';
+import { refuseUnreadable, takeOddClients } from './odd-clients';
+import { chooseEncoding, isKnown } from './encodings';
+import type { Prepared } from './prepare';
+import type { Shelf } from './shelf';
+import { followAnswer, lines, sending, type CutReason } from './request-log';
+import {
+  missing,
+  type ConfigSource,
+  type Missing,
+  type MissingReason,
+  type ServedConfig,
+} from './source';
+import { readTarget } from './target';
+import { createTurns, type Turns } from './turns';
+
+/** What the application counts. */
+export interface IgnitionEvents {
+  /** A first config that went out to its last byte. */
+  readonly sent: (version: string, encoding: string) => void;
+  readonly missed: (reason: MissingReason) => void;
+  readonly dropped: (reason: DropReason | CutReason) => void;
+  /** Any request that got its whole answer. */
+  readonly answered: (endpoint: string, code: number, seconds: number) => void;
+}
+
+export interface IgnitionDependencies {
+  readonly source: ConfigSource;
+  readonly shelf: Shelf;
+  readonly gate: JoinGate;
+  readonly events: IgnitionEvents;
+  readonly logger: FastifyBaseLogger;
+  readonly limits: ConnectionLimits;
+  /** Whether an address may connect at all; asked before TLS. Absent = every one. */
+  readonly isAllowed?: (address: string) => boolean;
+  /** Key and certificate; absent = requests are injected. There is no plain port. */
+  readonly tls?: Pick<SecureContextOptions, 'cert' | 'ciphers' | 'key'>;
+  /** Shorter times, for tests. */
+  readonly timeouts?: Partial<Record<keyof typeof TIMEOUTS, number>>;
+}
+
+export interface IgnitionServer {
+  readonly app: FastifyInstance;
+  readonly connections: () => number;
+  /** Ends every connection, whatever it is at. */
+  readonly cutOff: () => void;
+}
+
+/**
+ * Bytes that one turn of the event loop hands to TLS. Encrypting and sending a megabyte takes one to two
+ * milliseconds.
+ */
+const BYTES_PER_TURN = 4 * 1024 * 1024;
+
+/** Builds the application; opens nothing. */
+export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServer {
+  const { events } = dependencies;
+  const timeouts = { ...TIMEOUTS, ...dependencies.timeouts };
+  const app = createApp(dependencies, timeouts);
+  const tooMany = createAddressLimit(NAMED_LIMIT, () => performance.now());
+  app.addHook('onRequest', async (request, reply) => {
+    followAnswer(request, reply, { ms: timeouts.answer, events, tooMany });
+  });
+  // Nobody needs a body; what comes of one is thrown away.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  const turns = createTurns(BYTES_PER_TURN);
+  const answer = (request: FastifyRequest, reply: FastifyReply) =>
+    route({ ...dependencies, turns }, request, reply);
+  app.all('/*', answer);
+  // Also for methods that Fastify has no name for.
+  app.setNotFoundHandler(answer);
+  app.setErrorHandler((error, request, reply) => {
+    // Fastify has wishes about some methods (a body for QUERY) before it asks who answers them.
+    if (request.method !== 'GET' && request.method !== 'HEAD') return empty(reply, 405);
+    request.log.error({ err: error }, 'request failed');
+    return empty(reply, 500);
+  });
+  const server = app.server as unknown as HttpsServer;
+  takeOddClients(server);
+  const arrivals = dependencies.tls && queueArrivals(server, timeouts);
+  const connections = boundConnections(server, dependencies, arrivals?.hear);
+  app.addHook('preClose', async () => arrivals?.close());
+  return { app, connections: connections.count, cutOff: connections.destroyAll };
+}
+
+/** Who is refused for its network is named once a minute: it gets no answer that would say so. */
+function boundConnections(
+  server: HttpsServer,
+  { events, limits, isAllowed, logger }: IgnitionDependencies,
+  admitted: ((socket: Socket) => void) | undefined,
+): Connections {
+  const named = createAddressLimit(NAMED_LIMIT, () => performance.now());
+  return limitConnections(server, limits, {
+    admitted,
+    isAllowed,
+    dropped(reason, address) {
+      events.dropped(reason);
+      if (reason === 'network' && address !== undefined && named.take(address) === 0) {
+        logger.warn({ address }, 'connection refused: the address is on no allowed network');
+      }
+    },
+  });
+}
+
+function createApp(
+  { logger, tls }: IgnitionDependencies,
+  timeouts: Readonly<Record<keyof typeof TIMEOUTS, number>>,
+): FastifyInstance {
+  const options = {
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: timeouts.keepAlive,
+    connectionTimeout: timeouts.idle,
+    // Requests that Fastify cannot route are answered like those that it can.
+    frameworkErrors: (
+      _error: Error,
+      _request: unknown,
+      reply: { code(code: number): FastifyReply },
+    ) => void empty(reply.code(400), 400),
+    clientErrorHandler: refuseUnreadable,
+  };
+  if (tls === undefined) return Fastify(options);
+  return Fastify({
+    ...options,
+    https: {
+      ...tls,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['http/1.1'],
+      headersTimeout: timeouts.headers,
+      connectionsCheckingInterval: Math.min(timeouts.headers / 2, 5_000),
+    },
+  });
+}
+
+type Parts = IgnitionDependencies & { readonly turns: Turns };
+
+/** Every answer of the server begins here. */
+async function route(
+  dependencies: Parts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const target = readTarget(request.raw.url ?? '');
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  switch (target.kind) {
+    case 'malformed':
+      return empty(reply, 400);
+    case 'redirect':
+      return redirect(reply, target.location, isRead);
+    case 'health':
+      return empty(reply, isRead ? 200 : 405);
+    case 'nothing':
+      return empty(reply, isRead ? 404 : 405);
+    case 'config':
+      lines.set(request, { pool: target.pool.slice(0, 253) });
+      return isRead ? serve(dependencies, target.pool, request, reply) : empty(reply, 405);
+  }
+}
+
+async function serve(
+  { gate, source, shelf, events, turns }: Parts,
+  pool: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const line = lines.get(request) ?? {};
+  const { authorization, accept } = request.headers;
+  const verdict = gate.ask({ pool, authorization, address: request.socket.remoteAddress ?? '' });
+  if (!verdict.admitted) {
+    line.reason = verdict.reason;
+    if (verdict.status === 401) reply.header('www-authenticate', 'Bearer');
+    if (verdict.retryAfterSeconds !== undefined) {
+      reply.header('retry-after', String(verdict.retryAfterSeconds));
+    }
+    return empty(reply, verdict.status);
+  }
+  if (verdict.tokenId !== undefined) line.tokenId = verdict.tokenId;
+  const wanted = servedVersion(accept);
+  if ('refused' in wanted && wanted.refused === 'unsupported') return empty(reply, 400);
+  const found = await lookUp(source, pool);
+  reply.header('slipway-config-age', String(Math.floor(source.ageSeconds())));
+  const answer = 'served' in found ? await bytesOf(shelf, found.served, wanted) : found;
+  if ('missing' in answer) {
+    const { status, reason, message } = answer.missing;
+    line.reason = message;
+    events.missed(reason);
+    if (status === 503) reply.header('retry-after', '5');
+    return empty(reply.header('slipway-reason', reason), status);
+  }
+  line.config = answer.name;
+  line.version = answer.version;
+  return send(request, reply, { ...answer, events, turns });
+}
+
+async function lookUp(source: ConfigSource, pool: string) {
+  if (OBJECT_NAME.test(pool)) return source.look(pool);
+  return missing(500, 'unknown-pool', 'this is not the name of a pool');
+}
+
+const REFUSED = { version: 'not-in-this-version', config: 'unusable-config' } as const;
+
+type Ready = Extract<Prepared, { readonly state: 'ready' }>;
+
+async function bytesOf(
+  shelf: Shelf,
+  served: ServedConfig,
+  wanted: ReturnType<typeof servedVersion>,
+): Promise<
+  | { readonly missing: Missing }
+  | { readonly name: string; readonly version: OutputVersion; readonly ready: Ready }
+> {
+  const { name } = served;
+  if ('refused' in wanted) {
+    return missing(500, 'not-in-this-version', 'there is no way from Ignition 3.5 to 3.0');
+  }
+  const { version } = wanted;
+  let prepared: Prepared;
+  try {
+    prepared = await shelf.get(served, version);
+  } catch (error) {
+    return missing(503, 'not-prepared', messageOf(error));
+  }
+  switch (prepared.state) {
+    case 'ready':
+      return { name, version, ready: prepared };
+    case 'refused':
+      return missing(500, REFUSED[prepared.of], `config ${name}: ${prepared.reason}`);
+    case 'too-large':
+      return missing(
+        500,
+        'too-large',
+        `config ${name} has ${prepared.size} bytes as Ignition ${version}, and ${prepared.limit} is the limit (maxFirstConfigBytes)`,
+      );
+  }
+}
+
+async function send(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: {
+    readonly version: OutputVersion;
+    readonly ready: Ready;
+    readonly events: IgnitionEvents;
+    readonly turns: Turns;
+  },
+): Promise<FastifyReply> {
+  const { version, ready, events, turns } = answer;
+  const encoding = chooseEncoding(request.headers['accept-encoding']?.toString());
+  // Other bytes, other tag: a cache must not take one for the other.
+  const etag = encoding === 'identity' ? `"${ready.digest}"` : `"${ready.digest}-${encoding}"`;
+  reply
+    .header('etag', etag)
+    .header('cache-control', 'private, no-store')
+    .header('vary', 'Accept, Accept-Encoding, Authorization');
+  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  if (encoding !== 'identity') reply.header('content-encoding', encoding);
+  const bytes = ready.bytes[encoding];
+  if (request.method === 'GET') await new Promise<void>((begin) => turns(bytes.length, begin));
+  if (request.method === 'GET') sending.set(request, () => events.sent(version, encoding));
+  return reply.header('content-type', 'application/json').send(bytes);
+}
+
+/** Nothing is said in a body: whoever may know reads the log. */
+function empty(reply: FastifyReply, code: number): FastifyReply {
+  return reply.code(code).header('content-length', '0').send();
+}
+
+/** As Go's multiplexer does it, body included. */
+function redirect(reply: FastifyReply, location: string, isRead: boolean): FastifyReply {
+  reply.code(307).header('location', location);
+  if (!isRead) return reply.header('content-length', '0').send();
+  const href = location.replaceAll('&', '&amp;').replaceAll("'", '&#39;');
+  return reply
+    .header('content-type', 'text/html; charset=utf-8')
+    .send(`<a href="${href}">Temporary Redirect</a>.\n\n`);
+}

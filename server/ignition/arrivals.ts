@@ -1,0 +1,157 @@
+/**
+ * The way in: TLS begins when a machine has said something, in the order in which machines have, and for
+ * no more of them than a turn of the event loop can bear; so does HTTP. Who is silent costs a socket and
+ * nothing else.
+ */
+
+import type { Server as HttpsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { createTurns } from './turns';
+
+export interface ArrivalTimes {
+  /** Milliseconds from the connection to its first byte. */
+  readonly hello: number;
+  /** From the beginning of TLS to the end of the handshake; waiting for that beginning does not count. */
+  readonly handshake: number;
+}
+
+export interface Arrivals {
+  /** Takes a new connection; TLS begins later. */
+  readonly hear: (socket: Socket) => void;
+  /** Ends the connections that have not begun TLS, and every later one. */
+  readonly close: () => void;
+}
+
+/** Handshakes that begin in one turn. Each costs about a millisecond. */
+const HANDSHAKES_PER_TURN = 8;
+
+/** Connections whose first request is read in one turn, at half a millisecond each. */
+const REQUESTS_PER_TURN = 16;
+
+/** Handshakes that are under way: what machines can ask of one turn when all answer at once. */
+const UNDER_WAY = 48;
+
+/**
+ * So long a handshake is one of those, in milliseconds. Who then has not gone on is too slow to come in a
+ * crowd, and must not keep others out.
+ */
+const COUNTS_MS = 100;
+
+/** The part of a server that is slowed down. */
+type SlowedServer = Pick<HttpsServer, 'listeners' | 'on' | 'removeAllListeners'>;
+
+/** Takes new connections from the server, which from now on gets them when their turn has come. */
+export function queueArrivals(server: SlowedServer, times: ArrivalTimes): Arrivals {
+  const beginTls = taken(server, 'connection');
+  const beginHttp = taken(server, 'secureConnection');
+  const handshakes = createTurns(HANDSHAKES_PER_TURN);
+  const requests = createTurns(REQUESTS_PER_TURN);
+  const silent = new Set<Socket>();
+  const queue: Socket[] = [];
+  const underWay = new Set<string>();
+  const shaking = new Map<string, () => void>();
+  let isClosed = false;
+
+  function hear(socket: Socket): void {
+    const lose = (): void => void socket.destroy();
+    // Afterwards TLS has its own listener; before it, nobody else has one.
+    socket.on('error', lose);
+    if (isClosed) return lose();
+    silent.add(socket);
+    const stopWaiting = afterPatience(times.hello, lose);
+    const gone = (): void => {
+      stopWaiting();
+      silent.delete(socket);
+    };
+    socket.once('close', gone);
+    socket.once('readable', () => {
+      gone();
+      socket.off('close', gone);
+      // It has said goodbye instead.
+      if (socket.readableLength === 0) return lose();
+      queue.push(socket);
+      advance();
+    });
+  }
+
+  function advance(): void {
+    while (underWay.size < UNDER_WAY) {
+      const socket = queue.shift();
+      if (socket === undefined) return;
+      if (socket.destroyed) continue;
+      const peer = peerOf(socket);
+      underWay.add(peer);
+      handshakes(1, () => begin(socket, peer));
+    }
+  }
+
+  function begin(socket: Socket, peer: string): void {
+    if (isClosed) socket.destroy();
+    if (socket.destroyed) return leave(peer);
+    const counts = setTimeout(() => leave(peer), COUNTS_MS);
+    const stopWaiting = afterPatience(times.handshake, () => void socket.destroy());
+    const over = (): void => {
+      clearTimeout(counts);
+      stopWaiting();
+      shaking.delete(peer);
+      leave(peer);
+    };
+    shaking.set(peer, over);
+    socket.once('close', () => {
+      if (shaking.get(peer) === over) over();
+    });
+    beginTls(socket);
+  }
+
+  function leave(peer: string): void {
+    if (underWay.delete(peer)) advance();
+  }
+
+  server.on('secureConnection', (socket: Socket) => {
+    shaking.get(peerOf(socket))?.();
+    socket.on('error', () => void socket.destroy());
+    requests(1, () => {
+      if (!socket.destroyed) beginHttp(socket);
+    });
+  });
+  return {
+    hear,
+    close() {
+      isClosed = true;
+      for (const socket of [...silent, ...queue.splice(0)]) socket.destroy();
+    },
+  };
+}
+
+/**
+ * Calls when the time is up, and what has come in the meantime is read: a timer that fires late, because
+ * this process got no processor, says nothing about the machine.
+ *
+ * @returns what stops it
+ */
+function afterPatience(ms: number, lose: () => void): () => void {
+  let isOver = false;
+  const timer = setTimeout(() => {
+    setImmediate(() => {
+      if (!isOver) lose();
+    });
+  }, ms);
+  return () => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+}
+
+/** Takes the listeners of an event away; what is returned calls them. */
+function taken(server: SlowedServer, event: string): (socket: Socket) => void {
+  const listeners = server.listeners(event);
+  server.removeAllListeners(event);
+  return (socket) => {
+    for (const listener of listeners) listener.call(server, socket);
+  };
+}
+
+/** The same for a connection and for the TLS on it. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress ?? ''} ${remotePort ?? ''}`;
+}

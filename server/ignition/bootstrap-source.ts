@@ -1,0 +1,126 @@
+/**
+ * First configs out of files, on the machine that installs a cluster. The layout is MCO's:
+ * `machine-pools/<pool>.yaml`, `machine-configs/<rendered>.yaml` and
+ * `controller-config/machine-config-controller.yaml`.
+ *
+ * @see MCO pkg/server/bootstrap_server.go (7ff337a4)
+ */
+
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { ControllerConfig, MachineConfigPool } from '../../adapters/api-schemas';
+import { failureName, messageOf } from '../../core/errors';
+import type { FirstBootFacts } from '../../core/first-boot';
+import { BOOTSTRAP_POOLS, OBJECT_NAME } from '../../core/names';
+import { controllerFacts } from './controller-facts';
+import { readObject } from './manifests';
+import { missing, type ConfigSource, type Look } from './source';
+
+export interface BootstrapSourceOptions {
+  readonly directory: string;
+  /** What does not come from the directory: kubeconfig and authorities of registries. */
+  readonly facts: () => FirstBootFacts;
+}
+
+/** One file as it was read; `stamp` changes with it. */
+interface ReadFile {
+  readonly stamp: string;
+  readonly text: string;
+  /** What the text says, once somebody has asked. */
+  object?: unknown;
+}
+
+/** The object of a file, whose text is read once and not for every machine. */
+function objectOf<S extends z.ZodType>(schema: S, file: ReadFile, what: string): z.output<S> {
+  file.object ??= readObject(schema, file.text, what);
+  return file.object as z.output<S>;
+}
+
+/** Files are read again when they change, so nothing has to be restarted for them. */
+export function createBootstrapSource({ directory, facts }: BootstrapSourceOptions): ConfigSource {
+  const kept = new Map<string, ReadFile>();
+  /** Machines that ask in the same moment share one look at the files. */
+  const looking = new Map<string, Promise<Look>>();
+
+  /** Undefined when there is no such file. */
+  async function read(file: string): Promise<ReadFile | undefined> {
+    try {
+      const { mtimeMs, size, ino } = await stat(file);
+      const stamp = `${ino}/${size}/${mtimeMs}`;
+      const known = kept.get(file);
+      if (known?.stamp === stamp) return known;
+      const entry = { stamp, text: await readFile(file, 'utf8') };
+      kept.set(file, entry);
+      return entry;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      kept.delete(file);
+      return undefined;
+    }
+  }
+
+  async function find(pool: string): Promise<Look> {
+    try {
+      return await findOut(pool);
+    } catch (error) {
+      const reason = failureName(error) === undefined ? 'not-ready' : 'no-rendered-config';
+      return missing(500, reason, messageOf(error));
+    } finally {
+      looking.delete(pool);
+    }
+  }
+
+  async function findOut(pool: string): Promise<Look> {
+    const poolFile = join(directory, 'machine-pools', `${pool}.yaml`);
+    const poolText = await read(poolFile);
+    if (poolText === undefined) return missing(404, 'unknown-pool', `there is no ${poolFile}`);
+    const { status } = objectOf(MachineConfigPool, poolText, poolFile);
+    const name = status?.configuration?.name ?? '';
+    if (!OBJECT_NAME.test(name)) {
+      return missing(
+        500,
+        'no-rendered-config',
+        `${poolFile}: status.configuration.name is missing`,
+      );
+    }
+    const configFile = join(directory, 'machine-configs', `${name}.yaml`);
+    const config = await read(configFile);
+    if (config === undefined) {
+      return missing(404, 'no-rendered-config', `there is no ${configFile}`);
+    }
+    const controllerFile = join(directory, 'controller-config', 'machine-config-controller.yaml');
+    const controller = await read(controllerFile);
+    const own = facts();
+    return {
+      served: {
+        pool,
+        name,
+        key: JSON.stringify([name, config.stamp, controller?.stamp, own]),
+        machineConfig: { manifest: config.text, what: configFile },
+        facts: {
+          ...own,
+          ...(controller === undefined
+            ? {}
+            : controllerFacts(objectOf(ControllerConfig, controller, controllerFile))),
+        },
+      },
+    };
+  }
+
+  return {
+    async look(pool) {
+      if (!BOOTSTRAP_POOLS.includes(pool)) {
+        return missing(
+          500,
+          'unknown-pool',
+          `pool ${pool} is not served while a cluster is installed`,
+        );
+      }
+      const look = looking.get(pool) ?? find(pool);
+      looking.set(pool, look);
+      return look;
+    },
+    ageSeconds: () => 0,
+  };
+}

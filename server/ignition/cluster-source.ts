@@ -1,0 +1,165 @@
+/**
+ * First configs out of a watched cluster. Looking costs no request: rendered configs are read when a
+ * pool begins to serve them and kept; everything that was seen is served on while the API server is away.
+ */
+
+import { createHash } from 'node:crypto';
+import type { CacheView } from '../../adapters/kube/cache';
+import type { KubeObject } from '../../adapters/kube/resources';
+import { failureName, messageOf } from '../../core/errors';
+import { servedConfigName } from '../../core/first-boot';
+import type { MachineConfig } from '../../core/machine-config/types';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { ReadMachineConfig } from '../ports';
+import { controllerFacts } from './controller-facts';
+import type { FileFacts } from './facts';
+import { missing, type ConfigSource, type Look, type ServedConfig } from './source';
+
+type Watched<T> = Pick<CacheView<T>, 'get' | 'isSynced' | 'synced' | 'subscribe'>;
+
+export interface ClusterSourceOptions {
+  readonly pools: Watched<MachineConfigPool> & Pick<CacheView<MachineConfigPool>, 'list'>;
+  readonly controllerConfigs: Watched<KubeObject>;
+  readonly readMachineConfig: ReadMachineConfig;
+  readonly facts: () => FileFacts;
+  /** Seconds since the API server was last heard of. */
+  readonly ageSeconds: () => number;
+  readonly log: { warn(fields: object, message: string): void };
+  /** Milliseconds of a clock that never goes back. */
+  readonly clock?: () => number;
+}
+
+/** The one ControllerConfig of a cluster. */
+const CONTROLLER_CONFIG = 'machine-config-controller';
+
+/** A rendered config is what its name says for ever; whether it is still there is looked at this often. */
+const FRESH_MS = 60_000;
+
+const OLDER = 'serving an older config: the newer one cannot be read';
+
+interface KeptConfig {
+  readonly machineConfig: MachineConfig;
+  readonly readAt: number;
+}
+
+export function createClusterSource(options: ClusterSourceOptions): ConfigSource {
+  const { pools, controllerConfigs, facts, ageSeconds, log } = options;
+  const clock = options.clock ?? (() => performance.now());
+  const kept = new Map<string, KeptConfig>();
+  const underWay = new Map<string, Promise<KeptConfig | undefined>>();
+  /** By pool: what is served while a newer config cannot be read, and what it was made from. */
+  const last = new Map<
+    string,
+    { readonly served: ServedConfig; readonly from: readonly unknown[] }
+  >();
+
+  function load(name: string): Promise<KeptConfig | undefined> {
+    let loading = underWay.get(name);
+    loading ??= options
+      .readMachineConfig(name)
+      .then((machineConfig) => {
+        const entry = machineConfig && { machineConfig, readAt: clock() };
+        if (entry === undefined) kept.delete(name);
+        else kept.set(name, entry);
+        return entry;
+      })
+      .finally(() => underWay.delete(name));
+    underWay.set(name, loading);
+    return loading;
+  }
+
+  /** What is in memory, looked at again behind the request; else what the API server says. */
+  function configNamed(name: string): KeptConfig | Promise<KeptConfig | undefined> {
+    const known = kept.get(name);
+    if (known === undefined) return load(name);
+    // A failure leaves what is known; the age says how long nothing was heard.
+    if (clock() - known.readAt > FRESH_MS) load(name).catch(() => undefined);
+    return known;
+  }
+
+  function servedOf(pool: string, { machineConfig }: KeptConfig): ServedConfig {
+    const controllerConfig = controllerConfigs.get(CONTROLLER_CONFIG);
+    const fileFacts = facts();
+    const from = [machineConfig, controllerConfig, fileFacts];
+    const known = last.get(pool);
+    if (known?.from.every((part, index) => part === from[index]) === true) return known.served;
+    const { name, uid, resourceVersion } = machineConfig.metadata;
+    const all = { ...controllerFacts(controllerConfig), ...fileFacts };
+    const key = JSON.stringify([name, uid, resourceVersion, digestOf(all)]);
+    const served = { pool, name, key, machineConfig, facts: all };
+    last.set(pool, { served, from });
+    forgetUnserved();
+    return served;
+  }
+
+  /** Of rendered configs, only those in use are kept. */
+  function forgetUnserved(): void {
+    const inUse = new Set([...last.values()].map(({ served }) => served.name));
+    for (const name of kept.keys()) if (!inUse.has(name)) kept.delete(name);
+  }
+
+  function forget(pool: string): void {
+    last.delete(pool);
+    forgetUnserved();
+  }
+
+  async function find(pool: string, name: string): Promise<Look> {
+    try {
+      const config = await configNamed(name);
+      // The pool may have changed while its old config was read.
+      if (nameServed(pool) !== name) return look(pool);
+      if (config !== undefined) return { served: servedOf(pool, config) };
+      forget(pool);
+      return missing(
+        500,
+        'no-rendered-config',
+        `pool ${pool} is on the config ${name}, which does not exist`,
+      );
+    } catch (error) {
+      const known = last.get(pool);
+      const reason = `config ${name} cannot be read: ${messageOf(error)}`;
+      // Only while the API server is away is an older config better than none.
+      if (known === undefined || failureName(error) !== 'ApiUnavailable') {
+        return missing(503, 'not-ready', reason);
+      }
+      if (known.served.name !== name) log.warn({ pool, served: known.served.name, reason }, OLDER);
+      return { served: known.served };
+    }
+  }
+
+  function nameServed(pool: string): string | undefined {
+    const object = pools.get(pool);
+    return object === undefined ? undefined : servedConfigName(object);
+  }
+
+  async function look(pool: string): Promise<Look> {
+    if (!pools.isSynced || !controllerConfigs.isSynced) {
+      return missing(503, 'not-ready', 'the cluster has not been seen yet');
+    }
+    const name = nameServed(pool);
+    if (name !== undefined) return find(pool, name);
+    if (pools.get(pool) !== undefined) {
+      return missing(500, 'no-rendered-config', `pool ${pool} has no rendered config yet`);
+    }
+    forget(pool);
+    return missing(500, 'unknown-pool', `there is no pool ${pool}`);
+  }
+
+  return {
+    ageSeconds,
+    look,
+    onChange(listener) {
+      void Promise.all([pools.synced, controllerConfigs.synced]).then(() => {
+        for (const { metadata } of pools.list()) listener(metadata.name);
+      });
+      pools.subscribe(({ object }) => listener(object.metadata.name));
+      controllerConfigs.subscribe(() => {
+        for (const pool of last.keys()) listener(pool);
+      });
+    },
+  };
+}
+
+function digestOf(value: object): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('hex');
+}

@@ -1,0 +1,40 @@
+/** How bytes travel: as they are, or compressed in a way that the client takes. */
+
+export const ENCODINGS = ['zstd', 'gzip', 'identity'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/**
+ * The encoding that the client likes best; of equals the smallest. Without the header, and when it
+ * refuses everything, the bytes go as they are.
+ *
+ * @param accept - the `Accept-Encoding` header
+ */
+export function chooseEncoding(accept: string | undefined): Encoding {
+  if (accept === undefined) return 'identity';
+  const qualities = new Map<string, number>();
+  for (const entry of accept.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const quality = parameters.find((parameter) => parameter.startsWith('q='));
+    const value = quality === undefined ? 1 : Number(quality.slice(2));
+    if (name !== '' && value >= 0 && value <= 1) qualities.set(name, value);
+  }
+  const others = qualities.get('*') ?? 0;
+  let best: Encoding = 'identity';
+  let highest = 0;
+  for (const encoding of ENCODINGS) {
+    // Whoever names compressions only takes plain bytes too, but not gladly.
+    const unnamed = encoding === 'identity' ? others || Number.MIN_VALUE : others;
+    const quality = qualities.get(encoding) ?? unnamed;
+    if (quality > highest) [best, highest] = [encoding, quality];
+  }
+  return best;
+}
+
+/** Whether `If-None-Match` names this very answer. */
+export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  return ifNoneMatch.split(',').some((entry) => {
+    const tag = entry.trim().replace(/^W\//, '');
+    return tag === etag || tag === '*';
+  });
+}

@@ -1,0 +1,85 @@
+/** What is counted of first configs, beside the requests themselves. */
+
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { DropReason } from '../connections';
+import type { CutReason } from './request-log';
+import type { MissingReason } from './source';
+
+export interface IgnitionMetrics {
+  /** A first config that went out to its last byte. */
+  readonly sent: (version: string, encoding: string) => void;
+  /** An admitted request that got none. */
+  readonly missed: (reason: MissingReason) => void;
+  readonly prepared: (seconds: number) => void;
+  /** A connection that was closed at once, or before its answer was out. */
+  readonly dropped: (reason: DropReason | CutReason) => void;
+}
+
+/** What gauges look at when somebody reads them. */
+export interface IgnitionGauges {
+  readonly preparedBytes: () => number;
+  readonly ageSeconds: () => number;
+  readonly connections: () => number;
+  /** Whether everybody gets a first config who reaches the port. */
+  readonly isOpen: boolean;
+}
+
+export function createIgnitionMetrics(registry: Registry, look: IgnitionGauges): IgnitionMetrics {
+  const registers = [registry];
+  const sent = new Counter({
+    name: 'slipway_server_first_configs_total',
+    help: 'First configs sent to their last byte, by version of the specification and encoding',
+    labelNames: ['version', 'encoding'],
+    registers,
+  });
+  const missed = new Counter({
+    name: 'slipway_server_first_configs_missing_total',
+    help: 'Admitted requests for which there was no first config, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  const prepared = new Histogram({
+    name: 'slipway_server_prepare_seconds',
+    help: 'Time to prepare a first config in one version and every encoding',
+    buckets: [0.01, 0.05, 0.2, 1, 5],
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'slipway_server_connections_dropped_total',
+    help: 'Connections of joining machines that were closed, by reason',
+    labelNames: ['reason'],
+    registers,
+  });
+  addGauges(registry, look);
+  return {
+    sent: (version, encoding) => sent.inc({ version, encoding }),
+    missed: (reason) => missed.inc({ reason }),
+    prepared: (seconds) => prepared.observe(seconds),
+    dropped: (reason) => dropped.inc({ reason }),
+  };
+}
+
+function addGauges(registry: Registry, look: IgnitionGauges): void {
+  const gauge = (name: string, help: string, read: () => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  };
+  gauge('slipway_server_prepared_bytes', 'Memory for prepared first configs', look.preparedBytes);
+  gauge(
+    'slipway_server_config_age_seconds',
+    'Time since the API server last confirmed what first configs are made from',
+    look.ageSeconds,
+  );
+  gauge('slipway_server_connections', 'Open connections of joining machines', look.connections);
+  gauge(
+    'slipway_server_join_open',
+    '1 while everybody gets a first config who reaches the port',
+    () => (look.isOpen ? 1 : 0),
+  );
+}

@@ -1,0 +1,59 @@
+/** Requests that Node's parser does not hand on, and clients that have said all that they will say. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
+import type { Duplex } from 'node:stream';
+
+/** The part of a socket that is answered on. */
+type AnsweredSocket = Pick<Duplex, 'writable' | 'destroy'> & {
+  end(text: string, flushed: () => void): void;
+};
+
+/** Answers CONNECT as every other method, and those who close their side after the request. */
+export function takeOddClients(server: Pick<HttpsServer, 'on'>): void {
+  // Not in the types; without it, Node ends such a connection before there is an answer.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  // After the handshake only: who leaves in the middle of it must not be waited for.
+  server.on('secureConnection', (socket: Duplex) => {
+    socket.allowHalfOpen = true;
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    answerAndClose(socket, NOT_ALLOWED);
+  });
+}
+
+const NOT_ALLOWED = '405 Method Not Allowed';
+
+/** What is answered; anything else is a broken connection. The first that fits counts. */
+const UNREADABLE = [
+  { code: 'ERR_HTTP_REQUEST_TIMEOUT', status: '408 Request Timeout' },
+  { code: 'HPE_HEADER_OVERFLOW', status: '431 Request Header Fields Too Large' },
+  { code: 'HPE_', status: '400 Bad Request' },
+] as const;
+
+/** A request line with any word for a method: the parser knows some only, and MCO's server takes all. */
+const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r\n/;
+
+/** Requests that are none: broken, too long, or not complete in time. */
+export function refuseUnreadable(
+  error: NodeJS.ErrnoException & { readonly rawPacket?: unknown },
+  socket: AnsweredSocket,
+): void {
+  const status = UNREADABLE.find(({ code }) => error.code?.startsWith(code))?.status;
+  // Without a handshake there is nothing to write to, and waiting for it would never end.
+  if (status === undefined || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { code, rawPacket } = error;
+  const isMethod =
+    code === 'HPE_INVALID_METHOD' &&
+    Buffer.isBuffer(rawPacket) &&
+    REQUEST_LINE.test(rawPacket.toString('latin1'));
+  answerAndClose(socket, isMethod ? NOT_ALLOWED : status);
+}
+
+function answerAndClose(socket: AnsweredSocket, status: string): void {
+  const answer = `HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
+  socket.end(answer, () => void socket.destroy());
+}

@@ -1,0 +1,98 @@
+/**
+ * The prepared bytes of every pool, by version. A config is prepared once for each version that
+ * machines of the pool ask for; when it changes, those versions are prepared at once, and whoever asks
+ * meanwhile waits for the new one: nobody gets a config that is no longer right.
+ */
+
+import type { OutputVersion } from '../../core/ignition';
+import type { Prepared, Preparer } from './prepare';
+import type { ServedConfig } from './source';
+
+export interface Shelf {
+  /**
+   * The bytes, at once where they are prepared.
+   *
+   * @throws (rejects) when preparing has failed for no reason of the config's; the next call tries again
+   */
+  get(served: ServedConfig, version: OutputVersion): Prepared | Promise<Prepared>;
+  /** Prepares what machines of the pool are going to ask for. */
+  warm(served: ServedConfig): void;
+  /** For a pool that is no more. */
+  forget(pool: string): void;
+  /** Bytes in memory. */
+  readonly size: number;
+}
+
+export interface ShelfOptions {
+  readonly preparer: Preparer;
+  /** A first config of more plain bytes is refused. */
+  readonly maxBytes: number;
+  /** Told how long each preparation took. */
+  readonly prepared?: (seconds: number) => void;
+}
+
+/** What machines of today ask for, before one of the pool has said otherwise. */
+const USUAL: OutputVersion = '3.5';
+
+interface Slot {
+  readonly key: string;
+  readonly versions: Map<OutputVersion, { ready?: Prepared; readonly under: Promise<Prepared> }>;
+}
+
+export function createShelf({ preparer, maxBytes, prepared }: ShelfOptions): Shelf {
+  const slots = new Map<string, Slot>();
+
+  function slotOf(served: ServedConfig): Slot {
+    const known = slots.get(served.pool);
+    if (known?.key === served.key) return known;
+    const slot: Slot = { key: served.key, versions: new Map() };
+    slots.set(served.pool, slot);
+    for (const version of known?.versions.keys() ?? []) void start(slot, served, version);
+    return slot;
+  }
+
+  function start(slot: Slot, served: ServedConfig, version: OutputVersion): Promise<Prepared> {
+    const { machineConfig, facts } = served;
+    const begun = performance.now();
+    const under = preparer.prepare({ machineConfig, facts, version, maxBytes });
+    const entry: { ready?: Prepared; readonly under: Promise<Prepared> } = { under };
+    slot.versions.set(version, entry);
+    under.then(
+      (result) => {
+        entry.ready = result;
+        prepared?.((performance.now() - begun) / 1000);
+      },
+      // Whoever waits for it hears of it; here it is only forgotten.
+      () => slot.versions.delete(version),
+    );
+    return under;
+  }
+
+  return {
+    get(served, version) {
+      const slot = slotOf(served);
+      const known = slot.versions.get(version);
+      return known?.ready ?? known?.under ?? start(slot, served, version);
+    },
+    warm(served) {
+      const slot = slotOf(served);
+      if (slot.versions.size === 0) void start(slot, served, USUAL);
+    },
+    forget(pool) {
+      slots.delete(pool);
+    },
+    get size() {
+      let size = 0;
+      for (const { versions } of slots.values()) {
+        for (const { ready } of versions.values()) size += ready === undefined ? 0 : sizeOf(ready);
+      }
+      return size;
+    },
+  };
+}
+
+function sizeOf(prepared: Prepared): number {
+  if (prepared.state !== 'ready') return 0;
+  const { zstd, gzip, identity } = prepared.bytes;
+  return zstd.length + gzip.length + identity.length;
+}

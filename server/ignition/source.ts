@@ -1,0 +1,80 @@
+/** Where first configs come from: the cluster, the files of a bootstrap machine, or memory. */
+
+import type { FirstBootFacts } from '../../core/first-boot';
+import type { MachineConfig } from '../../core/machine-config/types';
+import type { Manifest } from './prepare';
+
+/** What the machines of a pool get now. */
+export interface ServedConfig {
+  readonly pool: string;
+  /** Name of the rendered config. */
+  readonly name: string;
+  /** Equal keys mean equal first configs. */
+  readonly key: string;
+  readonly machineConfig: MachineConfig | Manifest;
+  readonly facts: FirstBootFacts;
+}
+
+/** Why there is no first config; the label of the metric, and what an admitted machine is told. */
+export const MISSING_REASONS = [
+  'unknown-pool',
+  'no-rendered-config',
+  'not-ready',
+  'too-large',
+  'not-in-this-version',
+  'unusable-config',
+  'not-prepared',
+] as const;
+export type MissingReason = (typeof MISSING_REASONS)[number];
+
+/** A refusal. 404 is final for Ignition, 5xx lets it ask again. */
+export interface Missing {
+  readonly status: 404 | 500 | 503;
+  readonly reason: MissingReason;
+  /** For the log. */
+  readonly message: string;
+}
+
+export type Look = { readonly served: ServedConfig } | { readonly missing: Missing };
+
+export interface ConfigSource {
+  /** Never throws for what is wrong with the pool or the cluster: that is an answer. */
+  look(pool: string): Look | Promise<Look>;
+  /** Seconds since what it answers from was last known to be true. */
+  ageSeconds(): number;
+  /** Told of pools that have changed, so that their bytes are ready before machines ask. */
+  readonly onChange?: (listener: (pool: string) => void) => void;
+}
+
+export function missing(
+  status: Missing['status'],
+  reason: MissingReason,
+  message: string,
+): { readonly missing: Missing } {
+  return { missing: { status, reason, message } };
+}
+
+/** A source in memory that never changes: for benchmarks, and for whoever has the config at hand. */
+export function fixedSource(
+  configs: readonly {
+    readonly pool: string;
+    readonly machineConfig: MachineConfig;
+    readonly facts?: FirstBootFacts;
+  }[],
+): ConfigSource {
+  const byPool = new Map(
+    configs.map(({ pool, machineConfig, facts = {} }): [string, ServedConfig] => {
+      const { name } = machineConfig.metadata;
+      return [pool, { pool, name, key: name, machineConfig, facts }];
+    }),
+  );
+  return {
+    look(pool) {
+      const served = byPool.get(pool);
+      return served === undefined
+        ? missing(500, 'unknown-pool', `there is no pool ${pool}`)
+        : { served };
+    },
+    ageSeconds: () => 0,
+  };
+}

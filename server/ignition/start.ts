@@ -1,0 +1,95 @@
+/** Makes a Machine Config Server listen: what cluster mode and bootstrap mode have in common. */
+
+import type { Server as HttpsServer } from 'node:https';
+import type { Registry } from 'prom-client';
+import type { Logger } from '../../workers/logging';
+import type { CountingJoinGate } from '../join-gate';
+import { addJoinMetrics } from '../join-metrics';
+import { listenAt, type Opened } from '../opened';
+import type { ServerSettings } from '../settings';
+import { followTls, readTls } from '../tls';
+import { buildIgnition } from './app';
+import { createIgnitionMetrics } from './metrics';
+import type { Preparer } from './prepare';
+import { createShelf } from './shelf';
+import type { ConfigSource } from './source';
+
+export interface IgnitionParts {
+  readonly settings: ServerSettings;
+  readonly source: ConfigSource;
+  readonly gate: CountingJoinGate;
+  readonly preparer: Preparer;
+  readonly registry: Registry;
+  /** Counts any answered request. */
+  readonly answered: (endpoint: string, code: number, seconds: number) => void;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** Gets whatever has to be closed in the end. */
+  readonly opened: Opened[];
+}
+
+/** @throws an Error that names the file that cannot be used, or the port that is taken */
+export async function startIgnition(parts: IgnitionParts): Promise<HttpsServer> {
+  const { settings, source, gate, preparer, registry, logger, signal } = parts;
+  const isOpen = settings.joinMode === 'open';
+  const metrics = createIgnitionMetrics(registry, {
+    preparedBytes: () => shelf.size,
+    ageSeconds: () => source.ageSeconds(),
+    connections: () => connections(),
+    isOpen,
+  });
+  addJoinMetrics(registry, gate);
+  const shelf = createShelf({
+    preparer,
+    maxBytes: settings.maxFirstConfigBytes,
+    prepared: metrics.prepared,
+  });
+  const files = {
+    certificateFile: settings.certificateFile,
+    keyFile: settings.keyFile,
+  };
+  const tls = await readTls(files);
+  const { app, connections, cutOff } = buildIgnition({
+    source,
+    shelf,
+    gate,
+    events: { ...metrics, answered: parts.answered },
+    logger,
+    limits: settings,
+    isAllowed: (address) => gate.allows(address),
+    tls,
+  });
+  source.onChange?.((pool) => {
+    Promise.resolve(source.look(pool)).then(
+      (found) => {
+        if ('served' in found) shelf.warm(found.served);
+        else if (found.missing.reason === 'unknown-pool') shelf.forget(pool);
+      },
+      (error: unknown) => logger.error({ err: error, pool }, 'first config not prepared ahead'),
+    );
+  });
+  if (isOpen) warnOfOpenness(settings, logger);
+  parts.opened.push({
+    name: 'first configs',
+    // Who waits for bytes gets them.
+    close: () => app.close().then(() => preparer.close()),
+    cut: cutOff,
+  });
+  await listenAt(app, {
+    host: settings.address,
+    port: settings.ignitionPort,
+    setting: 'ignitionPort, --ignition-port',
+  });
+  const server = app.server as unknown as HttpsServer;
+  followTls(server, files, { tls, signal, log: logger });
+  return server;
+}
+
+function warnOfOpenness({ allowNetwork }: ServerSettings, logger: Logger): void {
+  const who =
+    allowNetwork.length === 0 ? 'everybody who reaches the port' : allowNetwork.join(', ');
+  logger.warn(
+    { joinMode: 'open', allowed: who },
+    'OPEN: first configs, with every secret in them, are given without a token',
+  );
+}

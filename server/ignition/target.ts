@@ -1,0 +1,76 @@
+/**
+ * What a request line asks for. Paths are taken as Go's multiplexer takes them, which MCO's server
+ * stands on: `/config/a/master` is master, `/config` and paths that are not clean are sent elsewhere.
+ *
+ * @see MCO pkg/server/api.go (7ff337a4), NewAPIServer
+ */
+
+export type Target =
+  | { readonly kind: 'config'; readonly pool: string }
+  | { readonly kind: 'health' }
+  | { readonly kind: 'redirect'; readonly location: string }
+  | { readonly kind: 'nothing' }
+  /** No path, or one that cannot be decoded. */
+  | { readonly kind: 'malformed' };
+
+const PREFIX = '/config/';
+
+/** A target that names the host again, which RFC 9112 (3.2.2) has every server accept. */
+const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
+
+/** @param url - the target as it stands in the request line */
+export function readTarget(url: string): Target {
+  const isAbsolute = ABSOLUTE.test(url);
+  const [own = '', query] = splitOnce(isAbsolute ? url.replace(ABSOLUTE, '') : url, '?');
+  const path = isAbsolute && own === '' ? '/' : own;
+  if (!path.startsWith('/')) return { kind: 'malformed' };
+  const decoded = decoding(path);
+  if (decoded === undefined) return { kind: 'malformed' };
+  // Escaped dots and slashes are no part of the way: they are cleaned by nobody and decoded below.
+  const clean = cleanPath(path);
+  const suffix = query === undefined ? '' : `?${query}`;
+  if (clean === '/config') return redirect(`${PREFIX}${suffix}`);
+  if (clean !== path) return redirect(`${clean}${suffix}`);
+  if (decoded === '/healthz') return { kind: 'health' };
+  if (decoded.startsWith(PREFIX)) return { kind: 'config', pool: lastElement(decoded) };
+  return { kind: 'nothing' };
+}
+
+/** On this server and nowhere else: a browser reads a backslash as a second slash. */
+function redirect(location: string): Target {
+  const safe = location.replace(/[^\x21-\x7e]|["<>\\^`{|}]/gu, encodeURIComponent);
+  return { kind: 'redirect', location: safe };
+}
+
+/** Slashes once, `.` and `..` resolved; a slash at the end stays. */
+function cleanPath(path: string): string {
+  const kept: string[] = [];
+  const elements = path.split('/');
+  for (const element of elements) {
+    if (element === '' || element === '.') continue;
+    if (element === '..') kept.pop();
+    else kept.push(element);
+  }
+  const last = elements.at(-1);
+  const isFolder = last === '' || last === '.' || last === '..';
+  if (kept.length === 0) return '/';
+  return `/${kept.join('/')}${isFolder && last === '' ? '/' : ''}`;
+}
+
+function lastElement(path: string): string {
+  return path.split('/').findLast((element) => element !== '') ?? '';
+}
+
+/** Undefined for a broken escape, and for bytes that are no UTF-8. */
+function decoding(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function splitOnce(text: string, separator: string): readonly [string, string?] {
+  const at = text.indexOf(separator);
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,84 @@
+/** Networks from which machines may join, and addresses in one spelling. */
+
+import { BlockList, isIP, isIPv4 } from 'node:net';
+
+/** Which addresses are meant. */
+export interface Networks {
+  /** @param address - as `plainAddress` gives it */
+  include(address: string): boolean;
+}
+
+/**
+ * Reads `192.0.2.0/24`, `2001:db8::/32` and single addresses; none = every address.
+ *
+ * @throws an Error that names the entry that is none of these
+ */
+export function readNetworks(entries: readonly string[]): Networks {
+  if (entries.length === 0) return { include: () => true };
+  // One list of both would find every IPv4 address in ::/0, as ::ffff:192.0.2.1.
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const entry of entries) addTo(lists, entry);
+  return {
+    include: (address) => {
+      const version = isIP(address);
+      const family = version === 4 ? 'ipv4' : 'ipv6';
+      return version !== 0 && lists[family].check(address, family);
+    },
+  };
+}
+
+/** Why an entry names no network; undefined = it does. For settings, which list all that is wrong. */
+export function networkProblem(entry: string): string | undefined {
+  const [address = '', bits, more] = entry.split('/');
+  const version = isIP(address);
+  const size = version === 4 ? 32 : 128;
+  const isNetwork =
+    version !== 0 &&
+    !address.includes('%') &&
+    more === undefined &&
+    (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= size));
+  return isNetwork
+    ? undefined
+    : `${JSON.stringify(entry)} is no network: expected 192.0.2.0/24, 2001:db8::/32 or an address`;
+}
+
+function addTo(lists: Readonly<Record<'ipv4' | 'ipv6', BlockList>>, entry: string): void {
+  const problem = networkProblem(entry);
+  if (problem !== undefined) throw new Error(problem);
+  const [address = '', bits] = entry.split('/');
+  const family = isIPv4(address) ? 'ipv4' : 'ipv6';
+  if (bits === undefined) lists[family].addAddress(address, family);
+  else lists[family].addSubnet(address, Number(bits), family);
+}
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+
+/** An address without zone; IPv4 that came through an IPv6 socket as IPv4. */
+export function plainAddress(address: string): string {
+  const [plain = ''] = address.split('%');
+  return MAPPED.exec(plain)?.[1] ?? plain;
+}
+
+/**
+ * Who is meant when somebody's requests are counted: an IPv4 address, or the /64 of an IPv6 one, of
+ * which one machine can have as many addresses as it likes.
+ */
+export function countedAs(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [head = '', tail] = address.toLowerCase().split('::');
+  const before = groupsOf(head);
+  const after = groupsOf(tail ?? '');
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0');
+  const groups = tail === undefined ? before : [...before, ...zeros, ...after];
+  return `${groups.slice(0, 4).map(withoutZeros).join(':')}::/64`;
+}
+
+/** A dotted quad at the end stands for two groups; it is in the half that does not count. */
+function groupsOf(text: string): readonly string[] {
+  if (text === '') return [];
+  return text.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]));
+}
+
+function withoutZeros(group: string): string {
+  return group.replace(/^0+(?=.)/, '');
+}

@@ -1,0 +1,100 @@
+/** Writes down when tokens were last used, behind the requests: a machine never waits for it. */
+
+import { failureName, messageOf } from '../core/errors';
+import { instantOf, JOIN_TOKEN_USE_SECONDS } from '../core/join';
+
+/** Writes the instant (RFC 3339) to the token. @throws `ObjectNotFound`, `ApiUnavailable` */
+export type WriteTokenUse = (tokenId: string, at: string) => Promise<void>;
+
+export interface JoinUses {
+  /** Notes a use; returns at once. */
+  note(tokenId: string): void;
+  /** Ends, once what was not written yet has been tried once more. */
+  stop(): Promise<void>;
+}
+
+interface Log {
+  warn(fields: object, message: string): void;
+}
+
+export interface JoinUsesOptions {
+  readonly write: WriteTokenUse;
+  /** The last use that is written already (RFC 3339), by whatever server; undefined = none is known. */
+  readonly known?: (tokenId: string) => string | undefined;
+  readonly log: Log;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+interface Entry {
+  /** The last use that is not written yet. */
+  pending: number | undefined;
+  timer: NodeJS.Timeout | undefined;
+}
+
+const INTERVAL_MS = JOIN_TOKEN_USE_SECONDS * 1000;
+
+/**
+ * The first use of a token is written at once, the last of each following minute at its end. While the
+ * API server is away, the last use is kept and tried once a minute.
+ */
+export function createJoinUses({ write, known, log, now }: JoinUsesOptions): JoinUses {
+  const entries = new Map<string, Entry>();
+  const writing = new Set<Promise<void>>();
+  let isStopped = false;
+
+  function flush(tokenId: string, entry: Entry): void {
+    const at = entry.pending;
+    // A minute without a use: the next one is written at once again.
+    if (at === undefined || isStopped) {
+      entries.delete(tokenId);
+      return;
+    }
+    entry.pending = undefined;
+    entry.timer = setTimeout(flush, INTERVAL_MS, tokenId, entry);
+    entry.timer.unref();
+    begin(tokenId, entry, at);
+  }
+
+  function begin(tokenId: string, entry: Entry, at: number): void {
+    // Another server may have written a later one, and this one's clock may have been set back.
+    const instant = instantOf(at);
+    if (Date.parse(known?.(tokenId) ?? '') >= Date.parse(instant)) return;
+    const under = write(tokenId, instant).catch((error: unknown) => {
+      // Revoked in between: nobody will ask when it was used last.
+      if (failureName(error) === 'ObjectNotFound') return;
+      entry.pending ??= at;
+      log.warn(
+        { token: tokenId, reason: messageOf(error) },
+        'last use of a join token not written',
+      );
+    });
+    writing.add(under);
+    void under.finally(() => writing.delete(under));
+  }
+
+  return {
+    note(tokenId) {
+      if (isStopped) return;
+      const noted = entries.get(tokenId);
+      if (noted !== undefined) {
+        noted.pending = Math.max(noted.pending ?? 0, now());
+        return;
+      }
+      const entry: Entry = { pending: now(), timer: undefined };
+      entries.set(tokenId, entry);
+      flush(tokenId, entry);
+    },
+    async stop() {
+      isStopped = true;
+      for (const { timer } of entries.values()) clearTimeout(timer);
+      // What is being written comes first: an older use must not end up on top.
+      await Promise.all(writing);
+      for (const [tokenId, entry] of entries) {
+        if (entry.pending !== undefined) begin(tokenId, entry, entry.pending);
+      }
+      entries.clear();
+      await Promise.all(writing);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/** `PUT /host/report`: a node says how its disk differs from its config, and hears what its pool wants. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readDisruptionPolicy } from '../core/disruption';
+import { DEFAULT_DRIFT_POLICY, type DriftAnswer, resolveDriftPolicy } from '../core/drift';
+import { failureName, messageOf } from '../core/errors';
+import type { Node } from '../core/node/types';
+import { primaryPoolForNode } from '../core/pool/membership';
+import { nodeOfPeer } from './access';
+import { later, refuse } from './answers';
+import { createDriftRecorder } from './drift-recorder';
+import type { ClusterView, PeerSubject, WriteDrift } from './ports';
+import { createReportLimit } from './report-limit';
+import { readReport, REPORT_BYTES } from './report-schema';
+
+export interface ReportDependencies {
+  readonly cluster: ClusterView;
+  readonly writeDrift: WriteDrift;
+  readonly identify: (request: FastifyRequest) => PeerSubject | undefined;
+  /** Milliseconds of a clock that never goes back. */
+  readonly clock?: () => number;
+}
+
+/** Adds the endpoint. Whose report it is says the certificate, and nothing else. */
+export function serveReports(host: FastifyInstance, dependencies: ReportDependencies): void {
+  const { cluster, identify } = dependencies;
+  const recorder = createDriftRecorder(cluster, dependencies.writeDrift);
+  const limit = createReportLimit(dependencies.clock);
+
+  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const name = nodeOfPeer(identify(request));
+    if (name === undefined) {
+      return refuse(reply, 401, 'NotANode', 'the client certificate is not that of a node');
+    }
+    const missing = cluster.missing();
+    if (missing.length > 0) return later(reply, `not seen yet: ${missing.join(', ')}`);
+    const node = cluster.node(name);
+    if (node === undefined) return later(reply, `node ${name} is not known to the cluster`);
+    const wait = limit.ask(name);
+    if (wait > 0) {
+      reply.header('retry-after', String(wait));
+      return refuse(reply, 429, 'TooManyReports', `node ${name} reports too often`);
+    }
+    const read = readReport(request.body);
+    if ('problems' in read) return refuse(reply, 400, 'BadReport', read.problems);
+    if (!(await recorder.record(name, read.report))) {
+      return later(reply, `there is no MachineConfigNode ${name} yet`);
+    }
+    const { count, forced, config } = read.report;
+    request.log.info({ node: name, config, drifted: count, forced }, 'host reported');
+    return reply.send(answerFor(node, cluster, request));
+  }
+
+  host.put('/host/report', { bodyLimit: REPORT_BYTES }, answer);
+}
+
+/** A policy that makes no sense never makes a host change anything. */
+function answerFor(node: Node, cluster: ClusterView, request: FastifyRequest): DriftAnswer {
+  const disruptionPolicies = readDisruptionPolicy(cluster.disruptionPolicy());
+  try {
+    const pool = primaryPoolForNode(node, cluster.pools())?.metadata.name;
+    const policy = pool === undefined ? undefined : cluster.policy(pool)?.spec;
+    return { drift: resolveDriftPolicy(policy), disruptionPolicies };
+  } catch (error) {
+    if (failureName(error) === undefined) throw error;
+    request.log.warn({ node: node.metadata.name, reason: messageOf(error) }, 'drift only reported');
+    return { drift: DEFAULT_DRIFT_POLICY, disruptionPolicies };
+  }
+}

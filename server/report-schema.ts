@@ -1,0 +1,57 @@
+/** The body of `PUT /host/report`: nothing but what is declared here is taken from a host. */
+
+import { z } from 'zod';
+import {
+  DETAIL_LIMIT,
+  DRIFT_KINDS,
+  type DriftReport,
+  FINDINGS_REPORTED,
+  PATH_LIMIT,
+  REPAIRS_REPORTED,
+} from '../core/drift';
+import { OBJECT_NAME } from '../core/names';
+
+/** Printable text: what a host says ends up in terminals. */
+// eslint-disable-next-line no-control-regex -- control characters are what it keeps out
+const PLAIN = /^[^\u0000-\u001f\u007f]*$/;
+const text = (limit: number) => z.string().max(limit).regex(PLAIN, 'has control characters');
+const instant = z.iso.datetime();
+
+const Report = z.strictObject({
+  config: z.string().regex(OBJECT_NAME, 'is not the name of a rendered config'),
+  findings: z
+    .array(
+      z.strictObject({
+        path: text(PATH_LIMIT),
+        kind: z.enum(DRIFT_KINDS),
+        detail: text(DETAIL_LIMIT),
+        since: instant,
+      }),
+    )
+    .max(FINDINGS_REPORTED),
+  count: z.int().min(0).max(1_000_000),
+  repairs: z.array(z.strictObject({ path: text(PATH_LIMIT), at: instant })).max(REPAIRS_REPORTED),
+  forced: z.boolean(),
+  unrepaired: z.exactOptional(text(DETAIL_LIMIT)),
+});
+
+/** A report of this many bytes is none: all limits together stay below it. */
+export const REPORT_BYTES = 256 * 1024;
+
+/** Reads a body. @returns every problem by field, when there are some */
+export function readReport(
+  body: unknown,
+): { readonly report: DriftReport } | { readonly problems: string } {
+  const parsed = Report.safeParse(body);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(
+      ({ path, message }) => `${path.join('.') || 'body'}: ${message}`,
+    );
+    return { problems: problems.slice(0, 5).join('; ') };
+  }
+  const { findings, count } = parsed.data;
+  if (count < findings.length || (count > 0 && findings.length === 0)) {
+    return { problems: 'count: does not fit the findings' };
+  }
+  return { report: parsed.data };
+}
