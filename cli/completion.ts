@@ -2,59 +2,117 @@
 
 import type { Command } from 'commander';
 
-/** Words that may follow each command path: subcommands and long options. */
-function wordsByPath(command: Command, path: readonly string[] = []): Map<string, string[]> {
-  const words = [
-    ...command.commands.map((child) => child.name()),
-    ...command.options.flatMap((option) => (option.long == null ? [] : [option.long])),
-  ];
-  const found = new Map([[path.join(' '), words]]);
-  for (const child of command.commands) {
-    for (const [key, value] of wordsByPath(child, [...path, child.name()])) found.set(key, value);
-  }
-  return found;
-}
-
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /** The script for `source <(slipway completion SHELL)`. */
 export function completionScript(program: Command, shell: Shell): string {
-  const words = wordsByPath(program);
+  const words = wordsByPlace(program);
   switch (shell) {
     case 'bash':
-      return bash(words);
+      return bash(words, flagsWithValue(program));
     case 'zsh':
-      return `#compdef slipway\nautoload -U +X bashcompinit && bashcompinit\n${bash(words)}`;
+      return zsh(words, flagsWithValue(program));
     case 'fish':
       return fish(words);
   }
 }
 
-function bash(words: Map<string, string[]>): string {
-  const cases = [...words]
-    .sort(([a], [b]) => b.length - a.length)
-    .map(([path, list]) => `    '${path}'*) words='${list.join(' ')}' ;;`);
-  return `_slipway() {
-  local path='' word words=''
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    [[ $word == -* ]] || path="\${path:+$path }$word"
-  done
-  case "$path" in
-${cases.join('\n')}
-  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}")
+type Words = ReadonlyMap<string, readonly string[]>;
+
+/** What may follow each command: subcommands, an argument out of a few, and long flags. */
+function wordsByPlace(command: Command, place: readonly string[] = []): Words {
+  const words = [
+    ...command.commands.map((child) => child.name()),
+    ...command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+    ...command.options.flatMap((option) => option.long ?? []),
+  ];
+  const found = new Map<string, readonly string[]>([[place.join(' '), words]]);
+  for (const child of command.commands) {
+    for (const [key, value] of wordsByPlace(child, [...place, child.name()])) found.set(key, value);
+  }
+  return found;
 }
-complete -F _slipway slipway
+
+/** Flags whose next word is their value and no command. */
+function flagsWithValue(command: Command): readonly string[] {
+  const own = command.options
+    .filter((option) => option.required || option.optional)
+    .flatMap((option) => [option.long ?? [], option.short ?? []].flat());
+  return [...new Set([...own, ...command.commands.flatMap(flagsWithValue)])];
+}
+
+/** `case` branches, the deepest first; arguments behind a command do not change what may follow. */
+function branches(words: Words, line: (list: readonly string[]) => string): string {
+  return [...words]
+    .sort(([a], [b]) => b.length - a.length)
+    .map(([place, list]) => {
+      const pattern = place === '' ? "''" : `'${place}'|'${place} '*`;
+      return `    ${pattern}) ${line(list)} ;;`;
+    })
+    .join('\n');
+}
+
+/** The body of the loop over the words so far, the same in both shells: where in the tree they lead. */
+function placeOf(withValue: readonly string[]): string {
+  return `    if [[ -n $skip ]]; then skip=''; continue; fi
+    case $word in
+      ${withValue.join('|')}) skip=1 ;;
+      -*) ;;
+      *) place="\${place:+$place }$word" ;;
+    esac`;
+}
+
+/** Runs on bash 3.2, too, which has no `mapfile`. No word of ours has a blank or a wildcard in it. */
+function bash(words: Words, withValue: readonly string[]): string {
+  return `_slipway() {
+  local place='' word words='' skip=''
+  COMPREPLY=()
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+${placeOf(withValue)}
+  done
+  [[ -z $skip ]] || return 0
+  case $place in
+${branches(words, (list) => `words='${list.join(' ')}'`)}
+  esac
+  COMPREPLY=( $(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}") )
+}
+complete -o default -F _slipway slipway
 `;
 }
 
-function fish(words: Map<string, string[]>): string {
-  const lines = [...words].flatMap(([path, list]) => {
+/** Both sourced and as the file _slipway in a directory of fpath. In zsh, `path` is the PATH. */
+function zsh(words: Words, withValue: readonly string[]): string {
+  return `#compdef slipway
+
+_slipway() {
+  local place='' word skip=''
+  local -a offered
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+${placeOf(withValue)}
+  done
+  if [[ -n $skip ]]; then _files; return; fi
+  case $place in
+${branches(words, (list) => `offered=(${list.join(' ')})`)}
+  esac
+  compadd -- $offered
+}
+
+if [[ $funcstack[1] == _slipway ]]; then
+  _slipway "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+  compdef _slipway slipway
+fi
+`;
+}
+
+function fish(words: Words): string {
+  const lines = [...words].flatMap(([place, list]) => {
     const seen =
-      path === ''
+      place === ''
         ? '__fish_use_subcommand'
-        : `__fish_seen_subcommand_from ${path.split(' ').at(-1)}`;
+        : `__fish_seen_subcommand_from ${place.split(' ').at(-1)}`;
     return list
       .filter((word) => !word.startsWith('--'))
       .map((word) => `complete -c slipway -f -n '${seen}' -a '${word}'`);

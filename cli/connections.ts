@@ -1,15 +1,22 @@
 /** Connects to the cluster and to Temporal, each when a command first needs it. */
 
-import { Client, Connection } from '@temporalio/client';
+import {
+  Client,
+  Connection,
+  defaultGrpcRetryOptions,
+  makeGrpcRetryInterceptor,
+} from '@temporalio/client';
 import { connectKube, type KubeClient } from '../adapters/kube/client';
 import type { Log } from '../adapters/kube/transport';
 import { messageOf } from '../core/errors';
-import { TEMPORAL_NAMESPACE } from '../core/names';
 import { userInfo } from 'node:os';
+import { readSettings, TemporalSettings } from '../workers/config';
+import { type ConnectionOptions, connectionOptions } from '../workers/temporal-client';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
 import type { CliCluster, CliTemporal } from './ports';
 import type { GlobalOptions } from './program';
+import { TemporalCalls } from './temporal-calls';
 import { temporalRollouts } from './temporal-rollouts';
 import { VERSION } from './version';
 
@@ -23,24 +30,34 @@ const CONNECT_TIMEOUT_MS = 5_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Flags win over the environment, which wins over the defaults. */
-export function openConnections(options: GlobalOptions, env: Environment): Connections {
+/**
+ * Flags win over the environment, which wins over the defaults.
+ *
+ * @param signal - ends what is asked of Temporal
+ */
+export function openConnections(
+  options: GlobalOptions,
+  env: Environment,
+  signal: AbortSignal,
+): Connections {
   let kube: Promise<KubeClient> | undefined;
-  let connection: Promise<Connection> | undefined;
+  let connection: Promise<TemporalConnection> | undefined;
   return {
     cluster: async () => {
       kube ??= openKube(options, env);
       return kubeCluster(await kube, QUIET);
     },
     temporal: async () => {
-      connection ??= openTemporal(options, env);
-      const namespace =
-        options.temporalNamespace ?? env['TEMPORAL_NAMESPACE'] ?? TEMPORAL_NAMESPACE;
-      return temporalRollouts(new Client({ connection: await connection, namespace }), userName());
+      const settings = temporalSettings(options, env);
+      connection ??= openTemporal(settings, signal);
+      const { client, calls } = await connection;
+      return temporalRollouts(client, calls, userName());
     },
     close: async () => {
       (await settled(kube))?.close();
-      await (await settled(connection))?.close();
+      const opened = await settled(connection);
+      await opened?.calls.end();
+      await opened?.client.connection.close();
     },
   };
 }
@@ -65,20 +82,87 @@ async function openKube(options: GlobalOptions, env: Environment): Promise<KubeC
       ...(options.context === undefined ? {} : { context: options.context }),
     });
   } catch (error) {
-    throw cliError(EXIT.UNREACHABLE, `${messageOf(error)}; name one with --kubeconfig`);
+    // Nothing was sent yet: a file, a context or an address is wrong.
+    throw cliError(
+      EXIT.USAGE,
+      `${messageOf(error)}; name the right one with --kubeconfig or --context`,
+    );
   }
 }
 
-async function openTemporal(options: GlobalOptions, env: Environment): Promise<Connection> {
-  const address = options.temporalAddress ?? env['TEMPORAL_ADDRESS'] ?? '127.0.0.1:7233';
+/** The very settings of the processes, from the same flags and variables. */
+function temporalSettings(options: GlobalOptions, env: Environment): TemporalSettings {
   try {
-    return await Connection.connect({ address, connectTimeout: CONNECT_TIMEOUT_MS });
+    return readSettings(TemporalSettings, { ...options }, env);
+  } catch (error) {
+    throw cliError(EXIT.USAGE, messageOf(error));
+  }
+}
+
+interface TemporalConnection {
+  readonly client: Client;
+  readonly calls: TemporalCalls;
+}
+
+/** A person who waits is better served by an early answer than by many tries; a watch tries again. */
+const RETRY = makeGrpcRetryInterceptor(defaultGrpcRetryOptions({ maxAttempts: 4 }));
+
+async function openTemporal(
+  settings: TemporalSettings,
+  signal: AbortSignal,
+): Promise<TemporalConnection> {
+  const target = temporalTarget(settings);
+  const { address } = target;
+  const namespace = settings.temporalNamespace;
+  const connection = await connectTemporal(target);
+  return {
+    client: new Client({ connection, namespace }),
+    calls: new TemporalCalls({ connection, address, namespace, signal }),
+  };
+}
+
+async function connectTemporal(target: ConnectionOptions): Promise<Connection> {
+  try {
+    return await Connection.connect({
+      ...target,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      interceptors: [RETRY],
+      // gRPC would wait up to two minutes before it looks for a server that was away.
+      channelArgs: {
+        'grpc.initial_reconnect_backoff_ms': 500,
+        'grpc.max_reconnect_backoff_ms': 5_000,
+      },
+    });
   } catch (error) {
     throw cliError(
       EXIT.UNREACHABLE,
-      `Temporal at ${address} does not answer (${messageOf(error)}); name it with --temporal-address`,
+      `Temporal at ${target.address} does not answer (${messageOf(error)}); name it with --temporal-address`,
     );
   }
+}
+
+/** An impossible address or a certificate that cannot be read: no server was asked yet. */
+function temporalTarget(settings: TemporalSettings): ConnectionOptions {
+  const address = settings.temporalAddress;
+  if (!isAddress(address)) {
+    throw cliError(
+      EXIT.USAGE,
+      `the Temporal address ${address} is not host:port, for example 127.0.0.1:7233; ` +
+        'name it with --temporal-address',
+    );
+  }
+  try {
+    return connectionOptions(settings);
+  } catch (error) {
+    throw cliError(EXIT.USAGE, messageOf(error));
+  }
+}
+
+/** A host, or an IPv6 address in brackets; the port may be left out. */
+function isAddress(text: string): boolean {
+  const match = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+)(?::(\d+))?$/.exec(text);
+  const port = Number(match?.[1] ?? 7233);
+  return match !== null && port >= 1 && port <= 65_535;
 }
 
 /** For the record of a pause or a skip; a user without a name leaves none. */

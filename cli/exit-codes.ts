@@ -1,4 +1,7 @@
 /** Exit codes of `slipway`; documented in docs/cli.md. */
+
+import { failureName } from '../core/errors';
+
 export const EXIT = {
   OK: 0,
   /** Anything unforeseen; the message names it. */
@@ -9,7 +12,7 @@ export const EXIT = {
   FAILED: 4,
   TIMED_OUT: 5,
   PAUSED: 6,
-  /** Temporal or the Kubernetes API server does not answer. */
+  /** Temporal, the Kubernetes API server or every cluster worker does not answer. */
   UNREACHABLE: 9,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -29,4 +32,19 @@ export function isCliError(error: unknown): error is CliError {
   return (
     typeof error === 'object' && error !== null && 'name' in error && error.name === 'CliError'
   );
+}
+
+/** The code that a command ends with when this was thrown. */
+export function exitCodeOfError(error: unknown): ExitCode {
+  if (isCliError(error)) return error.exitCode;
+  switch (failureName(error)) {
+    case undefined:
+      return EXIT.INTERNAL;
+    case 'ObjectNotFound':
+      return EXIT.NOT_FOUND;
+    case 'ApiUnavailable':
+      return EXIT.UNREACHABLE;
+    default:
+      return EXIT.FAILED;
+  }
 }

@@ -1,9 +1,12 @@
 /** The Kubernetes API as the CLI uses it. */
 
+import { isRecord } from '../adapters/kube/api-errors';
 import { WatchCache } from '../adapters/kube/cache';
 import type { KubeClient } from '../adapters/kube/client';
+import { JoinTokenStore } from '../adapters/kube/join-tokens';
 import type { KubeObject, Resource } from '../adapters/kube/resources';
 import {
+  CONTROLLER_CONFIGS,
   DAEMON_SETS,
   MACHINE_CONFIG_NODES,
   MACHINE_CONFIG_POOLS,
@@ -17,9 +20,9 @@ import {
 import type { Log } from '../adapters/kube/transport';
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
 import { nameOf } from '../core/drain';
-import { failureName } from '../core/errors';
+import { fail, failureName, messageOf } from '../core/errors';
 import { ANNOTATION, FIELD_MANAGER } from '../core/names';
-import type { CliCluster, ClusterView } from './ports';
+import type { CliCluster, ClusterView, ServerFacts } from './ports';
 
 /** Redraws at most this often while a burst of changes comes in. */
 const FOLD_MS = 100;
@@ -27,6 +30,10 @@ const FOLD_MS = 100;
 export function kubeCluster(client: KubeClient, log: Log): CliCluster {
   const list = async <T extends KubeObject>(resource: Resource<T>) =>
     (await client.list(resource)).items;
+  const listOwn = async <T extends KubeObject>(resource: Resource<T>) =>
+    list(resource).catch((error: unknown) => {
+      throw failureName(error) === 'ObjectNotFound' ? notInstalled(error) : error;
+    });
   const patchPool = async (pool: string, patch: object) => {
     await client.patch(MACHINE_CONFIG_POOLS, { name: pool }, patch, {
       fieldManager: FIELD_MANAGER.CLI,
@@ -35,13 +42,17 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
   return {
     read: async () => {
       const [pools, nodes, machineConfigNodes, policies] = await Promise.all([
-        list(MACHINE_CONFIG_POOLS),
+        listOwn(MACHINE_CONFIG_POOLS),
         list(NODES),
-        list(MACHINE_CONFIG_NODES),
-        list(ROLLOUT_POLICIES),
+        listOwn(MACHINE_CONFIG_NODES),
+        listOwn(ROLLOUT_POLICIES),
       ]);
       return { pools, nodes, machineConfigNodes: byName(machineConfigNodes), policies };
     },
+    poolNames: async () =>
+      (await listOwn(MACHINE_CONFIG_POOLS)).map(({ metadata }) => metadata.name),
+    joinTokens: new JoinTokenStore(client, FIELD_MANAGER.CLI),
+    serverFacts: () => readServerFacts(client),
     machineConfig: (name) => client.get(MACHINE_CONFIGS, { name }),
     disruptionPolicy: () => readDisruptionPolicy(client),
     pods: () => list(PODS),
@@ -58,6 +69,14 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
   };
 }
 
+/** A list is empty when there are no objects; it is not found when the kind is not served. */
+function notInstalled(cause: unknown): Error {
+  return fail(
+    'ObjectNotFound',
+    `Slipway's CRDs are not installed in this cluster: kubectl apply -f deploy/crds (${messageOf(cause)})`,
+  );
+}
+
 function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string, T> {
   return new Map(objects.map((object) => [object.metadata.name, object]));
 }
@@ -71,6 +90,32 @@ async function readDisruptionPolicy(client: KubeClient): Promise<NodeDisruptionP
     if (failureName(error) === 'ObjectNotFound') return {};
     throw error;
   }
+}
+
+/** MCO's one ControllerConfig. */
+const CONTROLLER_CONFIG = 'machine-config-controller';
+
+/** A cluster need not have a ControllerConfig, and people write all kinds of things into one. */
+async function readServerFacts(client: KubeClient): Promise<ServerFacts> {
+  const found = await client
+    .get(CONTROLLER_CONFIGS, { name: CONTROLLER_CONFIG })
+    .catch((error: unknown) => {
+      if (failureName(error) === 'ObjectNotFound') return {};
+      throw error;
+    });
+  const authority = textAt(found, ['spec', 'rootCAData']);
+  const uri = textAt(found, ['spec', 'infra', 'status', 'apiServerInternalURI']);
+  const host = uri !== undefined && URL.canParse(uri) ? new URL(uri).hostname : '';
+  return {
+    ...(authority === undefined ? {} : { rootCa: Buffer.from(authority, 'base64').toString() }),
+    ...(host === '' ? {} : { internalHost: host }),
+  };
+}
+
+function textAt(object: unknown, path: readonly string[]): string | undefined {
+  let value = object;
+  for (const field of path) value = isRecord(value) ? value[field] : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** Keeps caches of what the tree shows; calls back when something in them changed. */

@@ -3,10 +3,13 @@
 import type { OutputFormat } from './output';
 import type { CliContext } from './ports';
 import type { NodeRow, RolloutSnapshot } from './snapshot';
+import { truncate } from './terminal';
 import { renderTree } from './tree';
 
 export interface LiveView {
   show(snapshot: RolloutSnapshot): void;
+  /** Whoever does not answer, a sentence each; empty when all do. What is shown is old meanwhile. */
+  trouble(sentences: readonly string[]): void;
   close(): void;
 }
 
@@ -23,14 +26,20 @@ function redrawingView(context: CliContext): LiveView {
   const { out, style } = context.terminal;
   let drawn = 0;
   let latest: RolloutSnapshot | undefined;
+  let troubles: readonly string[] = [];
   const draw = () => {
     if (latest === undefined) return;
-    const height = Math.max(4, (out.rows ?? 40) - 1);
-    const lines = renderTree(latest, { style, width: out.columns ?? 120, nowMs: context.now() });
-    const fitting =
+    const width = out.columns ?? 120;
+    const below = troubles.map((trouble) =>
+      truncate(style.yellow(`trying again: ${trouble}`), width),
+    );
+    const height = Math.max(4, (out.rows ?? 40) - 1 - below.length);
+    const lines = renderTree(latest, { style, width, nowMs: context.now() });
+    const tree =
       lines.length <= height
         ? lines
         : [...lines.slice(0, height - 1), style.dim('… (taller than the terminal)')];
+    const fitting = [...tree, ...below];
     const up = drawn === 0 ? '' : `\u001B[${drawn}A\r`;
     out.write(`${up}${CLEAR_DOWN}${fitting.join('\n')}\n`);
     drawn = fitting.length;
@@ -40,6 +49,10 @@ function redrawingView(context: CliContext): LiveView {
   return {
     show: (snapshot) => {
       latest = snapshot;
+      draw();
+    },
+    trouble: (sentences) => {
+      troubles = sentences;
       draw();
     },
     close: () => {
@@ -55,7 +68,7 @@ function plainView(context: CliContext): LiveView {
   const { out } = context.terminal;
   const seen = new Map<string, string>();
   let state = '';
-  const stamp = () => new Date(context.now()).toISOString().slice(11, 19);
+  const stamp = () => stampOf(context);
   const line = (row: NodeRow) =>
     `${row.node} ${row.group}${row.detail === undefined ? '' : `: ${row.detail}`}`;
   return {
@@ -69,15 +82,42 @@ function plainView(context: CliContext): LiveView {
       }
       for (const row of snapshot.rows) {
         const text = line(row);
-        if (seen.get(row.node) === text) continue;
-        seen.set(row.node, text);
+        const news = newsOf(row, text);
+        if (seen.get(row.node) === news) continue;
+        seen.set(row.node, news);
         const quiet = first && (row.group === 'Pending' || row.group === 'Updated');
         if (quiet) continue;
         out.write(`${stamp()} ${text} (${snapshot.updated}/${snapshot.machineCount} updated)\n`);
       }
     },
+    trouble: troubleLines(context),
     close: () => undefined,
   };
+}
+
+function stampOf(context: CliContext): string {
+  return new Date(context.now()).toISOString().slice(11, 19);
+}
+
+/** Says once on standard error who does not answer, and once that all do again. */
+function troubleLines(context: CliContext): LiveView['trouble'] {
+  let known: readonly string[] = [];
+  return (sentences) => {
+    const news = sentences.filter((sentence) => !known.includes(sentence));
+    for (const sentence of news) {
+      context.terminal.err.write(`${stampOf(context)} trying again: ${sentence}\n`);
+    }
+    if (sentences.length === 0 && known.length > 0) {
+      context.terminal.err.write(`${stampOf(context)} everybody answers again\n`);
+    }
+    known = sentences;
+  };
+}
+
+/** What has to change for a new line: whom a node waits for and how far a pull is changes all the time. */
+function newsOf({ group }: NodeRow, text: string): string {
+  if (group === 'WaitingForSlot') return group;
+  return group === 'Preparing' ? text.replace(/[\d.]+/g, '') : text;
 }
 
 /** One document a change: JSON lines, or YAML documents. */
@@ -91,6 +131,7 @@ function machineView(context: CliContext, output: 'json' | 'yaml'): LiveView {
       // JSON is YAML: behind a document separator the same line is a YAML document.
       context.terminal.out.write(output === 'json' ? `${text}\n` : `---\n${text}\n`);
     },
+    trouble: troubleLines(context),
     close: () => undefined,
   };
 }

@@ -1,9 +1,9 @@
 /** Entry point of `slipway`: parse, run, exit with the code that docs/cli.md lists. */
 
 import { CommanderError } from 'commander';
-import { failureName, messageOf } from '../core/errors';
+import { messageOf } from '../core/errors';
 import type { ExitCode } from './exit-codes';
-import { EXIT, isCliError } from './exit-codes';
+import { EXIT, exitCodeOfError } from './exit-codes';
 import type { GlobalOptions } from './program';
 import { PROCESSES } from './processes';
 import { runProcess } from './processes/run-process';
@@ -38,7 +38,7 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
       code = result;
     },
     context: (options: GlobalOptions) => {
-      const opened = openConnections(options, process.env);
+      const opened = openConnections(options, process.env, signal);
       connections.push(opened);
       return {
         terminal: openTerminal(
@@ -71,28 +71,15 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
 /** Says what went wrong in one line and picks the exit code. */
 function report(error: unknown): ExitCode {
   if (error instanceof CommanderError) {
-    // Commander has printed its own text; help and version are no errors.
-    return error.exitCode === 0 || error.code === 'commander.help' ? EXIT.OK : EXIT.USAGE;
+    // Commander has printed its own text; help and version are no errors, half a command is.
+    const isBare = error.code === 'commander.help' && process.argv.length <= 2;
+    return error.exitCode === 0 || isBare ? EXIT.OK : EXIT.USAGE;
   }
   process.stderr.write(`slipway: ${messageOf(error)}\n`);
-  if (isCliError(error)) return error.exitCode;
-  const code = exitCodeOf(error);
+  const code = exitCodeOfError(error);
   if (code === EXIT.INTERNAL && error instanceof Error)
     process.stderr.write(`${error.stack ?? ''}\n`);
   return code;
-}
-
-function exitCodeOf(error: unknown): ExitCode {
-  switch (failureName(error)) {
-    case undefined:
-      return EXIT.INTERNAL;
-    case 'ObjectNotFound':
-      return EXIT.NOT_FOUND;
-    case 'ApiUnavailable':
-      return EXIT.UNREACHABLE;
-    default:
-      return EXIT.FAILED;
-  }
 }
 
 void main(process.argv).then((code) => {

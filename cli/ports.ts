@@ -2,6 +2,7 @@
 
 import type { Pod, PodDisruptionBudget } from '../core/drain';
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
+import type { JoinTokenRecord, StoredJoinToken } from '../core/join';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
@@ -11,6 +12,7 @@ import type {
   RolloutAnswer,
   RolloutProgress,
 } from '../workflows/messages';
+import type { RunningStep } from './running-step';
 import type { Terminal } from './terminal';
 
 /** The cluster's objects at one instant. */
@@ -21,9 +23,33 @@ export interface ClusterView {
   readonly policies: readonly RolloutPolicy[];
 }
 
+/** The join tokens of the cluster. */
+export interface CliJoinTokens {
+  /** Throws `Conflict` when there is one of this ID. */
+  create(record: JoinTokenRecord): Promise<void>;
+  /** Oldest first. */
+  list(): Promise<readonly StoredJoinToken[]>;
+  /** False when there is none. */
+  revoke(id: string): Promise<boolean>;
+  /** Deletes those that expired long ago; their IDs. */
+  prune(nowMs: number): Promise<readonly string[]>;
+}
+
+/** How machines find the server, as far as the ControllerConfig says it. */
+export interface ServerFacts {
+  /** PEM. */
+  readonly rootCa?: string;
+  /** Host name of the API inside the cluster's network, where machines find the server, too. */
+  readonly internalHost?: string;
+}
+
 /** The Kubernetes API as the CLI uses it. Throws `ObjectNotFound`, `ApiUnavailable`. */
 export interface CliCluster {
   read(): Promise<ClusterView>;
+  /** Asks for pools alone: whoever lets machines in may see nothing else. */
+  poolNames(): Promise<readonly string[]>;
+  readonly joinTokens: CliJoinTokens;
+  serverFacts(): Promise<ServerFacts>;
   machineConfig(name: string): Promise<MachineConfig>;
   disruptionPolicy(): Promise<NodeDisruptionPolicy>;
   pods(): Promise<readonly Pod[]>;
@@ -46,11 +72,32 @@ export interface RolloutRecord {
   readonly endedAt?: string;
 }
 
-/** Temporal as the CLI uses it. */
+/** A workflow that a person paused in Temporal: it is open, and answers nothing. */
+export interface PausedInTemporal {
+  /** Who paused what, why, and how it goes on. */
+  readonly pausedInTemporal: string;
+}
+
+/** The process that does the work of one host. */
+export interface HostWorkerRecord {
+  readonly identity: string;
+  /** RFC 3339: when it last asked Temporal for work, at most a minute ago while it runs. */
+  readonly askedAt: string;
+  /** It is not a machine. */
+  readonly simulated?: true;
+}
+
+/** Temporal as the CLI uses it. Whoever does not answer is a `CliError` of the code UNREACHABLE. */
 export interface CliTemporal {
-  /** The running rollout's answer; undefined when none runs. */
-  progress(pool: string): Promise<RolloutProgress | undefined>;
-  nodeStatus(node: string): Promise<NodeStatus | undefined>;
+  /** The open rollout's answer; undefined when none is open. */
+  progress(pool: string): Promise<RolloutProgress | PausedInTemporal | undefined>;
+  nodeStatus(
+    node: string,
+  ): Promise<((NodeStatus | PausedInTemporal) & { readonly step?: RunningStep }) | undefined>;
+  /** Who does the work of this host; undefined when nobody has asked for it in the last minutes. */
+  hostWorker(node: string): Promise<HostWorkerRecord | undefined>;
+  /** The running steps of these nodes' updates, by node; of those that have one. */
+  steps(nodes: readonly string[]): Promise<ReadonlyMap<string, RunningStep>>;
   /** Starts the rollout or wakes the running one. */
   start(pool: string, config: string): Promise<RolloutAnswer>;
   /** Sends an update to the running rollout; `NotRunning` is the undefined answer. */

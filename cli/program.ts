@@ -1,7 +1,9 @@
 /** The commands of `slipway`, their flags and their help. docs/cli.md is generated from this. */
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
+import { showDrift } from './commands/drift';
 import { getNodes, getPools, getRollouts } from './commands/get';
+import { type HostOptions, hostSettle, hostStatus } from './commands/host';
 import { nodeRequest, nodeStatus } from './commands/node';
 import { planPool } from './commands/plan';
 import {
@@ -14,13 +16,14 @@ import {
 import { rolloutStatus } from './commands/rollout-status';
 import type { Shell } from './completion';
 import { completionScript, SHELLS } from './completion';
-import { parseDuration } from './durations';
 import type { ExitCode } from './exit-codes';
-import { EXIT } from './exit-codes';
-import type { OutputFormat } from './output';
-import { OUTPUT_FORMATS } from './output';
+import { cliError, EXIT } from './exit-codes';
+import { addJoinToken, addPointerConfig } from './join-program';
+import { duration, type OutputOption, outputOption, type Run } from './options';
+import { printData } from './output';
 import type { CliContext } from './ports';
 import { PROCESSES } from './processes';
+import { addRender } from './render-program';
 import { VERSION } from './version';
 
 /** Flags that every command takes. */
@@ -29,6 +32,11 @@ export interface GlobalOptions {
   readonly context?: string;
   readonly temporalAddress?: string;
   readonly temporalNamespace?: string;
+  readonly temporalTlsCa?: string;
+  readonly temporalTlsCert?: string;
+  readonly temporalTlsKey?: string;
+  readonly temporalTlsServerName?: string;
+  readonly temporalApiKey?: string;
   readonly color: boolean;
 }
 
@@ -36,10 +44,6 @@ export interface GlobalOptions {
 export interface ProgramHost {
   context(options: GlobalOptions): CliContext;
   exit(code: ExitCode): void;
-}
-
-interface OutputOption {
-  readonly output: OutputFormat;
 }
 
 /** Builds the command tree; nothing runs before `parseAsync`. */
@@ -61,7 +65,19 @@ export function buildProgram(host: ProgramHost): Command {
       '--temporal-namespace <name>',
       'Temporal namespace (default: TEMPORAL_NAMESPACE, then slipway)',
     )
+    .option('--temporal-tls-ca <file>', 'PEM: authority of Temporal (TEMPORAL_TLS_CA)')
+    .option('--temporal-tls-cert <file>', 'PEM: client certificate (TEMPORAL_TLS_CERT)')
+    .option('--temporal-tls-key <file>', 'PEM: its key (TEMPORAL_TLS_KEY)')
+    .option(
+      '--temporal-tls-server-name <name>',
+      'name in the certificate of Temporal (TEMPORAL_TLS_SERVER_NAME)',
+    )
+    .option(
+      '--temporal-api-key <key>',
+      'API key for Temporal; better set by the environment (TEMPORAL_API_KEY)',
+    )
     .option('--no-color', 'no colours, also when NO_COLOR is set or the output is not a terminal')
+    .version(`slipway ${VERSION}`, '-V, --version', 'print the version')
     .helpCommand(false)
     .showSuggestionAfterError();
 
@@ -73,7 +89,12 @@ export function buildProgram(host: ProgramHost): Command {
   addPlan(program, run);
   addRollout(program, run);
   addNode(program, run);
+  addDrift(program, run);
   addGet(program, run);
+  addJoinToken(program, run);
+  addPointerConfig(program, run);
+  addRender(program, run);
+  addHost(program, run);
   addProcesses(program);
   program
     .command('version')
@@ -81,9 +102,10 @@ export function buildProgram(host: ProgramHost): Command {
     .addOption(outputOption())
     .action((options: OutputOption) =>
       run(async ({ terminal }) => {
-        const text =
-          options.output === 'json' ? JSON.stringify({ version: VERSION }) : `slipway ${VERSION}`;
-        terminal.out.write(`${text}\n`);
+        const { output } = options;
+        if (output === 'json' || output === 'yaml')
+          printData({ version: VERSION }, output, terminal);
+        else terminal.out.write(`slipway ${VERSION}\n`);
         return EXIT.OK;
       })(),
     );
@@ -100,8 +122,6 @@ export function buildProgram(host: ProgramHost): Command {
   return program;
 }
 
-type Run = (work: (context: CliContext) => Promise<ExitCode>) => () => Promise<void>;
-
 function addPlan(program: Command, run: Run): void {
   program
     .command('plan')
@@ -113,6 +133,11 @@ function addPlan(program: Command, run: Run): void {
     .action((pool: string, options: OutputOption) =>
       run((context) => planPool(context, pool, options.output))(),
     );
+}
+
+interface StatusOptions extends OutputOption {
+  readonly watch: boolean;
+  readonly timeout?: number;
 }
 
 function addRollout(program: Command, run: Run): void {
@@ -130,17 +155,22 @@ function addRollout(program: Command, run: Run): void {
   );
   onPool('status', 'show where the rollout stands; with --watch a live tree until it ends')
     .option('-w, --watch', 'keep watching; Ctrl-C detaches and the rollout goes on', false)
-    .option('--timeout <duration>', 'give up watching after this long, e.g. 90s, 30m', duration)
+    .option(
+      '--timeout <duration>',
+      'with --watch: give up after this long, e.g. 90s, 30m',
+      duration,
+    )
     .addOption(outputOption())
-    .action((pool: string, options: OutputOption & { watch: boolean; timeout?: number }) =>
-      run((context) =>
-        rolloutStatus(context, pool, {
-          watch: options.watch,
-          output: options.output,
-          ...(options.timeout === undefined ? {} : { timeoutSeconds: options.timeout }),
-        }),
-      )(),
-    );
+    .action((pool: string, { watch, output, timeout }: StatusOptions) => {
+      if (timeout !== undefined && !watch) {
+        throw cliError(
+          EXIT.USAGE,
+          '--timeout bounds the watch: give --watch, too, or leave it out',
+        );
+      }
+      const bound = timeout === undefined ? {} : { timeoutSeconds: timeout };
+      return run((context) => rolloutStatus(context, pool, { watch, output, ...bound }))();
+    });
   onPool('pause', 'let nodes in flight finish and start no other')
     .option('--reason <text>', 'why, for the record', 'paused from the command line')
     .action((pool: string, options: { reason: string }) =>
@@ -188,6 +218,19 @@ function addNode(program: Command, run: Run): void {
   }
 }
 
+function addDrift(program: Command, run: Run): void {
+  program
+    .command('drift')
+    .description(
+      'list what differs on the disk of a node from its config, since when, and what was repaired',
+    )
+    .argument('<node>', 'name of the Node')
+    .addOption(outputOption())
+    .action((name: string, options: OutputOption) =>
+      run((context) => showDrift(context, name, options.output))(),
+    );
+}
+
 function addGet(program: Command, run: Run): void {
   const get = program.command('get').description('list pools, nodes or rollouts');
   get
@@ -210,23 +253,48 @@ function addGet(program: Command, run: Run): void {
     .action((options: OutputOption) => run((context) => getRollouts(context, options.output))());
 }
 
-/** Named here for the help only: cli/main.ts starts them before this program is loaded. */
+function addHost(program: Command, run: Run): void {
+  const host = program
+    .command('host')
+    .description('on a machine, at its console: what Slipway does here; no server is asked');
+  const here = (name: string, description: string) =>
+    host
+      .command(name)
+      .description(description)
+      .option('--config-file <file>', 'settings of the machine (default: /etc/slipway/host.yaml)');
+  here('status', 'show config, operating system, open update, last order and connection')
+    .addOption(
+      new Option('-o, --output <format>', 'how to print')
+        .choices(['table', 'json'])
+        .default('table'),
+    )
+    .action((options: HostOptions & { output: 'table' | 'json' }) =>
+      run((context) => hostStatus(context, options, options.output))(),
+    );
+  here(
+    'settle',
+    'settle an unfinished update as before the kubelet; may reboot the machine',
+  ).action((options: HostOptions) => run((context) => hostSettle(context, options))());
+}
+
+/**
+ * Named here for the help: cli/main.ts starts a process before this program is loaded, and only when
+ * its name comes first. Behind global flags, which no process has all of, it is refused.
+ */
 function addProcesses(program: Command): void {
   for (const { name, description } of PROCESSES) {
-    program.command(name).description(`${description} (see slipway ${name} --help)`);
+    program
+      .command(name)
+      .description(`${description} (see slipway ${name} --help)`)
+      .helpOption(false)
+      .allowUnknownOption()
+      .allowExcessArguments()
+      .action(() => {
+        throw cliError(
+          EXIT.USAGE,
+          `${name} is a process: its name comes first and its flags after it, ` +
+            `slipway ${name} [flags]; slipway ${name} --help lists them`,
+        );
+      });
   }
-}
-
-function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how to print')
-    .choices(OUTPUT_FORMATS)
-    .default('table');
-}
-
-function duration(text: string): number {
-  const seconds = parseDuration(text);
-  if (seconds === undefined || seconds <= 0) {
-    throw new InvalidArgumentError('expected a duration such as 90s, 5m or 1h30m.');
-  }
-  return seconds;
 }

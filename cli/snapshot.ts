@@ -9,6 +9,8 @@ import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
 import { placeNode } from '../core/rollout';
 import type { RolloutProgress } from '../workflows/messages';
+import { EXIT, type ExitCode } from './exit-codes';
+import { type RunningStep, stepText } from './running-step';
 
 export type NodeGroup =
   | 'Failed'
@@ -59,8 +61,12 @@ export interface SnapshotInput {
   readonly maxUnavailable: number;
   /** The pool's policy says that a person starts its rollouts. */
   readonly manual?: boolean;
-  /** Absent = no rollout runs. */
+  /** Absent = no rollout runs, or it is paused in Temporal and does not answer. */
   readonly progress?: RolloutProgress;
+  /** Who paused the rollout in Temporal, and how it goes on. */
+  readonly pausedInTemporal?: string;
+  /** Running steps of the nodes' updates, as far as they were looked up. */
+  readonly steps?: ReadonlyMap<string, RunningStep>;
 }
 
 /** One look at a pool. Nodes keep the order in which they are given. */
@@ -71,7 +77,8 @@ export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
   return {
     pool: pool.metadata.name,
     ...(config === undefined ? {} : { config }),
-    state: progress?.state ?? headline(pool, rows),
+    state:
+      progress?.state ?? (input.pausedInTemporal === undefined ? headline(pool, rows) : 'Paused'),
     ...blockerOf(input, rows),
     machineCount: input.nodes.length,
     updated: rows.filter((row) => row.group === 'Updated').length,
@@ -94,13 +101,14 @@ function headline(pool: MachineConfigPool, rows: readonly NodeRow[]): string {
 }
 
 function blockerOf(input: SnapshotInput, rows: readonly NodeRow[]): { readonly blocker?: string } {
-  const { pool, progress } = input;
+  const { pool, progress, pausedInTemporal } = input;
   const degraded = pool.status?.conditions?.find(
     (condition) => condition.type === PoolCondition.RENDER_DEGRADED && condition.status === 'True',
   );
   const waiting = rows.some((row) => row.group === 'Pending');
   const blocker =
     degraded?.message ??
+    pausedInTemporal ??
     (progress === undefined && waiting ? whyNoRollout(input) : progress?.blocker);
   return blocker === undefined || blocker === '' ? {} : { blocker };
 }
@@ -128,7 +136,9 @@ function nodeRow(node: Node, input: SnapshotInput): NodeRow {
   const name = node.metadata.name;
   const target = input.pool.spec.configuration?.name;
   const child = input.progress?.children.find((candidate) => candidate.node === name);
-  if (child !== undefined) return childRow(name, child, input.machineConfigNodes.get(name));
+  if (child !== undefined) {
+    return childRow(name, child, input.machineConfigNodes.get(name), input.steps?.get(name));
+  }
   if (target === undefined) return { node: name, group: 'Pending' };
   const place = placeNode(node, target, false);
   switch (place.in) {
@@ -149,15 +159,26 @@ function childRow(
   node: string,
   child: RolloutProgress['children'][number],
   machineConfigNode: MachineConfigNode | undefined,
+  step: RunningStep | undefined,
 ): NodeRow {
-  if (child.stage === 'preparing') return { node, group: 'Preparing', since: child.since };
-  if (child.stage === 'waiting') return { node, group: 'WaitingForSlot', since: child.since };
+  const news = step === undefined ? '' : stepText(step);
+  if (child.stage === 'preparing') {
+    const says = news === '' ? {} : { detail: news };
+    return { node, group: 'Preparing', since: child.since, ...says };
+  }
+  if (child.stage === 'waiting') {
+    const why = child.blocker === undefined ? {} : { detail: child.blocker };
+    return { node, group: 'WaitingForSlot', since: child.since, ...why };
+  }
   const running = runningCondition(machineConfigNode);
   const since = running?.lastTransitionTime ?? child.since;
   const cancelling = child.cancelling === undefined ? '' : `cancelling: ${child.cancelling.reason}`;
   // The line names the pool's config already.
   const message = (running?.message ?? '').replace(`${child.config}: `, '');
-  const detail = [message, cancelling].filter((text) => text !== '').join('; ');
+  // What an attempt says adds to what the node shows only when it is not the first, or nobody has it.
+  const isNews = step !== undefined && (step.attempt > 1 || step.blocker !== undefined);
+  const again = isNews ? news : '';
+  const detail = [message, again, cancelling].filter((text) => text !== '').join('; ');
   return {
     node,
     group:
@@ -204,4 +225,21 @@ function runningCondition(machineConfigNode: MachineConfigNode | undefined): Con
 
 function groupOfCondition(condition: Condition): NodeGroup {
   return STEPS.find(([type]) => type === condition.type)?.[1] ?? 'Cordoning';
+}
+
+/** Nothing will change any more without a person. */
+export function isSettled(snapshot: RolloutSnapshot): boolean {
+  if (snapshot.state === 'Completed' || snapshot.state === 'Updated') return true;
+  return exitCodeOf(snapshot) === EXIT.FAILED;
+}
+
+/** The state of a rollout as an exit code. */
+export function exitCodeOf(snapshot: RolloutSnapshot): ExitCode {
+  if (snapshot.state === 'Paused') return EXIT.PAUSED;
+  if (snapshot.state === 'Halted' || snapshot.state === 'Degraded') return EXIT.FAILED;
+  const failed = snapshot.rows.some((row) => row.group === 'Failed');
+  const moving = snapshot.rows.some(
+    (row) => !['Failed', 'Held', 'Blocked', 'Updated'].includes(row.group),
+  );
+  return failed && !moving ? EXIT.FAILED : EXIT.OK;
 }

@@ -1,35 +1,35 @@
 /** Temporal as the CLI uses it. */
 
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
 import {
   QueryNotRegisteredError,
+  QueryRejectedError,
   ServiceError,
-  WithStartWorkflowOperation,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { CLUSTER_QUEUE, poolRolloutId, updateNodeId } from '../core/names';
+import { hostQueue, poolRolloutId, SIMULATED_HOST, updateNodeId } from '../core/names';
 import { messageOf } from '../core/errors';
-import type { NodeRequest, PoolRolloutInput, RolloutAnswer } from '../workflows/messages';
+import { POOL_ROLLOUT, startOrRetarget } from '../workers/rollout-start';
+import { isOpenStatus } from '../workers/temporal-client';
+import type { RolloutAnswer } from '../workflows/messages';
 import {
   cancelNodeUpdate,
   pauseUpdate,
   progressQuery,
   resumeUpdate,
-  retargetUpdate,
   retryNodeUpdate,
   skipNodeUpdate,
   statusQuery,
 } from '../workflows/messages';
 import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
-import type { CliTemporal, RolloutRecord } from './ports';
+import { stepOf } from './running-step';
+import type { CliTemporal, HostWorkerRecord, PausedInTemporal, RolloutRecord } from './ports';
+import type { TemporalCalls } from './temporal-calls';
 
 /** gRPC status codes that are answers here and not faults. */
 const NOT_FOUND = 5;
-
-/** Workflow type of a rollout, as exported by workflows/index.ts. */
-const POOL_ROLLOUT = 'poolRollout';
 
 const NODE_UPDATES = {
   retryNode: retryNodeUpdate,
@@ -37,63 +37,153 @@ const NODE_UPDATES = {
   cancelNode: cancelNodeUpdate,
 } as const;
 
-export function temporalRollouts(client: Client, user: string | undefined): CliTemporal {
-  const rollout = (pool: string) => client.workflow.getHandle(poolRolloutId(pool));
+export function temporalRollouts(
+  client: Client,
+  calls: TemporalCalls,
+  user: string | undefined,
+): CliTemporal {
   const by = user === undefined ? {} : { by: user };
+  const find = (workflow: string) => findOpen(client, calls, workflow);
+  /** Sends a request to the open rollout. */
+  const tell = async (
+    pool: string,
+    update: (rollout: WorkflowHandle) => Promise<RolloutAnswer>,
+  ): Promise<RolloutAnswer | undefined> => {
+    const rollout = await find(poolRolloutId(pool));
+    if (rollout === undefined) return undefined;
+    refusePaused(rollout);
+    const { id, handle } = rollout;
+    return ifFound(() => refusalsInWords(() => calls.request(id, () => update(handle))));
+  };
   return {
-    progress: (pool) =>
-      ifRunning(async () => {
-        const handle = rollout(pool);
-        if ((await handle.describe()).status.name !== 'RUNNING') return undefined;
-        return handle.query(progressQuery);
-      }),
-    nodeStatus: (node) =>
-      ifRunning(async () => {
-        const handle = client.workflow.getHandle(updateNodeId(node));
-        if ((await handle.describe()).status.name !== 'RUNNING') return undefined;
-        return handle.query(statusQuery);
-      }),
-    start: (pool, config) => start(client, pool, config),
+    progress: async (pool) => {
+      const rollout = await find(poolRolloutId(pool));
+      return rollout && ask(calls, rollout, () => rollout.handle.query(progressQuery));
+    },
+    nodeStatus: async (node) => {
+      const update = await find(updateNodeId(node));
+      if (update === undefined) return undefined;
+      const status = await ask(calls, update, () => update.handle.query(statusQuery));
+      const step = stepOf(update.description);
+      return status === undefined || step === undefined ? status : { ...status, step };
+    },
+    steps: async (nodes) => {
+      const found = await Promise.all(
+        nodes.map(async (node) => {
+          const update = await find(updateNodeId(node));
+          return [node, update && stepOf(update.description)] as const;
+        }),
+      );
+      return new Map(found.flatMap(([node, step]) => (step === undefined ? [] : [[node, step]])));
+    },
+    hostWorker: (node) => hostWorker(client, calls, node),
+    start: async (pool, config) => {
+      const id = poolRolloutId(pool);
+      refusePaused(await find(id));
+      return refusalsInWords(() =>
+        calls.request(id, () => startOrRetarget(client.workflow, pool, config)),
+      );
+    },
     pause: (pool, reason) =>
-      ifRunning(() => rollout(pool).executeUpdate(pauseUpdate, { args: [{ reason, ...by }] })),
+      tell(pool, (rollout) => rollout.executeUpdate(pauseUpdate, { args: [{ reason, ...by }] })),
     resume: (pool, reason) =>
-      ifRunning(() => rollout(pool).executeUpdate(resumeUpdate, { args: [{ reason, ...by }] })),
-    node: (verb, pool, request: NodeRequest) =>
-      ifRunning(() => rollout(pool).executeUpdate(NODE_UPDATES[verb], { args: [request] })),
-    cancel: async (pool) =>
-      (await ifRunning(async () => {
-        await rollout(pool).cancel();
-        return true;
-      })) === true,
-    rollouts: (options) => listRollouts(client, options),
+      tell(pool, (rollout) => rollout.executeUpdate(resumeUpdate, { args: [{ reason, ...by }] })),
+    node: (verb, pool, request) =>
+      tell(pool, (rollout) => rollout.executeUpdate(NODE_UPDATES[verb], { args: [request] })),
+    cancel: async (pool) => {
+      const rollout = await find(poolRolloutId(pool));
+      // Temporal takes a cancellation of a rollout that has ended without a word.
+      if (rollout === undefined) return false;
+      refusePaused(rollout);
+      await calls.ofServer(() => rollout.handle.cancel());
+      return true;
+    },
+    rollouts: (options) => calls.ofServer(() => listRollouts(client, options)),
   };
 }
 
-async function start(client: Client, pool: string, config: string): Promise<RolloutAnswer> {
-  const args: [PoolRolloutInput] = [{ pool }];
-  const startWorkflowOperation = new WithStartWorkflowOperation(POOL_ROLLOUT, {
-    workflowId: poolRolloutId(pool),
-    taskQueue: CLUSTER_QUEUE,
-    args,
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    staticSummary: `${pool} → ${config}`,
-    typedSearchAttributes: [
-      { key: SEARCH_ATTRIBUTE.pool, value: pool },
-      { key: SEARCH_ATTRIBUTE.config, value: config },
-    ],
-  });
-  return refusalsInWords(() =>
-    client.workflow.executeUpdateWithStart(retargetUpdate, {
-      args: [{ config }],
-      startWorkflowOperation,
-    }),
-  );
+/** A workflow that will go on, as Temporal describes it. */
+interface OpenWorkflow {
+  readonly id: string;
+  readonly handle: WorkflowHandle;
+  readonly description: WorkflowExecutionDescription;
 }
 
-/** The answer of a running workflow; undefined when none runs. */
-async function ifRunning<T>(ask: () => Promise<T | undefined>): Promise<T | undefined> {
+async function findOpen(
+  client: Client,
+  calls: TemporalCalls,
+  id: string,
+): Promise<OpenWorkflow | undefined> {
+  const handle = client.workflow.getHandle(id);
+  const description = await ifFound(() => calls.ofServer(() => handle.describe()));
+  if (description === undefined || !isOpenStatus(description.status.name)) return undefined;
+  return { id, handle, description };
+}
+
+/** The answer of a running workflow; one that is paused in Temporal gives none. */
+async function ask<T>(
+  calls: TemporalCalls,
+  workflow: OpenWorkflow,
+  query: () => Promise<T>,
+): Promise<T | PausedInTemporal | undefined> {
+  if (isPaused(workflow)) return pauseOf(workflow);
   try {
-    return await refusalsInWords(ask);
+    return await ifFound(() => refusalsInWords(() => calls.ofWorker(workflow.id, query)));
+  } catch (error) {
+    // Paused between the two questions.
+    if (error instanceof QueryRejectedError) return pauseOf(workflow);
+    throw error;
+  }
+}
+
+function isPaused({ description }: OpenWorkflow): boolean {
+  return description.status.name === 'PAUSED';
+}
+
+function pauseOf({ id, description }: OpenWorkflow): PausedInTemporal {
+  const { identity, reason } = description.raw.workflowExtendedInfo?.pauseInfo ?? {};
+  const who = identity === undefined || identity === '' ? '' : ` by ${identity}`;
+  const why = reason === undefined || reason === '' ? '' : ` (${reason})`;
+  return {
+    pausedInTemporal: `${id} is paused in Temporal${who}${why}; let it go on: temporal workflow unpause --workflow-id ${id}`,
+  };
+}
+
+/** Temporal passes no request to a paused workflow. */
+function refusePaused(workflow: OpenWorkflow | undefined): void {
+  if (workflow === undefined || !isPaused(workflow)) return;
+  throw cliError(EXIT.PAUSED, pauseOf(workflow).pausedInTemporal);
+}
+
+/** `TASK_QUEUE_TYPE_ACTIVITY` */
+const ACTIVITY_QUEUE = 2;
+
+/** Whoever asked last for the work of a host; Temporal remembers it for some minutes. */
+async function hostWorker(
+  client: Client,
+  calls: TemporalCalls,
+  node: string,
+): Promise<HostWorkerRecord | undefined> {
+  const { pollers } = await calls.ofServer(() =>
+    client.workflowService.describeTaskQueue({
+      namespace: client.options.namespace,
+      taskQueue: { name: hostQueue(node) },
+      taskQueueType: ACTIVITY_QUEUE,
+    }),
+  );
+  const seconds = (poller: (typeof pollers)[number]) => Number(poller.lastAccessTime?.seconds ?? 0);
+  const [last] = [...pollers].sort((a, b) => seconds(b) - seconds(a));
+  const identity = last?.identity ?? '';
+  if (last === undefined || identity === '') return undefined;
+  const isSimulated = identity.startsWith(SIMULATED_HOST);
+  const askedAt = new Date(seconds(last) * 1000).toISOString();
+  return { identity, askedAt, ...(isSimulated ? { simulated: true } : {}) };
+}
+
+/** Undefined when the workflow has ended, or never was. */
+async function ifFound<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     if (error instanceof ServiceError && codeOf(error.cause) === NOT_FOUND) return undefined;
@@ -101,7 +191,7 @@ async function ifRunning<T>(ask: () => Promise<T | undefined>): Promise<T | unde
   }
 }
 
-/** A refused update is the workflow's own sentence; a worker that is away is named as such. */
+/** A refused update is the workflow's own sentence; a worker of another version is named as such. */
 async function refusalsInWords<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
@@ -127,7 +217,6 @@ function codeOf(cause: unknown): number | undefined {
     ? cause.code
     : undefined;
 }
-
 async function listRollouts(
   client: Client,
   options: { readonly pool?: string; readonly limit: number },

@@ -5,7 +5,7 @@ import type { NodeGroup, NodeRow, RolloutSnapshot } from './snapshot';
 import type { Style } from './terminal';
 import { truncate } from './terminal';
 
-/** Groups in the order of attention they want; the folded ones show names only. */
+/** Groups in the order of attention they want; the folded ones take one line for all that say the same. */
 const GROUPS: readonly {
   readonly group: NodeGroup;
   readonly title: string;
@@ -30,6 +30,10 @@ const GROUPS: readonly {
 const BAR_WIDTH = 24;
 /** Rows of one open group before the rest is only counted. */
 const ROWS_PER_GROUP = 20;
+/** Lines of a folded group whose nodes say different things. */
+const ROWS_PER_FOLDED_GROUP = 10;
+/** Columns for the names of nodes that say the same, in a group where not all do. */
+const NAMES_WIDTH = 40;
 
 export interface TreeOptions {
   readonly style: Style;
@@ -47,11 +51,19 @@ export function renderTree(snapshot: RolloutSnapshot, options: TreeOptions): rea
   shown.forEach(({ group, title, folded, rows }, index) => {
     const last = index === shown.length - 1;
     const head = `${last ? '└─' : '├─'} ${paintGroup(group, `${title} (${rows.length})`, options.style)}`;
-    if (folded) {
-      lines.push(`${head}  ${options.style.dim(foldNames(rows.map((row) => row.node)))}`);
+    const indent = last ? '   ' : '│  ';
+    if (!folded) {
+      lines.push(head, ...rowLines(rows.map(lineOf), ROWS_PER_GROUP, indent, options));
       return;
     }
-    lines.push(head, ...rowLines(rows, last ? '   ' : '│  ', options));
+    const sayings = foldedLines(rows);
+    const [first] = sayings;
+    if (first !== undefined && sayings.length === 1) {
+      const says = first.detail === undefined ? [] : [first.detail];
+      lines.push(`${head}  ${options.style.dim([first.names, ...says].join(' · '))}`);
+      return;
+    }
+    lines.push(head, ...rowLines(sayings, ROWS_PER_FOLDED_GROUP, indent, options));
   });
   return lines.map((line) => truncate(line, options.width));
 }
@@ -80,19 +92,67 @@ function poolLines(snapshot: RolloutSnapshot, { style, nowMs }: TreeOptions): re
   return [first, config, ...blocker];
 }
 
-function rowLines(rows: readonly NodeRow[], indent: string, options: TreeOptions): string[] {
-  const { style, nowMs } = options;
-  const open = rows.slice(0, ROWS_PER_GROUP);
-  const nameWidth = open.reduce((widest, row) => Math.max(widest, row.node.length), 0);
-  const more = rows.length - open.length;
-  const lines = open.map((row, index) => {
-    const branch = index === open.length - 1 && more === 0 ? '└─' : '├─';
-    const age =
-      row.since === undefined ? '' : formatDuration((nowMs - Date.parse(row.since)) / 1000);
-    const detail = row.detail === undefined ? '' : `  ${row.detail}`;
-    return `${indent}${branch} ${row.node.padEnd(nameWidth)}  ${style.dim(age.padStart(6))}${detail}`;
+/** One line below the name of a group: a node, or several that say the same. */
+interface Line {
+  readonly names: string;
+  readonly count: number;
+  readonly since?: string;
+  readonly detail?: string;
+}
+
+function lineOf({ node, since, detail }: NodeRow): Line {
+  return {
+    names: node,
+    count: 1,
+    ...(since === undefined ? {} : { since }),
+    ...(detail === undefined ? {} : { detail }),
+  };
+}
+
+/** One line for each thing that is said, in the order of the nodes; who says nothing comes last. */
+function foldedLines(rows: readonly NodeRow[]): readonly Line[] {
+  const bySaying = new Map<string | undefined, NodeRow[]>();
+  for (const row of rows) {
+    const same = bySaying.get(row.detail);
+    if (same === undefined) bySaying.set(row.detail, [row]);
+    else same.push(row);
+  }
+  const lines = [...bySaying].map(([detail, same]): Line => {
+    const [only, ...others] = same;
+    if (only !== undefined && others.length === 0) return lineOf(only);
+    const says = detail === undefined ? {} : { detail };
+    return { names: shortNames(same), count: same.length, ...says };
   });
-  return more === 0 ? lines : [...lines, `${indent}└─ ${style.dim(`and ${more} more`)}`];
+  return [
+    ...lines.filter(({ detail }) => detail !== undefined),
+    ...lines.filter(({ detail }) => detail === undefined),
+  ];
+}
+
+/** What they say stands beside their names: of many names there are only the first. */
+function shortNames(rows: readonly NodeRow[]): string {
+  const names = foldNames(rows.map(({ node }) => node));
+  return names.length <= NAMES_WIDTH
+    ? names
+    : `${truncate(names, NAMES_WIDTH - 6)} (${rows.length})`;
+}
+
+function rowLines(
+  lines: readonly Line[],
+  most: number,
+  indent: string,
+  { style, nowMs }: TreeOptions,
+): string[] {
+  const open = lines.slice(0, most);
+  const nameWidth = open.reduce((widest, { names }) => Math.max(widest, names.length), 0);
+  const more = lines.slice(most).reduce((sum, { count }) => sum + count, 0);
+  const shown = open.map(({ names, since, detail }, index) => {
+    const branch = index === open.length - 1 && more === 0 ? '└─' : '├─';
+    const age = since === undefined ? '' : formatDuration((nowMs - Date.parse(since)) / 1000);
+    const says = detail === undefined ? '' : `  ${detail}`;
+    return `${indent}${branch} ${names.padEnd(nameWidth)}  ${style.dim(age.padStart(6))}${says}`;
+  });
+  return more === 0 ? shown : [...shown, `${indent}└─ ${style.dim(`and ${more} more`)}`];
 }
 
 function paintGroup(group: NodeGroup, text: string, style: Style): string {

@@ -10,7 +10,7 @@ import { EXIT } from '../exit-codes';
 import type { OutputFormat } from '../output';
 import { printListing } from '../output';
 import type { CliContext } from '../ports';
-import { printRollouts } from './rollout';
+import { findPool, printRollouts } from './rollout';
 
 /** Pools with MCO's columns. */
 export async function getPools(context: CliContext, output: OutputFormat): Promise<ExitCode> {
@@ -43,7 +43,7 @@ export async function getPools(context: CliContext, output: OutputFormat): Promi
         },
       ],
       rows: view.pools,
-      data: (pool) => pool,
+      data: withoutManagedFields,
       empty: 'no pools found',
     },
     output,
@@ -64,6 +64,7 @@ export async function getNodes(
   poolName: string | undefined,
 ): Promise<ExitCode> {
   const view = await (await context.cluster()).read();
+  if (poolName !== undefined) findPool(view, poolName);
   const { members } = assignNodes(view.nodes, view.pools);
   const poolOf = new Map(
     [...members].flatMap(([pool, nodes]) => nodes.map((node) => [node.metadata.name, pool])),
@@ -84,13 +85,21 @@ export async function getNodes(
         { header: 'REASON', wide: true, value: (line) => annotation(line, ANNOTATION.REASON) },
       ],
       rows,
-      data: (line) => line.node,
+      data: (line) => withoutManagedFields(line.node),
       empty: poolName === undefined ? 'no nodes found' : `no nodes found in pool ${poolName}`,
     },
     output,
     context.terminal,
   );
   return EXIT.OK;
+}
+
+/** Who wrote which field is the API server's bookkeeping, and longer than all the rest. */
+function withoutManagedFields<T extends { readonly metadata: object }>(object: T): T {
+  const metadata = Object.fromEntries(
+    Object.entries(object.metadata).filter(([field]) => field !== 'managedFields'),
+  );
+  return { ...object, metadata };
 }
 
 function cordonOf(node: Node): string {

@@ -5,12 +5,15 @@ import type { Condition } from '../../core/object-meta';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
+import { placeNode } from '../../core/rollout';
 import type { NodeStatus } from '../../workflows/messages';
 import { formatAge } from '../durations';
 import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
+import { type RunningStep, stepText } from '../running-step';
 import type { OutputFormat } from '../output';
-import type { CliContext, ClusterView } from '../ports';
+import { awaitAnswer, WORKER } from '../patience';
+import type { CliContext, ClusterView, HostWorkerRecord, PausedInTemporal } from '../ports';
 import { printMachineReadable } from './rollout';
 
 /** The node by name with its pool, or the exit that says which is missing. */
@@ -27,6 +30,8 @@ function findNode(
   return { node, pool };
 }
 
+type NodeUpdateStatus = (NodeStatus | PausedInTemporal) & { readonly step?: RunningStep };
+
 /** What is known of one node; all of it is what json and yaml show. */
 interface NodeReport {
   readonly node: string;
@@ -39,7 +44,8 @@ interface NodeReport {
   readonly unschedulable: boolean;
   readonly cordonedBy?: string;
   readonly heldFor?: string;
-  readonly update?: NodeStatus;
+  readonly hostWorker?: HostWorkerRecord;
+  readonly update?: NodeUpdateStatus;
   readonly conditions: readonly Condition[];
 }
 
@@ -51,8 +57,10 @@ export async function nodeStatus(
 ): Promise<ExitCode> {
   const view = await (await context.cluster()).read();
   const { node, pool } = findNode(view, name);
-  const update = await (await context.temporal()).nodeStatus(name);
-  const report = nodeReport(node, pool, view.machineConfigNodes.get(name), update);
+  const temporal = await context.temporal();
+  const update = await awaitAnswer(context, WORKER, temporal.nodeStatus(name));
+  const hostWorker = await temporal.hostWorker(name);
+  const report = nodeReport(node, pool, view.machineConfigNodes.get(name), { update, hostWorker });
   if (!printMachineReadable(context, output, report)) printNode(context, report);
   return report.state === 'Degraded' || report.state === 'Unreconcilable' ? EXIT.FAILED : EXIT.OK;
 }
@@ -61,7 +69,10 @@ function nodeReport(
   node: Node,
   pool: MachineConfigPool,
   machineConfigNode: MachineConfigNode | undefined,
-  update: NodeStatus | undefined,
+  work: {
+    readonly update: NodeUpdateStatus | undefined;
+    readonly hostWorker: HostWorkerRecord | undefined;
+  },
 ): NodeReport {
   const annotation = (key: string) => node.metadata.annotations?.[key] || undefined;
   const optional = {
@@ -72,7 +83,7 @@ function nodeReport(
     reason: annotation(ANNOTATION.REASON),
     cordonedBy: annotation(ANNOTATION.CORDONED_BY),
     heldFor: annotation(ANNOTATION.HELD_FOR),
-    update,
+    ...work,
   };
   const present = Object.fromEntries(
     Object.entries(optional).filter(([, value]) => value !== undefined),
@@ -102,10 +113,18 @@ function printNode(context: CliContext, report: NodeReport): void {
     ...row('Pool target', report.target),
     ...row('Cordoned', cordon),
     ...row('Held for', report.heldFor),
+    ...row('Host worker', hostWorkerText(report.hostWorker, context.now())),
     ...updateLines(report, context.now(), row),
     ...conditionLines(report.conditions, context),
   ];
   out.write(`${lines.join('\n')}\n`);
+}
+
+function hostWorkerText(hostWorker: HostWorkerRecord | undefined, nowMs: number): string {
+  if (hostWorker === undefined) return 'none has asked for work lately';
+  const { identity, askedAt, simulated } = hostWorker;
+  const label = simulated === true ? ', simulated: no machine is behind it' : '';
+  return `${identity}, asked for work ${formatAge(askedAt, nowMs)} ago${label}`;
 }
 
 function updateLines(
@@ -115,9 +134,14 @@ function updateLines(
 ): readonly string[] {
   const { update } = report;
   if (update === undefined) return row('Update', 'none runs');
+  const step = update.step === undefined ? undefined : stepText(update.step) || undefined;
+  if ('pausedInTemporal' in update) {
+    return [...row('Update', update.pausedInTemporal), ...row('  step', step)];
+  }
   return [
     ...row('Update', `${update.phase} for ${formatAge(update.since, nowMs)}`),
     ...row('  does', update.summary),
+    ...row('  step', step),
     ...row('  waits for', update.blocker),
     ...row(
       '  to cancel',
@@ -165,33 +189,65 @@ export async function nodeRequest(
   reason: string | undefined,
 ): Promise<ExitCode> {
   const cluster = await context.cluster();
-  const { pool } = findNode(await cluster.read(), name);
+  const { node, pool } = findNode(await cluster.read(), name);
   const temporal = await context.temporal();
   const request = {
     node: name,
     ...(reason === undefined ? {} : { reason }),
     ...(context.user === undefined ? {} : { by: context.user }),
   };
-  const send = () => temporal.node(UPDATE_NAME[verb], pool.metadata.name, request);
-  const answer = (await send()) ?? (await startThen(context, pool, verb, send));
+  const send = () =>
+    awaitAnswer(context, WORKER, temporal.node(UPDATE_NAME[verb], pool.metadata.name, request));
+  if (verb === 'cancel') await refuseTooLate(context, name);
+  const answer = (await send()) ?? (await startThen(context, { node, pool }, verb, send));
   if (answer === undefined) {
     throw cliError(EXIT.NOT_FOUND, `no rollout of pool ${pool.metadata.name} runs`);
   }
+  // The update may have come to its reboot while the request was on its way.
+  if (verb === 'cancel') await refuseTooLate(context, name);
   context.terminal.err.write(`${DONE[verb](name)}\n`);
   return EXIT.OK;
 }
 
-/** A retry needs a rollout: when none runs (it was cancelled, or waits for a person) it starts one. */
+/** An update that reboots its machine is not stopped any more, whoever asks. */
+async function refuseTooLate(context: CliContext, node: string): Promise<void> {
+  const temporal = await context.temporal();
+  const update = await awaitAnswer(context, WORKER, temporal.nodeStatus(node));
+  // One that is paused in Temporal cannot say.
+  if (update === undefined || 'pausedInTemporal' in update || !update.pastPointOfNoReturn) return;
+  throw cliError(
+    EXIT.FAILED,
+    `too late to cancel: node ${node} reboots into ${update.config}; it stays on it when it is verified, and goes back by itself when not`,
+  );
+}
+
+interface Found {
+  readonly node: Node;
+  readonly pool: MachineConfigPool;
+}
+
+/**
+ * A retry needs a rollout: when none runs (it was cancelled, or waits for a person) it starts one. Not
+ * for a node that has nothing to retry, which a rollout would refuse, if it has not ended before.
+ */
 async function startThen<Answer>(
   context: CliContext,
-  pool: MachineConfigPool,
+  { node, pool }: Found,
   verb: NodeVerb,
   send: () => Promise<Answer | undefined>,
 ): Promise<Answer | undefined> {
   const config = pool.spec.configuration?.name;
   if (verb !== 'retry' || config === undefined) return undefined;
+  const place = placeNode(node, config, false);
+  if (place.in !== 'failed' && place.in !== 'held') {
+    const { name } = node.metadata;
+    throw cliError(
+      EXIT.FAILED,
+      `${name} is neither failed nor held on ${config}: nothing to retry`,
+    );
+  }
   const [cluster, temporal] = await Promise.all([context.cluster(), context.temporal()]);
   await cluster.clearRolloutCancelled(pool.metadata.name);
-  await temporal.start(pool.metadata.name, config);
+  await awaitAnswer(context, WORKER, temporal.start(pool.metadata.name, config));
   return send();
 }

@@ -19,6 +19,7 @@ import { EXIT } from '../exit-codes';
 import type { OutputFormat } from '../output';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { foldNames } from '../tree';
+import { planBlocker } from './plan-blocker';
 import { findPool, printMachineReadable } from './rollout';
 
 const PORTS: ContentPorts = {
@@ -38,6 +39,8 @@ interface PlanGroup {
 interface PoolPlan {
   readonly pool: string;
   readonly target?: string;
+  /** What keeps the whole pool from starting a node now; absent = nothing does. */
+  readonly blocker?: string;
   readonly maxUnavailable: number;
   readonly machineCount: number;
   readonly updated: number;
@@ -77,11 +80,15 @@ async function planOf(
     nodes: nodesOfPool(pool, view.nodes, view.pools),
     machineConfigNodes: [...view.machineConfigNodes.values()],
   });
-  const groups = await planGroups(cluster, observed);
+  const { target } = observed;
+  const desired = target === undefined ? undefined : await renderedSpec(cluster, target);
+  const groups = await planGroups(cluster, observed, desired);
+  const blocker = planBlocker(view, pool, observed, desired !== undefined);
   const draining = new Set(groups.filter(({ plan }) => plan.drain).flatMap(({ nodes }) => nodes));
   return {
     pool: observed.pool,
-    ...(observed.target === undefined ? {} : { target: observed.target }),
+    ...(target === undefined ? {} : { target }),
+    ...(blocker === undefined ? {} : { blocker }),
     maxUnavailable: observed.maxUnavailable,
     machineCount: observed.machineCount,
     updated: observed.updated.length,
@@ -95,16 +102,18 @@ async function planOf(
 }
 
 /** One plan per config that candidates run now: a pool has few of those, whatever its size. */
-async function planGroups(cluster: CliCluster, view: PoolView): Promise<readonly PlanGroup[]> {
-  if (view.target === undefined) return [];
+async function planGroups(
+  cluster: CliCluster,
+  view: PoolView,
+  desired: RenderedSpec | undefined,
+): Promise<readonly PlanGroup[]> {
+  if (desired === undefined) return [];
   const byConfig = new Map<string | undefined, RolloutCandidate[]>();
   for (const candidate of view.candidates) {
     const group = byConfig.get(candidate.currentConfig) ?? [];
     group.push(candidate);
     byConfig.set(candidate.currentConfig, group);
   }
-  const desired = await renderedSpec(cluster, view.target);
-  if (desired === undefined) return [];
   const policies = mergeDisruptionPolicies(await cluster.disruptionPolicy());
   return Promise.all(
     [...byConfig].map(async ([from, candidates]) => ({
@@ -167,7 +176,8 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
     `${style.bold(`pool ${plan.pool}`)} → ${plan.target ?? 'no rendered config yet'}`,
     `${plan.updated} of ${plan.machineCount} nodes are on it; at most ${plan.maxUnavailable} unavailable at once`,
   ];
-  if (plan.order.length === 0) lines.push(style.green('nothing to do'));
+  if (plan.blocker !== undefined) lines.push(style.yellow(`blocked: ${plan.blocker}`));
+  else if (plan.order.length === 0) lines.push(style.green('nothing to do'));
   for (const group of plan.groups) lines.push('', ...groupLines(group, context));
   if (plan.order.length > 0) lines.push('', `${style.bold('order')}  ${foldNames(plan.order)}`);
   lines.push(

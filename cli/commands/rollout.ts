@@ -6,6 +6,7 @@ import { cliError, EXIT } from '../exit-codes';
 import { formatAge } from '../durations';
 import type { OutputFormat } from '../output';
 import { printData, printListing } from '../output';
+import { awaitAnswer, WORKER } from '../patience';
 import type { CliContext, ClusterView, RolloutRecord } from '../ports';
 
 /** The pool by name, or the exit for one that does not exist, naming those that do. */
@@ -32,9 +33,12 @@ export async function rolloutStart(context: CliContext, poolName: string): Promi
   }
   const temporal = await context.temporal();
   await cluster.clearRolloutCancelled(poolName);
-  const progress = await temporal.start(poolName, config);
+  const progress = await awaitAnswer(context, WORKER, temporal.start(poolName, config));
+  const { updated, machineCount } = progress;
+  // One that has just begun has not looked at the pool yet.
+  const nodes = machineCount === 0 ? '' : `${updated} of ${machineCount} nodes on `;
   context.terminal.err.write(
-    `pool-rollout/${poolName} runs: ${progress.updated} of ${progress.machineCount} nodes on ${config}\n` +
+    `pool-rollout/${poolName} runs: ${nodes}${config}\n` +
       `watch it: slipway rollout status ${poolName} --watch\n`,
   );
   return EXIT.OK;
@@ -52,7 +56,8 @@ export async function rolloutPause(
     context.terminal.err.write(`pool ${poolName} is paused already\n`);
     return EXIT.OK;
   }
-  const answer = await (await context.temporal()).pause(poolName, reason);
+  const temporal = await context.temporal();
+  const answer = await awaitAnswer(context, WORKER, temporal.pause(poolName, reason));
   if (answer === undefined) await cluster.setPaused(poolName, true, reason);
   const underWay = answer?.children.filter((child) => child.holdsSlot).length ?? 0;
   context.terminal.err.write(
@@ -73,7 +78,8 @@ export async function rolloutResume(
     context.terminal.err.write(`pool ${poolName} is not paused\n`);
     return EXIT.OK;
   }
-  const answer = await (await context.temporal()).resume(poolName, reason);
+  const temporal = await context.temporal();
+  const answer = await awaitAnswer(context, WORKER, temporal.resume(poolName, reason));
   if (answer === undefined) await cluster.setPaused(poolName, false, reason);
   context.terminal.err.write(`pool ${poolName} resumed\n`);
   return EXIT.OK;

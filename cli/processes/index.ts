@@ -22,6 +22,16 @@ export const PROCESSES: readonly ProcessEntry[] = [
     load: async () => (await import('./host-worker.js')).hostWorkerCommand,
   },
   {
+    name: 'host-settle',
+    description: 'before the kubelet: settle what a power cut left of an update on this machine',
+    load: async () => (await import('./host-settle.js')).hostSettleCommand,
+  },
+  {
+    name: 'host-first-boot',
+    description: 'before the kubelet: complete what Ignition has begun on a new machine',
+    load: async () => (await import('./host-first-boot.js')).hostFirstBootCommand,
+  },
+  {
     name: 'server',
     description: 'run the server that hands rendered configs to hosts',
     load: async () => (await import('./server.js')).serverCommand,

@@ -4,8 +4,19 @@ import { readSettings } from '../../workers/config';
 import type { ProcessCommand } from './process-command';
 import { flagsOfSchema } from './schema-flags';
 
+const REPEATED: readonly string[] = ['allowNetwork', 'registryAuthority'];
+
 export const serverCommand: ProcessCommand = {
-  flags: flagsOfSchema(ServerSettings),
+  flags: flagsOfSchema(ServerSettings).map((flag) =>
+    REPEATED.includes(flag.setting) ? { ...flag, repeated: true } : flag,
+  ),
   run: (flags, environment, signal) =>
-    runServer(readSettings(ServerSettings, flags, environment), signal),
+    runServer(readSettings(ServerSettings, given(flags), environment), signal),
 };
+
+/** A repeated flag that nobody gave is an empty list, and must not hide the environment. */
+function given(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(flags).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
+  );
+}

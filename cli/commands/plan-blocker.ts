@@ -1,0 +1,63 @@
+/** What would keep a rollout of a pool from starting a node now, in the rollout's own sentences. */
+
+import { findProblems } from '../../controllers/pool-status/pool-problems';
+import { messageOf } from '../../core/errors';
+import { assignNodes } from '../../core/pool';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { PoolView } from '../../core/rollout';
+import { resolvePolicy, rolloutState } from '../../core/rollout';
+import { compileSelector } from '../../core/selectors';
+import type { ClusterView } from '../ports';
+
+/**
+ * The first thing that stands in the way of the whole pool; undefined when a node could start, or
+ * when nothing is left to do.
+ *
+ * @param hasTarget - the rendered config that the pool names exists
+ */
+export function planBlocker(
+  view: ClusterView,
+  pool: MachineConfigPool,
+  observed: PoolView,
+  hasTarget: boolean,
+): string | undefined {
+  return selectorProblem(view, pool) ?? rolloutBlocker(view, observed, hasTarget);
+}
+
+function selectorProblem(view: ClusterView, pool: MachineConfigPool): string | undefined {
+  const { name } = pool.metadata;
+  const problems = findProblems(view.nodes, view.pools, assignNodes(view.nodes, view.pools));
+  const invalid = problems.get(name)?.find(({ reason }) => reason === 'InvalidPool');
+  if (invalid !== undefined) return invalid.message;
+  if (!compileSelector(pool.spec.nodeSelector).empty) return undefined;
+  return (
+    `machineconfigpool ${name}: spec.nodeSelector is empty, so the pool has no nodes; ` +
+    `add for example matchLabels: {"node-role.kubernetes.io/${name}": ""}`
+  );
+}
+
+function rolloutBlocker(
+  { policies }: ClusterView,
+  observed: PoolView,
+  hasTarget: boolean,
+): string | undefined {
+  const { pool, target, candidates, updated, ...facts } = observed;
+  const policy = policies.find(({ metadata }) => metadata.name === pool);
+  try {
+    const { blocker } = rolloutState({
+      ...facts,
+      pool,
+      ...(target === undefined || !hasTarget ? {} : { config: target }),
+      updated: updated.length,
+      children: [],
+      candidateCount: candidates.length,
+      policy: resolvePolicy(policy?.spec),
+    });
+    return target === undefined || hasTarget || blocker === undefined
+      ? blocker
+      : `rendered config ${target} of the pool does not exist; ${blocker}`;
+  } catch (error) {
+    // An impossible policy stops the rollout as well.
+    return messageOf(error);
+  }
+}

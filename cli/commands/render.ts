@@ -1,0 +1,175 @@
+/** `slipway render`: what the controllers would render, from manifests and without a cluster. */
+
+import {
+  describeManifestProblem,
+  readManifestFiles,
+  readManifestObjects,
+  writeOutputDirectory,
+  type ManifestObject,
+  type ManifestProblem,
+} from '../../adapters/manifests';
+import {
+  BESIDE_BOOTSTRAP,
+  BOOTSTRAP_FOLDERS,
+  bootstrapFiles,
+  renderManifests,
+  type EarlierConfigs,
+  type Finding,
+  type OfflineRender,
+} from '../../controllers/offline';
+import type { MachineConfig } from '../../core/machine-config/types';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { ExitCode } from '../exit-codes';
+import { cliError, EXIT } from '../exit-codes';
+import { printData } from '../output';
+import type { CliContext } from '../ports';
+import { VERSION } from '../version';
+
+export interface RenderOptions {
+  readonly manifestDir: readonly string[];
+  /** Where the result goes; not with `check`. */
+  readonly destDir?: string;
+  readonly check: boolean;
+  /** An earlier result, which running machines are on. */
+  readonly against?: string;
+  readonly output: 'text' | 'json';
+}
+
+/**
+ * Renders every pool of the manifests, or says with `--check` everything that would keep a pool from
+ * being rendered. Exit 4 when something would.
+ */
+export async function render(context: CliContext, options: RenderOptions): Promise<ExitCode> {
+  if (options.check === (options.destDir !== undefined)) {
+    throw cliError(EXIT.USAGE, 'give either --dest-dir DIRECTORY or --check');
+  }
+  const manifests = await readAll(options.manifestDir);
+  if (manifests.objects.length + manifests.problems.length === 0) {
+    const places = options.manifestDir.join(', ');
+    throw cliError(EXIT.USAGE, `no manifests found in ${places} (*.yaml, *.yml, *.json)`);
+  }
+  const result = renderManifests({
+    objects: manifests.objects,
+    unreadable: manifests.problems,
+    earlier: options.against === undefined ? new Map() : await readEarlier(options.against),
+    version: VERSION,
+  });
+  const hasErrors = result.findings.some(({ severity }) => severity === 'error');
+  const isRefused = options.check ? result.findings.length > 0 : hasErrors;
+  if (!isRefused && result.pools.length === 0 && !options.check) {
+    throw cliError(
+      EXIT.USAGE,
+      'the manifests hold no MachineConfigPool, so there is nothing to render',
+    );
+  }
+  if (!isRefused && options.destDir !== undefined) await write(result, options.destDir);
+  print(context, options, result, isRefused);
+  return isRefused ? EXIT.FAILED : EXIT.OK;
+}
+
+interface Manifests {
+  readonly objects: readonly ManifestObject[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+async function readAll(directories: readonly string[]): Promise<Manifests> {
+  const read = await Promise.all(directories.map(readFiles));
+  const files = read.flatMap((one) => one.files);
+  const { objects, problems } = readManifestObjects(files);
+  return { objects, problems: [...read.flatMap((one) => one.problems), ...problems] };
+}
+
+async function readFiles(directory: string): ReturnType<typeof readManifestFiles> {
+  try {
+    return await readManifestFiles(directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw cliError(EXIT.USAGE, `directory ${directory} cannot be read (${code})`);
+  }
+}
+
+/** The rendered configs of an earlier result, by pool. */
+async function readEarlier(directory: string): Promise<EarlierConfigs> {
+  const { objects, problems } = await readAll([directory]);
+  const [first] = problems;
+  if (first !== undefined) throw cliError(EXIT.USAGE, describeManifestProblem(first));
+  const of = (kind: string): readonly ManifestObject[] =>
+    objects.filter((object) => object.kind === kind);
+  const configs = new Map(of('MachineConfig').map(({ name, value }) => [name, value]));
+  const earlier = new Map<string, MachineConfig>();
+  for (const { name, value } of of('MachineConfigPool')) {
+    const { spec } = value as unknown as MachineConfigPool;
+    const config = configs.get(spec.configuration?.name ?? '');
+    if (config !== undefined) earlier.set(name, config as unknown as MachineConfig);
+  }
+  if (earlier.size > 0) return earlier;
+  throw cliError(EXIT.USAGE, `${directory} is no result of slipway render --dest-dir`);
+}
+
+async function write(result: OfflineRender, directory: string): Promise<void> {
+  const files = bootstrapFiles(result);
+  const foreign = await writeOutputDirectory({
+    directory,
+    files,
+    folders: BOOTSTRAP_FOLDERS,
+    beside: BESIDE_BOOTSTRAP,
+  }).catch((error: unknown) => {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw cliError(EXIT.INTERNAL, `--dest-dir ${directory} cannot be written: ${message}`);
+  });
+  if (foreign.length === 0) return;
+  const named = foreign.slice(0, 3).join(', ') + (foreign.length > 3 ? ', …' : '');
+  throw cliError(
+    EXIT.USAGE,
+    `${directory} holds what slipway render did not write (${named}); name a new or empty directory`,
+  );
+}
+
+function print(
+  context: CliContext,
+  options: RenderOptions,
+  result: OfflineRender,
+  isRefused: boolean,
+): void {
+  const { out, err } = context.terminal;
+  const pools = isRefused ? [] : result.pools;
+  if (options.output === 'json') {
+    printData(
+      {
+        ok: !isRefused,
+        pools: pools.map(({ pool, rendered, sources }) => ({
+          pool: pool.metadata.name,
+          rendered: rendered.name,
+          sources: sources.map(({ metadata }) => metadata.name),
+        })),
+        problems: result.findings,
+        leftOut: Object.fromEntries(result.leftOut),
+      },
+      'json',
+      context.terminal,
+    );
+    return;
+  }
+  // A check is asked for the problems: they are its data.
+  const problems = options.check ? out : err;
+  for (const finding of result.findings) problems.write(`${line(finding)}\n`);
+  const leftOut = [...result.leftOut].map(([kind, count]) => `${count} ${kind}`);
+  if (leftOut.length > 0) err.write(`left out: ${leftOut.join(', ')}\n`);
+  for (const { pool, rendered, sources } of pools) {
+    const count = `${sources.length} MachineConfig${sources.length === 1 ? '' : 's'}`;
+    out.write(`pool ${pool.metadata.name}: ${rendered.name} (${count})\n`);
+  }
+  if (isRefused) err.write(`${summary(result.findings)}\n`);
+}
+
+function line(finding: Finding): string {
+  const text = describeManifestProblem(finding);
+  return finding.severity === 'warning' ? text.replace(/(:\d+: )/, '$1warning: ') : text;
+}
+
+function summary(findings: readonly Finding[]): string {
+  const count = findings.length;
+  return `${count} problem${count === 1 ? '' : 's'}; nothing was rendered`;
+}

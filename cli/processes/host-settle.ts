@@ -1,0 +1,8 @@
+import { MACHINE_FLAGS, runHostSettle } from '../../workers/host-settle';
+import type { ProcessCommand } from './process-command';
+
+/** Loads no Temporal either: it runs before the network is there. */
+export const hostSettleCommand: ProcessCommand = {
+  flags: MACHINE_FLAGS,
+  run: (flags, environment, signal) => runHostSettle(flags, signal, environment),
+};

@@ -1,0 +1,105 @@
+/** What the step of a node update that runs last said, and why it failed the time before. */
+
+import type { WorkflowExecutionDescription } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { resolvePolicy } from '../core/rollout';
+import { hostLimits } from '../workflows/timeouts';
+
+/** The running step of one node update, as Temporal knows it. */
+export interface RunningStep {
+  /** From its heartbeat: a path, an image and how far its pull is, whom it waits for. */
+  readonly says?: string;
+  /** Attempts so far, this one included. */
+  readonly attempt: number;
+  /** Why the attempt before failed. */
+  readonly lastFailure?: string;
+  /** Why nobody works on it. */
+  readonly blocker?: string;
+}
+
+type Described = Pick<WorkflowExecutionDescription, 'raw'> & {
+  readonly status?: { readonly name: string };
+};
+type Activity = NonNullable<Described['raw']['pendingActivities']>[number];
+
+/** The step that runs; undefined between two steps. */
+export function stepOf({ raw, status }: Described): RunningStep | undefined {
+  const isPaused = status?.name === 'PAUSED';
+  const activity = raw.pendingActivities?.[0];
+  if (activity === undefined || activity === null) {
+    return isPaused ? { attempt: 1, blocker: UPDATE_PAUSED } : undefined;
+  }
+  const says = heartbeatText(activity.heartbeatDetails?.payloads?.[0]);
+  const lastFailure = activity.lastFailure?.message;
+  const blocker = isPaused ? UPDATE_PAUSED : blockerOf(activity);
+  return {
+    attempt: activity.attempt ?? 1,
+    ...(says === undefined ? {} : { says }),
+    ...(lastFailure === undefined || lastFailure === null ? {} : { lastFailure }),
+    ...(blocker === undefined ? {} : { blocker }),
+  };
+}
+
+const UPDATE_PAUSED = 'its update is paused in Temporal';
+
+/** `PENDING_ACTIVITY_STATE_SCHEDULED`: no worker has it. */
+const SCHEDULED = 1;
+
+/** Steps that the host worker of the node picks up; a cluster worker has the others. */
+const HOST_STEPS: ReadonlySet<string> = new Set(Object.keys(hostLimits(resolvePolicy(undefined))));
+
+/** A step between two attempts waits for nobody. */
+function blockerOf(activity: Activity): string | undefined {
+  if (activity.paused === true) return 'its step is paused in Temporal';
+  const isBetweenAttempts = (activity.nextAttemptScheduleTime ?? undefined) !== undefined;
+  const state: number | null | undefined = activity.state;
+  if (state !== SCHEDULED || isBetweenAttempts) return undefined;
+  return HOST_STEPS.has(activity.activityType?.name ?? '')
+    ? 'its host worker has not picked it up yet'
+    : 'no cluster worker has picked it up yet';
+}
+
+/** One line: what it does, what went wrong before, whom it waits for. Empty when there is no news. */
+export function stepText({ says, attempt, lastFailure, blocker }: RunningStep): string {
+  const again =
+    attempt > 1 ? `attempt ${attempt}${lastFailure === undefined ? '' : `, ${lastFailure}`}` : '';
+  return [says ?? '', again, blocker ?? ''].filter((text) => text !== '').join('; ');
+}
+
+type Payload = Parameters<typeof defaultPayloadConverter.fromPayload>[0];
+
+/** Heartbeats are this project's own (`HostHeartbeat`); of any other there is nothing to show. */
+function heartbeatText(payload: Payload | null | undefined): string | undefined {
+  if (payload === null || payload === undefined) return undefined;
+  const details: unknown = decoded(payload);
+  if (typeof details !== 'object' || details === null || !('at' in details)) return undefined;
+  const at = String(details.at);
+  const pull = 'pull' in details ? pullText(details.pull) : undefined;
+  return pull === undefined ? at : `${at}: ${pull}`;
+}
+
+/** Undefined for a payload that only somebody else's codec can read. */
+function decoded(payload: Payload): unknown {
+  const encoding = payload.metadata?.['encoding'];
+  const isJson = encoding !== undefined && new TextDecoder().decode(encoding) === 'json/plain';
+  return isJson ? defaultPayloadConverter.fromPayload(payload) : undefined;
+}
+
+function pullText(pull: unknown): string | undefined {
+  if (typeof pull !== 'object' || pull === null) return undefined;
+  const number = (name: string): number | undefined => {
+    const value: unknown = Object.entries(pull).find(([key]) => key === name)?.[1];
+    return typeof value === 'number' ? value : undefined;
+  };
+  const bytes = number('bytes') ?? 0;
+  const total = number('totalBytes');
+  const layers = number('layers') ?? 0;
+  const all = number('totalLayers');
+  const amount =
+    total === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(total)}`;
+  return `${amount}, ${all === undefined ? (layers === 1 ? '1 layer' : `${layers} layers`) : `layer ${layers} of ${all}`}`;
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`;
+}

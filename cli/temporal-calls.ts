@@ -1,0 +1,178 @@
+/**
+ * Calls to Temporal as the CLI makes them: bounded in time, ended by Ctrl-C, and what goes wrong in the
+ * words and exit codes of the CLI.
+ */
+
+import {
+  type ConnectionLike,
+  isGrpcServiceError,
+  NamespaceNotFoundError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { cliError, EXIT } from './exit-codes';
+
+/** Whom the calls go to, and what ends them. */
+export interface TemporalCallsOptions {
+  readonly connection: Pick<ConnectionLike, 'withDeadline' | 'withAbortSignal'>;
+  readonly address: string;
+  readonly namespace: string;
+  /** Aborted by Ctrl-C. */
+  readonly signal: AbortSignal;
+}
+
+/** How long Temporal itself may take; it answers in milliseconds. */
+const SERVER_MS = 10_000;
+/** A query is asked again by whoever watches; it changes nothing. */
+const QUERY_MS = 10_000;
+/** A request is sent once: a cluster worker that restarts has time to come back. */
+const UPDATE_MS = 30_000;
+
+/** gRPC status codes that say who is missing; the others are answers. */
+const CODE = {
+  CANCELLED: 1,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  PERMISSION_DENIED: 7,
+  FAILED_PRECONDITION: 9,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+} as const;
+
+/** One question: who answers it, and how long that may take. */
+interface Question {
+  readonly limitMs: number;
+  /** The workflow, when a cluster worker answers for it; else Temporal does. */
+  readonly workflow?: string;
+  /** It changes something: said when nobody has heard what became of it. */
+  readonly isRequest?: boolean;
+}
+
+export class TemporalCalls {
+  readonly #options: TemporalCallsOptions;
+  readonly #ended = new AbortController();
+  readonly #open = new Set<Promise<unknown>>();
+
+  constructor(options: TemporalCallsOptions) {
+    this.#options = options;
+  }
+
+  /** What Temporal answers itself. */
+  async ofServer<T>(call: () => Promise<T>): Promise<T> {
+    return this.#ask({ limitMs: SERVER_MS }, call);
+  }
+
+  /** A query: a cluster worker answers it. */
+  async ofWorker<T>(workflow: string, call: () => Promise<T>): Promise<T> {
+    return this.#ask({ limitMs: QUERY_MS, workflow }, call);
+  }
+
+  /** An update: a cluster worker carries it out. */
+  async request<T>(workflow: string, call: () => Promise<T>): Promise<T> {
+    return this.#ask({ limitMs: UPDATE_MS, workflow, isRequest: true }, call);
+  }
+
+  /** Ends what is under way: a connection must not be closed under a call that would be sent again. */
+  async end(): Promise<void> {
+    this.#ended.abort();
+    await Promise.allSettled(this.#open);
+  }
+
+  async #ask<T>(question: Question, call: () => Promise<T>): Promise<T> {
+    const { connection, signal } = this.#options;
+    const ended = AbortSignal.any([signal, this.#ended.signal]);
+    if (ended.aborted) throw this.#interrupted(question);
+    const answer = connection.withAbortSignal(ended, () =>
+      connection.withDeadline(Date.now() + question.limitMs, call),
+    );
+    this.#open.add(answer);
+    try {
+      return await answer;
+    } catch (error) {
+      throw this.#inWords(error, question);
+    } finally {
+      this.#open.delete(answer);
+    }
+  }
+
+  /** Anything but a fault of the call is left as it is: it is the answer. */
+  #inWords(error: unknown, question: Question): unknown {
+    const { address, namespace } = this.#options;
+    if (error instanceof NamespaceNotFoundError) {
+      return cliError(
+        EXIT.USAGE,
+        `Temporal at ${address} has no namespace ${namespace}; ` +
+          'name the right one with --temporal-namespace',
+      );
+    }
+    const fault = faultOf(error);
+    if (fault === undefined) return error;
+    const { code, details } = fault;
+    const isOfWorker = question.workflow !== undefined;
+    switch (code) {
+      case CODE.NOT_FOUND:
+        return error;
+      case CODE.CANCELLED:
+        return this.#interrupted(question);
+      case CODE.DEADLINE_EXCEEDED:
+        return isOfWorker ? noWorker(question) : this.#silent();
+      case CODE.FAILED_PRECONDITION:
+        return isOfWorker ? noWorker(question, ` (${details})`) : this.#refused(details);
+      case CODE.UNAVAILABLE:
+        return this.#silent();
+      case CODE.INVALID_ARGUMENT:
+        return this.#refused(details);
+      case CODE.PERMISSION_DENIED:
+      case CODE.UNAUTHENTICATED:
+        return this.#refused(`${details}; check --temporal-api-key and the certificates`);
+      default:
+        return cliError(EXIT.UNREACHABLE, `Temporal at ${address} cannot answer: ${details}`);
+    }
+  }
+
+  /** The same sentence each time, so that whoever watches says it once. */
+  #silent(): Error {
+    return cliError(
+      EXIT.UNREACHABLE,
+      `Temporal at ${this.#options.address} does not answer; ` +
+        'check that it runs, or name it with --temporal-address',
+    );
+  }
+
+  #refused(details: string): Error {
+    return cliError(EXIT.FAILED, `Temporal at ${this.#options.address} refuses: ${details}`);
+  }
+
+  #interrupted(question: Question): Error {
+    const whom =
+      question.workflow === undefined ? `Temporal at ${this.#options.address}` : 'a cluster worker';
+    return cliError(
+      EXIT.UNREACHABLE,
+      `interrupted before ${whom} answered${question.isRequest === true ? `; ${MAY_STILL}` : ''}`,
+    );
+  }
+}
+
+const MAY_STILL = 'the request may still be carried out';
+
+function noWorker({ workflow, isRequest }: Question, why = ''): Error {
+  return cliError(
+    EXIT.UNREACHABLE,
+    `no cluster worker answers for ${workflow}${why}; see whether one runs: ` +
+      `kubectl -n slipway get deployment slipway-cluster-worker${
+        isRequest === true ? `; ${MAY_STILL} when one does` : ''
+      }`,
+  );
+}
+
+/** The status of a call that failed; undefined for anything else that was thrown. */
+function faultOf(error: unknown): { readonly code: number; readonly details: string } | undefined {
+  let cause = error;
+  while (typeof cause === 'object' && cause !== null) {
+    if (isGrpcServiceError(cause)) return { code: cause.code, details: cause.details };
+    cause = 'cause' in cause ? cause.cause : undefined;
+  }
+  return error instanceof WorkflowUpdateRPCTimeoutOrCancelledError
+    ? { code: CODE.CANCELLED, details: error.message }
+    : undefined;
+}
