@@ -4,8 +4,12 @@ import { Command, InvalidArgumentError } from 'commander';
 import { messageOf } from '../core/errors';
 import { parseDuration } from '../cli/durations';
 import { formatTable } from '../cli/table';
+import { runChurn } from './churn';
+import { runHostBench } from './host';
 import { runRenderBench } from './render';
 import { runRolloutBench } from './rollout';
+import { runServerBench } from './server';
+import type { SimulatedPoolOptions } from './simulated-pool';
 
 interface RolloutFlags {
   readonly nodes: number;
@@ -15,17 +19,19 @@ interface RolloutFlags {
   readonly json: boolean;
 }
 
+interface ChurnFlags extends RolloutFlags {
+  readonly minutes: number;
+}
+
 async function main(): Promise<void> {
   const program = new Command('bench').description('Measures Slipway on this machine.');
-  program
-    .command('rollout')
+  simulatedPool(program.command('rollout'))
     .description('roll one config that reboots every node through simulated hosts')
-    .option('--nodes <count>', 'worker nodes', atLeast(1), 200)
-    .option('--max-unavailable <count>', 'nodes at once', atLeast(1), 20)
-    .option('--node-time <duration>', 'simulated time of one reboot', seconds, 10)
-    .option('--canary <count>', 'canary nodes of the policy', atLeast(0), 0)
-    .option('--json', 'one JSON object on standard output', false)
     .action(rollout);
+  simulatedPool(program.command('churn'))
+    .description('roll one config after the other through simulated hosts, and see what grows')
+    .option('--minutes <count>', 'how long; the last config finishes', atLeast(1), 60)
+    .action(churn);
   program
     .command('render')
     .description('render 60 × 4 KiB and 1,000 × 256 B MachineConfigs')
@@ -33,19 +39,111 @@ async function main(): Promise<void> {
     .action(async (options: { json: boolean }) => {
       print(await runRenderBench(), options.json);
     });
+  program
+    .command('host')
+    .description('update a machine that boots, with image and reboot; the undo journal')
+    .option('--updates <count>', 'updates of the machine; 0 = only the journal', atLeast(0), 3)
+    .option('--files <count>', 'files of the journal', atLeast(1), 100)
+    .option('--bytes <count>', 'bytes of each of them', atLeast(0), 4096)
+    .option('--runs <count>', 'runs of the journal that count', atLeast(1), 11)
+    .option('--directory <path>', 'where the files are written: the disk that is measured')
+    .option('--json', 'one JSON object on standard output', false)
+    .action(host);
+  program
+    .command('server')
+    .description('fetch first configs over TLS: many on kept connections, then a boot storm')
+    .option('--connections <count>', 'connections at once', atLeast(1), 50)
+    .option('--seconds <count>', 'time for each version', atLeast(1), 10)
+    .option('--reply-bytes <count>', 'size of the reply at spec 3.4', atLeast(100_000), 750_000)
+    .option('--machines <count>', 'machines of the boot storm', atLeast(1), 2_000)
+    .option('--idle <count>', 'connections that say nothing', atLeast(1), 10_000)
+    .option('--json', 'one JSON object on standard output', false)
+    .action(server);
   await program.parseAsync();
 }
 
+function simulatedPool(command: Command): Command {
+  return command
+    .option('--nodes <count>', 'worker nodes', atLeast(1), 200)
+    .option('--max-unavailable <count>', 'nodes at once', atLeast(1), 20)
+    .option('--node-time <duration>', 'simulated time of one reboot', seconds, 10)
+    .option('--canary <count>', 'canary nodes of the policy', atLeast(0), 0)
+    .option('--json', 'one JSON object on standard output', false);
+}
+
 async function rollout(flags: RolloutFlags): Promise<void> {
-  const result = await runRolloutBench({
+  const result = await runRolloutBench(poolOptions(flags));
+  print(result, flags.json);
+  if (result.violations.length > 0) process.exitCode = 1;
+}
+
+async function churn(flags: ChurnFlags): Promise<void> {
+  const result = await runChurn({ ...poolOptions(flags), minutes: flags.minutes });
+  print(result, flags.json);
+  if (result.violations.length > 0) process.exitCode = 1;
+}
+
+function poolOptions(flags: RolloutFlags): SimulatedPoolOptions {
+  return {
     nodes: flags.nodes,
     maxUnavailable: flags.maxUnavailable,
     nodeTimeSeconds: flags.nodeTime,
     canaryNodes: flags.canary,
     onStep: (text) => process.stderr.write(`bench: ${text}\n`),
-  });
-  print(result, flags.json);
-  if (result.violations.length > 0) process.exitCode = 1;
+  };
+}
+
+interface HostFlags {
+  readonly updates: number;
+  readonly files: number;
+  readonly bytes: number;
+  readonly runs: number;
+  readonly directory?: string;
+  readonly json: boolean;
+}
+
+async function host({ files, bytes, runs, directory, updates, json }: HostFlags): Promise<void> {
+  const where = directory === undefined ? {} : { directory };
+  const onStep = (text: string): boolean => process.stderr.write(`bench: ${text}\n`);
+  const options = { files, bytesPerFile: bytes, runs, updates, onStep, ...where };
+  const result = await runHostBench(options);
+  if (json) return print(result, true);
+  const { ways, ...journal } = result.journal;
+  printRows('The undo journal', ways);
+  print(journal, false);
+  if (result.machine === undefined) return;
+  const { phases, reboot, whole, pull, ...rest } = result.machine;
+  const { workerIdle, workerIdleAfterwards, workerBusy, ...machine } = rest;
+  printRows('An update of a machine', phases);
+  printRows('Its reboot', reboot);
+  printRows('All of it', whole);
+  for (const figures of [machine, pull, { workerIdle, workerBusy, workerIdleAfterwards }]) {
+    print(figures, false);
+    process.stdout.write('\n');
+  }
+}
+
+interface ServerFlags {
+  readonly connections: number;
+  readonly seconds: number;
+  readonly replyBytes: number;
+  readonly machines: number;
+  readonly idle: number;
+  readonly json: boolean;
+}
+
+async function server({ json, ...options }: ServerFlags): Promise<void> {
+  const onStep = (text: string): boolean => process.stderr.write(`bench: ${text}\n`);
+  const { rows, storms, idle, ...rest } = await runServerBench({ ...options, onStep });
+  if (json) {
+    print({ ...rest, rows, storms, idle }, true);
+    return;
+  }
+  print(rest, false);
+  for (const row of [...rows, ...storms, idle]) {
+    process.stdout.write('\n');
+    print(row, false);
+  }
 }
 
 function atLeast(least: number) {
@@ -60,6 +158,18 @@ function seconds(text: string): number {
   const value = parseDuration(text);
   if (value !== undefined && value > 0) return value;
   throw new InvalidArgumentError('expected a duration such as 10s.');
+}
+
+/** Rows with the same fields, each a column. */
+function printRows(title: string, rows: readonly object[]): void {
+  const names = Object.keys(rows[0] ?? {});
+  const columns = names.map((name, index) => ({
+    header: name.replace(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase(),
+    value: (row: readonly unknown[]) => String(row[index]),
+  }));
+  const values = rows.map((row) => Object.values(row) as readonly unknown[]);
+  const lines = formatTable<readonly unknown[]>(columns, values, { wide: true });
+  process.stdout.write(`\n${title}\n\n${lines.join('\n')}\n\n`);
 }
 
 interface Figure {

@@ -30,6 +30,7 @@ export interface RenderBenchResult {
 const PORTS: RenderPorts = {
   md5Hex: (data) => createHash('md5').update(data).digest('hex'),
   gunzip: (bytes) => new Uint8Array(gunzipSync(bytes)),
+  digestHex: (algorithm, bytes) => createHash(algorithm).update(bytes).digest('hex'),
 };
 
 const SIZES = [

@@ -5,24 +5,24 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { startObserver } from '../tools/observer/observer';
-import type { NodeChange, RolloutRecord } from '../tools/observer/record';
+import type { NodeChange } from '../tools/observer/observed';
+import type { Summary } from '../tools/observer/protocol';
+import type { RolloutRecord } from '../tools/observer/record';
+import { describeViolation } from '../tools/observer/violation';
 import { percentile } from '../tools/measure/percentile';
-import { residentBytes } from '../tools/processes/identity';
 import { renderedConfigOf } from '../tools/stack/readiness';
 import type { Stack } from '../tools/stack/stack';
-import { startStack } from '../tools/stack/stack';
 import type { ApiRequests } from './api-requests';
 import { countApiRequests, difference, tellSlipwayApart } from './api-requests';
-import { countWorkflowTasks } from './workflow-tasks';
-
-export interface RolloutBenchOptions {
-  readonly nodes: number;
-  readonly maxUnavailable: number;
-  /** Simulated time from the armed reboot to the boot. */
-  readonly nodeTimeSeconds: number;
-  readonly canaryNodes: number;
-  readonly onStep: (text: string) => void;
-}
+import { countHistories, type HistoryCounts } from './histories';
+import { processorMs } from './processor-time';
+import {
+  judgeOf,
+  residentMiB,
+  startSimulatedPool,
+  WORKERS,
+  type SimulatedPoolOptions,
+} from './simulated-pool';
 
 export interface RolloutBenchResult {
   readonly nodes: number;
@@ -38,9 +38,19 @@ export interface RolloutBenchResult {
   readonly apiWritesPerNode: number;
   readonly apiReadsPerNode: number;
   readonly workflowTasksPerNode: number;
+  /** Through the server; the local ones apart. */
+  readonly activitiesPerNode: number;
+  readonly localActivitiesPerNode: number;
+  readonly signalsPerNode: number;
+  readonly historyEventsPerNode: number;
+  /** Processor time of the Temporal server during the rollout; absent where it cannot be read. */
+  readonly temporalCpuMsPerNode?: number;
+  /** The same of every other process. */
+  readonly cpuMsPerNode: Readonly<Record<string, number>>;
   /** Resident memory at the end, in MiB, by process. */
   readonly rssMiB: Readonly<Record<string, number>>;
   readonly maxUnavailableSeen: number;
+  /** What an observer in a process of its own saw broken of docs/reliability.md, I1 to I7. */
   readonly violations: readonly string[];
 }
 
@@ -56,27 +66,8 @@ spec:
 `;
 
 /** Starts everything, rolls once, stops everything. */
-export async function runRolloutBench(options: RolloutBenchOptions): Promise<RolloutBenchResult> {
-  const stack = await startStack({
-    nodes: { worker: options.nodes },
-    zones: 3,
-    maxUnavailable: options.maxUnavailable,
-    policy: {
-      canary: { nodes: options.canaryNodes },
-      verify: { readySeconds: 0 },
-      failureThreshold: '50%',
-    },
-    simulation: {
-      stageSeconds: 0,
-      applySeconds: 0,
-      rebootSeconds: options.nodeTimeSeconds,
-      jitter: 0,
-      failures: [],
-    },
-    workloads: [],
-    temporalUi: false,
-    onStep: options.onStep,
-  });
+export async function runRolloutBench(options: SimulatedPoolOptions): Promise<RolloutBenchResult> {
+  const stack = await startSimulatedPool(options);
   try {
     return await measure(stack, options);
   } finally {
@@ -84,25 +75,34 @@ export async function runRolloutBench(options: RolloutBenchOptions): Promise<Rol
   }
 }
 
-async function measure(stack: Stack, options: RolloutBenchOptions): Promise<RolloutBenchResult> {
+async function measure(stack: Stack, options: SimulatedPoolOptions): Promise<RolloutBenchResult> {
   const observer = await startObserver({
     kubeconfig: stack.cluster.adminKubeconfig,
-    nodeSelector: 'node-role.kubernetes.io/worker',
+    nodeSelector: WORKERS,
     maxUnavailable: options.maxUnavailable,
   });
+  const judge = await judgeOf(stack, options.maxUnavailable);
   await tellSlipwayApart(stack.manifests);
   await settled(stack);
   const before = await countApiRequests(stack.cluster);
   const old = await renderedConfigOf(stack.cluster.admin, 'worker');
+  const cpuBefore = processorTimes(stack);
   options.onStep(`rolling ${options.nodes} nodes, ${options.maxUnavailable} at a time`);
   const appliedAtMs = Date.now();
   await stack.manifests.apply(CONFIG);
   await untilAllMoved(observer.record, options, old);
   const requests = difference(await countApiRequests(stack.cluster), before);
-  const rssMiB = memory(stack);
+  const cpuMsPerNode = perNodeSince(cpuBefore, processorTimes(stack), options.nodes);
+  const rssMiB = residentMiB(stack);
   observer.stop();
-  const workflowTasks = await countWorkflowTasks(stack);
-  return { ...result(observer.record, options, { appliedAtMs, requests, workflowTasks }), rssMiB };
+  const histories = await countHistories(stack);
+  const seen = await judge.rest();
+  await judge.stop();
+  return {
+    ...result(observer.record, options, { appliedAtMs, requests, histories, cpuMsPerNode, seen }),
+    rssMiB,
+    violations: judge.violations.map(describeViolation),
+  };
 }
 
 /** The first boot's own requests are over when two counts in a row agree. */
@@ -115,41 +115,52 @@ async function settled(stack: Stack): Promise<void> {
   }
 }
 
+/** Longer than any node may take, whatever else the machine does. */
+const STUCK_MS = 300_000;
+
 /** Resolves when every node has another current config and none is cordoned. */
 async function untilAllMoved(
   record: RolloutRecord,
-  options: RolloutBenchOptions,
+  options: SimulatedPoolOptions,
   old: string,
 ): Promise<void> {
-  const rounds = Math.ceil(options.nodes / options.maxUnavailable);
-  const deadline = Date.now() + (rounds * options.nodeTimeSeconds * 6 + 300) * 1_000;
-  const done = () =>
+  const countDone = () =>
     record.nodes.filter(
       ({ annotations, unschedulable }) =>
         !unschedulable && annotations['machineconfiguration.openshift.io/currentConfig'] !== old,
     ).length;
-  for (let told = 0; done() < options.nodes;) {
-    if (Date.now() > deadline) throw new Error(`only ${done()} of ${options.nodes} nodes updated`);
+  const patienceMs = options.nodeTimeSeconds * 1_000 + STUCK_MS;
+  let progress = { done: countDone(), atMs: Date.now() };
+  for (let told = 0; progress.done < options.nodes;) {
     await delay(200);
-    const quarter = Math.floor((done() * 4) / options.nodes);
+    const done = countDone();
+    if (done !== progress.done) progress = { done, atMs: Date.now() };
+    if (Date.now() - progress.atMs > patienceMs) {
+      throw new Error(`stuck: only ${done} of ${options.nodes} nodes updated`);
+    }
+    const quarter = Math.floor((done * 4) / options.nodes);
     if (quarter <= told) continue;
     told = quarter;
-    options.onStep(`${done()} of ${options.nodes} nodes updated`);
+    options.onStep(`${done} of ${options.nodes} nodes updated`);
   }
 }
 
 interface Measured {
   readonly appliedAtMs: number;
   readonly requests: ApiRequests;
-  readonly workflowTasks: number;
+  readonly histories: HistoryCounts;
+  readonly cpuMsPerNode: Readonly<Record<string, number>>;
+  readonly seen: Summary;
 }
 
 function result(
   record: RolloutRecord,
-  options: RolloutBenchOptions,
+  options: SimulatedPoolOptions,
   measured: Measured,
-): Omit<RolloutBenchResult, 'rssMiB'> {
+): Omit<RolloutBenchResult, 'rssMiB' | 'violations'> {
   const { nodes, maxUnavailable, nodeTimeSeconds, canaryNodes } = options;
+  const { histories } = measured;
+  const { temporal, ...cpuMsPerNode } = measured.cpuMsPerNode;
   const cordons = record.changes.filter(isCordon).map(({ atMs }) => atMs);
   const uncordons = record.changes.filter(isUncordon).map(({ atMs }) => atMs);
   const first = Math.min(...cordons);
@@ -168,9 +179,14 @@ function result(
     applyToFirstCordonMs: first - measured.appliedAtMs,
     apiWritesPerNode: perNode(measured.requests.writes),
     apiReadsPerNode: perNode(measured.requests.reads),
-    workflowTasksPerNode: perNode(measured.workflowTasks),
-    maxUnavailableSeen: record.maxUnavailableSeen,
-    violations: record.violations,
+    workflowTasksPerNode: perNode(histories.workflowTasks),
+    activitiesPerNode: perNode(histories.activities),
+    localActivitiesPerNode: perNode(histories.localActivities),
+    signalsPerNode: perNode(histories.signals),
+    historyEventsPerNode: perNode(histories.events),
+    ...(temporal === undefined ? {} : { temporalCpuMsPerNode: temporal }),
+    cpuMsPerNode,
+    maxUnavailableSeen: measured.seen.maxUnavailableSeen,
   };
 }
 
@@ -196,13 +212,24 @@ export function refillTimes(
     .map((cordon, index) => Math.max(0, cordon - (uncordons[index] ?? cordon)));
 }
 
-function memory(stack: Stack): Readonly<Record<string, number>> {
-  const mib = (bytes: number | undefined) => Math.round((bytes ?? 0) / 1024 / 1024);
-  return Object.fromEntries([
-    ...stack.cluster.processes().map(({ name, memory: bytes }) => [name, mib(bytes)] as const),
-    ['temporal', mib(stack.temporal.memory())] as const,
-    ...stack.product.running().map(({ name, pid }) => [name, mib(residentBytes(pid))] as const),
-  ]);
+/** In ms, by process. */
+function processorTimes(stack: Stack): ReadonlyMap<string, number> {
+  const found = [
+    ...stack.cluster.processes(),
+    { name: 'temporal', pid: stack.temporal.pid },
+    ...stack.product.running(),
+  ].map(({ name, pid }) => [name, processorMs(pid)] as const);
+  return new Map(found.filter((one): one is [string, number] => one[1] !== undefined));
+}
+
+function perNodeSince(
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+  nodes: number,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    [...after].map(([name, ms]) => [name, Math.round((ms - (before.get(name) ?? 0)) / nodes)]),
+  );
 }
 
 function round(value: number, digits: number): number {

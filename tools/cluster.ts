@@ -21,6 +21,7 @@ import {
   type Signer,
 } from './cluster/credentials';
 import { writeKubeconfig } from './cluster/kubeconfig';
+import { prepareAudit } from './cluster/audit';
 import { prepareLayout, type ClusterLayout } from './cluster/layout';
 import { postNodes, waitForNodes, type NodeSpec } from './cluster/nodes';
 import { residentBytes } from './processes/identity';
@@ -29,6 +30,7 @@ import { adoptDirectory } from './processes/watchdog';
 
 export { createApiClient, type ApiClient, type ApiError } from './cluster/api-client';
 export type { Credentials, Subject } from './cluster/certificates';
+export type { ClusterProcess } from './cluster/control-plane';
 export { readCredentials, Signer, type CredentialFiles } from './cluster/credentials';
 export type { NodeSpec, NodeTaint } from './cluster/nodes';
 
@@ -41,6 +43,15 @@ export interface ClusterOptions {
    * removed with the cluster.
    */
   readonly directory?: string;
+  /** Of this machine, beside loopback: machines with a network of their own reach the API there. */
+  readonly address?: string;
+  /** Writes down what Slipway's users do to Nodes and pods (`auditLog`). */
+  readonly audit?: boolean;
+  /**
+   * Of the nodes that KWOK plays, 40 like a kubelet's; renewed four times in it. The controller manager
+   * waits for 120 s before it calls a node Unknown, so up to 400 is safe.
+   */
+  readonly leaseSeconds?: number;
 }
 
 /** A running process of the control plane. */
@@ -61,6 +72,8 @@ export interface Cluster {
   readonly caFile: string;
   /** Path of a kubeconfig whose user may do everything. */
   readonly adminKubeconfig: string;
+  /** JSON lines; undefined = the cluster was started without. */
+  readonly auditLog: string | undefined;
   /** The admin's client, for set-up and assertions. */
   readonly admin: ApiClient;
   /** What runs at present, with memory. */
@@ -87,6 +100,12 @@ export interface Cluster {
   killApiServer(): Promise<void>;
   /** Starts the API server again on its port and waits until it is ready. */
   startApiServer(): Promise<void>;
+  /** Ends any process of the control plane as a crash does. */
+  kill(name: ClusterProcess): Promise<void>;
+  /** Ends it in order. */
+  end(name: ClusterProcess): Promise<void>;
+  /** Starts it again on its ports with its data, and waits until it is ready. */
+  start(name: ClusterProcess): Promise<void>;
   /** Ends and starts every process, on the same ports with the same data. */
   restart(): Promise<void>;
   /** Ends every process, and removes the directory if it is a temporary one. */
@@ -105,7 +124,11 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'slipway-cluster-')));
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const disownDirectory = temporary ? adoptDirectory(directory) : () => undefined;
-  const layout = await prepareLayout(directory);
+  const layout = {
+    ...(await prepareLayout(directory, options.address)),
+    ...(options.audit === true ? { audit: await prepareAudit(directory) } : {}),
+    leaseSeconds: options.leaseSeconds ?? 40,
+  };
   const controlPlane = createControlPlane(
     layout,
     CLUSTER_PROCESSES.filter((name) => kwok || name !== 'kwok'),
@@ -146,6 +169,7 @@ interface ControlPlane {
   stop(how: { readonly inOrder: boolean }): Promise<void>;
   startOne(name: ClusterProcess): Promise<void>;
   killOne(name: ClusterProcess): Promise<void>;
+  endOne(name: ClusterProcess): Promise<void>;
   running(): readonly ManagedProcess[];
 }
 
@@ -162,6 +186,9 @@ function createControlPlane(layout: ClusterLayout, names: readonly ClusterProces
     running,
     killOne: async (name) => {
       await started.get(name)?.kill();
+    },
+    endOne: async (name) => {
+      await started.get(name)?.stop();
     },
     start: async () => {
       // The others are clients of the API server and of nobody else.
@@ -198,6 +225,7 @@ function describeCluster(
     ca: authority,
     caFile: layout.caFile,
     adminKubeconfig: layout.adminKubeconfig,
+    auditLog: layout.audit?.log,
     admin,
     processes: () =>
       controlPlane.running().map(({ name, pid }) => ({
@@ -230,6 +258,9 @@ function describeCluster(
     },
     killApiServer: () => controlPlane.killOne('kube-apiserver'),
     startApiServer: () => controlPlane.startOne('kube-apiserver'),
+    kill: (name) => controlPlane.killOne(name),
+    end: (name) => controlPlane.endOne(name),
+    start: (name) => controlPlane.startOne(name),
     restart: async () => {
       await controlPlane.stop({ inOrder: true });
       await controlPlane.start();

@@ -1,8 +1,19 @@
-import { BINARY_NAMES, ensureBinary } from './binaries';
+import { BINARY_NAMES, CLUSTER_BINARY_NAMES, ensureBinary } from './binaries';
 
-/** Makes every program of the development servers available and prints where each is. */
+/**
+ * Makes programs available and prints where each is: those that the arguments name, else all of the
+ * development servers.
+ */
 async function main(): Promise<void> {
-  for (const name of BINARY_NAMES) process.stdout.write(`${name}\t${await ensureBinary(name)}\n`);
+  const wanted = process.argv.slice(2);
+  for (const name of wanted.length === 0 ? CLUSTER_BINARY_NAMES : wanted.map(known))
+    process.stdout.write(`${name}\t${await ensureBinary(name)}\n`);
+}
+
+function known(name: string): (typeof BINARY_NAMES)[number] {
+  const found = BINARY_NAMES.find((one) => one === name);
+  if (found !== undefined) return found;
+  throw new Error(`there is no program ${name}; there are ${BINARY_NAMES.join(', ')}`);
 }
 
 main().catch((error: unknown) => {

@@ -23,6 +23,11 @@ export const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH
 /** How to start a Temporal server. Everything has a default. */
 export interface TemporalOptions {
   readonly namespace?: string;
+  /**
+   * Under which address it is reached; loopback unless machines with a network of their own are to
+   * reach it. With another one it listens on all, because its parts talk to each other on loopback.
+   */
+  readonly ip?: string;
   /** False: no web UI, which saves memory and a port. */
   readonly ui?: boolean;
   /**
@@ -54,6 +59,11 @@ export interface TemporalServer {
   kill(): Promise<void>;
   /** Starts it again on the same ports, ending it first if it runs. */
   restart(): Promise<void>;
+  /**
+   * What nobody wants to happen: it crashes, its database is gone, and an empty server takes its place,
+   * on the same ports or on others (`address` is another one then).
+   */
+  lose(options?: { readonly newPorts?: boolean }): Promise<void>;
   /** Ends it in order and removes its directory. */
   stop(): Promise<void>;
 }
@@ -89,22 +99,24 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
   const namespace = options.namespace ?? TEMPORAL_NAMESPACE;
   const searchAttributes = options.searchAttributes ?? DEFAULT_SEARCH_ATTRIBUTES;
   const command = await ensureBinary('temporal');
-  const [port = 0, uiPort = 0, httpPort = 0, metricsPort = 0] = await freePorts(4);
-  const address = `127.0.0.1:${port}`;
+  let ports = await pickPorts();
+  const ip = options.ip ?? '127.0.0.1';
+  const address = (): string => `${ip}:${ports.port}`;
   const directory = await mkdtemp(join(tmpdir(), 'slipway-temporal-'));
   const disownDirectory = adoptDirectory(directory);
-  const spec: ProcessSpec = {
+  const logFile = join(directory, 'temporal.log');
+  const spec = (): ProcessSpec => ({
     name: 'temporal',
     command,
-    args: serverArguments(options, { namespace, port, uiPort, httpPort, metricsPort, directory }),
-    logFile: join(directory, 'temporal.log'),
-  };
+    args: serverArguments(options, { namespace, ip, ...ports, directory }),
+    logFile,
+  });
   const start = async (): Promise<ManagedProcess> => {
-    const server = await startProcess(spec);
+    const server = await startProcess(spec());
     try {
       await waitUntilReady(
         server,
-        () => isUsable(address, namespace, searchAttributes),
+        () => isUsable(address(), namespace, searchAttributes),
         options.startTimeoutMs ?? START_TIMEOUT_MS,
       );
       return server;
@@ -125,20 +137,28 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
     throw error;
   }
   return {
-    address,
+    get address() {
+      return address();
+    },
     namespace,
-    uiUrl:
-      options.ui === false
-        ? undefined
-        : `http://127.0.0.1:${uiPort}/namespaces/${namespace}/workflows`,
+    get uiUrl() {
+      if (options.ui === false) return undefined;
+      return `http://${ip}:${ports.uiPort}/namespaces/${namespace}/workflows`;
+    },
     get pid() {
       return running.pid;
     },
-    logFile: spec.logFile,
+    logFile,
     memory: () => (running.ending() === undefined ? residentBytes(running.pid) : undefined),
     kill: () => running.kill(),
     restart: async () => {
       await running.stop();
+      running = await start();
+    },
+    lose: async ({ newPorts = false } = {}) => {
+      await running.kill();
+      await removeDatabase(databaseFile(options, directory));
+      if (newPorts) ports = await pickPorts();
       running = await start();
     },
     stop: async () => {
@@ -148,20 +168,49 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Temp
   };
 }
 
-interface Placement {
-  readonly namespace: string;
+interface Ports {
   readonly port: number;
   readonly uiPort: number;
   readonly httpPort: number;
   readonly metricsPort: number;
+}
+
+async function pickPorts(): Promise<Ports> {
+  const [port = 0, uiPort = 0, httpPort = 0, metricsPort = 0] = await freePorts(4);
+  return { port, uiPort, httpPort, metricsPort };
+}
+
+/** With what SQLite keeps beside it. */
+async function removeDatabase(file: string | undefined): Promise<void> {
+  if (file === undefined) return;
+  for (const ending of ['', '-wal', '-shm', '-journal'])
+    await rm(`${file}${ending}`, { force: true });
+}
+
+function databaseFile({ database = false }: TemporalOptions, directory: string) {
+  if (database === false) return undefined;
+  return database === true ? join(directory, 'temporal.db') : database;
+}
+
+interface Placement extends Ports {
+  readonly namespace: string;
+  readonly ip: string;
   readonly directory: string;
 }
 
 function serverArguments(options: TemporalOptions, placement: Placement): readonly string[] {
-  const { database = false, searchAttributes = DEFAULT_SEARCH_ATTRIBUTES } = options;
-  const file = database === true ? join(placement.directory, 'temporal.db') : database;
+  const { searchAttributes = DEFAULT_SEARCH_ATTRIBUTES } = options;
+  const isLocal = placement.ip === '127.0.0.1';
+  const file = databaseFile(options, placement.directory);
   return [
-    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(placement.port)],
+    ...[
+      'server',
+      'start-dev',
+      '--ip',
+      isLocal ? placement.ip : '0.0.0.0',
+      '--port',
+      String(placement.port),
+    ],
     ...['--http-port', String(placement.httpPort), '--metrics-port', String(placement.metricsPort)],
     ...['--namespace', placement.namespace, '--log-level', 'warn'],
     // Nothing of the user's own Temporal settings may change how this server starts.
@@ -169,7 +218,7 @@ function serverArguments(options: TemporalOptions, placement: Placement): readon
     ...(options.ui === false
       ? ['--headless']
       : ['--ui-port', String(placement.uiPort), '--ui-disable-news-fetch']),
-    ...(file === false ? [] : ['--db-filename', file]),
+    ...(file === undefined ? [] : ['--db-filename', file]),
     ...searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]),
     ...Object.entries({ ...DYNAMIC_CONFIG, ...options.dynamicConfig }).flatMap(([key, value]) => [
       '--dynamic-config-value',

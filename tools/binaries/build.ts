@@ -23,8 +23,12 @@ export async function buildFromSource(
     ([name, value]) => `-X ${name}=${value}`,
   );
   const linker = ['-s', '-w', ...variables].join(' ');
-  const args = ['build', '-trimpath', `-ldflags=${linker}`, '-o', output, source.goPackage];
-  await run(go, args, { ...settings.environment, CGO_ENABLED: '0' }, moduleDirectory);
+  // The linker drops what debuggers read; so the compiler need not write it either.
+  const compiler = '-gcflags=all=-dwarf=false';
+  const flags = ['-trimpath', compiler, `-ldflags=${linker}`];
+  const args = ['build', ...flags, '-o', output, source.goPackage];
+  const cgo = source.needsC === undefined ? '0' : '1';
+  await run(go, args, { ...settings.environment, CGO_ENABLED: cgo }, moduleDirectory);
   return output;
 }
 

@@ -14,7 +14,10 @@ export const ChecksumFormat = {
 } as const;
 export type ChecksumFormat = (typeof ChecksumFormat)[keyof typeof ChecksumFormat];
 
-/** One file of an official release. `{os}`, `{arch}` and `{version}` are filled in. */
+/**
+ * One file of an official release. `{os}`, `{arch}`, `{version}` and `{machine}` (the processor in GNU's
+ * words) are filled in.
+ */
 export interface ReleaseFile {
   /** Which base URL it is under; each can be pointed elsewhere. */
   readonly host: ReleaseHost;
@@ -45,11 +48,14 @@ export interface BinarySource {
   /** Without a leading v. */
   readonly version: string;
   readonly goPackage: string;
-  /** Linker variables, so that a build answers `--version` as the release does. */
+  /** Linker variables: a build answers `--version` as the release does, and is what its users need. */
   readonly goVariables: Readonly<Record<string, string>>;
+  /** What a C compiler needs for it, in words; absent = it is built without one. */
+  readonly needsC?: string;
   /** Of a cold build on two idle cores; shown so that nobody thinks it hangs. */
   readonly buildMinutes: number;
-  readonly release: ReleaseFile;
+  /** Absent = its publisher releases no program. */
+  readonly release?: ReleaseFile;
 }
 
 const KUBERNETES_VERSION = '1.36.3';
@@ -74,6 +80,12 @@ function kubernetes(program: string, buildMinutes: number): BinarySource {
     },
   };
 }
+
+const IGNITION = {
+  folder: 'ignition',
+  version: '2.26.0',
+  goVariables: { 'github.com/coreos/ignition/v2/internal/version.Raw': 'v2.26.0' },
+} as const;
 
 /** Every program by name. */
 export const BINARIES = {
@@ -116,6 +128,7 @@ export const BINARIES = {
   'kube-apiserver': kubernetes('kube-apiserver', 3),
   'kube-controller-manager': kubernetes('kube-controller-manager', 0.5),
   'kube-scheduler': kubernetes('kube-scheduler', 0.5),
+  kubelet: kubernetes('kubelet', 1),
   kwok: {
     folder: 'kwok',
     version: '0.8.0',
@@ -134,6 +147,42 @@ export const BINARIES = {
       systems: ['linux', 'darwin'],
     },
   },
+  // The first-boot engine; distributions package it, its publisher releases only the validator.
+  ignition: {
+    ...IGNITION,
+    goPackage: 'github.com/coreos/ignition/v2/internal',
+    goVariables: {
+      ...IGNITION.goVariables,
+      // As a distribution without SELinux builds it; else it stops where there is no policy.
+      'github.com/coreos/ignition/v2/internal/distro.selinuxRelabel': 'false',
+    },
+    needsC: 'a C compiler and the headers of libblkid (Debian: gcc, libblkid-dev)',
+    buildMinutes: 2,
+  },
+  'ignition-validate': {
+    ...IGNITION,
+    goPackage: 'github.com/coreos/ignition/v2/validate',
+    buildMinutes: 0.5,
+    release: {
+      host: 'github',
+      path: '/coreos/ignition/releases/download/v{version}/ignition-validate-{machine}-{os}',
+      // Signed and without a checksum file; GitHub's description of the release has the digests.
+      checksum: {
+        host: 'githubApi',
+        path: '/repos/coreos/ignition/releases/tags/v{version}',
+        format: ChecksumFormat.GITHUB_ASSETS,
+      },
+      systems: ['linux'],
+    },
+  },
+  // The last one that knows Ignition 2: what machines of old images are served.
+  'ignition-validate-2': {
+    folder: 'ignition-2',
+    version: '0.35.0',
+    goPackage: 'github.com/coreos/ignition/validate',
+    goVariables: { 'github.com/coreos/ignition/internal/version.Raw': 'v0.35.0' },
+    buildMinutes: 0.5,
+  },
 } as const satisfies Record<string, BinarySource>;
 
 /** The name of a program that `ensureBinary` finds or makes. */
@@ -141,6 +190,19 @@ export type BinaryName = keyof typeof BINARIES;
 
 /** All names, slowest build first, because the first demo waits for that one longest. */
 export const BINARY_NAMES = Object.keys(BINARIES) as readonly BinaryName[];
+
+/** What only tests with machines run. */
+const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
+  'kubelet',
+  'ignition',
+  'ignition-validate',
+  'ignition-validate-2',
+];
+
+/** What a development cluster is made of. */
+export const CLUSTER_BINARY_NAMES = BINARY_NAMES.filter(
+  (name) => !MACHINE_BINARY_NAMES.includes(name),
+);
 
 /** The source of a program. */
 export function sourceOf(name: BinaryName): BinarySource {

@@ -19,7 +19,7 @@ export function releaseFor(
 ): ReleaseDownload | undefined {
   const { release, version } = source;
   const { platform, releaseHosts } = settings;
-  if (!release.systems.includes(platform.os)) return undefined;
+  if (release?.systems.includes(platform.os) !== true) return undefined;
   const path = fillIn(release.path, version, platform);
   return {
     url: releaseHosts[release.host] + path,
@@ -35,8 +35,12 @@ function fillIn(template: string, version: string, platform: Platform): string {
   return template
     .replaceAll('{version}', version)
     .replaceAll('{os}', platform.os)
-    .replaceAll('{arch}', platform.arch);
+    .replaceAll('{arch}', platform.arch)
+    .replaceAll('{machine}', MACHINES[platform.arch] ?? platform.arch);
 }
+
+/** Processors as GNU names them. */
+const MACHINES: Readonly<Record<string, string>> = { amd64: 'x86_64', arm64: 'aarch64' };
 
 /**
  * The SHA-256 of a release file, in lower-case hex, from what its publisher wrote; undefined when

@@ -161,9 +161,10 @@ async function build(
       () => buildFromSource(go, source, moduleDirectory, join(directory, name), settings),
     );
   } catch (error) {
+    const compiler = source.needsC === undefined ? '' : ` (it needs ${source.needsC})`;
     throw new Error(
       `${name} ${source.version} is neither on PATH nor in ${settings.cacheDirectory}, has no ` +
-        `release that could be downloaded, and was not built: ${describe(error)}; ` +
+        `release that could be downloaded, and was not built${compiler}: ${describe(error)}; ` +
         `or name one with ${overrideVariable(name)}`,
       { cause: error },
     );

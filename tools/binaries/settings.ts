@@ -33,7 +33,11 @@ const OVERRIDE_VARIABLES: Readonly<Record<BinaryName, string>> = {
   'kube-apiserver': 'SLIPWAY_KUBE_APISERVER',
   'kube-controller-manager': 'SLIPWAY_KUBE_CONTROLLER_MANAGER',
   'kube-scheduler': 'SLIPWAY_KUBE_SCHEDULER',
+  kubelet: 'SLIPWAY_KUBELET',
   kwok: 'SLIPWAY_KWOK',
+  ignition: 'SLIPWAY_IGNITION',
+  'ignition-validate': 'SLIPWAY_IGNITION_VALIDATE',
+  'ignition-validate-2': 'SLIPWAY_IGNITION_VALIDATE_2',
 };
 
 /** The environment variable that names a program outright, such as SLIPWAY_ETCD. */

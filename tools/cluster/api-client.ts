@@ -1,3 +1,4 @@
+import type { ClientRequest } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { Credentials } from './certificates';
 
@@ -44,7 +45,7 @@ export function createApiClient(
     ...(credentials === undefined ? {} : { cert: credentials.certificate, key: credentials.key }),
   });
 
-  const send = (method: string, path: string, body?: unknown): Promise<ApiAnswer> =>
+  const exchange = (method: string, path: string, body?: unknown): Promise<ApiAnswer> =>
     new Promise((resolve, reject) => {
       const patch = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
       const outgoing = request(new URL(path, server), {
@@ -56,7 +57,9 @@ export function createApiClient(
       outgoing.once('timeout', () => {
         outgoing.destroy(new Error(`${method} ${path} took more than ${TIMEOUT_MS / 1000} s`));
       });
-      outgoing.once('error', reject);
+      outgoing.once('error', (error) => {
+        reject(new LostRequest(`${method} ${path}: ${error.message}`, outgoing, error));
+      });
       outgoing.once('response', (response) => {
         let text = '';
         response.setEncoding('utf8');
@@ -69,6 +72,15 @@ export function createApiClient(
       outgoing.end(body === undefined ? undefined : JSON.stringify(body));
     });
 
+  const send = async (method: string, path: string, body?: unknown): Promise<ApiAnswer> => {
+    try {
+      return await exchange(method, path, body);
+    } catch (error) {
+      if (!(error instanceof LostRequest) || !error.unseen) throw error;
+      return exchange(method, path, body);
+    }
+  };
+
   return {
     send,
     call: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
@@ -80,6 +92,17 @@ export function createApiClient(
       agent.destroy();
     },
   };
+}
+
+/** A request that got no answer. */
+class LostRequest extends Error {
+  /** The server closed an idle connection at the moment of its reuse; it has seen nothing. */
+  readonly unseen: boolean;
+
+  constructor(message: string, { reusedSocket }: ClientRequest, cause: NodeJS.ErrnoException) {
+    super(message, { cause });
+    this.unseen = reusedSocket && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE');
+  }
 }
 
 function apiError(method: string, path: string, answer: ApiAnswer): ApiError {

@@ -84,7 +84,8 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
   'kube-apiserver': (layout) => [
     `--etcd-servers=http://127.0.0.1:${layout.ports.etcd}`,
     `--secure-port=${layout.ports.apiServer}`,
-    '--bind-address=127.0.0.1',
+    // With an address of its own: every address, in a network that is not the machine's.
+    `--bind-address=${layout.address === undefined ? '127.0.0.1' : '0.0.0.0'}`,
     '--advertise-address=127.0.0.1',
     // Endpoints of a service cannot be loopback addresses, so there are none for `kubernetes`.
     '--endpoint-reconciler-type=none',
@@ -99,6 +100,9 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     '--enable-admission-plugins=NodeRestriction',
     // No pod here runs, so none needs a token, and a new namespace takes pods at once.
     '--disable-admission-plugins=ServiceAccount',
+    ...(layout.audit === undefined
+      ? []
+      : [`--audit-policy-file=${layout.audit.policy}`, `--audit-log-path=${layout.audit.log}`]),
   ],
   'kube-controller-manager': (layout) => [
     `--kubeconfig=${layout.controllerManagerKubeconfig}`,
@@ -126,7 +130,7 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     `--kubeconfig=${layout.kwokKubeconfig}`,
     `--config=${join(repositoryRoot(), 'tools', 'kwok', 'stages.yaml')}`,
     '--manage-all-nodes=true',
-    '--node-lease-duration-seconds=40',
+    `--node-lease-duration-seconds=${layout.leaseSeconds}`,
     `--server-address=127.0.0.1:${layout.ports.kwok}`,
     '--node-ip=127.0.0.1',
   ],

@@ -10,11 +10,13 @@ export interface KubeconfigContent {
   readonly credentials: Credentials;
 }
 
-/**
- * Writes a kubeconfig with everything inside, readable by its owner only. It is JSON, which every
- * reader of YAML reads.
- */
+/** Writes a kubeconfig, readable by its owner only. */
 export async function writeKubeconfig(path: string, content: KubeconfigContent): Promise<void> {
+  await writeFile(path, kubeconfigText(content), { mode: 0o600 });
+}
+
+/** A kubeconfig with everything inside. It is JSON, which every reader of YAML reads. */
+export function kubeconfigText(content: KubeconfigContent): string {
   const { server, authority, user, credentials } = content;
   const kubeconfig = {
     apiVersion: 'v1',
@@ -37,7 +39,7 @@ export async function writeKubeconfig(path: string, content: KubeconfigContent):
     contexts: [{ name: user, context: { cluster: 'slipway', user } }],
     'current-context': user,
   };
-  await writeFile(path, `${JSON.stringify(kubeconfig, undefined, 2)}\n`, { mode: 0o600 });
+  return `${JSON.stringify(kubeconfig, undefined, 2)}\n`;
 }
 
 function base64(text: string): string {

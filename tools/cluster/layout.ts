@@ -8,6 +8,7 @@ import {
   newSigningKey,
   type Credentials,
 } from './certificates';
+import type { AuditFiles } from './audit';
 import { writeKubeconfig } from './kubeconfig';
 
 /** Loopback ports of one cluster; they stay the same over restarts. */
@@ -25,6 +26,8 @@ export interface ClusterLayout {
   readonly directory: string;
   readonly ports: ClusterPorts;
   readonly server: string;
+  /** Beside loopback. */
+  readonly address: string | undefined;
   readonly authority: Credentials;
   readonly caFile: string;
   readonly caKeyFile: string;
@@ -38,10 +41,14 @@ export interface ClusterLayout {
   readonly controllerManagerKubeconfig: string;
   readonly schedulerKubeconfig: string;
   readonly kwokKubeconfig: string;
+  /** Policy and log of the API server's audit; absent = none. */
+  readonly audit?: AuditFiles;
+  /** Of the leases that KWOK renews. */
+  readonly leaseSeconds: number;
 }
 
 /** Picks ports and writes keys, certificates and kubeconfigs into the directory. */
-export async function prepareLayout(directory: string): Promise<ClusterLayout> {
+export async function prepareLayout(directory: string, address?: string): Promise<ClusterLayout> {
   const pki = join(directory, 'pki');
   await mkdir(pki, { recursive: true, mode: 0o700 });
   const ports = await pickPorts();
@@ -50,7 +57,10 @@ export async function prepareLayout(directory: string): Promise<ClusterLayout> {
   const serving = await issueCertificate(authority, {
     subject: { commonName: 'kube-apiserver' },
     use: CertificateUse.SERVER,
-    addresses: ['127.0.0.1', 'localhost', 'kubernetes.default.svc', '10.96.0.1'],
+    addresses: [
+      ...['127.0.0.1', 'localhost', 'kubernetes.default.svc', '10.96.0.1'],
+      ...(address === undefined ? [] : [address]),
+    ],
   });
   const serviceAccount = await newSigningKey();
   const write = (name: string, content: string): Promise<string> =>
@@ -67,9 +77,11 @@ export async function prepareLayout(directory: string): Promise<ClusterLayout> {
     return path;
   };
   return {
+    leaseSeconds: 40,
     directory,
     ports,
     server,
+    address,
     authority,
     caFile: await write('ca.crt', authority.certificate),
     caKeyFile: await write('ca.key', authority.key),

@@ -9,6 +9,8 @@ export interface DemoOptions {
   readonly keep: boolean;
   /** Shorter simulated reboots. */
   readonly fast: boolean;
+  /** Three machines that really boot, instead of simulated ones; needs root. */
+  readonly hosts: boolean;
 }
 
 export function parseDemoOptions(argv: readonly string[]): DemoOptions {
@@ -23,6 +25,7 @@ export function parseDemoOptions(argv: readonly string[]): DemoOptions {
     )
     .option('--keep', 'leave everything running until Ctrl-C', false)
     .option('--fast', 'shorter simulated reboots', false)
+    .option('--hosts', 'three machines that really boot, in containers; needs root', false)
     .parse([...argv], { from: 'user' })
     .opts<DemoOptions>();
 }

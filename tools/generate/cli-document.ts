@@ -2,6 +2,8 @@ import type { Argument, Command, Option } from 'commander';
 import { EXIT } from '../../cli/exit-codes';
 import { clusterWorkerCommand } from '../../cli/processes/cluster-worker';
 import { controllersCommand } from '../../cli/processes/controllers';
+import { hostFirstBootCommand } from '../../cli/processes/host-first-boot';
+import { hostSettleCommand } from '../../cli/processes/host-settle';
 import { hostWorkerCommand } from '../../cli/processes/host-worker';
 import { PROCESSES } from '../../cli/processes';
 import type { ProcessCommand } from '../../cli/processes/process-command';
@@ -13,6 +15,8 @@ const LOADED: Readonly<Record<string, ProcessCommand>> = {
   controllers: controllersCommand,
   'cluster-worker': clusterWorkerCommand,
   'host-worker': hostWorkerCommand,
+  'host-settle': hostSettleCommand,
+  'host-first-boot': hostFirstBootCommand,
   server: serverCommand,
 };
 
@@ -20,14 +24,14 @@ const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   [EXIT.OK, 'done; for `rollout status`: rolling or complete'],
   [EXIT.INTERNAL, 'something unforeseen; the message and the stack name it'],
   [EXIT.USAGE, 'wrong flags, arguments or settings'],
-  [EXIT.NOT_FOUND, 'no such pool, node or rollout'],
+  [EXIT.NOT_FOUND, 'no such pool, node, rollout or join token'],
   [
     EXIT.FAILED,
     'the rollout halted, a node failed, the pool is degraded, or the request was refused',
   ],
   [EXIT.TIMED_OUT, '`--timeout` passed'],
-  [EXIT.PAUSED, 'the pool is paused'],
-  [EXIT.UNREACHABLE, 'Temporal or the Kubernetes API does not answer'],
+  [EXIT.PAUSED, 'the pool is paused, or its rollout in Temporal'],
+  [EXIT.UNREACHABLE, 'Temporal, the Kubernetes API or every cluster worker does not answer'],
 ];
 
 /** `docs/cli.md`: commands, flags and exit codes, from the program itself. */

@@ -41,7 +41,7 @@ class Following<T extends WatchedObject> {
   readonly #watch: Watch;
   readonly #known = new Map<string, T>();
   /** Objects of the list that is under way; undefined = no list is. */
-  #listing: Set<string> | undefined = new Set();
+  #listing: Set<string> | undefined;
   #version: string | undefined;
   #stopped = false;
   #controller: AbortController | undefined;
@@ -65,6 +65,7 @@ class Following<T extends WatchedObject> {
 
   #open(): void {
     const { path, labelSelector } = this.followed;
+    if (this.#version === undefined) this.#listing = new Set();
     const from =
       this.#version === undefined
         ? // What exists comes first, then one bookmark: a list without a second request.
@@ -92,7 +93,10 @@ class Following<T extends WatchedObject> {
 
   #event(phase: string, object: T): void {
     if (phase === 'ERROR') return this.#listAgain();
-    this.#version = object.metadata?.resourceVersion ?? this.#version;
+    // A list comes in no order: one that is cut is begun again, not resumed.
+    if (this.#listing === undefined || phase === 'BOOKMARK') {
+      this.#version = object.metadata?.resourceVersion ?? this.#version;
+    }
     if (phase === 'BOOKMARK') return this.#endOfList();
     const key = object.metadata?.uid ?? '';
     if (phase === 'DELETED') {
@@ -108,7 +112,6 @@ class Following<T extends WatchedObject> {
   /** The place to resume from is too old; the server ends the watch after it has said so. */
   #listAgain(): void {
     this.#version = undefined;
-    this.#listing = new Set();
   }
 
   #endOfList(): void {

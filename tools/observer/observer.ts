@@ -6,7 +6,8 @@
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
 import { KubeConfig } from '@kubernetes/client-node';
 import { follow } from './follow';
-import type { Limits, ObservedNode, ObservedPod, ObservedStatus } from './record';
+import type { ObservedNode, ObservedPod, ObservedStatus } from './observed';
+import type { Limits } from './record';
 import { RolloutRecord } from './record';
 
 export interface ObserverOptions extends Limits {
@@ -66,10 +67,12 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
 function observedNode(node: V1Node): ObservedNode {
   return {
     name: node.metadata?.name ?? '',
+    resourceVersion: node.metadata?.resourceVersion ?? '',
     unschedulable: node.spec?.unschedulable === true,
     ready: isTrue(node.status?.conditions, 'Ready'),
     bootID: node.status?.nodeInfo?.bootID ?? '',
     annotations: node.metadata?.annotations ?? {},
+    taints: (node.spec?.taints ?? []).map(({ key }) => key),
   };
 }
 
@@ -97,8 +100,14 @@ function removedPod(pod: V1Pod): ObservedPod {
 }
 
 interface WithConditions {
-  readonly metadata: { readonly name: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly status?: {
+    readonly configuration?: { readonly name?: string };
+    readonly configVersion?: { readonly current?: string };
+    readonly [count: `${string}achineCount`]: number;
     readonly conditions?: readonly {
       readonly type: string;
       readonly status: string;
@@ -120,8 +129,9 @@ function observedPool(pool: PoolObject): ObservedStatus {
   return {
     name: pool.metadata.name,
     target: pool.spec.configuration?.name ?? '',
+    current: pool.status?.configuration?.name ?? '',
     paused: pool.spec.paused === true,
-    conditions: conditionsOf(pool),
+    ...commonOf(pool),
   };
 }
 
@@ -129,8 +139,22 @@ function observedMachineConfigNode(node: MachineConfigNodeObject): ObservedStatu
   return {
     name: node.metadata.name,
     target: node.spec.configVersion?.desired ?? '',
+    current: node.status?.configVersion?.current ?? '',
     paused: false,
-    conditions: conditionsOf(node),
+    ...commonOf(node),
+  };
+}
+
+const COUNT = /[mM]achineCount$/;
+
+function commonOf(object: WithConditions) {
+  const counts = Object.entries(object.status ?? {})
+    .filter(([name]) => COUNT.test(name))
+    .map(([name, value]) => [name, Number(value)]);
+  return {
+    annotations: object.metadata.annotations ?? {},
+    conditions: conditionsOf(object),
+    counts: Object.fromEntries(counts) as Record<string, number>,
   };
 }
 

@@ -3,49 +3,10 @@
  * code with the product's decisions, on purpose: it is what the product is judged by.
  */
 
-/** A Node as far as an outsider can judge it. */
-export interface ObservedNode {
-  readonly name: string;
-  readonly unschedulable: boolean;
-  readonly ready: boolean;
-  readonly bootID: string;
-  readonly annotations: Readonly<Record<string, string>>;
-}
-
-/** One change of one node, with the time at which the watch delivered it (ms since the epoch). */
-export interface NodeChange {
-  readonly atMs: number;
-  readonly node: ObservedNode;
-  readonly previous: ObservedNode | undefined;
-}
-
-/** A pod that belongs to a workload under a budget. */
-export interface ObservedPod {
-  readonly name: string;
-  readonly app: string;
-  /** Node on which it is; empty = not scheduled yet. */
-  readonly node: string;
-  readonly ready: boolean;
-  readonly terminating: boolean;
-  /** Reason of its DisruptionTarget condition: who decided that it goes. */
-  readonly disruption?: string;
-}
-
-/** A condition of a pool or of a MachineConfigNode. */
-export interface ObservedCondition {
-  readonly status: string;
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** A MachineConfigPool or a MachineConfigNode: a target and conditions by type. */
-export interface ObservedStatus {
-  readonly name: string;
-  /** Rendered config that it should be on; empty = none yet. */
-  readonly target: string;
-  readonly paused: boolean;
-  readonly conditions: Readonly<Record<string, ObservedCondition>>;
-}
+import { Boots } from './boots';
+import type { NodeChange, ObservedNode, ObservedPod, ObservedStatus } from './observed';
+import type { Invariant, Violation } from './violation';
+import { describeViolation } from './violation';
 
 /** What must hold at every instant. */
 export interface Limits {
@@ -55,14 +16,16 @@ export interface Limits {
   readonly minAvailable?: Readonly<Record<string, number>>;
 }
 
-const CORDONED_BY = 'slipway.dev/cordoned-by';
+export const CORDONED_BY = 'slipway.dev/cordoned-by';
+const SHARED_NAMES = ['machineconfiguration.openshift.io/', 'slipway.dev/'];
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 /** Set by the API server on a pod whose eviction it has granted. */
 const EVICTED = 'EvictionByEvictionAPI';
 
 /** Everything that was seen, and what of it must not have happened. */
 export class RolloutRecord {
-  readonly violations: string[] = [];
+  /** Everything that must not have happened, in order. */
+  readonly found: Violation[] = [];
   readonly changes: NodeChange[] = [];
   /** Pods whose removal was granted as an eviction. */
   evictions = 0;
@@ -72,9 +35,16 @@ export class RolloutRecord {
   readonly #machineConfigNodes = new Map<string, ObservedStatus>();
   readonly #lowestHealthy = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
+  readonly #boots = new Boots();
   #maxUnavailable = 0;
+  #unavailable = 0;
 
   constructor(private readonly limits: Limits) {}
+
+  /** `found`, one line each. */
+  get violations(): readonly string[] {
+    return this.found.map(describeViolation);
+  }
 
   /** The most nodes that were unavailable (cordoned or not Ready) at one instant. */
   get maxUnavailableSeen(): number {
@@ -121,7 +91,7 @@ export class RolloutRecord {
     this.#nodes.set(node.name, node);
     this.changes.push({ atMs, node, previous });
     this.#checkUnavailable(node, atMs);
-    if (previous !== undefined) this.#checkChange(node, previous);
+    if (previous !== undefined) this.#checkChange({ node, previous, atMs });
     this.#tell();
   }
 
@@ -155,37 +125,49 @@ export class RolloutRecord {
     this.#tell();
   }
 
+  /** For whoever judges by more than the API server's events: audit log, Temporal, disks. */
+  report(invariant: Invariant, subject: string, what: string, atMs = Date.now()): void {
+    this.found.push({ invariant, subject, atMs, text: `${subject}: ${what}` });
+  }
+
   #tell(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 
   #checkUnavailable(node: ObservedNode, atMs: number): void {
     const down = this.nodes.filter((candidate) => candidate.unschedulable || !candidate.ready);
+    const grew = down.length > this.#unavailable;
+    this.#unavailable = down.length;
     this.#maxUnavailable = Math.max(this.#maxUnavailable, down.length);
     const limit = this.limits.maxUnavailable;
-    if (limit === undefined || down.length <= limit) return;
-    this.violations.push(
-      `${new Date(atMs).toISOString()} ${down.length} nodes unavailable, ${limit} allowed, ` +
-        `after a change of ${node.name}: ${down.map((candidate) => candidate.name).join(', ')}`,
+    if (limit === undefined || down.length <= limit || !grew) return;
+    const names = down.map((candidate) => candidate.name).join(', ');
+    this.report(
+      'I1',
+      node.name,
+      `${down.length} nodes unavailable, ${limit} allowed: ${names}`,
+      atMs,
     );
   }
 
-  #checkChange(node: ObservedNode, previous: ObservedNode): void {
-    const byPerson = previous.unschedulable && previous.annotations[CORDONED_BY] === undefined;
-    if (byPerson && node.unschedulable && node.annotations[CORDONED_BY] !== undefined) {
-      this.violations.push(`${node.name}: a person's cordon was taken over`);
+  #checkChange(change: NodeChange & { readonly previous: ObservedNode }): void {
+    const { node, previous, atMs } = change;
+    const cordon = whatHappenedToCordon(node, previous);
+    if (cordon !== undefined) this.report('I3', node.name, cordon, atMs);
+    for (const wrong of this.#boots.seen(node, previous)) {
+      this.report('I5', node.name, wrong, atMs);
     }
     const before = previous.annotations[CURRENT_CONFIG];
     const after = node.annotations[CURRENT_CONFIG];
     if (before !== after && after !== undefined && !node.ready) {
-      this.violations.push(`${node.name}: currentConfig became ${after} while it was not Ready`);
+      this.report('I7', node.name, `currentConfig became ${after} while it was not Ready`, atMs);
     }
   }
 
   /** Pods of these workloads are scaled by nobody, so only an eviction may take one away. */
   #checkRemoval(pod: ObservedPod): void {
     if (pod.disruption === EVICTED) this.evictions += 1;
-    else this.violations.push(`pod ${pod.name} was removed, and not by an eviction`);
+    else this.report('I3', `pod ${pod.name}`, 'it was removed, and not by an eviction');
   }
 
   #checkHealthy(app: string): void {
@@ -200,7 +182,32 @@ export class RolloutRecord {
     }
     this.#lowestHealthy.set(app, Math.min(lowest, ready));
     if (ready < wanted) {
-      this.violations.push(`${app}: ${ready} pods ready, its budget wants ${wanted}`);
+      this.report('I3', app, `${ready} pods ready, its budget wants ${wanted}`);
     }
   }
+}
+
+/** A cordon that a person set, and that is not there any more as they set it. */
+export function isPersonsCordon(node: ObservedNode): boolean {
+  return node.unschedulable && node.annotations[CORDONED_BY] === undefined;
+}
+
+/**
+ * Who only looks at Nodes tells a person from Slipway by this: a person who takes a cordon away writes
+ * nothing else in the same moment.
+ */
+function whatHappenedToCordon(node: ObservedNode, previous: ObservedNode): string | undefined {
+  if (!isPersonsCordon(previous)) return undefined;
+  if (node.unschedulable) {
+    return isPersonsCordon(node) ? undefined : "a person's cordon was taken over";
+  }
+  return JSON.stringify(ours(node)) === JSON.stringify(ours(previous))
+    ? undefined
+    : "a person's cordon was removed by who updates the node";
+}
+
+function ours({ annotations }: ObservedNode): readonly (readonly [string, string])[] {
+  return Object.entries(annotations)
+    .filter(([name]) => SHARED_NAMES.some((prefix) => name.startsWith(prefix)))
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 }

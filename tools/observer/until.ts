@@ -1,6 +1,7 @@
 /** Waiting for the world: events wake the wait, never a clock. */
 
-import type { ObservedNode, ObservedStatus, RolloutRecord } from './record';
+import type { ObservedNode, ObservedStatus } from './observed';
+import type { RolloutRecord } from './record';
 
 /** How long a story may take to come to its next point on a busy machine. */
 const PATIENCE_MS = 90_000;
@@ -42,11 +43,27 @@ export function until(
 
 const GROUP = 'machineconfiguration.openshift.io/';
 
-/** One line per node, and what pools complain of, for a person who wants to know why nothing happens. */
+/**
+ * What pools complain of, and a line for each node, for a person who wants to know why nothing
+ * happens. Nodes that are done and serve are only counted.
+ */
 export function describe(record: RolloutRecord): string {
-  return [...record.pools.flatMap(complaintsOf), ...record.nodes.map(nodeLine)]
+  const unfinished = record.nodes.filter((node) => !isAtRest(node));
+  const atRest = record.nodes.length - unfinished.length;
+  return [
+    ...record.pools.flatMap(complaintsOf),
+    ...(atRest === 0 ? [] : [`${atRest} nodes are done and serve`]),
+    ...unfinished.map(nodeLine),
+  ]
     .map((line) => `  ${line}`)
     .join('\n');
+}
+
+/** The config that a node is told to have is the one that it has, and it serves. */
+export function isAtRest({ annotations, ready, unschedulable }: ObservedNode): boolean {
+  const has = (name: string) => annotations[`${GROUP}${name}`];
+  const isDone = has('state') === 'Done' && has('currentConfig') === has('desiredConfig');
+  return isDone && ready && !unschedulable;
 }
 
 function complaintsOf({ name, conditions }: ObservedStatus): readonly string[] {

@@ -5,46 +5,85 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { requireHostPackages } from './host-packages.mjs';
+import { runProject } from './test-project.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const PROJECTS = ['unit', 'replay', 'workflow', 'integration', 'e2e'];
-const NEED_SERVERS = new Set(['workflow', 'integration', 'e2e']);
-/** One after the other: these start whole clusters, and two cores serve one well. */
-const IN_BAND = new Set(['integration', 'e2e']);
+/**
+ * Two at a time, one of each lane: whole clusters mostly wait, and what computes mostly does not.
+ * Two files that start clusters at once is as much as two cores serve well.
+ */
+const LANES = [
+  ['unit', 'replay', 'workflow', 'simulation', 'hosts'],
+  ['integration', 'e2e', 'faults'],
+];
+const NEED_SERVERS = new Set(['workflow', 'integration', 'e2e', 'faults', 'hosts']);
+/** Machines of their own, with root. */
+const HOSTS = 'hosts';
+/** Real registries, sysroots, mounts and clocks: root, and the same packages. */
+const NEED_HOST_PACKAGES = new Set(['integration', 'faults', HOSTS]);
 
-const wanted = process.argv.slice(2).filter((argument) => PROJECTS.includes(argument));
-const rest = process.argv.slice(2).filter((argument) => !PROJECTS.includes(argument));
-const projects = PROJECTS.filter((name) => wanted.length === 0 || wanted.includes(name));
+const known = LANES.flat();
+const wanted = process.argv.slice(2).filter((argument) => known.includes(argument));
+const rest = process.argv.slice(2).filter((argument) => !known.includes(argument));
+const lanes = LANES.map((lane) =>
+  lane.filter((name) => wanted.length === 0 || wanted.includes(name)),
+);
+const projects = lanes.flat();
+const alone = lanes.some((lane) => lane.length === 0);
 
 function step(command, args) {
   const run = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   if (run.status !== 0) process.exit(run.status ?? 1);
 }
 
+// At once, not after a quarter of an hour of other tests; it is counted as a failure at the end.
+const needHosts = projects.some((name) => NEED_HOST_PACKAGES.has(name));
+const noHosts = needHosts ? whatHostsLack() : undefined;
+if (noHosts !== undefined) process.stderr.write(`slipway: ${noHosts}\n`);
+
 step(process.execPath, ['tools/setup/build.mjs', '--quiet']);
 // Binaries first, so that no test's own time limit pays for a build.
 if (projects.some((name) => NEED_SERVERS.has(name)))
   step(process.execPath, ['dist/tools/fetch.js']);
+if (needHosts && noHosts === undefined) {
+  const validators = ['ignition-validate', 'ignition-validate-2'];
+  step(process.execPath, ['dist/tools/fetch.js', 'ignition', ...validators]);
+  step(process.execPath, ['dist/test/hosts/standin/main.js']);
+}
+if (projects.includes(HOSTS) && noHosts === undefined) {
+  step(process.execPath, ['tools/setup/host-bundle.mjs']);
+  step(process.execPath, ['dist/test/hosts/build/main.js']);
+}
 
 const directory = mkdtempSync(join(tmpdir(), 'slipway-test-'));
 const totals = { passed: 0, failed: 0, skipped: 0 };
 try {
-  for (const name of projects) {
-    const outputFile = join(directory, `${name}.json`);
-    const args = ['--selectProjects', name, '--json', `--outputFile=${outputFile}`, ...rest];
-    if (IN_BAND.has(name)) args.push('--runInBand');
-    const started = Date.now();
-    process.stdout.write(`\n== ${name} tests\n`);
-    const run = spawnSync(join(root, 'node_modules', '.bin', 'jest'), args, {
-      cwd: root,
-      // `--json` also prints the results to standard output; the human report goes to standard error.
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    count(name, outputFile, run.status);
-    process.stdout.write(`== ${name}: ${Math.round((Date.now() - started) / 1000)} s\n`);
-  }
+  await Promise.all(lanes.map(runLane));
 } finally {
   rmSync(directory, { recursive: true, force: true });
+}
+
+async function runLane(lane) {
+  for (const name of lane) {
+    if (name === HOSTS && noHosts !== undefined) {
+      process.stderr.write(`\n== hosts tests\nslipway: ${noHosts}\n`);
+      totals.failed += 1;
+      continue;
+    }
+    const outputFile = join(directory, `${name}.json`);
+    count(name, outputFile, await runProject({ root, name, outputFile, rest, alone }));
+  }
+}
+
+/** One sentence; undefined when nothing is missing. */
+function whatHostsLack() {
+  try {
+    requireHostPackages();
+    return undefined;
+  } catch (error) {
+    return error.message;
+  }
 }
 
 function count(name, outputFile, status) {

@@ -37,98 +37,154 @@ export interface HostGroup {
 export interface Product {
   /** Roots and state of the simulated hosts. */
   readonly hostsDirectory: string;
+  /** https URL under which hosts reach the server. */
+  readonly hostEndpoint: string;
+  /** https URL under which new machines find their first config. */
+  readonly ignitionEndpoint: string;
   /** Base URL of health and metrics. */
   healthUrl(name: ProductName): string;
   hostRoot(node: string): string;
+  /** From now on processes start from this build; those that run go on as they are. */
+  useBuild(directory: string): void;
   /** Starts a process (again) and waits until it says that it is ready. */
   start(name: ProductName): Promise<void>;
   startHosts(groups: readonly HostGroup[]): Promise<void>;
+  /**
+   * Starts a second process of the same kind beside the first, or in its place when it is gone.
+   *
+   * @returns its name, for `kill` and `logFile`
+   */
+  startSecond(name: ProductName): Promise<string>;
   /** Ends a process as a crash does. Hosts: `host-worker/<pool>`. */
   kill(name: string): Promise<void>;
-  /** Starts a killed host process again, as systemd would. */
-  restartHosts(pool: string): Promise<void>;
+  /** Ends it in order. */
+  end(name: string): Promise<void>;
+  /** Process id of one that runs. @throws Error when it does not */
+  pid(name: string): number;
+  /** Starts a killed host process again, as systemd would; `environment` is added to its own. */
+  restartHosts(pool: string, environment?: Environment): Promise<void>;
+  /** Starts a second process for the same machines; resolves when it runs. @returns its name */
+  startSecondHosts(pool: string): Promise<string>;
   running(): readonly ManagedProcess[];
   logFile(name: string): string;
   stopAll(): Promise<void>;
 }
+
+type Environment = Readonly<Record<string, string>>;
 
 export interface ProductContext {
   readonly directory: string;
   readonly cluster: Cluster;
   readonly temporal: TemporalServer;
   readonly simulation: SimulationOptions;
+  /** Where the server answers hosts; loopback unless they have a network of their own. */
+  readonly address?: string;
+  /** Directory of the build that runs, with `dist/cli/main.js` in it; default: this checkout. */
+  readonly build?: string;
 }
 
 const READY_TIMEOUT_MS = 120_000;
+/** More for each host of a process that plays thousands. */
+const HOST_READY_MS = 200;
 
 /** Makes credentials and ports; starts nothing yet. */
 export async function createProduct(context: ProductContext): Promise<Product> {
   const { cluster, temporal, directory } = context;
-  const [controllersPort = 0, workerPort = 0, serverPort = 0, hostPort = 0] = await freePorts(4);
-  const server = await cluster.serverCertificate('slipway-server', ['127.0.0.1', 'localhost']);
+  const [controllersPort = 0, workerPort = 0, serverPort = 0, hostPort = 0, ignitionPort = 0] =
+    await freePorts(5);
+  const second = await freePorts(5);
+  const { address = '127.0.0.1' } = context;
+  const names = [...new Set(['127.0.0.1', 'localhost', address])];
+  const server = await cluster.serverCertificate('slipway-server', names);
   const kubeconfig = {
     controllers: await cluster.kubeconfigFor({ commonName: 'slipway-controllers' }),
     'cluster-worker': await cluster.kubeconfigFor({ commonName: 'slipway-cluster-worker' }),
     server: await cluster.kubeconfigFor({ commonName: 'slipway-server' }),
   };
-  const temporalFlags = flags({
-    'temporal-address': temporal.address,
-    'temporal-namespace': temporal.namespace,
-  });
-  const argumentsOf: Readonly<Record<ProductName, readonly string[]>> = {
-    controllers: [
-      ...flags({ kubeconfig: kubeconfig.controllers, 'metrics-port': controllersPort }),
-      ...temporalFlags,
-    ],
-    'cluster-worker': [
-      ...flags({ kubeconfig: kubeconfig['cluster-worker'], 'metrics-port': workerPort }),
-      ...temporalFlags,
-    ],
-    server: flags({
-      kubeconfig: kubeconfig.server,
-      address: '127.0.0.1',
-      'host-port': hostPort,
+  // Another one after Temporal has moved.
+  const temporalFlags = () =>
+    flags({ 'temporal-address': temporal.address, 'temporal-namespace': temporal.namespace });
+  const argumentsOf = (
+    name: ProductName,
+    port: number,
+    endpoints: readonly number[] = [hostPort, ignitionPort],
+  ): readonly string[] => {
+    const common = { kubeconfig: kubeconfig[name] };
+    if (name !== 'server')
+      return [...flags({ ...common, 'metrics-port': port }), ...temporalFlags()];
+    return flags({
+      ...common,
+      address,
+      'host-port': endpoints[0] ?? 0,
+      'ignition-port': endpoints[1] ?? 0,
       'plain-address': '127.0.0.1',
-      'plain-port': serverPort,
+      'plain-port': port,
       'certificate-file': server.certFile,
       'key-file': server.keyFile,
       'client-authority-file': cluster.caFile,
-    }),
+    });
   };
   const ports = { controllers: controllersPort, 'cluster-worker': workerPort, server: serverPort };
-  const processes = new Processes(directory);
+  const processes = new Processes(directory, context.build ?? repositoryRoot());
   const hosts = new Map<string, HostGroup>();
   const healthUrl = (name: ProductName) => `http://127.0.0.1:${ports[name]}`;
   const hostsDirectory = join(directory, 'hosts');
+  const hostEndpoint = `https://${address}:${hostPort}`;
+  const ignitionEndpoint = `https://${address}:${ignitionPort}`;
 
-  const startHosts = async (group: HostGroup): Promise<void> => {
+  const startHosts = async (group: HostGroup, environment: Environment = {}): Promise<void> => {
     hosts.set(group.pool, group);
     const name = `host-worker/${group.pool}`;
-    const place = { serverPort: hostPort, baseDirectory: hostsDirectory };
+    const place = { serverUrl: hostEndpoint, baseDirectory: hostsDirectory };
     const linesBefore = countReadyLines(processes.logFile(name));
     await processes.start(
       name,
-      ['host-worker', ...hostFlags(context, group, place), ...temporalFlags],
+      ['host-worker', ...hostFlags(context, group, place), ...temporalFlags()],
       () => Promise.resolve(countReadyLines(processes.logFile(name)) > linesBefore),
+      { environment, timeoutMs: READY_TIMEOUT_MS + HOST_READY_MS * group.nodes.length },
     );
+  };
+  const groupOf = (pool: string): HostGroup => {
+    const group = hosts.get(pool);
+    if (group === undefined) throw new Error(`no hosts of pool ${pool} were started`);
+    return group;
   };
   return {
     hostsDirectory,
+    hostEndpoint,
+    ignitionEndpoint,
     healthUrl,
     hostRoot: (node) => join(hostsDirectory, node),
+    useBuild: (build) => {
+      processes.build = build;
+    },
     start: (name) =>
-      processes.start(name, [name, ...argumentsOf[name]], () =>
+      processes.start(name, [name, ...argumentsOf(name, ports[name])], () =>
         answersOk(`${healthUrl(name)}/readyz`),
       ),
+    startSecond: async (name) => {
+      const port = second[PRODUCT_NAMES.indexOf(name)] ?? 0;
+      await processes.start(`${name}-2`, [name, ...argumentsOf(name, port, second.slice(3))], () =>
+        answersOk(`http://127.0.0.1:${port}/healthz`),
+      );
+      return `${name}-2`;
+    },
+    startSecondHosts: async (pool) => {
+      const name = `host-worker/${pool}-2`;
+      const place = { serverUrl: hostEndpoint, baseDirectory: hostsDirectory };
+      const args = hostFlags(context, groupOf(pool), place);
+      await processes.start(name, ['host-worker', ...args, ...temporalFlags()], () =>
+        Promise.resolve(existsSync(processes.logFile(name))),
+      );
+      return name;
+    },
     startHosts: async (groups) => {
-      await Promise.all(groups.map(startHosts));
+      await Promise.all(groups.map((group) => startHosts(group)));
     },
     kill: (name) => processes.kill(name),
-    restartHosts: async (pool) => {
-      const group = hosts.get(pool);
-      if (group === undefined) throw new Error(`no hosts of pool ${pool} were started`);
-      await startHosts(group);
-    },
+    end: (name) => processes.end(name),
+    pid: (name) => processes.found(name).pid,
+    restartHosts: (pool, environment) => startHosts(groupOf(pool), environment),
     running: () => processes.running(),
     logFile: (name) => processes.logFile(name),
     stopAll: () => processes.stopAll(),
@@ -138,7 +194,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
 function hostFlags(
   { simulation, cluster }: ProductContext,
   group: HostGroup,
-  place: { readonly serverPort: number; readonly baseDirectory: string },
+  place: { readonly serverUrl: string; readonly baseDirectory: string },
 ): readonly string[] {
   return [
     ...flags({
@@ -146,7 +202,7 @@ function hostFlags(
       'base-directory': place.baseDirectory,
       'credentials-directory': join(cluster.directory, 'credentials', 'nodes'),
       'authority-file': cluster.caFile,
-      'server-url': `https://127.0.0.1:${place.serverPort}`,
+      'server-url': place.serverUrl,
       'api-server': cluster.server,
       'first-boot': group.firstBoot,
       'stage-seconds': simulation.stageSeconds,
@@ -168,36 +224,57 @@ function flags(values: Readonly<Record<string, string | number>>): readonly stri
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
+interface StartOptions {
+  readonly environment?: Environment;
+  readonly timeoutMs?: number;
+}
+
 /** Children by name, each with its own log file. */
 class Processes {
   readonly #running = new Map<string, ManagedProcess>();
 
-  constructor(private readonly directory: string) {}
+  constructor(
+    private readonly directory: string,
+    public build: string,
+  ) {}
 
   async start(
     name: string,
     args: readonly string[],
     isReady: () => Promise<boolean>,
+    { environment = {}, timeoutMs = READY_TIMEOUT_MS }: StartOptions = {},
   ): Promise<void> {
     const started = await startProcess({
+      environment,
       name,
       command: process.execPath,
-      args: [join(repositoryRoot(), 'dist', 'cli', 'main.js'), ...args],
+      args: [join(this.build, 'dist', 'cli', 'main.js'), ...args],
       logFile: this.logFile(name),
     });
     this.#running.set(name, started);
-    await waitUntilReady(started, isReady, READY_TIMEOUT_MS);
+    await waitUntilReady(started, isReady, timeoutMs);
   }
 
   logFile(name: string): string {
     return join(this.directory, 'logs', `${name.replaceAll('/', '-')}.log`);
   }
 
-  async kill(name: string): Promise<void> {
+  found(name: string): ManagedProcess {
     const found = this.#running.get(name);
     if (found === undefined) throw new Error(`${name} does not run`);
+    return found;
+  }
+
+  async kill(name: string): Promise<void> {
+    const found = this.found(name);
     this.#running.delete(name);
     await found.kill();
+  }
+
+  async end(name: string): Promise<void> {
+    const found = this.found(name);
+    this.#running.delete(name);
+    await found.stop();
   }
 
   running(): readonly ManagedProcess[] {

@@ -34,6 +34,10 @@ export interface StackOptions {
   readonly temporalUi: boolean;
   /** Keeps workflows in a file, so that Temporal can be restarted. */
   readonly temporalDatabase?: boolean;
+  /** Writes down what Slipway's users do, for an observer. */
+  readonly audit?: boolean;
+  /** Directory of the build that the processes start from; default: this checkout. */
+  readonly build?: string;
   /** Base manifests on top of deploy/samples' 00-* configs and pools. */
   readonly manifests?: readonly string[];
   /** Hears what happens, one line a step. */
@@ -66,6 +70,15 @@ const BASE = [
   'deploy/samples/00-worker.yaml',
 ];
 
+/**
+ * A kubelet's up to a hundred nodes. Beyond that, leases that are renewed every ten seconds are most of
+ * what the API server of one machine does.
+ */
+function leaseSecondsFor(nodes: StackOptions['nodes']): number {
+  const count = Object.values(nodes).reduce((sum, ofPool) => sum + ofPool, 0);
+  return count <= 100 ? 40 : 320;
+}
+
 /** Starts everything; resolves when the hosts have done their first boot and workloads are applied. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const step = options.onStep ?? (() => undefined);
@@ -82,7 +95,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   };
   try {
     step('starting etcd, kube-apiserver, controller manager, scheduler, KWOK and Temporal');
-    const starting = [startCluster(), startTemporalFor(options)] as const;
+    const { audit = false } = options;
+    const leaseSeconds = leaseSecondsFor(options.nodes);
+    const starting = [startCluster({ audit, leaseSeconds }), startTemporalFor(options)] as const;
     for (const [index, started] of (await Promise.allSettled(starting)).entries()) {
       if (started.status === 'rejected') throw started.reason;
       stops.push(
@@ -94,7 +109,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const [cluster, temporal] = await Promise.all(starting);
     const stack = await assemble({ ...options, step, directory, cluster, temporal });
     stops.push(() => stack.product.stopAll());
-    return { ...stack, stop };
+    return Object.assign(stack, { stop });
   } catch (error) {
     await stop();
     throw error;
@@ -131,6 +146,7 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
     cluster,
     temporal,
     simulation: assembly.simulation,
+    ...(assembly.build === undefined ? {} : { build: assembly.build }),
   });
   try {
     step('starting the controllers and the server; rendering the first configs');
@@ -161,10 +177,12 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
     temporal,
     manifests,
     product,
-    cliEnvironment: {
-      KUBECONFIG: cluster.adminKubeconfig,
-      TEMPORAL_ADDRESS: temporal.address,
-      TEMPORAL_NAMESPACE: temporal.namespace,
+    get cliEnvironment() {
+      return {
+        KUBECONFIG: cluster.adminKubeconfig,
+        TEMPORAL_ADDRESS: temporal.address,
+        TEMPORAL_NAMESPACE: temporal.namespace,
+      };
     },
     nodesOf: (pool) => nodeNames(pool, assembly.nodes[pool] ?? 0),
     hostRoot: (node) => product.hostRoot(node),

@@ -1,0 +1,252 @@
+/**
+ * `npm run bench -- churn`: one config after the other for as long as wanted, every third one changed
+ * again while it rolls. Shows whether memory or objects pile up, and that every promise holds.
+ */
+
+import { percentile } from '../tools/measure/percentile';
+import type { ObservedStatus } from '../tools/observer/observed';
+import { startObserver } from '../tools/observer/observer';
+import type { ObserverProcess } from '../tools/observer/own-process';
+import type { RolloutRecord } from '../tools/observer/record';
+import { until } from '../tools/observer/until';
+import { describeViolation } from '../tools/observer/violation';
+import type { Stack } from '../tools/stack/stack';
+import {
+  judgeOf,
+  residentMiB,
+  startSimulatedPool,
+  WORKERS,
+  type SimulatedPoolOptions,
+} from './simulated-pool';
+
+export interface ChurnOptions extends SimulatedPoolOptions {
+  readonly minutes: number;
+}
+
+/** Resident memory in MiB: the medians of the second and of the last quarter of the rounds, and the most. */
+export interface Growth {
+  readonly early: number;
+  readonly late: number;
+  readonly most: number;
+}
+
+export interface ChurnResult {
+  readonly nodes: number;
+  readonly maxUnavailable: number;
+  readonly nodeTimeSeconds: number;
+  readonly minutes: number;
+  /** Configs that the whole pool came to. */
+  readonly rounds: number;
+  /** Of these: how many took the place of another in the middle of its rollout. */
+  readonly retargeted: number;
+  /** Boots that were seen: updates of single nodes. */
+  readonly updates: number;
+  readonly rssMiB: Readonly<Record<string, Growth>>;
+  /** Objects in the API server after the first and after the last round. */
+  readonly objects: Readonly<Record<string, { readonly first: number; readonly last: number }>>;
+  readonly maxUnavailableSeen: number;
+  readonly violations: readonly string[];
+}
+
+interface Sample {
+  readonly rssMiB: Readonly<Record<string, number>>;
+  readonly objects: Readonly<Record<string, number>>;
+}
+
+const POOL = 'worker';
+/** A round in which nothing is seen to end for this long is stuck. */
+const STUCK_MS = 600_000;
+const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
+
+const LISTS = {
+  machineConfigs: '/apis/machineconfiguration.openshift.io/v1/machineconfigs',
+  machineConfigNodes: '/apis/machineconfiguration.openshift.io/v1/machineconfignodes',
+  events: '/api/v1/events',
+  leases: '/apis/coordination.k8s.io/v1/leases',
+} as const;
+
+/** Starts everything, rolls until the time is over and the last config has arrived, stops everything. */
+export async function runChurn(options: ChurnOptions): Promise<ChurnResult> {
+  const stack = await startSimulatedPool(options);
+  try {
+    const judge = await judgeOf(stack, options.maxUnavailable);
+    const observer = await startObserver({
+      kubeconfig: stack.cluster.adminKubeconfig,
+      nodeSelector: WORKERS,
+    });
+    try {
+      return await churn(new Pool(stack, observer.record, judge), options);
+    } finally {
+      observer.stop();
+      await judge.stop();
+    }
+  } finally {
+    await stack.stop();
+  }
+}
+
+async function churn(pool: Pool, options: ChurnOptions): Promise<ChurnResult> {
+  const { nodes, maxUnavailable, nodeTimeSeconds, minutes, onStep } = options;
+  const endsAt = performance.now() + minutes * 60_000;
+  const samples: Sample[] = [];
+  let retargeted = 0;
+  while (samples.length === 0 || performance.now() < endsAt) {
+    const round = samples.length + 1;
+    await pool.change(`round ${round}`);
+    if (round % 3 === 0) {
+      await pool.untilSomeAreOnTarget();
+      await pool.change(`round ${round}, changed again`);
+      retargeted += 1;
+    }
+    const seen = await pool.untilAtRest();
+    samples.push(await pool.sample());
+    onStep(`${round} rounds, ${seen} violations, ${JSON.stringify(samples.at(-1))}`);
+  }
+  const { maxUnavailableSeen, violations } = await pool.judgement();
+  return {
+    ...{ nodes, maxUnavailable, nodeTimeSeconds, minutes, rounds: samples.length, retargeted },
+    updates: pool.updates,
+    rssMiB: growthOf(samples.map(({ rssMiB }) => rssMiB)),
+    objects: firstAndLast(samples.map(({ objects }) => objects)),
+    ...{ maxUnavailableSeen, violations },
+  };
+}
+
+/** The pool as an outsider changes and sees it. */
+class Pool {
+  updates = 0;
+  readonly #boots = new Map<string, string>();
+
+  constructor(
+    private readonly stack: Stack,
+    private readonly record: RolloutRecord,
+    private readonly judge: ObserverProcess,
+  ) {
+    for (const { name, bootID } of record.nodes) this.#boots.set(name, bootID);
+    record.onChange(() => this.#countBoots());
+  }
+
+  /** Applies other content; resolves when the pool has the config rendered from it. */
+  async change(content: string): Promise<void> {
+    const before = this.#status()?.target;
+    await this.stack.manifests.apply(configWith(content));
+    await this.#until(`a config with ${content}`, () => this.#status()?.target !== before);
+  }
+
+  async untilSomeAreOnTarget(): Promise<void> {
+    const quarter = Math.ceil(this.record.nodes.length / 4);
+    await this.#until('a quarter is updated', () => this.#onTarget() >= quarter);
+  }
+
+  /** @returns how many violations there were so far */
+  async untilAtRest(): Promise<number> {
+    const { record } = this;
+    await this.#until('all nodes are updated', () => {
+      const status = this.#status();
+      const isSaid = status?.counts['updatedMachineCount'] === record.nodes.length;
+      return (
+        isSaid && status?.current === status?.target && this.#onTarget() === record.nodes.length
+      );
+    });
+    return (await this.judge.rest()).violations;
+  }
+
+  async sample(): Promise<Sample> {
+    const counts = Object.entries(LISTS).map(async ([name, path]) => {
+      const { items } = await this.stack.cluster.admin.call<{ items: readonly unknown[] }>(
+        'GET',
+        path,
+      );
+      return [name, items.length] as const;
+    });
+    return {
+      rssMiB: residentMiB(this.stack),
+      objects: Object.fromEntries(await Promise.all(counts)),
+    };
+  }
+
+  async judgement(): Promise<Pick<ChurnResult, 'maxUnavailableSeen' | 'violations'>> {
+    const { maxUnavailableSeen } = await this.judge.rest();
+    return { maxUnavailableSeen, violations: this.judge.violations.map(describeViolation) };
+  }
+
+  #status(): ObservedStatus | undefined {
+    return this.record.pool(POOL);
+  }
+
+  #onTarget(): number {
+    const target = this.#status()?.target;
+    return this.record.nodes.filter(
+      ({ unschedulable, annotations }) => !unschedulable && annotations[CURRENT_CONFIG] === target,
+    ).length;
+  }
+
+  #countBoots(): void {
+    // The record is about an hour of churn: it would be what grows.
+    for (const { node } of this.record.changes.splice(0)) {
+      if (this.#boots.get(node.name) === node.bootID) continue;
+      this.#boots.set(node.name, node.bootID);
+      this.updates += 1;
+    }
+  }
+
+  #until(what: string, holds: () => boolean): Promise<void> {
+    return until(this.record, what, holds, STUCK_MS);
+  }
+}
+
+function configWith(content: string): string {
+  return `
+apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: 50-worker-churn
+  labels:
+    machineconfiguration.openshift.io/role: worker
+spec:
+  config:
+    ignition: { version: 3.4.0 }
+    storage:
+      files:
+        - path: /etc/churn
+          contents: { source: 'data:,${encodeURIComponent(content)}' }
+`;
+}
+
+/**
+ * The first quarter does not count: caches fill, and the runtimes find out how much they need.
+ *
+ * @param samples - resident memory by process, in order of time
+ */
+export function growthOf(
+  samples: readonly Readonly<Record<string, number>>[],
+): Readonly<Record<string, Growth>> {
+  const quarter = Math.max(1, Math.floor(samples.length / 4));
+  const late = samples.slice(-quarter);
+  const early = samples.length > quarter ? samples.slice(quarter, 2 * quarter) : late;
+  const names = Object.keys(samples.at(-1) ?? {});
+  const median = (name: string, some: readonly Readonly<Record<string, number>>[]) =>
+    percentile(
+      some.map((sample) => sample[name] ?? 0),
+      0.5,
+    );
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      {
+        early: median(name, early),
+        late: median(name, late),
+        most: Math.max(...samples.map((sample) => sample[name] ?? 0)),
+      },
+    ]),
+  );
+}
+
+function firstAndLast(
+  samples: readonly Readonly<Record<string, number>>[],
+): ChurnResult['objects'] {
+  const [first = {}, last = {}] = [samples[0], samples.at(-1)];
+  return Object.fromEntries(
+    Object.keys(last).map((name) => [name, { first: first[name] ?? 0, last: last[name] ?? 0 }]),
+  );
+}

@@ -1,0 +1,73 @@
+/** What a rollout cost Temporal, counted in the histories: figures that no load on the machine changes. */
+
+import { Client, Connection } from '@temporalio/client';
+import { poolRolloutId, updateNodeId } from '../core/names';
+import type { Stack } from '../tools/stack/stack';
+
+/** Sums over the worker pool's rollouts and every node update, all runs. */
+export interface HistoryCounts {
+  readonly workflowTasks: number;
+  /** Scheduled through the server; local activities are in `markers`. */
+  readonly activities: number;
+  readonly localActivities: number;
+  readonly signals: number;
+  readonly events: number;
+}
+
+type Event = NonNullable<
+  Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>['events']
+>[number];
+
+const NOTHING: HistoryCounts = {
+  workflowTasks: 0,
+  activities: 0,
+  localActivities: 0,
+  signals: 0,
+  events: 0,
+};
+
+export async function countHistories(stack: Stack): Promise<HistoryCounts> {
+  const connection = await Connection.connect({ address: stack.temporal.address });
+  try {
+    const client = new Client({ connection, namespace: stack.temporal.namespace });
+    let counts = NOTHING;
+    for (const id of [poolRolloutId('worker'), ...stack.nodesOf('worker').map(updateNodeId)]) {
+      counts = sum(counts, await countsOf(client, id));
+    }
+    return counts;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function countsOf(client: Client, workflowId: string): Promise<HistoryCounts> {
+  let counts = NOTHING;
+  for await (const execution of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
+    const { events } = await client.workflow.getHandle(workflowId, execution.runId).fetchHistory();
+    counts = sum(counts, countsIn(events ?? []));
+  }
+  return counts;
+}
+
+function countsIn(events: readonly Event[]): HistoryCounts {
+  const count = (is: (event: Event) => boolean) => events.filter(is).length;
+  return {
+    workflowTasks: count((event) => event.workflowTaskCompletedEventAttributes != null),
+    activities: count((event) => event.activityTaskScheduledEventAttributes != null),
+    localActivities: count(
+      (event) => event.markerRecordedEventAttributes?.markerName === 'core_local_activity',
+    ),
+    signals: count((event) => event.workflowExecutionSignaledEventAttributes != null),
+    events: events.length,
+  };
+}
+
+function sum(one: HistoryCounts, other: HistoryCounts): HistoryCounts {
+  return {
+    workflowTasks: one.workflowTasks + other.workflowTasks,
+    activities: one.activities + other.activities,
+    localActivities: one.localActivities + other.localActivities,
+    signals: one.signals + other.signals,
+    events: one.events + other.events,
+  };
+}

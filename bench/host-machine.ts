@@ -1,0 +1,211 @@
+/**
+ * Updates of one machine that really boots, with a kubelet and pods: `host-machine.js UPDATES`. Runs in
+ * the namespace of tools/setup/in-namespace.sh; prints one JSON object.
+ */
+
+import { messageOf } from '../core/errors';
+import { hostConfig, plainFile } from '../test/hosts/support/configs';
+import { blobsOf, publishStoryImage } from '../test/hosts/support/story-images';
+import { startWorld, type World } from '../test/hosts/support/world';
+import { percentile } from '../tools/measure/percentile';
+import { type MeasuredUpdate, measureUpdate, type Stretch } from './host-update';
+import { type BusyUsage, type IdleUsage, usageAtRest, watchUsage } from './host-worker-usage';
+
+/** Of several updates; times are milliseconds. */
+export interface Spread {
+  readonly what: string;
+  readonly medianMs: number;
+  readonly worstMs: number;
+}
+
+export interface HostMachineResult {
+  readonly updates: number;
+  /** Of the config: all of them change with every update, and one kernel argument, and the image. */
+  readonly filesChanged: number;
+  readonly podsEvicted: number;
+  readonly phases: readonly Spread[];
+  readonly reboot: readonly Spread[];
+  readonly whole: readonly Spread[];
+  /** Cordon → uncordon, of the time from the order to in service, in percent. */
+  readonly disturbedPercent: number;
+  readonly pull: PulledBytes;
+  /** Before the first update. */
+  readonly workerIdle: IdleUsage;
+  readonly workerIdleAfterwards: IdleUsage;
+  /** Of the update that took most of it. */
+  readonly workerBusy: BusyUsage;
+}
+
+/** Of an update whose image differs by one layer from the one before. */
+export interface PulledBytes {
+  readonly imageBytes: number;
+  readonly imageLayers: number;
+  readonly changedLayerBytes: number;
+  /** What the registry served for it: the layer, the config; manifests are no blobs. */
+  readonly pulledBytes: number;
+  readonly pulledBlobs: number;
+}
+
+const FILES = 100;
+const BYTES_PER_FILE = 4096;
+const LAYER_BYTES = 1024 * 1024;
+const PODS = 2;
+const IDLE_SECONDS = 30;
+
+async function main(): Promise<void> {
+  const updates = Number(process.argv[2] ?? 3);
+  const step = (text: string) => process.stderr.write(`bench: ${text}\n`);
+  const world = await startWorld({
+    hosts: 1,
+    policy: { verify: { readySeconds: 0 } },
+    settings: { logLevel: 'info' },
+    onStep: step,
+  });
+  try {
+    await world.fleet.manifests.applyObject(workload());
+    process.stdout.write(`${JSON.stringify(await measure(world, updates, step))}\n`);
+  } finally {
+    await world.stop();
+  }
+}
+
+async function measure(
+  world: World,
+  updates: number,
+  step: (text: string) => void,
+): Promise<HostMachineResult> {
+  const { record } = world;
+  step(`${IDLE_SECONDS} s of rest`);
+  const workerIdle = await usageAtRest(IDLE_SECONDS);
+  const measured: MeasuredUpdate[] = [];
+  const busy: BusyUsage[] = [];
+  let pull: PulledBytes | undefined;
+  const evictions = record.evictions;
+  for (let number = 1; number <= updates; number += 1) {
+    await world.until('the pods are ready', () => readyPods(world) === PODS);
+    step(`update ${number} of ${updates}`);
+    const one = await updateOnce(world, number);
+    measured.push(one.update);
+    busy.push(one.busy);
+    pull = one.pull;
+  }
+  if (pull === undefined) throw new Error('there is nothing to measure in no update');
+  step(`${IDLE_SECONDS} s of rest`);
+  const whole: readonly Spread[] = [
+    spread(
+      'order → Ready',
+      measured.map(({ orderToReadyMs }) => orderToReadyMs),
+    ),
+    spread(
+      'order → in service',
+      measured.map(({ orderToInServiceMs }) => orderToInServiceMs),
+    ),
+    spread(
+      'disturbed: cordon → uncordon',
+      measured.map(({ disturbedMs }) => disturbedMs),
+    ),
+  ];
+  const [, inService, disturbed] = whole;
+  return {
+    updates,
+    filesChanged: FILES,
+    podsEvicted: record.evictions - evictions,
+    phases: spreads(measured.map(({ phases }) => phases)),
+    reboot: spreads(measured.map(({ reboot }) => reboot)),
+    whole,
+    disturbedPercent: Math.round(
+      ((disturbed?.medianMs ?? 0) * 100) / (inService?.medianMs ?? Infinity),
+    ),
+    pull,
+    workerIdle,
+    workerIdleAfterwards: await usageAtRest(IDLE_SECONDS),
+    workerBusy: busy.reduce((most, one) => (one.cpuMs > most.cpuMs ? one : most)),
+  };
+}
+
+/** Another image, other contents of every file, and a kernel argument that comes or goes. */
+async function updateOnce(world: World, number: number) {
+  const { registry } = world.fleet;
+  const image = await publishStoryImage({
+    ...{ registry, tag: `bench-${number}`, from: 'v1', layers: 1, bytes: LAYER_BYTES },
+  });
+  const content = `update ${number} `.repeat(BYTES_PER_FILE).slice(0, BYTES_PER_FILE);
+  const config = hostConfig('50-bench', {
+    osImageURL: image.reference,
+    kernelArguments: number % 2 === 1 ? ['nosmt'] : [],
+    files: Array.from({ length: FILES }, (_, index) =>
+      plainFile(`/etc/bench/file-${index}`, content),
+    ),
+  });
+  const watched = watchUsage();
+  const {
+    result: update,
+    blobs,
+    bytes,
+  } = await registry.during(() => measureUpdate(world, config));
+  const busy = watched.stop();
+  const { sizes } = await blobsOf(registry, image.reference);
+  const pull: PulledBytes = {
+    imageBytes: [...sizes.values()].reduce((sum, size) => sum + size, 0),
+    imageLayers: sizes.size,
+    changedLayerBytes: image.added.reduce((sum, digest) => sum + (sizes.get(digest) ?? 0), 0),
+    pulledBytes: bytes,
+    pulledBlobs: blobs.length,
+  };
+  return { update, busy, pull };
+}
+
+function readyPods({ record }: World): number {
+  return record.pods.filter(({ ready, terminating }) => ready && !terminating).length;
+}
+
+/** The n-th stretches of all updates belong together: each has the same. */
+function spreads(all: readonly (readonly Stretch[])[]): readonly Spread[] {
+  const [first = []] = all;
+  return first.map(({ what }, index) =>
+    spread(
+      what,
+      all.map((one) => one[index]?.ms ?? 0),
+    ),
+  );
+}
+
+function spread(what: string, ms: readonly number[]): Spread {
+  return {
+    what,
+    medianMs: Math.round(percentile(ms, 0.5)),
+    worstMs: Math.round(Math.max(...ms)),
+  };
+}
+
+/** Pods for the drain, in the network of the machine: they have none of their own here. */
+function workload(): object {
+  const labels = { app: 'bench' };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'bench', namespace: 'default', labels },
+    spec: {
+      replicas: PODS,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          hostNetwork: true,
+          terminationGracePeriodSeconds: 2,
+          containers: [
+            { name: 'bench', image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },
+          ],
+        },
+      },
+    },
+  };
+}
+
+main().then(
+  () => process.exit(),
+  (error: unknown) => {
+    process.stderr.write(`bench: ${messageOf(error)}\n`);
+    process.exit(1);
+  },
+);

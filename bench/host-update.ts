@@ -1,0 +1,130 @@
+/** One update of a machine that boots, taken apart: what the workflow says, and what outsiders saw. */
+
+import { Client, Connection } from '@temporalio/client';
+import { updateNodeId } from '../core/names';
+import type { NodeChange } from '../tools/observer/observed';
+import type { NodeReport } from '../workflows/messages';
+import type { World } from '../test/hosts/support/world';
+
+/** One stretch of time, in ms. */
+export interface Stretch {
+  readonly what: string;
+  readonly ms: number;
+}
+
+export interface MeasuredUpdate {
+  /** From the MachineConfig to the end of the last step on the host, one after the other. */
+  readonly phases: readonly Stretch[];
+  /** `Rebooting` and what is beside it, as the machine and its node showed it. */
+  readonly reboot: readonly Stretch[];
+  /** The order (its workflow starts) → the kubelet is Ready with the new boot id. */
+  readonly orderToReadyMs: number;
+  /** The order → uncordoned, on the new config. */
+  readonly orderToInServiceMs: number;
+  /** Cordon → uncordon. */
+  readonly disturbedMs: number;
+}
+
+const SETTLING = 'slipway-host-settle.service';
+
+/**
+ * Applies the config and waits until the machine is on it.
+ *
+ * @throws Error when the update did not reboot, or was seen by nobody
+ */
+export async function measureUpdate(world: World, config: object): Promise<MeasuredUpdate> {
+  const { machine, record } = world;
+  const seen = record.changes.length;
+  const boot = machine.launcher.untilBoots(machine.launcher.boots() + 1).then(() => Date.now());
+  const appliedAtMs = Date.now();
+  await world.allUpdatedTo(await world.roll(config));
+  await world.atRest(machine.name);
+  const report = await reportOf(world);
+  const instants = { ...instantsOf(record.changes.slice(seen)), bootMs: await boot };
+  const startedAtMs = Date.parse(report.startedAt);
+  return {
+    phases: [
+      { what: 'rendered, chosen', ms: startedAtMs - appliedAtMs },
+      ...report.phases.map(({ phase, seconds }) => ({ what: phase, ms: seconds * 1000 })),
+    ],
+    reboot: await rebootOf(world, report, instants),
+    orderToReadyMs: instants.readyMs - startedAtMs,
+    orderToInServiceMs: instants.uncordonMs - startedAtMs,
+    disturbedMs: instants.uncordonMs - instants.cordonMs,
+  };
+}
+
+interface Instants {
+  readonly cordonMs: number;
+  /** Ready with another boot id than before. */
+  readonly readyMs: number;
+  readonly uncordonMs: number;
+}
+
+function instantsOf(changes: readonly NodeChange[]): Instants {
+  const before = changes[0]?.previous?.bootID;
+  const at = (what: string, is: (change: NodeChange) => boolean): number => {
+    const found = changes.find(is);
+    if (found === undefined) throw new Error(`nobody saw the node ${what}`);
+    return found.atMs;
+  };
+  return {
+    cordonMs: at('cordoned', ({ node }) => node.unschedulable),
+    readyMs: at('Ready again', ({ node }) => node.ready && node.bootID !== before),
+    uncordonMs: at(
+      'uncordoned',
+      ({ node, previous }) => previous?.unschedulable === true && !node.unschedulable,
+    ),
+  };
+}
+
+async function rebootOf(
+  world: World,
+  report: NodeReport,
+  { bootMs, readyMs }: Instants & { readonly bootMs: number },
+): Promise<readonly Stretch[]> {
+  const armedMs = startOf(report, 'Rebooting');
+  const [settleMs, settledMs] = await settling(world);
+  return [
+    { what: 'shut down', ms: bootMs - armedMs },
+    { what: 'boot, until settling begins', ms: settleMs - bootMs },
+    { what: 'settle', ms: settledMs - settleMs },
+    { what: 'settled, until the kubelet is Ready', ms: readyMs - settledMs },
+    { what: 'from there, until the host is verified', ms: startOf(report, 'Verifying') - readyMs },
+  ];
+}
+
+function startOf({ startedAt, phases }: NodeReport, wanted: string): number {
+  let atMs = Date.parse(startedAt);
+  for (const { phase, seconds } of phases) {
+    if (phase === wanted) return atMs;
+    atMs += seconds * 1000;
+  }
+  throw new Error(`the update had no phase ${wanted}`);
+}
+
+/** When the program before the kubelet began and ended in this boot. */
+async function settling({ machine }: World): Promise<readonly [number, number]> {
+  const names = ['ExecMainStartTimestampMonotonic', 'ExecMainExitTimestampMonotonic'];
+  const shown = await machine.output(
+    ...['systemctl', 'show', SETTLING, ...names.map((name) => `--property=${name}`)],
+  );
+  // The clock of the kernel, which machines in containers share with this process.
+  const epochMs = Date.now() - Number(process.hrtime.bigint()) / 1e6;
+  const [start = NaN, end = NaN] = names.map((name) => {
+    const microseconds = Number(new RegExp(`^${name}=(\\d+)$`, 'm').exec(shown)?.[1]);
+    return epochMs + microseconds / 1000;
+  });
+  return [start, end];
+}
+
+async function reportOf({ fleet, machine }: World): Promise<NodeReport> {
+  const { address, namespace } = fleet.temporal;
+  const connection = await Connection.connect({ address });
+  try {
+    const { workflow } = new Client({ connection, namespace });
+    return (await workflow.getHandle(updateNodeId(machine.name)).result()) as NodeReport;
+  } finally {
+    await connection.close();
+  }
+}

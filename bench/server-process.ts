@@ -1,0 +1,83 @@
+/** The server of the benchmark in a process of its own: the production server, and its figures. */
+
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { messageOf } from '../core/errors';
+import { startServer } from '../server/main';
+import type { ServerOptions } from '../server/settings';
+
+/** What the parent asks. */
+export type ServerQuestion = { readonly start: ServerOptions } | 'reset' | 'figures';
+
+/** Since the last reset. */
+export interface ServerFigures {
+  /** Resident memory now, and the most since the process began. */
+  readonly rssBytes: number;
+  readonly peakRssBytes: number;
+  /** Longest time in which the event loop answered nobody. */
+  readonly longestBlockMs: number;
+  /** The same in processor time of the loop: what it is when nobody else needs the core. */
+  readonly longestBlockProcessorMs: number;
+  readonly processorMs: number;
+}
+
+export type ServerAnswer =
+  | { readonly port: number }
+  | { readonly figures: ServerFigures }
+  | { readonly reset: true }
+  | { readonly failure: string };
+
+const RESOLUTION_MS = 5;
+const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+let before = process.cpuUsage();
+let longestBlockProcessorMs = 0;
+
+/** Between two ticks lies one turn of the event loop, however long it had to wait for a core. */
+function watchTurns(): void {
+  let last = process.threadCpuUsage();
+  setInterval(() => {
+    const { user, system } = process.threadCpuUsage(last);
+    last = process.threadCpuUsage();
+    longestBlockProcessorMs = Math.max(longestBlockProcessorMs, (user + system) / 1000);
+  }, RESOLUTION_MS).unref();
+}
+
+function say(answer: ServerAnswer): void {
+  process.send?.(answer);
+}
+
+function figures(): ServerFigures {
+  const { user, system } = process.cpuUsage(before);
+  return {
+    rssBytes: process.memoryUsage.rss(),
+    peakRssBytes: process.resourceUsage().maxRSS * 1024,
+    // The histogram counts the time between two looks, which are this far apart by themselves.
+    longestBlockMs: Math.max(0, delay.max / 1e6 - RESOLUTION_MS),
+    longestBlockProcessorMs,
+    processorMs: (user + system) / 1000,
+  };
+}
+
+async function answer(question: ServerQuestion): Promise<void> {
+  if (question === 'figures') say({ figures: figures() });
+  else if (question === 'reset') {
+    delay.reset();
+    longestBlockProcessorMs = 0;
+    before = process.cpuUsage();
+    say({ reset: true });
+  } else {
+    const stop = new AbortController();
+    process.once('disconnect', () => {
+      stop.abort();
+    });
+    const { ignitionUrl } = await startServer(question.start, stop.signal);
+    delay.enable();
+    watchTurns();
+    say({ port: Number(new URL(ignitionUrl).port) });
+  }
+}
+
+process.on('message', (question: ServerQuestion) => {
+  answer(question).catch((error: unknown) => {
+    say({ failure: messageOf(error) });
+  });
+});

@@ -1,0 +1,277 @@
+/**
+ * What the server takes: first configs at 50 connections, and the boot storm of 2,000 machines. The server
+ * runs in one process and the machines in another; with two cores, each has one.
+ */
+
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cpus, loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CertificateUse, issueCertificate, newAuthority } from '../tools/cluster/certificates';
+import { percentile } from '../tools/measure/percentile';
+import { POOL, writeServedConfig } from './server-config';
+import type { LoadJob, LoadResult } from './server-load';
+import type { ServerAnswer, ServerFigures, ServerQuestion } from './server-process';
+
+export interface ServerBenchOptions {
+  readonly connections: number;
+  /** How long each version is asked for. */
+  readonly seconds: number;
+  /** Bytes of the reply at spec 3.4. */
+  readonly replyBytes: number;
+  /** Machines of the boot storm. */
+  readonly machines: number;
+  /** Idle connections beside which machines ask. */
+  readonly idle: number;
+  readonly onStep: (text: string) => void;
+}
+
+/** One version over kept connections. */
+export interface ServerBenchRow {
+  readonly version: string;
+  readonly encoding: string;
+  readonly replyBytes: number;
+  readonly requestsPerSecond: number;
+  /** What one core of the server does when nobody else needs it. */
+  readonly requestsPerProcessorSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly failures: number;
+  readonly longestBlockMs: number;
+  readonly longestBlockProcessorMs: number;
+  readonly rssMiB: number;
+}
+
+/** Every machine on a fresh connection, all at once. */
+export interface BootStormResult {
+  readonly machines: number;
+  readonly encoding: string;
+  readonly seconds: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly failures: Readonly<Record<string, number>>;
+  readonly longestBlockMs: number;
+  readonly longestBlockProcessorMs: number;
+  readonly serverProcessorSeconds: number;
+  readonly peakRssMiB: number;
+}
+
+/** Machines that ask at the same moment, while others hold connections and say nothing. */
+export interface IdleResult {
+  readonly idleConnections: number;
+  /** Of those, still open when the last machine had its answer. */
+  readonly stillOpen: number;
+  readonly machines: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly failures: Readonly<Record<string, number>>;
+  readonly longestBlockProcessorMs: number;
+  /** Before the connections, and while they are open. */
+  readonly rssMiB: readonly [number, number];
+}
+
+export interface ServerBenchResult {
+  readonly name: 'server';
+  readonly cores: number;
+  /** Of the last minute, before the run: what else was going on. */
+  readonly loadAverage: number;
+  readonly connections: number;
+  readonly rows: readonly ServerBenchRow[];
+  readonly storms: readonly BootStormResult[];
+  readonly idle: IdleResult;
+}
+
+const MIB = 1024 * 1024;
+
+/** As Ignition asks (identity), and as a client that takes compression would. */
+const CASES = [
+  ['3.4.0', 'identity'],
+  ['3.1.0', 'identity'],
+  ['2.2.0', 'identity'],
+  ['3.4.0', 'zstd'],
+] as const;
+
+export async function runServerBench(options: ServerBenchOptions): Promise<ServerBenchResult> {
+  const directory = await mkdtemp(join(tmpdir(), 'slipway-bench-server-'));
+  const loadAverage = rounded(loadavg()[0] ?? 0);
+  const bench = await startBench(directory, options);
+  try {
+    const rows: ServerBenchRow[] = [];
+    for (const [version, encoding] of CASES) {
+      options.onStep(`${version}, ${encoding}: ${options.connections} connections`);
+      rows.push(await measureVersion(bench, version, encoding, options));
+    }
+    const storms: BootStormResult[] = [];
+    for (const encoding of ['identity', 'zstd']) {
+      options.onStep(`boot storm, ${encoding}: ${options.machines} machines`);
+      storms.push(await measureStorm(bench, encoding, options));
+    }
+    options.onStep(`${options.idle} idle connections`);
+    const idle = await measureIdle(bench, options);
+    const { connections } = options;
+    return { name: 'server', cores: cpus().length, loadAverage, connections, rows, storms, idle };
+  } finally {
+    bench.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+interface Bench {
+  load(job: Pick<LoadJob, 'headers' | 'connections' | 'seconds' | 'idle'>): Promise<LoadResult>;
+  reset(): Promise<void>;
+  figures(): Promise<ServerFigures>;
+  headers(version: string, encoding: string): Readonly<Record<string, string>>;
+  stop(): void;
+}
+
+async function startBench(directory: string, options: ServerBenchOptions): Promise<Bench> {
+  const authority = await newAuthority('slipway-bench');
+  const credentials = await issueCertificate(authority, {
+    subject: { commonName: 'slipway-server' },
+    use: CertificateUse.SERVER,
+    addresses: ['127.0.0.1', 'localhost'],
+  });
+  const certificateFile = join(directory, 'tls.crt');
+  const keyFile = join(directory, 'tls.key');
+  await writeFile(certificateFile, credentials.certificate);
+  await writeFile(keyFile, credentials.key, { mode: 0o600 });
+  const bootstrapDir = join(directory, 'bootstrap');
+  const token = await writeServedConfig(bootstrapDir, options.replyBytes);
+  // What it logs is written as always, and thrown away.
+  const server = child('server-process.js');
+  const load = child('server-load.js');
+  const ask = async (question: ServerQuestion): Promise<ServerAnswer> =>
+    answerTo<ServerAnswer>(server, question);
+  const started = await ask({
+    start: {
+      bootstrapDir,
+      certificateFile,
+      keyFile,
+      address: '127.0.0.1',
+      ignitionPort: 0,
+      plainAddress: '127.0.0.1',
+      plainPort: 0,
+      // Room for the idle ones and the machines beside them.
+      maxConnections: Math.max(4_096, options.idle + 1_000),
+    },
+  });
+  if (!('port' in started)) throw new Error(`the server did not start: ${JSON.stringify(started)}`);
+  const { port } = started;
+  return {
+    load: (job) =>
+      answerTo<LoadResult>(load, {
+        ...job,
+        port,
+        authority: authority.certificate,
+        path: `/config/${POOL}`,
+      }),
+    reset: async () => {
+      await ask('reset');
+    },
+    figures: async () => {
+      const answer = await ask('figures');
+      if (!('figures' in answer)) throw new Error('the server gave no figures');
+      return answer.figures;
+    },
+    headers: (version, encoding) => ({
+      Accept: `application/vnd.coreos.ignition+json;version=${version}, */*;q=0.1`,
+      'Accept-Encoding': encoding,
+      Authorization: `Bearer ${token}`,
+    }),
+    stop: () => {
+      for (const process of [server, load]) process.kill('SIGKILL');
+    },
+  };
+}
+
+function child(file: string): ChildProcess {
+  return fork(join(__dirname, file), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+}
+
+async function answerTo<T>(process: ChildProcess, message: object | string): Promise<T> {
+  const failed = new AbortController();
+  process.send(message);
+  const [kind, answer] = await Promise.race([
+    once(process, 'message', failed).then(([value]) => ['message', value as T] as const),
+    once(process, 'exit', failed).then(([code]) => ['exit', code as number] as const),
+  ]);
+  failed.abort();
+  if (kind === 'message') return answer;
+  throw new Error(`a process of the benchmark ended with code ${answer}`);
+}
+
+async function measureVersion(
+  bench: Bench,
+  version: string,
+  encoding: string,
+  { connections, seconds }: ServerBenchOptions,
+): Promise<ServerBenchRow> {
+  const headers = bench.headers(version, encoding);
+  // The first request has the bytes prepared, and the next thousand the code compiled.
+  await bench.load({ headers, connections, seconds: Math.min(seconds, 3) });
+  await bench.reset();
+  const load = await bench.load({ headers, connections, seconds });
+  const figures = await bench.figures();
+  return {
+    version,
+    encoding,
+    replyBytes: load.bytes,
+    requestsPerSecond: rounded(load.requests / load.seconds),
+    requestsPerProcessorSecond: rounded((load.requests / figures.processorMs) * 1000),
+    p50Ms: rounded(percentile(load.latenciesMs, 0.5)),
+    p99Ms: rounded(percentile(load.latenciesMs, 0.99)),
+    failures: Object.values(load.failures).reduce((sum, count) => sum + count, 0),
+    longestBlockMs: rounded(figures.longestBlockMs),
+    longestBlockProcessorMs: rounded(figures.longestBlockProcessorMs),
+    rssMiB: Math.round(figures.rssBytes / MIB),
+  };
+}
+
+async function measureStorm(
+  bench: Bench,
+  encoding: string,
+  { machines }: ServerBenchOptions,
+): Promise<BootStormResult> {
+  await bench.reset();
+  const headers = bench.headers('3.4.0', encoding);
+  const load = await bench.load({ headers, connections: machines });
+  const figures = await bench.figures();
+  return {
+    machines,
+    encoding,
+    seconds: rounded(load.seconds),
+    p50Ms: rounded(percentile(load.latenciesMs, 0.5)),
+    p99Ms: rounded(percentile(load.latenciesMs, 0.99)),
+    failures: load.failures,
+    longestBlockMs: rounded(figures.longestBlockMs),
+    longestBlockProcessorMs: rounded(figures.longestBlockProcessorMs),
+    serverProcessorSeconds: rounded(figures.processorMs / 1000),
+    peakRssMiB: Math.round(figures.peakRssBytes / MIB),
+  };
+}
+
+/** Fifty, so that they come while the idle ones are still allowed to be. */
+const BESIDE_IDLE = 50;
+
+async function measureIdle(bench: Bench, { idle }: ServerBenchOptions): Promise<IdleResult> {
+  const headers = bench.headers('3.4.0', 'identity');
+  const before = await bench.figures();
+  await bench.reset();
+  const load = await bench.load({ headers, connections: BESIDE_IDLE, idle });
+  const after = await bench.figures();
+  return {
+    idleConnections: idle,
+    stillOpen: load.idleOpen,
+    machines: load.requests,
+    p50Ms: rounded(percentile(load.latenciesMs, 0.5)),
+    p99Ms: rounded(percentile(load.latenciesMs, 0.99)),
+    failures: load.failures,
+    longestBlockProcessorMs: rounded(after.longestBlockProcessorMs),
+    rssMiB: [Math.round(before.rssBytes / MIB), Math.round(after.rssBytes / MIB)],
+  };
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10) / 10;
+}

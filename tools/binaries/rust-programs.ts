@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { chmod, copyFile, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { repositoryRoot } from '../repository-root';
+import { requireCargo, requireLibraries } from './cargo';
+import { withLock } from './lock';
+import { reportOnStderr, withProgress, type Report } from './progress';
+import { run } from './run';
+import { findOnPath, isExecutable } from './search-path';
+import { readSettings, type BinarySettings } from './settings';
+
+/** Programs of tools/ostree-container: the host's, and the one that makes images for tests. */
+export const RUST_PROGRAMS = ['slipway-ostree', 'ostree-ext-cli'] as const;
+export type RustProgram = (typeof RUST_PROGRAMS)[number];
+
+const FOLDER = 'ostree-container';
+/** Of a cold build on two idle cores. */
+const BUILD_MINUTES = 3;
+const OVERRIDES: Readonly<Record<RustProgram, string>> = {
+  'slipway-ostree': 'SLIPWAY_OSTREE',
+  'ostree-ext-cli': 'SLIPWAY_OSTREE_EXT_CLI',
+};
+
+/** What `resolveRustProgram` needs; tests point it at directories of their own. */
+export interface RustContext {
+  readonly settings: BinarySettings;
+  readonly report?: Report;
+  /** The folder with Cargo.toml, Cargo.lock and src. */
+  readonly crateDirectory?: string;
+}
+
+/**
+ * The path of a program that is built with cargo, from the first of: its environment variable
+ * (SLIPWAY_OSTREE, SLIPWAY_OSTREE_EXT_CLI), PATH, the cache of these very sources, a build with the
+ * lock file.
+ *
+ * @throws Error naming the missing system packages or the cargo that is needed
+ */
+export function ensureRustProgram(name: RustProgram): Promise<string> {
+  return resolveRustProgram(name, { settings: readSettings() });
+}
+
+/** @see ensureRustProgram */
+export async function resolveRustProgram(name: RustProgram, context: RustContext): Promise<string> {
+  const { settings } = context;
+  const crate = context.crateDirectory ?? join(repositoryRoot(), 'tools', FOLDER);
+  const named = settings.environment[OVERRIDES[name]];
+  if (named !== undefined && named !== '') {
+    if (await isExecutable(named)) return resolve(named);
+    throw new Error(`${OVERRIDES[name]} names ${named}, which is not an executable file`);
+  }
+  const onPath = await findOnPath(name, settings.searchPath);
+  if (onPath !== undefined) return onPath;
+  const directory = await cacheDirectory(crate, settings);
+  const program = join(directory, name);
+  if (await isExecutable(program)) return program;
+  await obtain(name, { ...context, crate, directory });
+  return program;
+}
+
+/** Named by what it is built from, so that an edit gives a new program and going back the old one. */
+async function cacheDirectory(
+  crate: string,
+  { cacheDirectory: cache, platform }: BinarySettings,
+): Promise<string> {
+  const digest = await sourceDigest(crate);
+  return join(cache, FOLDER, `${digest}-${platform.os}-${platform.arch}`);
+}
+
+/** 16 hexadecimal digits over names and contents of the manifest, the lock and the sources. */
+export async function sourceDigest(crate: string): Promise<string> {
+  const entries = await readdir(join(crate, 'src'), { recursive: true, withFileTypes: true });
+  const sources = entries.filter((entry) => entry.isFile());
+  const paths = [
+    join(crate, 'Cargo.toml'),
+    join(crate, 'Cargo.lock'),
+    ...sources.map((entry) => join(entry.parentPath, entry.name)).sort(),
+  ];
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    const content = await readFile(path);
+    hash.update(`${path.slice(crate.length)}\0${content.length}\0`).update(content);
+  }
+  return hash.digest('hex').slice(0, 16);
+}
+
+interface BuildContext extends RustContext {
+  readonly crate: string;
+  readonly directory: string;
+}
+
+/** Under a lock: the second of two processes finds the result of the first. */
+async function obtain(name: RustProgram, context: BuildContext): Promise<void> {
+  const { settings, report = reportOnStderr, directory } = context;
+  const lock = join(settings.cacheDirectory, `${FOLDER}.lock`);
+  const work = async (): Promise<void> => {
+    if (await isExecutable(join(directory, name))) return;
+    await build(name, context, report);
+  };
+  await withLock(lock, `building ${name}`, work, (holder) => {
+    report(`waiting for process ${holder.pid} on ${holder.host}, which is ${holder.doing}`);
+  });
+}
+
+async function build(name: RustProgram, context: BuildContext, report: Report): Promise<void> {
+  const { settings, crate, directory } = context;
+  // Outside the repository and kept: an edit of ours then costs seconds.
+  const target = join(settings.cacheDirectory, FOLDER, 'target');
+  const environment = { ...settings.environment, CARGO_TARGET_DIR: target };
+  try {
+    const cargo = await requireCargo(crate, settings);
+    await requireLibraries(settings);
+    await withProgress(
+      report,
+      `building ${name} (about ${BUILD_MINUTES} min on two idle cores)`,
+      `built ${name}`,
+      () => run(cargo, ['build', '--release', '--locked', '--bins'], environment, crate),
+    );
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `${name} is neither on PATH nor in ${settings.cacheDirectory}, and was not built: ${message}; ` +
+        `or name one with ${OVERRIDES[name]}`,
+      { cause: error },
+    );
+  }
+  await mkdir(directory, { recursive: true });
+  for (const built of RUST_PROGRAMS) {
+    await install(join(target, 'release', built), join(directory, built));
+  }
+}
+
+/** Nothing unfinished ever has the final name. */
+async function install(from: string, to: string): Promise<void> {
+  const partial = `${to}.partial`;
+  await rm(partial, { force: true });
+  await copyFile(from, partial);
+  await chmod(partial, 0o755);
+  await rename(partial, to);
+}

@@ -1,0 +1,42 @@
+/** What the API server writes down: changes of Nodes and removals of pods by Slipway's users. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface AuditFiles {
+  readonly policy: string;
+  readonly log: string;
+}
+
+const USERS = ['slipway-controllers', 'slipway-cluster-worker', 'slipway-server'];
+
+const POLICY = {
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  omitManagedFields: true,
+  rules: [
+    {
+      // With the answer: which version of the Node it was that they wrote.
+      level: 'RequestResponse',
+      users: USERS,
+      verbs: ['patch', 'update'],
+      resources: [{ group: '', resources: ['nodes'] }],
+    },
+    {
+      level: 'Metadata',
+      users: USERS,
+      verbs: ['delete', 'deletecollection'],
+      resources: [{ group: '', resources: ['pods'] }],
+    },
+    { level: 'None' },
+  ],
+};
+
+/** Writes the policy and an empty log, so that the log can be followed from the start. */
+export async function prepareAudit(directory: string): Promise<AuditFiles> {
+  const files = { policy: join(directory, 'audit-policy.json'), log: join(directory, 'audit.log') };
+  await writeFile(files.policy, JSON.stringify(POLICY));
+  await writeFile(files.log, '', { mode: 0o600 });
+  return files;
+}

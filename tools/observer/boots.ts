@@ -1,0 +1,56 @@
+/** Reboots, counted by the update in which they happen (I5). */
+
+import type { ObservedNode } from './observed';
+
+const GROUP = 'machineconfiguration.openshift.io';
+const CURRENT = `${GROUP}/currentConfig`;
+const DESIRED = `${GROUP}/desiredConfig`;
+const STATE = `${GROUP}/state`;
+const UNDER_ORDER = ['Working', 'Rebooting'];
+
+/** Into the new config, and back out of it when it does not hold. */
+const MOST = 2;
+
+/**
+ * One node reboots once for an update that succeeds, at most once more for one that is taken back, and
+ * never when nothing was ordered.
+ */
+export class Boots {
+  /** Since the last update of the node ended. */
+  readonly #pending = new Map<string, number>();
+
+  /** @returns what is wrong with this change, as sentences without the node's name */
+  seen(node: ObservedNode, previous: ObservedNode): readonly string[] {
+    const wrong: string[] = [];
+    if (previous.bootID !== '' && node.bootID !== previous.bootID) {
+      const count = (this.#pending.get(node.name) ?? 0) + 1;
+      this.#pending.set(node.name, count);
+      if (!isOrdered(previous) && !isOrdered(node)) wrong.push('rebooted, and nothing was ordered');
+      if (count > MOST) wrong.push(`rebooted ${count} times in one update to ${desired(node)}`);
+    }
+    const landed = node.annotations[CURRENT] !== previous.annotations[CURRENT];
+    if (landed && (this.#pending.get(node.name) ?? 0) > 1) {
+      wrong.push(
+        `rebooted ${this.#pending.get(node.name)} times for its update to ${desired(node)}`,
+      );
+    }
+    if (landed || isOver(node, previous)) this.#pending.delete(node.name);
+    return wrong;
+  }
+}
+
+/** What a Node says while an update of it runs, or is about to. */
+function isOrdered({ annotations }: ObservedNode): boolean {
+  return (
+    UNDER_ORDER.includes(annotations[STATE] ?? '') || annotations[DESIRED] !== annotations[CURRENT]
+  );
+}
+
+function isOver(node: ObservedNode, previous: ObservedNode): boolean {
+  const before = previous.annotations[STATE] ?? '';
+  return UNDER_ORDER.includes(before) && !UNDER_ORDER.includes(node.annotations[STATE] ?? '');
+}
+
+function desired({ annotations }: ObservedNode): string {
+  return annotations[DESIRED] ?? 'no config';
+}

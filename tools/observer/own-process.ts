@@ -1,0 +1,93 @@
+/** Starts the observer as a process of its own, and hears what it says. */
+
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { adoptChild } from '../processes/watchdog';
+import { repositoryRoot } from '../repository-root';
+import type { Assignment, Said, Summary } from './protocol';
+import type { Violation } from './violation';
+
+export interface ObserverProcess {
+  /** What it has reported so far. */
+  readonly violations: readonly Violation[];
+  /** Lets it judge the pool at rest: statuses get some seconds to follow, then all must agree. */
+  rest(): Promise<Summary>;
+  /** Resolves with the next violation; for tests that plant one. */
+  nextViolation(): Promise<Violation>;
+  /** @throws Error when it had not lived to judge until now */
+  stop(): Promise<void>;
+}
+
+/** Resolves when it watches. @throws Error with its last words when it does not come up */
+export async function observeInOwnProcess(assignment: Assignment): Promise<ObserverProcess> {
+  const main = join(repositoryRoot(), 'dist', 'tools', 'observer', 'main.js');
+  const child = spawn(process.execPath, [main, JSON.stringify(assignment)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    // A Ctrl-C in the terminal is for who started us.
+    detached: true,
+  });
+  const disown = child.pid === undefined ? () => undefined : adoptChild(child.pid);
+  const hears = new Hears(child);
+  const ended = once(child, 'close').then(([code]) => {
+    disown();
+    const end = new Error(`the observer ended with ${code}`);
+    hears.ended(end);
+    return code === 0 ? undefined : end;
+  });
+  await hears.next((said) => said.kind === 'ready');
+  return {
+    violations: hears.violations,
+    rest: async () => {
+      const answer = hears.next((said) => said.kind === 'rest');
+      child.stdin.write('rest\n');
+      return answer;
+    },
+    nextViolation: () => hears.next((said) => said.kind === 'violation'),
+    stop: async () => {
+      child.stdin.end();
+      const failure = await ended;
+      if (failure !== undefined) throw failure;
+    },
+  };
+}
+
+interface Listener {
+  readonly wants: (said: Said) => boolean;
+  readonly hears: (said: Said) => void;
+  readonly fails: (error: Error) => void;
+}
+
+class Hears {
+  readonly violations: Violation[] = [];
+  readonly #listeners = new Set<Listener>();
+  #ended: Error | undefined;
+
+  constructor(child: ChildProcess) {
+    if (child.stdout === null) throw new Error('the observer has no output');
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const said = JSON.parse(line) as Said;
+      if (said.kind === 'violation') this.violations.push(said);
+      for (const one of [...this.#listeners]) {
+        if (!one.wants(said)) continue;
+        this.#listeners.delete(one);
+        one.hears(said);
+      }
+    });
+  }
+
+  next<K extends Said>(wants: (said: Said) => said is K): Promise<K> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    return new Promise((resolve, reject) => {
+      this.#listeners.add({ wants, hears: (said) => resolve(said as K), fails: reject });
+    });
+  }
+
+  ended(error: Error): void {
+    this.#ended = error;
+    for (const { fails } of this.#listeners) fails(error);
+    this.#listeners.clear();
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * What stands still without a word (I6), and what is left on a node that nobody works on (I2). Judged
+ * by looks that somebody takes now and then; a time in which nobody could look does not count.
+ */
+
+import type { ObservedNode } from './observed';
+import type { RolloutRecord } from './record';
+import { CORDONED_BY } from './record';
+
+/** Whatever waits longer than this must say for what. */
+export const SILENCE_MS = 60_000;
+/** Before it is over: what is asked has time to answer. */
+const ASK_AFTER_MS = 45_000;
+
+/** What Temporal shows at one moment. */
+export interface OpenWorkflows {
+  /** IDs of the workflows that run. */
+  readonly ids: ReadonlySet<string>;
+}
+
+/** What the observer can ask about one node update or rollout. */
+export interface Inquiry {
+  /** The sentence that says what a workflow waits for; undefined = it says none. */
+  blockerOf(workflowId: string): Promise<string | undefined>;
+}
+
+/** One thing that waits. */
+export interface Silent {
+  readonly invariant: 'I2' | 'I6';
+  readonly subject: string;
+  readonly text: string;
+}
+
+interface Watched {
+  sign: string;
+  sinceMs: number;
+  told: boolean;
+}
+
+const GROUP = 'machineconfiguration.openshift.io';
+const OURS = 'slipway.dev/';
+const UPDATE = 'update-node/';
+const ROLLOUT = 'pool-rollout/';
+
+/** Remembers how long each thing has looked the same. */
+export class Silence {
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(
+    private readonly record: RolloutRecord,
+    private readonly inquiry: Inquiry,
+  ) {}
+
+  /** Nobody could look: what stood still meanwhile has an excuse, and a minute more. */
+  interrupted(): void {
+    this.#watched.clear();
+  }
+
+  /** @returns what has been silent for too long, each once */
+  async look(open: OpenWorkflows, nowMs: number): Promise<readonly Silent[]> {
+    const waiting = [...this.#updates(open), ...this.#orphans(open), ...this.#forgotten(open)];
+    const keys = new Set(waiting.map(({ key }) => key));
+    for (const key of this.#watched.keys()) if (!keys.has(key)) this.#watched.delete(key);
+    const found: Silent[] = [];
+    for (const { key, sign, ask, silent } of waiting) {
+      const forMs = this.#unchangedMs(key, sign, nowMs);
+      if (forMs < ASK_AFTER_MS || this.#watched.get(key)?.told === true) continue;
+      const blocker = ask === undefined ? undefined : await this.inquiry.blockerOf(ask);
+      if (blocker !== undefined && blocker !== '') this.#watched.delete(key);
+      else if (forMs >= SILENCE_MS) {
+        const watched = this.#watched.get(key);
+        if (watched !== undefined) watched.told = true;
+        found.push(silent);
+      }
+    }
+    return found;
+  }
+
+  #unchangedMs(key: string, sign: string, nowMs: number): number {
+    const known = this.#watched.get(key);
+    if (known?.sign === sign) return nowMs - known.sinceMs;
+    this.#watched.set(key, { sign, sinceMs: nowMs, told: false });
+    return 0;
+  }
+
+  /** Updates that run. */
+  #updates({ ids }: OpenWorkflows): readonly Waiting[] {
+    return [...ids]
+      .filter((id) => id.startsWith(UPDATE))
+      .map((id) => {
+        const name = id.slice(UPDATE.length);
+        const node = this.record.node(name);
+        const shown = this.record.machineConfigNode(name)?.conditions;
+        return {
+          key: id,
+          sign: JSON.stringify([
+            node?.annotations,
+            node?.unschedulable,
+            node?.ready,
+            node?.bootID,
+            shown,
+          ]),
+          ask: id,
+          silent: {
+            invariant: 'I6',
+            subject: name,
+            text: 'its update waits and does not say for what',
+          },
+        };
+      });
+  }
+
+  /** Marks of ours on nodes that no update works on. */
+  #orphans({ ids }: OpenWorkflows): readonly Waiting[] {
+    return this.record.nodes
+      .filter((node) => marksOf(node).length > 0 && !ids.has(`${UPDATE}${node.name}`))
+      .map((node) => ({
+        key: `orphan ${node.name}`,
+        sign: JSON.stringify(marksOf(node)),
+        silent: {
+          invariant: 'I2',
+          subject: node.name,
+          text: `nothing works on it, and it carries ${marksOf(node).join(', ')}`,
+        },
+      }));
+  }
+
+  /** Pools that are behind, and rollouts that wait. */
+  #forgotten({ ids }: OpenWorkflows): readonly Waiting[] {
+    return this.record.pools.flatMap((pool) => {
+      const { name, target, paused, annotations } = pool;
+      const behind = this.record.nodes.filter((node) => isBehind(node, target)).length;
+      const cancelled = annotations[`${OURS}rollout-cancelled`] === target;
+      if (behind === 0 || paused || cancelled || target === '') return [];
+      const id = `${ROLLOUT}${name}`;
+      const sign = `${target} ${behind} ${ids.has(id)}`;
+      if (ids.has(id)) {
+        const text = `its rollout is ${behind} nodes behind, waits, and does not say for what`;
+        return [{ key: id, sign, ask: id, silent: { invariant: 'I6', subject: name, text } }];
+      }
+      const text = `${behind} nodes are behind, and no rollout runs`;
+      return [{ key: `behind ${name}`, sign, silent: { invariant: 'I6', subject: name, text } }];
+    });
+  }
+}
+
+interface Waiting {
+  readonly key: string;
+  /** Changes with anything that a person could see. */
+  readonly sign: string;
+  /** Workflow that may say what it waits for. */
+  readonly ask?: string;
+  readonly silent: Silent;
+}
+
+/** Only the nodes of this pool are in the record. */
+function isBehind({ annotations }: ObservedNode, target: string): boolean {
+  const pool = /^rendered-(.+)-[0-9a-f]+$/;
+  const current = annotations[`${GROUP}/currentConfig`] ?? '';
+  return current !== target && pool.exec(current)?.[1] === pool.exec(target)?.[1];
+}
+
+function marksOf({ annotations, taints }: ObservedNode): readonly string[] {
+  const owner = annotations[CORDONED_BY];
+  return [
+    ...(owner === undefined ? [] : [`a cordon of ${owner}`]),
+    ...taints.filter((key) => key.startsWith(OURS)).map((key) => `taint ${key}`),
+  ];
+}

@@ -1,0 +1,103 @@
+use std::collections::BTreeMap;
+
+use ostree_ext::container::merge_default_container_proxy_opts;
+use ostree_ext::containers_image_proxy::ImageProxy;
+use ostree_ext::refescape::prefix_escape_for_ref;
+use serde::Serialize;
+
+use crate::skopeo::proxy_config;
+use crate::{Failure, Host, Image};
+
+/// References under which ostree-ext keeps pulled layers.
+const LAYER_PREFIX: &str = "ostree/container/blob";
+
+/// One layer of an image.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Layer {
+    pub digest: String,
+    /// Compressed.
+    pub bytes: u64,
+    /// Pulled before; it will not be pulled again.
+    pub present: bool,
+}
+
+/// What the registry says about an image.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImageFacts {
+    pub image: String,
+    /// Of the manifest for this machine.
+    pub digest: String,
+    /// In the words of OCI: `amd64`, `arm64`…
+    pub architecture: String,
+    pub layers: Vec<Layer>,
+    /// Of the layers that are not here.
+    pub missing_bytes: u64,
+    /// Can be booted by ostree.
+    pub bootable: bool,
+    pub labels: BTreeMap<String, String>,
+}
+
+/// Reads manifest and config of an image, and which of its layers are here. Nothing is pulled.
+///
+/// `signed` = the signature policy must accept it, and the skopeo of this host must be one that asks.
+pub async fn inspect(host: &Host, image: &Image, signed: bool) -> Result<ImageFacts, Failure> {
+    if signed {
+        crate::skopeo::require_verification().await?;
+    }
+    let (digest, manifest, config) = fetch(image).await.map_err(|e| Failure::pull(&e))?;
+    let repo = host.sysroot.repo();
+    let layers = manifest
+        .layers()
+        .iter()
+        .map(|layer| {
+            let digest = layer.digest().to_string();
+            let reference = prefix_escape_for_ref(LAYER_PREFIX, &digest)?;
+            let present = repo.resolve_rev(&reference, true)?.is_some();
+            Ok(Layer {
+                digest,
+                bytes: layer.size(),
+                present,
+            })
+        })
+        .collect::<Result<Vec<_>, anyhow::Error>>()?;
+    let labels: BTreeMap<String, String> = config
+        .config()
+        .as_ref()
+        .and_then(|config| config.labels().clone())
+        .unwrap_or_default()
+        .into_iter()
+        .collect();
+    Ok(ImageFacts {
+        image: image.to_string(),
+        digest,
+        architecture: config.architecture().to_string(),
+        missing_bytes: layers.iter().filter(|l| !l.present).map(|l| l.bytes).sum(),
+        layers,
+        bootable: ["ostree.bootable", "containers.bootc"]
+            .iter()
+            .any(|l| labels.contains_key(*l)),
+        labels,
+    })
+}
+
+type Fetched = (
+    String,
+    ostree_ext::oci_spec::image::ImageManifest,
+    ostree_ext::oci_spec::image::ImageConfiguration,
+);
+
+async fn fetch(image: &Image) -> Result<Fetched, anyhow::Error> {
+    let mut config = proxy_config();
+    merge_default_container_proxy_opts(&mut config)?;
+    let proxy = ImageProxy::new_with_config(config).await?;
+    let opened = proxy
+        .open_image(&image.reference(false).imgref.to_string())
+        .await?;
+    let (digest, manifest) = proxy.fetch_manifest(&opened).await?;
+    let config = proxy.fetch_config(&opened).await?;
+    proxy.close_image(&opened).await?;
+    proxy.finalize().await?;
+    Ok((digest, manifest, config))
+}

@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+
+/** One finished answer of the registry. */
+export interface ServedRequest {
+  readonly method: string;
+  readonly uri: string;
+  readonly status: number;
+  /** Of the body, as it was written to the client. */
+  readonly bytes: number;
+}
+
+/** One GET of a blob: a layer or a config. */
+export interface ServedBlob {
+  /** `sha256:…`. */
+  readonly digest: string;
+  readonly bytes: number;
+}
+
+/** What the registry served so far, from its JSON log, in order. */
+export async function readAccessLog(logFile: string): Promise<readonly ServedRequest[]> {
+  const text = await readFile(logFile, 'utf8');
+  return text.split('\n').flatMap((line) => {
+    const request = parseLine(line);
+    return request === undefined ? [] : [request];
+  });
+}
+
+/** The blobs among them that were answered with content. */
+export function servedBlobs(requests: readonly ServedRequest[]): readonly ServedBlob[] {
+  return requests.flatMap(({ method, uri, status, bytes }) => {
+    const digest = /\/blobs\/(sha256:[0-9a-f]{64})/.exec(uri)?.[1];
+    if (method !== 'GET' || digest === undefined || status >= 300) return [];
+    return [{ digest, bytes }];
+  });
+}
+
+/** The total, which is what a pull cost. */
+export function bytesOf(blobs: readonly ServedBlob[]): number {
+  return blobs.reduce((sum, { bytes }) => sum + bytes, 0);
+}
+
+/** Other programs' lines (a panic, a warning at start) are not JSON, and are no requests. */
+function parseLine(line: string): ServedRequest | undefined {
+  if (!line.startsWith('{')) return undefined;
+  let fields: Readonly<Record<string, unknown>>;
+  try {
+    fields = JSON.parse(line) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined; // the last line, half written
+  }
+  if (fields['msg'] !== 'response completed') return undefined;
+  return {
+    method: String(fields['http.request.method']),
+    uri: String(fields['http.request.uri']),
+    status: Number(fields['http.response.status']),
+    bytes: Number(fields['http.response.written']),
+  };
+}

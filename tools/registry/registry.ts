@@ -1,0 +1,197 @@
+/**
+ * A real registry for OCI images (docker-registry) on an address of this machine, for tests and demos:
+ * its own directory, gone with this process; plain http unless told otherwise.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { get as getPlain } from 'node:http';
+import { get as getSecure } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startProcess, waitUntilReady, type ManagedProcess } from '../processes/managed-process';
+import { freePorts } from '../processes/ports';
+import { adoptDirectory } from '../processes/watchdog';
+import { bytesOf, readAccessLog, servedBlobs, type ServedBlob } from './access-log';
+import { ensureRegistry } from './program';
+
+/** How to start a registry. */
+export interface RegistryOptions {
+  /** `host:port` to listen on. Absent = a free port of the loopback interface. */
+  readonly address?: string;
+  /** Keeps images and log, and stays. Absent = a temporary one, which goes with the registry. */
+  readonly directory?: string;
+  /** Lines of an htpasswd file (bcrypt). Absent = everybody may pull and push. */
+  readonly htpasswd?: string;
+  /** Absent = plain http. */
+  readonly tls?: RegistryTls;
+  /** Put before the program and its arguments, such as `ip netns exec NAME`. */
+  readonly wrapper?: readonly string[];
+}
+
+/** All of it PEM. */
+export interface RegistryTls {
+  readonly certificate: string;
+  readonly key: string;
+  /** Signed the certificate; only requests of this process need it. */
+  readonly authority: string;
+}
+
+/** A registry that answers. */
+export interface Registry {
+  /** `host:port`, as it stands in a reference. */
+  readonly address: string;
+  readonly directory: string;
+  readonly logFile: string;
+  /** Every GET of a blob so far, in order; what a pull really cost. */
+  blobs(): Promise<readonly ServedBlob[]>;
+  /** The blobs that were fetched while `work` ran, and their bytes. */
+  during<T>(work: () => Promise<T>): Promise<ServedDuring<T>>;
+  /** The file that holds a blob, to break it. */
+  blobFile(digest: string): string;
+  /** Ends it; a temporary directory goes with it. */
+  stop(): Promise<void>;
+  /** Ends it at once and keeps its directory, as a crash does; `restart` brings it back. */
+  kill(): Promise<void>;
+  /** Starts it again on the same address and directory. */
+  restart(): Promise<void>;
+}
+
+export interface ServedDuring<T> {
+  readonly result: T;
+  readonly blobs: readonly ServedBlob[];
+  readonly bytes: number;
+}
+
+const READY_TIMEOUT_MS = 20_000;
+
+/** Starts a registry and waits until it answers. */
+export async function startRegistry(options: RegistryOptions = {}): Promise<Registry> {
+  const program = await ensureRegistry();
+  const address = options.address ?? `127.0.0.1:${String((await freePorts(1))[0])}`;
+  const directory = options.directory ?? (await mkdtemp(join(tmpdir(), 'slipway-registry-')));
+  const disown = options.directory === undefined ? adoptDirectory(directory) : undefined;
+  const logFile = join(directory, 'registry.log');
+  await mkdir(directory, { recursive: true });
+  const configFile = await writeConfig(directory, address, options);
+  const ask = asking(address, options.tls);
+  const start = (): Promise<ManagedProcess> =>
+    startServer([...(options.wrapper ?? []), program, 'serve', configFile], ask, logFile);
+  let server = await start();
+  const blobs = async (): Promise<readonly ServedBlob[]> => {
+    await catchUp(ask, logFile);
+    return servedBlobs(await readAccessLog(logFile));
+  };
+  return {
+    address,
+    directory,
+    logFile,
+    blobs,
+    async during(work) {
+      const before = (await blobs()).length;
+      const result = await work();
+      const served = (await blobs()).slice(before);
+      return { result, blobs: served, bytes: bytesOf(served) };
+    },
+    blobFile: (digest) => blobFile(directory, digest),
+    async stop() {
+      await server.stop();
+      if (disown === undefined) return;
+      disown();
+      await rm(directory, { recursive: true, force: true });
+    },
+    kill: () => server.kill(),
+    async restart() {
+      server = await start();
+    },
+  };
+}
+
+/** The status that a path is answered with. */
+type Ask = (path: string) => Promise<number>;
+
+function asking(address: string, tls: RegistryTls | undefined): Ask {
+  const get = tls === undefined ? getPlain : getSecure;
+  const url = `${tls === undefined ? 'http' : 'https'}://${address}`;
+  const options = tls === undefined ? {} : { ca: tls.authority };
+  return (path) =>
+    new Promise((resolve, reject) => {
+      const request = get(`${url}${path}`, { ...options, agent: false }, (answer) => {
+        answer.resume();
+        answer.once('end', () => resolve(answer.statusCode ?? 0));
+        answer.once('error', reject);
+      });
+      request.once('error', reject);
+    });
+}
+
+async function startServer(
+  [command = '', ...args]: readonly string[],
+  ask: Ask,
+  logFile: string,
+): Promise<ManagedProcess> {
+  const server = await startProcess({ name: 'docker-registry', command, args, logFile });
+  // Without an account the answer is 401, which is an answer.
+  const isReady = async (): Promise<boolean> => [200, 401].includes(await ask('/v2/'));
+  await waitUntilReady(server, isReady, READY_TIMEOUT_MS);
+  return server;
+}
+
+/**
+ * The log is written after the answer is sent: a request of ours after the others shows its end. Where
+ * a password is asked for it is refused, which is in the log as well.
+ */
+async function catchUp(ask: Ask, logFile: string): Promise<void> {
+  const marker = `/v2/?${randomUUID()}`;
+  await ask(marker);
+  const isLogged = async (): Promise<boolean> => (await readFile(logFile, 'utf8')).includes(marker);
+  while (!(await isLogged())) await delay(10);
+}
+
+async function writeConfig(
+  directory: string,
+  address: string,
+  { htpasswd, tls }: RegistryOptions,
+): Promise<string> {
+  const secret = async (name: string, content: string): Promise<string> => {
+    const path = join(directory, name);
+    await writeFile(path, content, { mode: 0o600 });
+    return path;
+  };
+  const config: Record<string, unknown> = {
+    version: 0.1,
+    log: { level: 'info', formatter: 'json', accesslog: { disabled: true } },
+    storage: {
+      filesystem: { rootdirectory: join(directory, 'storage') },
+      delete: { enabled: true },
+      // It would hide that a blob was broken.
+      cache: {},
+    },
+    http: {
+      addr: address,
+      ...(tls === undefined
+        ? {}
+        : {
+            tls: {
+              certificate: await secret('tls.crt', tls.certificate),
+              key: await secret('tls.key', tls.key),
+            },
+          }),
+    },
+  };
+  if (htpasswd !== undefined) {
+    const path = await secret('htpasswd', htpasswd);
+    config['auth'] = { htpasswd: { realm: 'slipway', path } };
+  }
+  const file = join(directory, 'registry.yml');
+  // JSON is YAML.
+  await writeFile(file, JSON.stringify(config));
+  return file;
+}
+
+function blobFile(directory: string, digest: string): string {
+  const hex = digest.replace('sha256:', '');
+  const blobs = join(directory, 'storage', 'docker', 'registry', 'v2', 'blobs', 'sha256');
+  return join(blobs, hex.slice(0, 2), hex, 'data');
+}

@@ -1,0 +1,100 @@
+// Bundles the host worker for machines: dist/host/slipway-host.cjs, one file, and beside it the native
+// module of the Temporal SDK. Needs a built dist/. The bundler is the one that comes with the SDK.
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, '..', '..');
+const require = createRequire(join(root, 'package.json'));
+const sdk = createRequire(require.resolve('@temporalio/worker'));
+const webpack = sdk('webpack');
+const out = join(root, 'dist', 'host');
+const absent = join(here, 'host-bundle-absent.cjs');
+
+/** What only workflows, tests and tools of the SDK use. */
+const WITHOUT = /^(webpack|memfs|unionfs|source-map|swc-loader|@swc\/core|supports-color)$/;
+const WITHOUT_IN_SDK = /^\.\.?\/(workflow\/)?(bundler|vm|threaded-vm|reusable-vm)$/;
+
+const compiler = webpack({
+  mode: 'production',
+  target: 'node22',
+  context: root,
+  entry: join(root, 'dist', 'workers', 'host-main.js'),
+  output: { path: out, filename: 'slipway-host.cjs', asyncChunks: false },
+  node: { __dirname: false, __filename: false },
+  devtool: false,
+  optimization: { minimize: true, minimizer: [minimizer()], splitChunks: false },
+  performance: { hints: false },
+  module: {
+    rules: [
+      {
+        test: /core-bridge[\\/]index\.js$/,
+        use: [join(here, 'host-bundle-native.cjs')],
+      },
+    ],
+  },
+  plugins: [
+    new webpack.NormalModuleReplacementPlugin(WITHOUT, absent),
+    new webpack.NormalModuleReplacementPlugin(WITHOUT_IN_SDK, (resource) => {
+      if (/@temporalio[\\/]worker[\\/]/.test(resource.context)) resource.request = absent;
+    }),
+    new webpack.NormalModuleReplacementPlugin(
+      /^@grpc\/grpc-js$/,
+      join(here, 'host-bundle-grpc.cjs'),
+    ),
+    new webpack.optimize.LimitChunkCountPlugin({ maxChunks: 1 }),
+  ],
+  ignoreWarnings: [
+    /Critical dependency/,
+    /Can't resolve '(bufferutil|utf-8-validate|pino-pretty)'/,
+  ],
+});
+
+/** Packages of which something is in the bundle, sorted; what is the project's own is not one. */
+function packagesIn(stats) {
+  const all = { all: false, modules: true, nestedModules: true };
+  const unlimited = { modulesSpace: Infinity, nestedModulesSpace: Infinity };
+  const found = new Set();
+  const visit = ({ modules = [], name = '' }) => {
+    modules.forEach(visit);
+    const match = /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(name);
+    if (match !== null) found.add(match[1]);
+  };
+  visit(stats.toJson({ ...all, ...unlimited }));
+  return [...found].sort();
+}
+
+/** Names of functions and classes stay, for stack traces. One character beyond ASCII doubles the memory. */
+function minimizer() {
+  const Terser = createRequire(sdk.resolve('webpack'))('minimizer-webpack-plugin');
+  return new (Terser.default ?? Terser)({
+    extractComments: false,
+    terserOptions: {
+      keep_fnames: true,
+      keep_classnames: true,
+      format: { comments: false, ascii_only: true },
+    },
+  });
+}
+
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+compiler.run((error, stats) => {
+  if (error !== null) throw error;
+  if (stats.hasErrors()) {
+    process.stderr.write(`${stats.toString({ all: false, errors: true })}\n`);
+    process.exitCode = 1;
+    return;
+  }
+  writeFileSync(join(out, 'packages.json'), `${JSON.stringify(packagesIn(stats), null, 2)}\n`);
+  const bridge = dirname(require.resolve('@temporalio/core-bridge'));
+  const { getPrebuiltTargetName } = require('@temporalio/core-bridge/common');
+  const native = join('releases', getPrebuiltTargetName(), 'index.node');
+  cpSync(join(bridge, native), join(out, native));
+  const size = stats.toJson({ all: false, assets: true }).assets[0]?.size ?? 0;
+  process.stderr.write(
+    `slipway: dist/host: ${Math.round(size / 1024)} KiB and the native module\n`,
+  );
+});

@@ -1,0 +1,66 @@
+// What end-to-end hosts need of the machine that they run on: root, and a few Debian packages, which
+// are installed when they are missing. Says in one sentence what is missing when that cannot be.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+/** Debian package → a file that it brings. */
+const PACKAGES = {
+  debootstrap: '/usr/sbin/debootstrap',
+  'systemd-container': '/usr/bin/systemd-nspawn',
+  ostree: '/usr/bin/ostree',
+  skopeo: '/usr/bin/skopeo',
+  attr: '/usr/bin/setfattr',
+  e2fsprogs: '/usr/bin/chattr',
+  iproute2: '/bin/ip',
+  'util-linux': '/usr/bin/nsenter',
+  // For slipway-ostree, which is built here.
+  'libostree-dev': '/usr/include/ostree-1/ostree.h',
+  'libzstd-dev': '/usr/include/zstd.h',
+  'libssl-dev': '/usr/include/openssl/ssl.h',
+  'zlib1g-dev': '/usr/include/zlib.h',
+  'pkg-config': '/usr/bin/pkg-config',
+  gcc: '/usr/bin/gcc',
+  // For Ignition's engine, which is built here and runs useradd and its like.
+  'libblkid-dev': '/usr/include/blkid/blkid.h',
+  passwd: '/usr/sbin/useradd',
+  // For the one machine that is emulated, with the boot loader on its disk.
+  'qemu-system-x86': '/usr/bin/qemu-system-x86_64',
+  'grub-pc-bin': '/usr/lib/grub/i386-pc/boot.img',
+  // For hosts whose clocks are changed.
+  faketime: '/usr/bin/faketime',
+};
+
+/**
+ * Makes the machine ready for end-to-end hosts.
+ *
+ * @throws Error with one sentence that says what is missing
+ */
+export function requireHostPackages() {
+  if (process.platform !== 'linux') {
+    throw new Error(`end-to-end hosts need Linux; this is ${process.platform}`);
+  }
+  if (process.getuid() !== 0) {
+    throw new Error(
+      'end-to-end hosts need root: they boot in containers with their own networks and disks; ' +
+        'run `sudo npm test -- hosts`, or the other tests alone: `npm test -- unit replay workflow integration e2e`',
+    );
+  }
+  const missing = Object.entries(PACKAGES)
+    .filter(([, file]) => !existsSync(file))
+    .map(([name]) => name);
+  if (missing.length === 0) return;
+  if (!existsSync('/usr/bin/apt-get')) {
+    throw new Error(`end-to-end hosts need these Debian packages: ${missing.join(', ')}`);
+  }
+  process.stderr.write(`slipway: installing ${missing.join(', ')} …\n`);
+  const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const install = ['install', '--yes', '--no-install-recommends', ...missing];
+  for (const args of [['update', '--quiet'], install]) {
+    const run = spawnSync('apt-get', args, { env: environment, stdio: ['ignore', 'ignore', 2] });
+    if (run.status !== 0) {
+      throw new Error(
+        `end-to-end hosts need these Debian packages, and apt-get did not install them: ${missing.join(', ')}`,
+      );
+    }
+  }
+}

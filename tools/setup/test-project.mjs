@@ -1,0 +1,81 @@
+// One jest project of `npm test`, in a process group of its own and with a limit.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+/** One file after the other: each starts a whole cluster. */
+const ONE_BY_ONE = new Set(['integration', 'e2e', 'faults', 'hosts']);
+/** Half of the cores for what computes beside another project. */
+const BESIDE_ANOTHER = ['--maxWorkers=50%'];
+/**
+ * Of everything: twice what the slowest takes. What hangs is ended and counted, and the others still
+ * are. Whoever runs one project alone, for hours maybe, ends it.
+ */
+const LIMIT_MINUTES = 50;
+const ALL_DAY = 24 * 60;
+/** What does not end when it is asked to. */
+const GRACE_MS = 30_000;
+
+const running = new Set();
+let isStopped = false;
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    isStopped = true;
+    for (const child of running) endGroup(child, 'SIGTERM');
+  });
+}
+
+/**
+ * Runs it to its end. Beside another one, what it printed is written as one piece.
+ *
+ * @param {{ root: string, name: string, outputFile: string, rest: readonly string[], alone: boolean }} project
+ * @returns {Promise<number | null>} jest's exit status; null when it was ended, or not even begun
+ */
+export async function runProject({ root, name, outputFile, rest, alone }) {
+  if (isStopped) return null;
+  const started = Date.now();
+  process.stdout.write(`== ${name} tests …\n`);
+  const [command, args] = commandOf(root, name, [
+    ...['--selectProjects', name, '--json', `--outputFile=${outputFile}`],
+    ...(ONE_BY_ONE.has(name) ? ['--runInBand'] : alone ? [] : BESIDE_ANOTHER),
+    ...rest,
+  ]);
+  // `--json` also prints the results to standard output; the human report goes to standard error.
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'ignore', alone ? 'inherit' : 'pipe'],
+    detached: true,
+  });
+  running.add(child);
+  const said = [];
+  child.stderr?.on('data', (chunk) => said.push(chunk));
+  const minutes = alone ? ALL_DAY : LIMIT_MINUTES;
+  let limit = setTimeout(() => {
+    said.push(Buffer.from(`\nslipway: ${name} took over ${minutes} minutes and was ended\n`));
+    endGroup(child, 'SIGTERM');
+    limit = setTimeout(() => endGroup(child, 'SIGKILL'), GRACE_MS);
+  }, minutes * 60_000);
+  try {
+    const [status] = await once(child, 'close');
+    return status;
+  } finally {
+    clearTimeout(limit);
+    running.delete(child);
+    const seconds = Math.round((Date.now() - started) / 1000);
+    process.stdout.write(`\n== ${name}: ${seconds} s\n${Buffer.concat(said).toString()}`);
+  }
+}
+
+function commandOf(root, name, args) {
+  const jest = join(root, 'node_modules', '.bin', 'jest');
+  if (name !== 'hosts') return [jest, args];
+  return [join(root, 'tools', 'setup', 'in-namespace.sh'), [jest, ...args]];
+}
+
+function endGroup(child, signal) {
+  try {
+    process.kill(-child.pid, signal);
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
