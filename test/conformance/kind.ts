@@ -7,7 +7,13 @@ export interface ConformanceCase {
    * Answers both sides in the shape of the file's `expected`. Throws only when the product throws
    * where an answer was expected; the runner then counts the case as failed.
    */
-  run(): { readonly expected: unknown; readonly actual: unknown };
+  run(): Answer | Promise<Answer>;
+}
+
+/** Both sides of a case. */
+export interface Answer {
+  readonly expected: unknown;
+  readonly actual: unknown;
 }
 
 /** A kind of file, chosen by content and never by file name. */

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs';
 import { messageOf } from '../../core/errors';
 import { runFile } from './run';
 
-function main(paths: readonly string[]): number {
+async function main(paths: readonly string[]): Promise<number> {
   if (paths.length === 0) {
     process.stderr.write('usage: npm run conformance -- FILE…\n');
     return 2;
@@ -21,7 +21,7 @@ function main(paths: readonly string[]): number {
   let broken = false;
   for (const path of paths) {
     try {
-      const result = runFile(JSON.parse(readFileSync(path, 'utf8')) as unknown);
+      const result = await runFile(JSON.parse(readFileSync(path, 'utf8')) as unknown);
       for (const failure of result.failures) process.stdout.write(`${failure}\n`);
       passed += result.passed;
       failed += result.failures.length;
@@ -35,4 +35,6 @@ function main(paths: readonly string[]): number {
   return failed > 0 ? 1 : 0;
 }
 
-process.exitCode = main(process.argv.slice(2));
+void main(process.argv.slice(2)).then((status) => {
+  process.exitCode = status;
+});

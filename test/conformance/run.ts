@@ -11,16 +11,20 @@ export interface FileResult {
   readonly failures: readonly string[];
 }
 
-/** Runs all cases of a file. Throws when the file is of no known kind. */
-export function runFile(file: unknown): FileResult {
+/** Runs all cases of a file, one after the other. Throws when the file is of no known kind. */
+export async function runFile(file: unknown): Promise<FileResult> {
   const cases = kindOf(file).cases(file);
-  const failures = cases.map(failureOf).filter((failure) => failure !== undefined);
+  const failures: string[] = [];
+  for (const testCase of cases) {
+    const failure = await failureOf(testCase);
+    if (failure !== undefined) failures.push(failure);
+  }
   return { passed: cases.length - failures.length, failures };
 }
 
-function failureOf(testCase: ConformanceCase): string | undefined {
+async function failureOf(testCase: ConformanceCase): Promise<string | undefined> {
   try {
-    const { expected, actual } = testCase.run();
+    const { expected, actual } = await testCase.run();
     const found = differences(expected, actual);
     if (found.length === 0) return undefined;
     return [`FAIL ${testCase.name}`, ...found.map(describeDifference)].join('\n');

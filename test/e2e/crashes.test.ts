@@ -65,22 +65,6 @@ test(
   STORY_MS,
 );
 
-test(
-  'the host worker is killed while it applies',
-  async () => {
-    const { product } = world.stack;
-    const mark = markOf(world.record);
-    const config = await world.roll(change('60-apply'));
-    await world.until('a host applies', () => world.workers.some(isApplying));
-
-    await product.kill(`host-worker/${POOL}`);
-    await product.restartHosts(POOL);
-
-    await expectCompleted(config, mark);
-  },
-  STORY_MS,
-);
-
 function isApplying(node: string): boolean {
   return world.record.machineConfigNode(node)?.conditions['AppliedFiles']?.status === 'Unknown';
 }

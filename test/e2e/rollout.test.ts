@@ -188,7 +188,9 @@ test(
     const snapshot = JSON.parse(status.out) as RolloutSnapshot;
     expect(snapshot).toMatchObject({ machineCount: 6, updated: 5, state: 'Blocked' });
     const left = 'cordoned by a person, so it is left alone; uncordon it to let it be updated';
-    expect(snapshot.blocker).toBe(`blocked: ${mine} (${left})`);
+    expect(snapshot.blocker).toBe(
+      `nothing is left to start; 1 node cannot be taken now: ${mine} (${left})`,
+    );
     expect(snapshot.rows).toContainEqual({ node: mine, group: 'Blocked', detail: left });
 
     await world.cordon(mine, false);

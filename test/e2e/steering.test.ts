@@ -236,7 +236,7 @@ describe('what the commands print, and how they end', () => {
     [2, ['rollout', 'status', POOL, '--timeout', 'soon'], {}, /expected a duration/],
     [2, ['rolout'], {}, /unknown command 'rolout'/],
     [9, ['rollout', 'status', POOL], { TEMPORAL_ADDRESS: '127.0.0.1:9' }, /127\.0\.0\.1:9/],
-    [9, ['get', 'pools'], { KUBECONFIG: '/nonexistent/config' }, /nonexistent/],
+    [2, ['get', 'pools'], { KUBECONFIG: '/nonexistent/config' }, /nonexistent/],
   ])(
     'exit %i: slipway %j',
     async (code, args, env, message) => {

@@ -1,6 +1,7 @@
 /** What a part of the record says about one node. */
 
-import type { NodeChange, ObservedNode, RolloutRecord } from '../../../tools/observer/record';
+import type { NodeChange, ObservedNode } from '../../../tools/observer/observed';
+import type { RolloutRecord } from '../../../tools/observer/record';
 import { CORDONED_BY, CURRENT_CONFIG, DESIRED_CONFIG } from './world';
 
 /** A place in the record, to judge only what came after it. */
@@ -23,6 +24,14 @@ export function rebootsOf(record: RolloutRecord, node: string, since: Mark): rea
 
 export function wasEverCordoned(record: RolloutRecord, node: string, since: Mark): boolean {
   return changesOf(record, node, since).some((change) => change.node.unschedulable);
+}
+
+/** Nodes in the order in which they were cordoned; each as often as it was. */
+export function cordonsOf(record: RolloutRecord, since: Mark): readonly string[] {
+  return record.changes
+    .slice(since)
+    .filter(({ node, previous }) => node.unschedulable && previous?.unschedulable === false)
+    .map(({ node }) => node.name);
 }
 
 export function wasEverNotReady(record: RolloutRecord, node: string, since: Mark): boolean {

@@ -6,12 +6,17 @@ import { join } from 'node:path';
 import type { ApiClient } from '../../../tools/cluster';
 import type { Observer } from '../../../tools/observer/observer';
 import { startObserver } from '../../../tools/observer/observer';
-import type { ObservedNode, RolloutRecord } from '../../../tools/observer/record';
+import { observeInOwnProcess, type ObserverProcess } from '../../../tools/observer/own-process';
+import type { ObservedNode } from '../../../tools/observer/observed';
+import type { RolloutRecord } from '../../../tools/observer/record';
 import { until } from '../../../tools/observer/until';
+import { describeViolation } from '../../../tools/observer/violation';
 import { repositoryRoot } from '../../../tools/repository-root';
 import type { Stack, StackOptions } from '../../../tools/stack/stack';
 import { startStack } from '../../../tools/stack/stack';
 import type { Workload } from '../../../tools/stack/workloads';
+import { messageOf } from '../../../core/errors';
+import { explain } from './explain';
 
 /** Time limit of one story; a story that hangs fails earlier, at the point where it hangs. */
 export const STORY_MS = 240_000;
@@ -42,6 +47,8 @@ export interface World {
   readonly stack: Stack;
   readonly api: ApiClient;
   readonly record: RolloutRecord;
+  /** Judges in a process of its own; what it has found at the end fails the suite. */
+  readonly judge: ObserverProcess;
   readonly workers: readonly string[];
   /** Runs `slipway` as a child process, as a person would; `env` is added to the environment. */
   slipway(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<CliRun>;
@@ -59,11 +66,12 @@ export interface World {
   /** Budgets of the workloads: no pod may go, or as before. */
   allowEvictions(allowed: boolean): Promise<void>;
   until(what: string, holds: () => boolean): Promise<void>;
+  /** @throws Error with all that the judge has found */
   stop(): Promise<void>;
 }
 
 /** Reboots in half a second, applies in a fifth: the order of things is what is tested. */
-const DEFAULTS: StackOptions = {
+const DEFAULTS: WorldOptions = {
   nodes: { master: 3, worker: 6 },
   zones: 3,
   maxUnavailable: MAX_UNAVAILABLE,
@@ -82,34 +90,73 @@ const DEFAULTS: StackOptions = {
   temporalUi: false,
 };
 
+export interface WorldOptions extends StackOptions {
+  /** How long a story may take to come to its next point. */
+  readonly patienceMs?: number;
+}
+
 /** Starts it, and waits until the workloads are up: from then on their budgets are judged. */
-export async function startWorld(options: Partial<StackOptions> = {}): Promise<World> {
-  const { workloads, ...rest } = { ...DEFAULTS, ...options };
+export async function startWorld(options: Partial<WorldOptions> = {}): Promise<World> {
+  const { workloads, patienceMs, ...rest } = { ...DEFAULTS, audit: true, ...options };
   const stack = await startStack({ ...rest, workloads });
+  const stops: (() => Promise<void> | void)[] = [() => stack.stop()];
   try {
-    const observer = await startObserver({
+    const judged = {
       kubeconfig: stack.cluster.adminKubeconfig,
       nodeSelector: `node-role.kubernetes.io/${POOL}`,
-      maxUnavailable: MAX_UNAVAILABLE,
+      maxUnavailable: Number(rest.maxUnavailable),
       minAvailable: Object.fromEntries(
         workloads.map(({ app, minAvailable }) => [app, minAvailable]),
       ),
-    });
-    const pods = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
+    };
+    const observer = await startObserver(judged);
+    stops.push(() => observer.stop());
     const { record } = observer;
+    const pods = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
     await until(
       record,
       `all ${pods} pods of the workloads are ready`,
       () => record.pods.filter(({ ready }) => ready).length === pods,
     );
-    return describeWorld(stack, observer, workloads);
+    const { auditLog } = stack.cluster;
+    const judge = await observeInOwnProcess({
+      ...judged,
+      pool: POOL,
+      temporal: { address: stack.temporal.address, namespace: stack.temporal.namespace },
+      ...(auditLog === undefined ? {} : { auditLog }),
+    });
+    stops.push(() => judge.stop());
+    return describeWorld({ stack, observer, judge, workloads, stops, patienceMs });
   } catch (error) {
-    await stack.stop();
+    await endAll(stops);
     throw error;
   }
 }
 
-function describeWorld(stack: Stack, observer: Observer, workloads: readonly Workload[]): World {
+/** All of them, also when one fails; the first failure is what is said. */
+async function endAll(stops: readonly (() => Promise<void> | void)[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const stop of [...stops].reverse()) {
+    try {
+      await stop();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+interface Parts {
+  readonly stack: Stack;
+  readonly observer: Observer;
+  readonly judge: ObserverProcess;
+  readonly workloads: readonly Workload[];
+  readonly stops: readonly (() => Promise<void> | void)[];
+  readonly patienceMs: number | undefined;
+}
+
+function describeWorld(parts: Parts): World {
+  const { stack, observer, judge, workloads, stops, patienceMs } = parts;
   const { record } = observer;
   const api = stack.cluster.admin;
   const workers = stack.nodesOf(POOL);
@@ -119,7 +166,15 @@ function describeWorld(stack: Stack, observer: Observer, workloads: readonly Wor
     return found;
   };
   const target = (): string => record.pool(POOL)?.target ?? '';
-  const wait: World['until'] = (what, holds) => until(record, what, holds);
+  const slipway: World['slipway'] = (args, env) => runCli(stack, args, env);
+  const wait: World['until'] = async (what, holds) => {
+    try {
+      await until(record, what, holds, patienceMs);
+    } catch (error) {
+      const why = await explain({ api, record, slipway, stack });
+      throw new Error(`${messageOf(error)}\n${why}`, { cause: error });
+    }
+  };
   const targetAfter = async (before: string): Promise<string> => {
     await wait(`pool ${POOL} has another config than ${before}`, () => {
       const { status, message } = record.pool(POOL)?.conditions['RenderDegraded'] ?? {};
@@ -132,8 +187,9 @@ function describeWorld(stack: Stack, observer: Observer, workloads: readonly Wor
     stack,
     api,
     record,
+    judge,
     workers,
-    slipway: (args, env) => runCli(stack, args, env),
+    slipway,
     node,
     target,
     targetAfter,
@@ -153,8 +209,9 @@ function describeWorld(stack: Stack, observer: Observer, workloads: readonly Wor
     allowEvictions: (allowed) => allowEvictions(api, workloads, allowed),
     until: wait,
     stop: async () => {
-      observer.stop();
-      await stack.stop();
+      await endAll([...stops, async () => void (await judge.rest())]);
+      const found = judge.violations.map(describeViolation);
+      if (found.length > 0) throw new Error(`the observer found:\n${found.join('\n')}`);
     },
   };
 }

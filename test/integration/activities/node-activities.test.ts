@@ -1,3 +1,4 @@
+import { createClusterActivities } from '../../../activities/cluster';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import {
   MACHINE_CONFIG_NODES,
@@ -16,7 +17,7 @@ import {
   type KubeFixture,
   type RunningCaches,
 } from '../kube/fixture';
-import { activitiesFor, aWorker, playedRun, stepFor } from './activities-fixture';
+import { activitiesFor, aWorker, playedRun, portsFor, stepFor } from './activities-fixture';
 
 jest.setTimeout(240_000);
 
@@ -107,6 +108,62 @@ it('sees its own write at once, and writes nothing the second time', async () =>
   const [nodeAfter, mcnAfter] = [await readNode('twice'), await readMcn('twice')];
   expect(annotationsOf(nodeAfter)).toEqual(annotationsOf(node));
   expect(mcnAfter.metadata.resourceVersion).toBe(mcn.metadata.resourceVersion);
+});
+
+/** Takes over while the first worker stands still, and brings the update to its end. */
+async function finishedByAnother(name: string): Promise<MachineConfigNode> {
+  await activities().completeNode(stepFor(name, NEW));
+  return readMcn(name);
+}
+
+it('writes no phase over what another worker has shown while this one stood still', async () => {
+  await adopted('frozen');
+  const run = { ...playedRun(), attemptMs: 10_000 };
+  const ports = portsFor(fixture, caches, () => run);
+  let skewMs = 0;
+  let end: MachineConfigNode | undefined;
+  const activity = createClusterActivities({
+    ...ports,
+    now: () => Date.now() + skewMs,
+    nodes: {
+      read: (name) => ports.nodes.read(name),
+      change: async (name, decide) => {
+        const changed = await ports.nodes.change(name, decide);
+        end = await finishedByAnother(name);
+        skewMs = 60_000;
+        return changed;
+      },
+    },
+  });
+
+  const attempt = activity.cordonNode({
+    ...stepFor('frozen', NEW),
+    cordon: true,
+    summary: 'reboot: a test',
+  });
+
+  await expect(attempt).rejects.toMatchObject({ name: 'Conflict' });
+  expect(conditionsOf(end as MachineConfigNode)).toMatchObject({ Updated: 'True' });
+  expect((await readMcn('frozen')).metadata.resourceVersion).toBe(end?.metadata.resourceVersion);
+});
+
+it('reads a MachineConfigNode again that changed since its picture was taken', async () => {
+  await adopted('stale-picture');
+  await cordon('stale-picture');
+  const stale = await startCaches(fixture.worker, fixture.log);
+  await stale.stop();
+  await activities().reportNodePhase({
+    ...stepFor('stale-picture', NEW),
+    phase: 'Rebooting',
+    message: 'boot 1 → boot 2',
+  });
+
+  await activitiesFor(fixture, stale.caches).completeNode(stepFor('stale-picture', NEW));
+
+  expect(conditionsOf(await readMcn('stale-picture'))).toMatchObject({
+    Updated: 'True',
+    RebootedNode: 'False',
+  });
 });
 
 it('leaves a node alone that a person cordoned, also when the picture is older than the cordon', async () => {
@@ -248,6 +305,57 @@ it('releases a failed node: uncordoned, Degraded, with the reason and still targ
   expect(conditionsOf(await readMcn('failed'))).toMatchObject({ NodeDegraded: 'True' });
 });
 
+it('sees that a drained node was uncordoned', async () => {
+  await adopted('shaken');
+  await cordon('shaken');
+  const step = stepFor('shaken', NEW);
+  await expect(activities().checkCordon(step)).resolves.toBeUndefined();
+
+  await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/shaken', {
+    spec: { unschedulable: null },
+  });
+  await inCache(caches.nodes, 'shaken', ({ spec }) => spec?.unschedulable !== true);
+
+  await expect(activities().checkCordon(step)).rejects.toMatchObject({
+    name: 'UncordonedByUser',
+    message: 'node shaken was uncordoned before its machine was rebooted, and not by Slipway',
+  });
+});
+
+it('does not cordon one more node than the pool has room for now', async () => {
+  await applyManifest(fixture.admin, {
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfigPool',
+    metadata: { name: 'narrow' },
+    spec: {
+      maxUnavailable: 1,
+      nodeSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: ['one', 'two'] }] },
+      machineConfigSelector: {
+        matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' },
+      },
+    },
+  });
+  await inCache(caches.pools, 'narrow', () => true);
+  await adopted('one');
+  await adopted('two');
+  const cordonOf = (name: string) =>
+    activities().cordonNode({
+      ...{ ...stepFor(name, NEW), pool: 'narrow' },
+      ...{ cordon: true, summary: 'reboot: a test' },
+    });
+  await cordonOf('one');
+
+  await expect(cordonOf('two')).rejects.toMatchObject({
+    name: 'SlotNeeded',
+    message: 'pool narrow has no room any more: maxUnavailable is 1, and out of service are one',
+  });
+
+  expect((await readNode('two')).spec?.unschedulable).toBeUndefined();
+  // One that is cordoned already takes no more room.
+  await expect(cordonOf('one')).resolves.toEqual({ cordoned: true });
+  await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'narrow' });
+});
+
 it('keeps the cordon of a node whose host could not be taken back', async () => {
   await adopted('lost');
   await cordon('lost');
@@ -303,6 +411,58 @@ it('has nothing to release of a node that is gone, also when its own picture sti
   });
 
   await expect(released).resolves.toBeUndefined();
+});
+
+describe('a node that was deleted, and of whose name there is another one now', () => {
+  const other = (name: string) => ({ ...stepFor(name, NEW), uid: 'of-the-one-before' });
+
+  it('is not written by the update of the one before', async () => {
+    await adopted('namesake');
+
+    const attempts = [
+      activities().cordonNode({ ...other('namesake'), cordon: true, summary: 'a test' }),
+      activities().completeNode(other('namesake')),
+      activities().awaitNodeReady({
+        ...other('namesake'),
+        ...{ readySeconds: 0, timeoutSeconds: 60 },
+      }),
+      activities().drainNode({
+        ...other('namesake'),
+        ...{
+          drain: { timeoutSeconds: 60, onTimeout: 'Fail' },
+          startedAt: new Date().toISOString(),
+        },
+      }),
+    ];
+
+    for (const attempt of attempts)
+      await expect(attempt).rejects.toMatchObject({ name: 'NodeDeleted' });
+    const released = activities().releaseNode({
+      ...other('namesake'),
+      ...{ outcome: 'failed', unreconcilable: false, hostIsBack: true, reason: 'x' },
+    });
+    await expect(released).resolves.toBeUndefined();
+    const node = await readNode('namesake');
+    expect(node.spec?.unschedulable).toBeUndefined();
+    expect(annotationsOf(node)).toMatchObject(onOld);
+  });
+
+  it('is said to be deleted when there is none, also while a picture still shows it', async () => {
+    await adopted('vanished');
+    const stale = await startCaches(fixture.worker, fixture.log);
+    await stale.stop();
+    await fixture.cluster.admin.call('DELETE', '/api/v1/nodes/vanished');
+    const old = activitiesFor(fixture, stale.caches);
+
+    const cordoning = old.cordonNode({
+      ...stepFor('vanished', NEW),
+      cordon: true,
+      summary: 'a test',
+    });
+    await expect(cordoning).rejects.toMatchObject({ name: 'NodeDeleted' });
+    const completing = old.completeNode(stepFor('vanished', NEW));
+    await expect(completing).rejects.toMatchObject({ name: 'NodeDeleted' });
+  });
 });
 
 it('leaves the cordon of a person where it is when it releases a node', async () => {
@@ -387,6 +547,75 @@ describe('a pool', () => {
     await expect(
       activities().selectNodes({ pool: 'green', inFlight: [], retry: [], limit: 1 }),
     ).resolves.toEqual({ exists: false });
+  });
+
+  it('says which remembered nodes have left it, and asks the server before it does', async () => {
+    const member = { labels: { color: 'blue' } };
+    for (const name of ['stays', 'moves', 'goes']) {
+      await applyManifest(fixture.admin, {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name, ...member },
+      });
+      await inCache(caches.nodes, name, () => true);
+    }
+    const uid = (await readNode('stays')).metadata.uid ?? '';
+    const remembered = ['stays', 'moves', 'goes', 'joins'].map((node) => ({ node }));
+    const stale = await startCaches(fixture.worker, fixture.log);
+    await stale.stop();
+    await fixture.cluster.admin.call('DELETE', '/api/v1/nodes/goes');
+    await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/moves', {
+      metadata: { labels: { color: null } },
+    });
+    await inCache(
+      caches.nodes,
+      'moves',
+      ({ metadata }) => metadata.labels?.['color'] === undefined,
+    );
+    // Known to the server, and not yet to the picture below.
+    await applyManifest(fixture.admin, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'joins', ...member },
+    });
+
+    const ask = (from: ClusterCaches, nodes: readonly { node: string; uid?: string }[]) =>
+      activitiesFor(fixture, from).selectNodes({
+        ...{ pool: 'blue', inFlight: [], retry: [], limit: 1 },
+        remembered: nodes,
+      });
+
+    await expect(ask(caches, remembered)).resolves.toMatchObject({
+      departed: [
+        { node: 'moves', deleted: false, reason: 'node moves was moved to no pool' },
+        { node: 'goes', deleted: true, reason: 'node goes was deleted' },
+      ],
+    });
+    // A picture that is behind takes nobody for gone who has joined since.
+    const behind = await ask(stale.caches, [{ node: 'joins' }]);
+    expect(behind).not.toHaveProperty('departed');
+    const twice = await ask(caches, [
+      { node: 'stays', uid },
+      { node: 'joins', uid: 'of-another' },
+    ]);
+    expect(twice).toMatchObject({ departed: [{ node: 'joins', deleted: true }] });
+    for (const name of ['stays', 'joins']) {
+      await fixture.cluster.admin.call('DELETE', `/api/v1/nodes/${name}`);
+      await eventually(() => expect(caches.nodes.get(name)).toBeUndefined());
+    }
+  });
+
+  it('refuses its slot to a node that was moved away meanwhile', async () => {
+    await aWorker(fixture, 'elsewhere', onOld);
+    await inCache(caches.nodes, 'elsewhere', () => true);
+
+    const cordoning = activities().cordonNode({
+      ...stepFor('elsewhere', NEW),
+      ...{ pool: 'blue', cordon: true, summary: 'a test' },
+    });
+
+    await expect(cordoning).rejects.toMatchObject({ name: 'NodeMoved' });
+    expect((await readNode('elsewhere')).spec?.unschedulable).toBeUndefined();
   });
 
   it('is paused with a reason, resumed without one, and remembers a cancelled rollout', async () => {

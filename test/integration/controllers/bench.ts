@@ -6,11 +6,13 @@ import { WatchCache } from '../../../adapters/kube/cache';
 import type { KubeClient } from '../../../adapters/kube/client';
 import {
   EVENTS,
+  LEASES,
   MACHINE_CONFIG_NODES,
   MACHINE_CONFIG_POOLS,
   MACHINE_CONFIGS,
   NODES,
   type KubeObject,
+  type Lease,
   type Resource,
 } from '../../../adapters/kube/resources';
 import { runControllers, type ControllerParts } from '../../../controllers/main';
@@ -21,7 +23,7 @@ import type { MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { QUIET } from '../crds/api-server';
+import { QUIET, startApiServer, type TestApiServer } from '../crds/api-server';
 
 /** How long anything may take before a test gives up; nothing is expected to take that long. */
 const PATIENCE_MS = 30_000;
@@ -75,6 +77,7 @@ export class Observer {
   readonly configs: WatchCache<MachineConfig>;
   readonly nodes: WatchCache<MachineConfigNode>;
   readonly events: WatchCache<KubeObject & { reason?: string; message?: string }>;
+  readonly leases: WatchCache<Lease>;
   readonly #stop = new AbortController();
   readonly #all: WatchCache<never>[];
 
@@ -85,7 +88,9 @@ export class Observer {
     this.configs = make(MACHINE_CONFIGS);
     this.nodes = make(MACHINE_CONFIG_NODES);
     this.events = make(EVENTS as Resource<KubeObject & { reason?: string; message?: string }>);
+    this.leases = make(LEASES);
     this.#all = [
+      this.leases,
       this.pools,
       this.configs,
       this.nodes,
@@ -177,13 +182,17 @@ export interface RunningControllers {
 
 type Started = Parameters<NonNullable<ControllerParts['onStarted']>>[0];
 
+export interface ControllersStart {
+  /** Absent = the admin's. */
+  readonly kubeconfig?: string;
+  readonly gateway?: RolloutGateway;
+  readonly flags?: Readonly<Record<string, unknown>>;
+}
+
 /** Starts the controllers in this process, as `slipway controllers` does. */
 export async function startControllers(
   kubeconfig: string,
-  options: {
-    readonly gateway?: RolloutGateway;
-    readonly flags?: Readonly<Record<string, unknown>>;
-  } = {},
+  options: Omit<ControllersStart, 'kubeconfig'> = {},
 ): Promise<RunningControllers> {
   const stop = new AbortController();
   const lines: string[] = [];
@@ -209,6 +218,49 @@ export async function startControllers(
     stop: async () => {
       stop.abort();
       await ended;
+    },
+  };
+}
+
+/** An API server, an observer and the controllers; gone when the tests of a file are. */
+export interface Bench {
+  readonly api: TestApiServer;
+  readonly observer: Observer;
+  readonly controllers: RunningControllers;
+}
+
+/**
+ * Starts one for the tests of a file, in `beforeAll`; its parts are there from then on.
+ *
+ * @param prepare - what must be there before the controllers, and how to start them
+ */
+export function useBench(prepare?: (api: TestApiServer) => Promise<ControllersStart>): Bench {
+  let bench: Bench | undefined;
+  beforeAll(async () => {
+    const api = await startApiServer();
+    const observer = new Observer(api.client);
+    await observer.ready();
+    const { kubeconfig = api.kubeconfig, ...options } = (await prepare?.(api)) ?? {};
+    bench = { api, observer, controllers: await startControllers(kubeconfig, options) };
+  }, 300_000);
+  afterAll(async () => {
+    await bench?.controllers.stop();
+    bench?.observer.stop();
+    await bench?.api.stop();
+  }, 60_000);
+  const started = (): Bench => {
+    if (bench === undefined) throw new Error('the bench starts in beforeAll');
+    return bench;
+  };
+  return {
+    get api() {
+      return started().api;
+    },
+    get observer() {
+      return started().observer;
+    },
+    get controllers() {
+      return started().controllers;
     },
   };
 }

@@ -1,45 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { startApiServer, type TestApiServer } from '../crds/api-server';
-import {
-  aConfig,
-  aFile,
-  aPool,
-  condition,
-  Observer,
-  startControllers,
-  withConfig,
-  type RunningControllers,
-} from './bench';
+import { aConfig, aFile, aPool, condition, withConfig, useBench } from './bench';
 
 jest.setTimeout(60_000);
 
-let api: TestApiServer;
-let observer: Observer;
-let controllers: RunningControllers;
+const bench = useBench();
 let pools = 0;
-
-beforeAll(async () => {
-  api = await startApiServer();
-  observer = new Observer(api.client);
-  await observer.ready();
-  controllers = await startControllers(api.kubeconfig);
-}, 300_000);
-
-afterAll(async () => {
-  await controllers.stop();
-  observer.stop();
-  await api.stop();
-}, 60_000);
 
 /** A pool of its own with one good MachineConfig, rendered. */
 async function aRenderedPool(): Promise<MachineConfigPool> {
   pools += 1;
   const name = `pool${pools}`;
-  await api.client.create(MACHINE_CONFIGS, aConfig(`00-${name}`, name, [aFile('/etc/good', 'g')]));
-  await api.client.create(MACHINE_CONFIG_POOLS, aPool(name));
-  return observer.pool(
+  await bench.api.client.create(
+    MACHINE_CONFIGS,
+    aConfig(`00-${name}`, name, [aFile('/etc/good', 'g')]),
+  );
+  await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool(name));
+  return bench.observer.pool(
     name,
     (pool) =>
       pool.spec.configuration?.name !== undefined &&
@@ -90,8 +68,8 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
     const before = await aRenderedPool();
     const { name } = before.metadata;
 
-    await api.client.create(MACHINE_CONFIGS, withConfig(`99-${name}-bad`, name, config));
-    const after = await observer.pool(name, isDegraded);
+    await bench.api.client.create(MACHINE_CONFIGS, withConfig(`99-${name}-bad`, name, config));
+    const after = await bench.observer.pool(name, isDegraded);
 
     const { message = '', reason } = condition(after, 'RenderDegraded') ?? {};
     expect(message).toContain(`Failed to render configuration for pool ${name}: `);
@@ -99,27 +77,27 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
     expect(reason).toMatch(/^(InvalidMachineConfig|InvalidIgnition|Unreconcilable)$/);
     expect(after.spec.configuration).toEqual(before.spec.configuration);
     // Degraded follows, by the pool status controller.
-    await observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'True');
+    await bench.observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'True');
 
-    await api.client.delete(MACHINE_CONFIGS, { name: `99-${name}-bad` });
-    await observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'False');
+    await bench.api.client.delete(MACHINE_CONFIGS, { name: `99-${name}-bad` });
+    await bench.observer.pool(name, (pool) => condition(pool, 'Degraded')?.status === 'False');
   });
 
   it('and leaves every other pool alone', async () => {
     const [bad, good] = [await aRenderedPool(), await aRenderedPool()];
     const [badName, goodName] = [bad.metadata.name, good.metadata.name];
 
-    await api.client.create(
+    await bench.api.client.create(
       MACHINE_CONFIGS,
       withConfig('99-malformed', badName, { ignition: { version: 'latest' } }),
     );
-    await observer.pool(badName, isDegraded);
-    await api.client.create(
+    await bench.observer.pool(badName, isDegraded);
+    await bench.api.client.create(
       MACHINE_CONFIGS,
       aConfig('99-fine', goodName, [aFile('/etc/fine', 'f')]),
     );
 
-    const after = await observer.pool(
+    const after = await bench.observer.pool(
       goodName,
       ({ spec }) => spec.configuration?.source?.length === 2,
     );
@@ -137,10 +115,10 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
       contents: { source: `data:;base64,${half}` },
     });
 
-    await api.client.create(MACHINE_CONFIGS, aConfig('50-half', name, [large('/etc/half')]));
-    await observer.pool(name, ({ spec }) => spec.configuration?.source?.length === 2);
-    await api.client.create(MACHINE_CONFIGS, aConfig('60-half', name, [large('/etc/other')]));
-    const after = await observer.pool(name, isDegraded);
+    await bench.api.client.create(MACHINE_CONFIGS, aConfig('50-half', name, [large('/etc/half')]));
+    await bench.observer.pool(name, ({ spec }) => spec.configuration?.source?.length === 2);
+    await bench.api.client.create(MACHINE_CONFIGS, aConfig('60-half', name, [large('/etc/other')]));
+    const after = await bench.observer.pool(name, isDegraded);
 
     const { message = '', reason } = condition(after, 'RenderDegraded') ?? {};
     expect(reason).toBe('ConfigTooLarge');
@@ -153,11 +131,11 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
     const { name } = pool.metadata;
     const directories = [{ path: '/etc/new', mode: 493 }];
 
-    await api.client.create(
+    await bench.api.client.create(
       MACHINE_CONFIGS,
       withConfig('99-directory', name, v32({ storage: { directories } })),
     );
-    const after = await observer.pool(name, isDegraded);
+    const after = await bench.observer.pool(name, isDegraded);
 
     expect(condition(after, 'RenderDegraded')).toMatchObject({
       reason: 'Unreconcilable',
@@ -169,28 +147,43 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
 
 describe('a pool', () => {
   it('without MachineConfigs says so, and is rendered when one comes', async () => {
-    await api.client.create(MACHINE_CONFIG_POOLS, aPool('lonely'));
-    const degraded = await observer.pool('lonely', isDegraded);
+    await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('lonely'));
+    const degraded = await bench.observer.pool('lonely', isDegraded);
     expect(condition(degraded, 'RenderDegraded')).toMatchObject({ reason: 'NoMachineConfigs' });
 
-    await api.client.create(
+    await bench.api.client.create(
       MACHINE_CONFIGS,
       aConfig('00-lonely', 'lonely', [aFile('/etc/l', 'l')]),
     );
 
-    await observer.pool('lonely', (pool) => condition(pool, 'RenderDegraded')?.status === 'False');
+    await bench.observer.pool(
+      'lonely',
+      (pool) => condition(pool, 'RenderDegraded')?.status === 'False',
+    );
+  });
+
+  it("that has MCO's image stream is taken, and an Event says that it has no effect", async () => {
+    const osImageStream = { name: 'rhel-10' };
+    await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('streaming', { osImageStream }));
+    const aboutIt = () =>
+      bench.observer.events.list().find(({ reason }) => reason === 'FieldIgnored');
+    await bench.observer.until(bench.observer.events, () => aboutIt() !== undefined);
+
+    expect(aboutIt()?.message).toBe('spec.osImageStream of this pool is not acted upon');
+    const pool = await bench.api.client.get(MACHINE_CONFIG_POOLS, { name: 'streaming' });
+    expect(pool.spec.osImageStream).toEqual(osImageStream);
   });
 
   it('that selects everything is left alone, with an Event', async () => {
-    await api.client.create(
+    await bench.api.client.create(
       MACHINE_CONFIG_POOLS,
       aPool('everything', { machineConfigSelector: {} }),
     );
-    await observer.until(observer.events, () =>
-      observer.events.list().some(({ reason }) => reason === 'SelectingAll'),
+    await bench.observer.until(bench.observer.events, () =>
+      bench.observer.events.list().some(({ reason }) => reason === 'SelectingAll'),
     );
 
-    const pool = await api.client.get(MACHINE_CONFIG_POOLS, { name: 'everything' });
+    const pool = await bench.api.client.get(MACHINE_CONFIG_POOLS, { name: 'everything' });
     expect(pool.spec.configuration).toBeUndefined();
     expect(condition(pool, 'RenderDegraded')).toBeUndefined();
   });

@@ -73,7 +73,7 @@ it('starts the one rollout of a pool, with what people see of it, and retargets 
       'retarget worker rendered-worker-2',
     ]);
     const described = await rolloutOf('worker').describe();
-    expect(await described.staticSummary()).toBe('Roll pool worker to its rendered config');
+    expect(await described.staticSummary()).toBe('roll pool worker to its rendered config');
     expect(described.typedSearchAttributes.getAll()).toContainEqual(
       expect.objectContaining({ value: 'worker' }),
     );

@@ -4,41 +4,14 @@ import {
   NODES,
   ROLLOUT_POLICIES,
 } from '../../../adapters/kube/resources';
-import { startApiServer, type TestApiServer } from '../crds/api-server';
-import {
-  aConfig,
-  aFile,
-  aNode,
-  aPool,
-  createNode,
-  FakeRollouts,
-  Observer,
-  putOn,
-  startControllers,
-  type RunningControllers,
-} from './bench';
+import { aConfig, aFile, aNode, aPool, createNode, FakeRollouts, putOn, useBench } from './bench';
 
 jest.setTimeout(60_000);
 
-let api: TestApiServer;
-let observer: Observer;
-let controllers: RunningControllers;
 const rollouts = new FakeRollouts();
+const bench = useBench(() => Promise.resolve({ gateway: rollouts }));
 
 const PREFIX = 'machineconfiguration.openshift.io';
-
-beforeAll(async () => {
-  api = await startApiServer();
-  observer = new Observer(api.client);
-  await observer.ready();
-  controllers = await startControllers(api.kubeconfig, { gateway: rollouts });
-}, 300_000);
-
-afterAll(async () => {
-  await controllers.stop();
-  observer.stop();
-  await api.stop();
-});
 
 /** A pool with nodes that are behind its config; returns the config. */
 async function aPoolBehind(
@@ -46,10 +19,13 @@ async function aPoolBehind(
   nodes: readonly string[],
   spec: object = {},
 ): Promise<string> {
-  for (const node of nodes) await createNode(api.client, aNode(node, [name]));
-  await api.client.create(MACHINE_CONFIGS, aConfig(`00-${name}`, name, [aFile('/etc/x', name)]));
-  await api.client.create(MACHINE_CONFIG_POOLS, aPool(name, spec));
-  const pool = await observer.pool(
+  for (const node of nodes) await createNode(bench.api.client, aNode(node, [name]));
+  await bench.api.client.create(
+    MACHINE_CONFIGS,
+    aConfig(`00-${name}`, name, [aFile('/etc/x', name)]),
+  );
+  await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool(name, spec));
+  const pool = await bench.observer.pool(
     name,
     ({ spec: { configuration } }) => configuration?.name !== undefined,
   );
@@ -69,7 +45,7 @@ async function settle(): Promise<void> {
 }
 
 async function annotate(node: string, annotations: object): Promise<void> {
-  await api.client.patch(NODES, { name: node }, { metadata: { annotations } });
+  await bench.api.client.patch(NODES, { name: node }, { metadata: { annotations } });
 }
 
 describe('a pool whose nodes are behind', () => {
@@ -84,8 +60,14 @@ describe('a pool whose nodes are behind', () => {
   });
 
   it('is retargeted when its config changes', async () => {
-    await api.client.create(MACHINE_CONFIGS, aConfig('50-more', 'worker', [aFile('/etc/y', 'y')]));
-    const pool = await observer.pool('worker', ({ spec }) => spec.configuration?.name !== config);
+    await bench.api.client.create(
+      MACHINE_CONFIGS,
+      aConfig('50-more', 'worker', [aFile('/etc/y', 'y')]),
+    );
+    const pool = await bench.observer.pool(
+      'worker',
+      ({ spec }) => spec.configuration?.name !== config,
+    );
     config = pool.spec.configuration?.name ?? '';
 
     await rollouts.until((asked) => asked === `retarget worker ${config}`);
@@ -94,18 +76,18 @@ describe('a pool whose nodes are behind', () => {
   it.each<[string, () => Promise<unknown>, string]>([
     [
       'a node is cordoned by a person',
-      () => api.client.patch(NODES, { name: 'w1' }, { spec: { unschedulable: true } }),
+      () => bench.api.client.patch(NODES, { name: 'w1' }, { spec: { unschedulable: true } }),
       'wake worker: node w1 was cordoned',
     ],
     [
       'and uncordoned',
-      () => api.client.patch(NODES, { name: 'w1' }, { spec: { unschedulable: null } }),
+      () => bench.api.client.patch(NODES, { name: 'w1' }, { spec: { unschedulable: null } }),
       'wake worker: node w1 was uncordoned',
     ],
     [
       'a node is not ready',
       () =>
-        api.client.patch(
+        bench.api.client.patch(
           NODES,
           { name: 'w1', subresource: 'status' },
           { status: { conditions: [{ type: 'Ready', status: 'False' }] } },
@@ -114,20 +96,28 @@ describe('a pool whose nodes are behind', () => {
     ],
     [
       'a node joins',
-      () => createNode(api.client, aNode('w9', ['worker'])),
+      () => createNode(bench.api.client, aNode('w9', ['worker'])),
       'wake worker: node w9 joined',
     ],
-    ['a node goes', () => api.client.delete(NODES, { name: 'w9' }), 'wake worker: node w9 is gone'],
+    [
+      'a node goes',
+      () => bench.api.client.delete(NODES, { name: 'w9' }),
+      'wake worker: node w9 is gone',
+    ],
     [
       'maxUnavailable changes',
       () =>
-        api.client.patch(MACHINE_CONFIG_POOLS, { name: 'worker' }, { spec: { maxUnavailable: 2 } }),
+        bench.api.client.patch(
+          MACHINE_CONFIG_POOLS,
+          { name: 'worker' },
+          { spec: { maxUnavailable: 2 } },
+        ),
       'wake worker: the pool changed',
     ],
     [
       'its policy changes',
       () =>
-        api.client.create(ROLLOUT_POLICIES, {
+        bench.api.client.create(ROLLOUT_POLICIES, {
           metadata: { name: 'worker' },
           spec: { canary: { nodes: 0 } },
         }),
@@ -148,7 +138,7 @@ describe('a pool whose nodes are behind', () => {
     const since = rollouts.asked.length;
 
     await annotate('w2', { [`${PREFIX}/state`]: 'Working', [`${PREFIX}/desiredConfig`]: config });
-    await api.client.patch(
+    await bench.api.client.patch(
       NODES,
       { name: 'w2' },
       {
@@ -156,12 +146,12 @@ describe('a pool whose nodes are behind', () => {
         spec: { unschedulable: true },
       },
     );
-    await api.client.patch(
+    await bench.api.client.patch(
       NODES,
       { name: 'w2', subresource: 'status' },
       { status: { conditions: [{ type: 'Ready', status: 'False' }] } },
     );
-    await api.client.patch(
+    await bench.api.client.patch(
       NODES,
       { name: 'w2' },
       {
@@ -180,7 +170,7 @@ describe('a pool whose nodes are behind', () => {
     rollouts.open.clear();
     const since = rollouts.asked.length;
 
-    await createNode(api.client, aNode('w10', ['worker']));
+    await createNode(bench.api.client, aNode('w10', ['worker']));
 
     await rollouts.until(
       (asked) =>
@@ -190,18 +180,18 @@ describe('a pool whose nodes are behind', () => {
 
   it('starts nothing when all its nodes are on the config, and tells a rollout that is open still', async () => {
     for (const node of ['w1', 'w2', 'w10']) {
-      await putOn(api.client, node, config);
-      await api.client.patch(
+      await putOn(bench.api.client, node, config);
+      await bench.api.client.patch(
         NODES,
         { name: node, subresource: 'status' },
         { status: { conditions: [{ type: 'Ready', status: 'True' }] } },
       );
     }
-    await observer.pool('worker', ({ status }) => status?.updatedMachineCount === 3);
+    await bench.observer.pool('worker', ({ status }) => status?.updatedMachineCount === 3);
     await settle();
     const since = rollouts.asked.length;
 
-    await api.client.patch(
+    await bench.api.client.patch(
       MACHINE_CONFIG_POOLS,
       { name: 'worker' },
       { spec: { maxUnavailable: 1 } },
@@ -214,20 +204,20 @@ describe('a pool whose nodes are behind', () => {
 
 describe('a pool that waits for a person', () => {
   it('with a Manual policy is not started, and an Event says how', async () => {
-    await api.client.create(ROLLOUT_POLICIES, {
+    await bench.api.client.create(ROLLOUT_POLICIES, {
       metadata: { name: 'manual' },
       spec: { trigger: 'Manual' },
     });
     const config = await aPoolBehind('manual', ['m1']);
 
-    await observer.until(observer.events, () =>
-      observer.events
+    await bench.observer.until(bench.observer.events, () =>
+      bench.observer.events
         .list()
         .some(({ message = '' }) => message.includes('slipway rollout start manual')),
     );
     expect(askedAbout('manual').filter((asked) => asked.startsWith('retarget'))).toEqual([]);
 
-    await api.client.patch(
+    await bench.api.client.patch(
       ROLLOUT_POLICIES,
       { name: 'manual' },
       { spec: { trigger: 'Automatic' } },
@@ -240,7 +230,11 @@ describe('a pool that waits for a person', () => {
     await settle();
     expect(askedAbout('paused').filter((asked) => asked.startsWith('retarget'))).toEqual([]);
 
-    await api.client.patch(MACHINE_CONFIG_POOLS, { name: 'paused' }, { spec: { paused: false } });
+    await bench.api.client.patch(
+      MACHINE_CONFIG_POOLS,
+      { name: 'paused' },
+      { spec: { paused: false } },
+    );
 
     await rollouts.until((asked) => asked === `retarget paused ${config}`);
   });
@@ -248,7 +242,11 @@ describe('a pool that waits for a person', () => {
   it('tells an open rollout of the pause', async () => {
     const since = rollouts.asked.length;
 
-    await api.client.patch(MACHINE_CONFIG_POOLS, { name: 'paused' }, { spec: { paused: true } });
+    await bench.api.client.patch(
+      MACHINE_CONFIG_POOLS,
+      { name: 'paused' },
+      { spec: { paused: true } },
+    );
 
     await rollouts.until(
       (asked) =>
@@ -258,7 +256,7 @@ describe('a pool that waits for a person', () => {
 
   it('because its rollout was cancelled is not restarted for this config, but for the next', async () => {
     const config = await aPoolBehind('cancelled', ['c1'], { paused: true });
-    await api.client.patch(
+    await bench.api.client.patch(
       MACHINE_CONFIG_POOLS,
       { name: 'cancelled' },
       {
@@ -269,7 +267,7 @@ describe('a pool that waits for a person', () => {
     await settle();
     expect(askedAbout('cancelled').filter((asked) => asked.startsWith('retarget'))).toEqual([]);
 
-    await api.client.create(
+    await bench.api.client.create(
       MACHINE_CONFIGS,
       aConfig('90-next', 'cancelled', [aFile('/etc/n', 'n')]),
     );
@@ -284,13 +282,13 @@ describe('Temporal that is away', () => {
   it('is waited for, said once, and does not hold up rendering', async () => {
     rollouts.away = true;
     const config = await aPoolBehind('patient', ['q1']);
-    await observer.pool('patient', ({ status }) => status?.machineCount === 1);
+    await bench.observer.pool('patient', ({ status }) => status?.machineCount === 1);
 
     rollouts.away = false;
 
     await rollouts.until((asked) => asked === `retarget patient ${config}`);
     const said = (text: string): number =>
-      controllers.lines.filter((line) => line.includes(text) && !line.includes('"level":20'))
+      bench.controllers.lines.filter((line) => line.includes(text) && !line.includes('"level":20'))
         .length;
     expect(said('Temporal does not answer')).toBe(1);
     expect(said('Temporal answers again')).toBe(1);

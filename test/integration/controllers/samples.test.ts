@@ -8,27 +8,12 @@ import {
   type KubeObject,
 } from '../../../adapters/kube/resources';
 import type { IgnitionConfig } from '../../../core/machine-config/types';
-import { manifests, startApiServer, type TestApiServer } from '../crds/api-server';
-import { condition, Observer, startControllers, type RunningControllers } from './bench';
+import { manifests } from '../crds/api-server';
+import { condition, useBench } from './bench';
 
 jest.setTimeout(60_000);
 
-let api: TestApiServer;
-let observer: Observer;
-let controllers: RunningControllers;
-
-beforeAll(async () => {
-  api = await startApiServer();
-  observer = new Observer(api.client);
-  await observer.ready();
-  controllers = await startControllers(api.kubeconfig);
-}, 300_000);
-
-afterAll(async () => {
-  await controllers.stop();
-  observer.stop();
-  await api.stop();
-});
+const bench = useBench();
 
 it('the samples render, each into what it says', async () => {
   const samples = await manifests<KubeObject>('samples');
@@ -42,16 +27,16 @@ it('the samples render, each into what it says', async () => {
   for (const sample of samples) {
     const resource = kinds.find(({ kind }) => kind === sample.kind);
     if (resource === undefined) throw new Error(`no resource for ${sample.kind}`);
-    await api.client.create(resource, sample);
+    await bench.api.client.create(resource, sample);
   }
   const rendered = async (pool: string, sources: number) => {
-    const { spec } = await observer.pool(
+    const { spec } = await bench.observer.pool(
       pool,
       (one) =>
         one.spec.configuration?.source?.length === sources &&
         condition(one, 'RenderDegraded')?.status === 'False',
     );
-    const { spec: merged } = await api.client.get(MACHINE_CONFIGS, {
+    const { spec: merged } = await bench.api.client.get(MACHINE_CONFIGS, {
       name: spec.configuration?.name ?? '',
     });
     return { ...merged, config: merged.config as IgnitionConfig };

@@ -102,7 +102,7 @@ describe('the base', () => {
 
 describe('names and columns', () => {
   it.each([
-    ['machineconfigs', 'mc', ['Name', 'GeneratedByController', 'IgnitionVersion', 'Age']],
+    ['machineconfigs', 'mc', ['Name', 'GeneratedByController', 'IgnitionVersion', 'Age'], [], []],
     [
       'machineconfigpools',
       'mcp',
@@ -118,13 +118,28 @@ describe('names and columns', () => {
         'DegradedMachineCount',
         'Age',
       ],
+      [],
+      [],
     ],
     [
       'machineconfignodes',
       'mcn',
       ['Name', 'PoolName', 'DesiredConfig', 'CurrentConfig', 'Updated', 'Age'],
+      [
+        'UpdatePrepared',
+        'UpdateExecuted',
+        'UpdatePostActionComplete',
+        'UpdateComplete',
+        'Resumed',
+        'UpdatedFilesAndOS',
+        'CordonedNode',
+        'DrainedNode',
+        'RebootedNode',
+        'UncordonedNode',
+      ],
+      ['AppliedFiles', 'AppliedOSImage', 'Drifted'],
     ],
-  ])('%s is also %s, and prints as with MCO', async (plural, short, columns) => {
+  ])('%s is also %s, and prints as with MCO', async (plural, short, columns, wide, own) => {
     const group = '/apis/machineconfiguration.openshift.io/v1';
     const discovery = JSON.parse(await api.client.text(group)) as {
       resources: { name: string; shortNames?: string[]; namespaced: boolean }[];
@@ -136,8 +151,12 @@ describe('names and columns', () => {
     const crd = await api.client.get(CRDS, {
       name: `${plural}.machineconfiguration.openshift.io`,
     });
-    const shown = crd.spec.versions[0]?.additionalPrinterColumns?.filter((c) => !c.priority);
-    expect(['Name', ...(shown ?? []).map(({ name }) => name)]).toEqual(columns);
+    const shown = crd.spec.versions[0]?.additionalPrinterColumns ?? [];
+    expect(['Name', ...shown.map(({ name }) => name)]).toEqual([...columns, ...wide, ...own]);
+    expect(shown.filter(({ priority }) => priority === 1).map(({ name }) => name)).toEqual([
+      ...wide,
+      ...own,
+    ]);
   });
 });
 
@@ -286,6 +305,18 @@ describe('a MachineConfiguration', () => {
     ],
   ])('is refused with %s', async (_what, actions, message) => {
     expect(await refusalOf(MACHINE_CONFIGURATIONS, policy(actions))).toContain(message);
+  });
+
+  it('is refused with exceptions for storage, which would be ignored', async () => {
+    const refusal = (storage: string[]): Promise<string> =>
+      refusalOf(MACHINE_CONFIGURATIONS, {
+        metadata: { name: 'cluster' },
+        spec: { irreconcilableValidationOverrides: { storage } },
+      });
+
+    expect(await refusal(['Disks'])).toContain('remove the overrides');
+    await api.client.delete(MACHINE_CONFIGURATIONS, { name: 'cluster' });
+    expect(await refusal([])).toBe('accepted');
   });
 
   it('takes backslashes and templates in unit names, and fields that others own', async () => {

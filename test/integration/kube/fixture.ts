@@ -7,7 +7,7 @@ import { connectKube, type KubeClient } from '../../../adapters/kube/client';
 import type { WatchCache } from '../../../adapters/kube/cache';
 import {
   createClusterCaches,
-  runClusterCaches,
+  runCaches,
   whenCachesSynced,
   type ClusterCaches,
 } from '../../../adapters/kube/cluster-caches';
@@ -130,7 +130,7 @@ export interface RunningCaches {
 export async function startCaches(client: KubeClient, log: Log): Promise<RunningCaches> {
   const caches = createClusterCaches(log);
   const stopping = new AbortController();
-  const running = runClusterCaches(caches, client, stopping.signal);
+  const running = runCaches(caches, client, stopping.signal);
   await whenCachesSynced(caches);
   return {
     caches,

@@ -9,13 +9,14 @@ import { MCO_GROUP, MCO_VERSION } from '../../../core/names';
 import { startServer, type RunningServer } from '../../../server/main';
 import { createNodes, type CredentialFiles } from '../../../tools/cluster';
 import type { ConfigReference } from '../../../workflows/activity-contracts';
+import { preparerHere } from './preparer-here';
 import { applyManifest, eventually, startKubeFixture, type KubeFixture } from '../kube/fixture';
 
 const MCO = `${MCO_GROUP}/${MCO_VERSION}`;
 
 export interface EndpointFixture {
   readonly kube: KubeFixture;
-  readonly server: RunningServer;
+  readonly server: RunningServer & { readonly hostUrl: string };
   readonly serverFiles: CredentialFiles;
   /** A client as a host has it, with the node's own certificate. */
   clientOf(node: string): Promise<ConfigClient>;
@@ -47,10 +48,13 @@ export async function startEndpoint(workers: readonly string[]): Promise<Endpoin
         certificateFile: serverFiles.certFile,
         keyFile: serverFiles.keyFile,
         clientAuthorityFile: cluster.caFile,
+        ignitionPort: 0,
         logLevel: 'silent',
       },
       stopping.signal,
+      { preparer: preparerHere },
     );
+    const { hostUrl = '' } = server;
     await eventually(async () => {
       const answer = await fetch(`${server.plainUrl}/readyz`);
       if (answer.status !== 200) throw new Error(await answer.text());
@@ -58,10 +62,10 @@ export async function startEndpoint(workers: readonly string[]): Promise<Endpoin
     const credentialsOf = (node: string) => cluster.nodeCredentials(node);
     return {
       kube,
-      server,
+      server: { ...server, hostUrl },
       serverFiles,
       credentialsOf,
-      clientOf: async (node) => clientWith(server.hostUrl, await credentialsOf(node)),
+      clientOf: async (node) => clientWith(hostUrl, await credentialsOf(node)),
       addConfig: (name, pool, spec) => addConfig(kube, { name, pool, spec }),
       stop: async () => {
         stopping.abort();

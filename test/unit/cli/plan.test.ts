@@ -1,6 +1,7 @@
 import { planPool } from '../../../cli/commands/plan';
 import type { CliCluster, CliContext } from '../../../cli/ports';
 import { makeStyle } from '../../../cli/terminal';
+import { fail } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
 import type { Pod, PodDisruptionBudget } from '../../../core/drain';
 import type { MachineConfig, RenderedSpec } from '../../../core/machine-config/types';
@@ -106,4 +107,67 @@ it('predicts nothing for pods of DaemonSets that are there', async () => {
   });
 
   expect(blockers).toEqual([]);
+});
+
+describe('what would block', () => {
+  const NOT_READY: Node = {
+    ...NODE,
+    metadata: { ...NODE.metadata, name: 'n2' },
+    status: { conditions: [{ type: 'Ready', status: 'False' }] },
+  };
+  const CORDONED: Node = { ...NODE, spec: { unschedulable: true } };
+  const withSpec = (spec: Partial<MachineConfigPool['spec']>): MachineConfigPool => ({
+    ...POOL,
+    spec: { ...POOL.spec, ...spec },
+  });
+
+  async function blockerOf(
+    pool: MachineConfigPool,
+    nodes: readonly Node[],
+    more: Partial<CliCluster> = {},
+  ): Promise<string | undefined> {
+    const read = async () => ({
+      pools: [pool],
+      nodes,
+      machineConfigNodes: new Map(),
+      policies: [],
+    });
+    const plan = await planWith({
+      read,
+      pods: async () => [],
+      daemonSets: async () => [],
+      ...more,
+    });
+    return (plan as { blocker?: string }).blocker;
+  }
+
+  it.each([
+    ['a pause', withSpec({ paused: true }), [NODE], 'pool worker is paused; resume it to go on'],
+    ['no free slot', POOL, [NODE, NOT_READY], 'no free slot: 1 node of at most 1 unavailable: n2'],
+    ['a cordon', POOL, [CORDONED], 'nothing is left to start; 1 node cannot be taken now: n1'],
+    ['an unready node', POOL, [NOT_READY], '1 node cannot be taken now: n2 (not Ready)'],
+    ['an empty selector', withSpec({ nodeSelector: {} }), [NODE], 'spec.nodeSelector is empty'],
+    [
+      'an invalid selector',
+      withSpec({ nodeSelector: { matchExpressions: [{ key: 'a', operator: 'Is' }] } }),
+      [NODE],
+      'spec.nodeSelector: invalid label selector',
+    ],
+  ])('names %s', async (_name, pool, nodes, sentence) => {
+    expect(await blockerOf(pool, nodes)).toContain(sentence);
+  });
+
+  it('names a rendered config that does not exist', async () => {
+    const blocker = await blockerOf(POOL, [NODE], {
+      machineConfig: async () => {
+        throw fail('ObjectNotFound', 'get MachineConfig new: not found');
+      },
+    });
+
+    expect(blocker).toContain('rendered config new of the pool does not exist');
+  });
+
+  it('is nothing when a node could start', async () => {
+    expect(await blockerOf(POOL, [NODE])).toBeUndefined();
+  });
 });

@@ -1,7 +1,6 @@
-import { exitCodeOf } from '../../../cli/commands/rollout-status';
 import { EXIT } from '../../../cli/exit-codes';
 import type { NodeGroup } from '../../../cli/snapshot';
-import { takeSnapshot } from '../../../cli/snapshot';
+import { exitCodeOf, takeSnapshot } from '../../../cli/snapshot';
 import { ANNOTATION } from '../../../core/names';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
@@ -44,6 +43,9 @@ function aProgress(change: Partial<RolloutProgress> = {}): RolloutProgress {
     failed: [],
     held: [],
     blocked: [],
+    failedCount: 0,
+    heldCount: 0,
+    blockedCount: 0,
     waitingCount: 0,
     startedAt: '2026-03-01T12:00:00Z',
     reports: [],
@@ -75,6 +77,30 @@ describe('where the tree shows a node', () => {
 
   it('is Blocked under a cordon of a person', () => {
     expect(groupOf(aNode('n', on(OLD), true))).toBe('Blocked');
+  });
+
+  it('says why a prepared node has no slot yet', () => {
+    const child = { node: 'n', config: NEW, holdsSlot: false, since: '2026-03-01T12:00:00Z' };
+    const progress = aProgress({
+      children: [{ ...child, stage: 'waiting', blocker: 'waiting for a slot: all are taken' }],
+    });
+
+    const { rows } = takeSnapshot({
+      pool: aPool(),
+      nodes: [aNode('n', on(OLD))],
+      machineConfigNodes: new Map(),
+      maxUnavailable: 2,
+      progress,
+    });
+
+    expect(rows).toEqual([
+      {
+        node: 'n',
+        group: 'WaitingForSlot',
+        since: '2026-03-01T12:00:00Z',
+        detail: 'waiting for a slot: all are taken',
+      },
+    ]);
   });
 
   it('follows the step that its MachineConfigNode shows as running', () => {
@@ -163,4 +189,37 @@ describe('the exit code of rollout status', () => {
     expect(of(aPool(), [failed, aNode('m', on(NEW))])).toBe(EXIT.FAILED);
     expect(of(aPool(), [failed, aNode('m', on(OLD))])).toBe(EXIT.OK);
   });
+});
+
+it('shows what the host of a node in preparation does, or why it has to try again', () => {
+  const child = { node: 'w1', config: NEW, stage: 'preparing', since: '2026-03-01T12:00:00Z' };
+  const step = { attempt: 3, says: 'pulling os', lastFailure: 'pull os: connection refused' };
+  const snapshot = takeSnapshot({
+    pool: aPool(),
+    nodes: [aNode('w1', on(OLD))],
+    machineConfigNodes: new Map(),
+    maxUnavailable: 1,
+    progress: aProgress({ children: [child as RolloutProgress['children'][number]] }),
+    steps: new Map([['w1', step]]),
+  });
+
+  expect(snapshot.rows[0]).toMatchObject({
+    group: 'Preparing',
+    detail: 'pulling os; attempt 3, pull os: connection refused',
+  });
+});
+
+it('names whom the step of a node at work waits for, also at the first attempt', () => {
+  const child = { node: 'w1', config: NEW, stage: 'working', since: '2026-03-01T12:00:00Z' };
+  const blocker = 'its host worker has not picked it up yet';
+  const snapshot = takeSnapshot({
+    pool: aPool(),
+    nodes: [aNode('w1', on(OLD))],
+    machineConfigNodes: new Map(),
+    maxUnavailable: 1,
+    progress: aProgress({ children: [child as RolloutProgress['children'][number]] }),
+    steps: new Map([['w1', { attempt: 1, blocker }]]),
+  });
+
+  expect(snapshot.rows[0]).toMatchObject({ group: 'Cordoning', detail: blocker });
 });

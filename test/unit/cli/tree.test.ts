@@ -37,6 +37,74 @@ describe('the tree of a rollout', () => {
     expect(second).toBe('rendered-worker-0123');
   });
 
+  it('says on one line what all waiting nodes wait for', () => {
+    const waiting = (detail: string, ...nodes: string[]): NodeRow[] =>
+      rows('WaitingForSlot', ...nodes).map((row) => ({ ...row, detail }));
+    const line = (list: readonly NodeRow[]) => render(aSnapshot({ rows: list })).at(-1);
+
+    expect(line(waiting('waiting for the canary', 'w-1', 'w-2'))).toBe(
+      '└─ Prepared, waiting for a slot (2)  w-1 w-2 · waiting for the canary',
+    );
+  });
+
+  it('says of each waiting node what it waits for when that differs', () => {
+    const lines = render(
+      aSnapshot({
+        rows: [
+          { node: 'w-1', group: 'WaitingForSlot', detail: 'waiting for the canary' },
+          { node: 'w-2', group: 'WaitingForSlot', detail: 'waiting for the canary' },
+          { node: 'w-3', group: 'WaitingForSlot', detail: 'waiting for the canary' },
+          { node: 'w-4', group: 'WaitingForSlot' },
+          {
+            node: 'w-5',
+            group: 'WaitingForSlot',
+            since: '2026-03-01T12:01:00Z',
+            detail: 'zone b has another node under way',
+          },
+          ...rows('Updated', 'w-0'),
+        ],
+      }),
+    );
+
+    expect(lines.slice(2)).toEqual([
+      '├─ Prepared, waiting for a slot (5)',
+      '│  ├─ w-1…3          waiting for the canary',
+      '│  ├─ w-5       30s  zone b has another node under way',
+      '│  └─ w-4          ',
+      '└─ Updated (1)  w-0',
+    ]);
+  });
+
+  it('shows how far each pull is, and counts those that have no place', () => {
+    const pulls = Array.from({ length: 14 }, (_, index) => ({
+      node: `w-${index}`,
+      group: 'Preparing' as const,
+      detail: `pulling os: ${index} MB`,
+    }));
+
+    const lines = render(aSnapshot({ rows: pulls }));
+
+    expect(lines).toHaveLength(2 + 1 + 10 + 1);
+    expect(lines[3]).toContain('w-0          pulling os: 0 MB');
+    expect(lines[12]).toContain('pulling os: 9 MB');
+    expect(lines.at(-1)).toBe('   └─ and 4 more');
+  });
+
+  it('keeps the reason in sight when many nodes with unlike names share it', () => {
+    const many = Array.from({ length: 30 }, (_, index) => `host-${index}-in-a-rack`);
+    const lines = render(
+      aSnapshot({
+        rows: [
+          ...rows('Preparing', ...many).map((row) => ({ ...row, detail: 'pulling os' })),
+          { node: 'other', group: 'Preparing', detail: 'its host worker is away' },
+        ],
+      }),
+      80,
+    );
+
+    expect(lines[3]).toMatch(/host-0-in-a-rack.*… \(30\) +pulling os$/);
+  });
+
   it('names the blocker of each waiting node and folds the healthy ones', () => {
     const lines = render(
       aSnapshot({

@@ -286,5 +286,7 @@ it('is over by the clock, also before any timer of a process that stood still ha
   const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 10_500);
 
   expect(() => replica.leadership?.throwIfOver()).toThrow('not renewed for');
+  // The leadership is over then, so that nobody takes the refused write for a failure of its own.
+  expect(replica.leadership?.signal.aborted).toBe(true);
   now.mockRestore();
 });

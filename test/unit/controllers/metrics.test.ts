@@ -115,21 +115,59 @@ describe('what a pool waits for', () => {
     expect(age(await shown([done, behind('skipped', 90, { held: 'b' })]))).toBe(0);
   });
 
+  describe('idle slots', () => {
+    const waiting = [behind('a', 1), behind('b', 1), behind('c', 1)];
+    const idle = async (metrics: ReturnType<typeof createMetrics>): Promise<number> => {
+      const text = await metrics.registry.metrics();
+      return Number(/slipway_pool_slot_idle_seconds_total\{pool="worker"\} (\S+)/.exec(text)?.[1]);
+    };
+    const observe = (
+      metrics: ReturnType<typeof createMetrics>,
+      nodes: readonly Node[],
+      worker = pool({ maxUnavailable: 2 }),
+    ): void => {
+      metrics.poolsObserved([worker], nodes, assignNodes(nodes, [worker]));
+    };
+
+    it('count while a node waits that could have them', async () => {
+      const metrics = createMetrics();
+      observe(metrics, waiting);
+      jest.advanceTimersByTime(10_000);
+      expect(await idle(metrics)).toBe(20);
+
+      observe(metrics, [behind('a', 1, { ready: false }), ...waiting.slice(1)]);
+      jest.advanceTimersByTime(5_000);
+      observe(metrics, [done]);
+      jest.advanceTimersByTime(60_000);
+
+      expect(await idle(metrics)).toBe(25);
+    });
+
+    it('count once per node that waits', async () => {
+      const metrics = createMetrics();
+      observe(metrics, [behind('a', 1)]);
+      jest.advanceTimersByTime(10_000);
+
+      expect(await idle(metrics)).toBe(10);
+    });
+
+    it.each([
+      ['the pool is paused', waiting, { paused: true }],
+      ['a person has cordoned the node', [behind('a', 1, { cordoned: true })], {}],
+      ['the node has failed or is held', [bad, behind('b', 1, { held: 'b' })], {}],
+    ])('do not count while %s', async (_why, nodes, spec) => {
+      const metrics = createMetrics();
+      observe(metrics, nodes, pool({ maxUnavailable: 2, ...spec }));
+      jest.advanceTimersByTime(10_000);
+
+      expect(await idle(metrics)).toBe(0);
+    });
+  });
+
   it('shows no slots for a pool with an impossible maxUnavailable', async () => {
     const text = await shown([done], pool({ maxUnavailable: 'many' }));
 
     expect(text).not.toContain('slipway_pool_slots{');
     expect(text).toContain('slipway_pool_slots_in_use{pool="worker"} 0');
   });
-});
-
-it('shows how long phases take', async () => {
-  const metrics = createMetrics();
-
-  metrics.phaseEnded('worker', 'Draining', 42);
-  const text = await metrics.registry.metrics();
-
-  expect(text).toContain(
-    'slipway_node_phase_duration_seconds_sum{pool="worker",phase="Draining"} 42',
-  );
 });

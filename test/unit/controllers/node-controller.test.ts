@@ -1,6 +1,7 @@
-import type { KubeObject } from '../../../adapters/kube/resources';
+import type { KubeObject, Resource } from '../../../adapters/kube/resources';
 import type { ClusterPicture } from '../../../controllers/cluster-picture';
 import type { Writer } from '../../../controllers/fenced-writer';
+import { createEventRecorder } from '../../../controllers/event-recorder';
 import { NodeController } from '../../../controllers/nodes';
 import { fail } from '../../../core/errors';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
@@ -24,37 +25,66 @@ function marked(shape: NodeShape, version = '1', unschedulable = false): Node {
   };
 }
 
+const NOW = '2026-01-01T00:00:00Z';
 const stop: AbortController[] = [];
 
 interface Bench {
   readonly nodes: Objects<Node>;
+  readonly machineConfigNodes: Objects<MachineConfigNode>;
   readonly patches: object[];
+  readonly applied: object[];
+  /** Node, reason and message. */
+  readonly events: (readonly [string, string, string])[];
   conflict: boolean;
 }
 
 function aBench(node: Node): Bench {
   const nodes = new Objects<Node>([node]);
-  const bench: Bench = { nodes, patches: [], conflict: false };
   const known: MachineConfigNode = {
     metadata: { name: 'n1' },
-    spec: { node: { name: 'n1' }, pool: { name: 'worker' }, configVersion: { desired: 'b' } },
+    spec: {
+      node: { name: 'n1' },
+      pool: { name: 'worker' },
+      configVersion: { desired: 'not-yet-set' },
+    },
+  };
+  const machineConfigNodes = new Objects([known]);
+  const bench: Bench = {
+    ...{ nodes, machineConfigNodes, patches: [], applied: [], events: [] },
+    conflict: false,
   };
   const writer: Partial<Writer> = {
-    patch: async <T extends KubeObject>(_resource: unknown, _key: unknown, patch: object) => {
-      bench.patches.push(patch);
-      if (bench.conflict) throw fail('Conflict', 'the node has changed');
+    apply: async <T extends KubeObject>(_resource: unknown, object: object) => {
+      bench.applied.push(object);
       return {} as T;
+    },
+    patch: async <T extends KubeObject>(resource: Resource<T>, _key: unknown, patch: object) => {
+      const isNode = resource.plural === 'nodes';
+      (isNode ? bench.patches : bench.applied).push(patch);
+      if (bench.conflict) throw fail('Conflict', 'the node has changed');
+      return { metadata: { name: 'n1', resourceVersion: '8' } } as T;
     },
   };
   const picture: Partial<ClusterPicture> = {
     nodes,
     pools: new Objects([aPool()]),
-    machineConfigNodes: new Objects([known]),
+    machineConfigNodes,
   };
   const leading = new AbortController();
   stop.push(leading);
   void new NodeController(
-    { picture: picture as ClusterPicture, writer: writer as Writer, log: QUIET },
+    {
+      ...{ picture: picture as ClusterPicture, writer: writer as Writer, log: QUIET },
+      events: createEventRecorder(
+        {
+          on: async (about, told) =>
+            void bench.events.push([about.name, told.reason, told.message]),
+        },
+        leading.signal,
+        QUIET,
+      ),
+      now: () => NOW,
+    },
     leading.signal,
   );
   return bench;
@@ -95,12 +125,16 @@ it('finds one that was there before it began', async () => {
   expect(bench.patches).toEqual([clears('7')]);
 });
 
-it('leaves the mark to an update that runs', async () => {
-  const bench = aBench(marked({ current: 'a', desired: 'b', state: 'Working' }));
+it("clears it in the middle of an update: a cordon that comes now is a person's", async () => {
+  const working = { current: 'a', desired: 'b', state: 'Working' };
+  const bench = aBench(marked(working, '1', true));
+  await pass(10_000);
+  expect(bench.patches).toEqual([]);
 
+  bench.nodes.put(marked(working, '2'));
   await pass(10_000);
 
-  expect(bench.patches).toEqual([]);
+  expect(bench.patches).toEqual([clears('2')]);
 });
 
 it('decides again on the next version when the node has changed meanwhile', async () => {
@@ -115,4 +149,165 @@ it('decides again on the next version when the node has changed meanwhile', asyn
   await pass(10_000);
 
   expect(bench.patches).toEqual([clears('2'), clears('3')]);
+});
+
+describe('a node that came with its config', () => {
+  const done = { current: 'a', desired: 'a', state: 'Done' };
+
+  it('is shown on it before its first update', async () => {
+    const bench = aBench(aNode(done));
+    await pass(10_000);
+
+    expect(bench.applied).toEqual([
+      { metadata: {}, spec: { configVersion: { desired: 'a' } } },
+      {
+        metadata: { name: 'n1', resourceVersion: '8' },
+        status: expect.objectContaining({
+          configVersion: { desired: 'a', current: 'a' },
+          conditions: expect.arrayContaining([
+            expect.objectContaining({ type: 'Updated', status: 'True' }),
+          ]) as unknown,
+        }) as unknown,
+      },
+    ]);
+  });
+
+  it('is shown when its host says so', async () => {
+    const bench = aBench(aNode({}));
+    await pass(10_000);
+    expect(bench.applied).toEqual([]);
+
+    bench.nodes.put(aNode(done));
+    await pass(10_000);
+
+    expect(bench.applied).toHaveLength(2);
+  });
+
+  it.each([
+    ['works', { current: 'a', desired: 'b', state: 'Working' }],
+    ['has failed', { current: 'a', desired: 'b', state: 'Degraded' }],
+  ])('is left to its update when it %s', async (_what, shape) => {
+    const bench = aBench(aNode(shape));
+    await pass(10_000);
+
+    expect(bench.applied).toEqual([]);
+  });
+
+  it('is left alone once an update has written', async () => {
+    const bench = aBench(aNode({ current: 'a', desired: 'b', state: 'Working' }));
+    bench.machineConfigNodes.put({
+      metadata: { name: 'n1' },
+      spec: { node: { name: 'n1' }, pool: { name: 'worker' }, configVersion: { desired: 'b' } },
+      status: { conditions: [{ type: 'Updated', status: 'False', reason: 'x', message: '' }] },
+    });
+    bench.nodes.put(aNode(done));
+    await pass(10_000);
+
+    expect(bench.applied).toEqual([]);
+  });
+});
+
+it('is named after its pool again when an update that began in another pool wrote over it', async () => {
+  const bench = aBench(aNode({ current: 'a', desired: 'a', state: 'Done' }));
+  await pass(10_000);
+  bench.applied.length = 0;
+
+  bench.machineConfigNodes.put({
+    metadata: { name: 'n1' },
+    spec: { node: { name: 'n1' }, pool: { name: 'infra' }, configVersion: { desired: 'a' } },
+  });
+  await pass(10_000);
+
+  expect(bench.applied).toContainEqual({
+    metadata: { name: 'n1' },
+    spec: { pool: { name: 'worker' } },
+  });
+});
+
+describe('a node whose host has reported drift', () => {
+  const drifted = (status: 'True' | 'False', message: string): MachineConfigNode => ({
+    metadata: { name: 'n1' },
+    spec: { node: { name: 'n1' }, pool: { name: 'worker' }, configVersion: { desired: 'a' } },
+    status: {
+      conditions: [{ type: 'Drifted', status, reason: 'ConfigDrift', message }],
+      drift: { config: 'a', count: 1, findings: [], repairs: [], forced: false },
+    },
+  });
+  const at = (version: string, shape: NodeShape): Node => {
+    const node = aNode(shape);
+    return { ...node, metadata: { ...node.metadata, resourceVersion: version } };
+  };
+  const done = { current: 'a', desired: 'a', state: 'Done' };
+  const what = 'unexpected on-disk state validating against a: /etc/x is missing';
+  const degraded = {
+    metadata: {
+      resourceVersion: '5',
+      annotations: {
+        'machineconfiguration.openshift.io/state': 'Degraded',
+        'machineconfiguration.openshift.io/reason': what,
+      },
+    },
+  };
+
+  it('becomes Degraded when the report comes', async () => {
+    const bench = aBench(at('5', done));
+    await pass(10_000);
+    expect(bench.patches).toEqual([]);
+
+    bench.machineConfigNodes.put(drifted('True', what));
+    await pass(10_000);
+
+    expect(bench.patches).toEqual([degraded]);
+  });
+
+  it('has an Event each time that it drifts, and when it does so no more', async () => {
+    const bench = aBench(at('5', done));
+    const node = at('6', { ...done, state: 'Degraded' });
+    const { annotations } = degraded.metadata;
+    const degradedNode = {
+      ...node,
+      metadata: {
+        ...node.metadata,
+        annotations: { ...node.metadata.annotations, ...annotations },
+      },
+    };
+    for (const status of ['True', 'False', 'True'] as const) {
+      const reported = drifted(status, status === 'True' ? what : '');
+      bench.machineConfigNodes.put(reported);
+      await pass(10_000);
+      bench.nodes.put(status === 'True' ? degradedNode : at('6', done));
+      await pass(10_000);
+    }
+
+    expect(bench.events).toEqual([
+      ['n1', 'ConfigDriftDetected', what],
+      ['n1', 'ConfigDriftOver', 'the disk is as its config says again'],
+      ['n1', 'ConfigDriftDetected', what],
+    ]);
+  });
+
+  it('becomes Degraded when its update ends, not before', async () => {
+    const bench = aBench(at('4', { ...done, state: 'Working' }));
+    bench.machineConfigNodes.put(drifted('True', what));
+    await pass(10_000);
+    expect(bench.patches).toEqual([]);
+
+    bench.nodes.put(at('5', done));
+    await pass(10_000);
+
+    expect(bench.patches).toEqual([degraded]);
+  });
+
+  it('is decided again when somebody else wrote the node', async () => {
+    const bench = aBench(at('5', done));
+    bench.conflict = true;
+    bench.machineConfigNodes.put(drifted('True', what));
+    await pass(1_000);
+    bench.conflict = false;
+    bench.patches.length = 0;
+
+    await pass(60_000);
+
+    expect(bench.patches[0]).toEqual(degraded);
+  });
 });

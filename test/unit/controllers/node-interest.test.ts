@@ -22,6 +22,12 @@ describe('what a rollout must hear of a node', () => {
       { ...DONE, taints: [{ key: 'a', effect: 'NoSchedule' }] },
       'taints of node n1',
     ],
+    [
+      'Kubernetes repeats its cordon as a taint',
+      DONE,
+      { ...DONE, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] },
+      undefined,
+    ],
     ['a hold was lifted', { ...DONE, held: 'b' }, DONE, 'annotations of node n1'],
     ['somebody forgot its config', DONE, { desired: 'a', state: 'Done' }, 'annotations of node n1'],
     ['nothing changed', DONE, DONE, undefined],

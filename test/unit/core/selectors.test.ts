@@ -1,5 +1,14 @@
 import type { LabelSelector } from '../../../core/object-meta';
-import { compileSelector, selectorMatches } from '../../../core/selectors';
+import { compileSelector } from '../../../core/selectors';
+
+/** An absent or empty selector matches nothing, as everywhere in MCO. */
+function selectorMatches(
+  selector: Parameters<typeof compileSelector>[0],
+  labels: Readonly<Record<string, string>> | undefined,
+): boolean {
+  const compiled = compileSelector(selector);
+  return !compiled.empty && compiled.matches(labels);
+}
 
 const labels = { role: 'worker', zone: 'a', empty: '' };
 

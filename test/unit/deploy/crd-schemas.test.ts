@@ -3,10 +3,6 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import * as schemas from '../../../adapters/api-schemas';
-import type * as nodeTypes from '../../../core/node/types';
-import type * as configTypes from '../../../core/machine-config/types';
-import type * as poolTypes from '../../../core/pool/types';
-import type { NodeDisruptionPolicy } from '../../../core/disruption/types';
 
 const CRDS = join(__dirname, '..', '..', '..', 'deploy', 'crds');
 
@@ -64,42 +60,8 @@ describe('the zod schemas and the CRDs', () => {
   });
 });
 
-describe('the types of core', () => {
-  // These assignments are checked by the compiler; the test states why they stand here.
-  const machineConfig = (
-    value: z.output<typeof schemas.MachineConfig>,
-  ): configTypes.MachineConfig => value;
-  const machineConfigNode = (
-    value: z.output<typeof schemas.MachineConfigNode>,
-  ): nodeTypes.MachineConfigNode => value;
-  const rolloutPolicy = (value: z.output<typeof schemas.RolloutPolicy>): poolTypes.RolloutPolicy =>
-    value;
-  const poolSpec = (
-    value: Omit<z.output<typeof schemas.MachineConfigPool>['spec'], 'configuration'>,
-  ): Omit<poolTypes.MachineConfigPool['spec'], 'configuration'> => value;
-  const actionTypes = (
-    value: NonNullable<
-      NonNullable<NodeDisruptionPolicy['files']>[number]['actions'][number]['type']
-    >,
-  ): string => value;
-
-  it('take what the schemas give', () => {
-    const metadata = { name: 'worker' };
-
-    expect(machineConfig({ metadata, spec: { kernelArguments: [] } }).metadata.name).toBe('worker');
-    expect(rolloutPolicy({ metadata }).metadata.name).toBe('worker');
-    expect(poolSpec({ maxUnavailable: '10%' }).maxUnavailable).toBe('10%');
-    expect(actionTypes('Drain')).toBe('Drain');
-    const name = { name: 'n' };
-    expect(
-      machineConfigNode({
-        metadata,
-        spec: { node: name, pool: name, configVersion: { desired: 'x' } },
-      }).spec.node.name,
-    ).toBe('n');
-  });
-
-  it('never see a null list', () => {
+describe('lists', () => {
+  it('are never null', () => {
     const parsed = schemas.MachineConfig.parse({
       metadata: { name: 'a' },
       spec: { kernelArguments: null, extensions: null },

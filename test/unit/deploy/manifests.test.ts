@@ -1,9 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { FIRST_BOOT_PLACES } from '../../../activities/host';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, parseDocument } from 'yaml';
 import { ControllerSettings } from '../../../controllers/settings';
 import { ServerSettings } from '../../../server/settings';
 import { ClusterWorkerSettings, variableOf } from '../../../workers/config';
+import { parseConfig } from '../../../workers/host-config-file';
 import { HOST_WORKER_FLAGS } from '../../../workers/host-flags';
 
 const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
@@ -116,30 +118,68 @@ describe('the Deployments', () => {
   });
 });
 
-describe('the host worker', () => {
-  const unit = readFileSync(join(DEPLOY, 'host', 'slipway-host-worker.service'), 'utf8');
-  const environment = readFileSync(join(DEPLOY, 'host', 'host-worker.env'), 'utf8');
+describe('a machine', () => {
+  const worker = readFileSync(join(DEPLOY, 'host', 'slipway-host.service'), 'utf8');
+  const settle = readFileSync(join(DEPLOY, 'host', 'slipway-host-settle.service'), 'utf8');
 
-  it('is started before the kubelet, and always again', () => {
-    expect(unit).toMatch(/^Before=kubelet\.service$/m);
-    expect(unit).toMatch(/^Restart=always$/m);
-    expect(unit).toMatch(/^ExecStart=\S*slipway host-worker$/m);
+  it('settles once per boot, before the kubelet, which does not start without it', () => {
+    expect(settle).toMatch(/^Before=kubelet\.service .*slipway-host\.service$/m);
+    expect(settle).toMatch(/^RequiredBy=kubelet\.service$/m);
+    expect(settle).toMatch(/^RemainAfterExit=yes$/m);
+    expect(settle).toMatch(/^ExecStart=.*slipway host-settle'$/m);
+  });
+
+  it('completes the first boot after that, and nothing starts before', () => {
+    const first = readFileSync(join(DEPLOY, 'host', 'slipway-host-first-boot.service'), 'utf8');
+
+    expect(first).toMatch(
+      new RegExp(`^ConditionPathExists=${FIRST_BOOT_PLACES.ENCAPSULATED}$`, 'm'),
+    );
+    expect(first).toMatch(/^After=slipway-host-settle\.service /m);
+    expect(first).toMatch(/^Before=kubelet\.service .*slipway-host\.service$/m);
+    expect(first).toMatch(/^RequiredBy=kubelet\.service$/m);
+    expect(first).toMatch(/^ExecStart=\S*slipway host-first-boot$/m);
+    // Every boot would wait for it, as conditions are looked at last.
+    expect(first).not.toMatch(/^(Wants|After|Requires)=.*network-online/m);
+  });
+
+  it('runs the worker always again, with a watchdog and a limit of memory', () => {
+    expect(worker).toMatch(/^After=.*slipway-host-settle\.service$/m);
+    expect(worker).toMatch(/^Restart=always$/m);
+    expect(worker).toMatch(/^ExecStart=\S*slipway host-worker$/m);
+    expect(worker).toMatch(/^WatchdogSec=\d+$/m);
+    expect(worker).toMatch(/^MemoryMax=\S+$/m);
+  });
+
+  it('has no mount namespace: rpm-ostree, bootc and ostree mount for themselves', () => {
+    const mounting =
+      /^(Protect(System|Home|KernelModules|KernelTunables|ControlGroups)|Private\w+|ReadOnlyPaths|NoNewPrivileges)=/m;
+
+    expect(worker).not.toMatch(mounting);
+    expect(settle).not.toMatch(mounting);
   });
 
   it('is told only settings that it knows', () => {
-    // The last two are for the C library and for Node.
-    const known = [...(VARIABLES['host-worker'] ?? []), 'MALLOC_ARENA_MAX', 'NODE_OPTIONS'];
-    const named = [
-      ...environment.matchAll(/^([A-Z_]+)=/gm),
-      ...unit.matchAll(/^Environment=([A-Z_]+)=/gm),
-    ].map(([, variable]) => variable);
-
-    expect(named.length).toBeGreaterThan(3);
-    for (const variable of named) expect(known).toContain(variable);
+    const { values, problems } = parseConfig(
+      readFileSync(join(DEPLOY, 'host', 'host.yaml'), 'utf8'),
+      'host.yaml',
+    );
+    expect(problems).toEqual([]);
+    expect(Object.keys(values).length).toBeGreaterThan(3);
+    for (const name of Object.keys(values)) {
+      expect(HOST_WORKER_FLAGS.map(({ setting }) => setting)).toContain(name);
+    }
   });
 
-  it('keeps its state where the unit makes the directory', () => {
-    expect(unit).toMatch(/^StateDirectory=slipway$/m);
-    expect(existsSync(join(DEPLOY, 'host', 'host-worker.env'))).toBe(true);
+  it('reads the file as YAML reads it', () => {
+    const text = readFileSync(join(DEPLOY, 'host', 'host.yaml'), 'utf8');
+    const expected = parseDocument(text).toJS() as Readonly<Record<string, unknown>>;
+    const { values } = parseConfig(text, 'host.yaml');
+    for (const [name, value] of Object.entries(expected)) expect(values[name]).toBe(String(value));
+  });
+
+  it('keeps its state where the units make the directory', () => {
+    expect(worker).toMatch(/^StateDirectory=slipway$/m);
+    expect(settle).toMatch(/^StateDirectory=slipway$/m);
   });
 });

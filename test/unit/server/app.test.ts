@@ -4,7 +4,7 @@ import { canonicalConfig } from '../../../core/machine-config/canonical';
 import { fail } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
 import type { MachineConfig } from '../../../core/machine-config/types';
-import type { Node } from '../../../core/node/types';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { buildServer } from '../../../server/app';
 import type { PeerSubject } from '../../../server/ports';
@@ -37,11 +37,27 @@ function aRendered(name: string, pool: string): MachineConfig {
   };
 }
 
+function aMachineConfigNode(name: string, pool: string): MachineConfigNode {
+  return {
+    metadata: { name },
+    spec: { node: { name }, pool: { name: pool }, configVersion: { desired: 'rendered-worker-1' } },
+  };
+}
+
 function peer(node: string): PeerSubject {
   return { commonNames: [`system:node:${node}`], organizations: ['system:nodes'] };
 }
 
-function aServer(options: { missing?: readonly string[]; nodes?: readonly Node[] } = {}) {
+interface Seen {
+  readonly missing?: readonly string[];
+  readonly alsoMissing?: readonly string[];
+  /** The pools that MachineConfigNodes name. */
+  readonly shownPools?: Readonly<Record<string, string>>;
+  readonly nodes?: readonly Node[];
+  readonly pools?: readonly string[];
+}
+
+function aServer(options: Seen = {}) {
   const nodes = options.nodes ?? [aNode('worker-1', 'worker'), aNode('master-1', 'master')];
   const configs = [
     aRendered('rendered-worker-1', 'worker'),
@@ -52,9 +68,16 @@ function aServer(options: { missing?: readonly string[]; nodes?: readonly Node[]
   const server = buildServer({
     cluster: {
       node: (name) => nodes.find(({ metadata }) => metadata.name === name),
-      pools: () => [aPool('worker'), aPool('master'), aPool('infra')],
+      pools: () => (options.pools ?? ['worker', 'master', 'infra']).map((name) => aPool(name)),
+      machineConfigNode: (name) => {
+        const pool = options.shownPools?.[name];
+        return pool === undefined ? undefined : aMachineConfigNode(name, pool);
+      },
+      policy: () => undefined,
+      disruptionPolicy: () => undefined,
       missing: () => options.missing ?? [],
     },
+    writeDrift: () => Promise.reject(new Error('nothing is reported here')),
     async readMachineConfig(name) {
       state.reads += 1;
       if (state.away) throw fail('ApiUnavailable', `get ${name}: connection refused`);
@@ -62,6 +85,7 @@ function aServer(options: { missing?: readonly string[]; nodes?: readonly Node[]
     },
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     identify: () => state.peer,
+    alsoMissing: () => options.alsoMissing ?? [],
   });
   const get = (name: string, headers: Record<string, string> = {}) =>
     server.host.inject({ url: `/host/configs/${name}`, headers });
@@ -94,12 +118,34 @@ describe('the host endpoint', () => {
     });
   });
 
-  it('gives a node on its way between pools the config it comes from, but never one of masters', async () => {
-    const moving = (config: string) =>
-      aServer({ nodes: [aNode('worker-1', 'infra', { [ANNOTATION.CURRENT_CONFIG]: config })] });
+  it('asks to come again when it has not seen the pool of the config yet', async () => {
+    const answer = await aServer({ pools: ['master'] }).get('rendered-worker-1');
 
-    expect((await moving('rendered-worker-1').get('rendered-worker-1')).statusCode).toBe(200);
-    expect((await moving('rendered-master-1').get('rendered-master-1')).statusCode).toBe(403);
+    expect(answer.statusCode).toBe(503);
+    expect(answer.headers['retry-after']).toBeDefined();
+    expect(answer.body).toContain('pool worker of config rendered-worker-1 is not known');
+  });
+
+  it('gives a node on its way between pools the configs of the one it leaves, but never of masters', async () => {
+    const leaving = (pool: string) =>
+      aServer({ nodes: [aNode('worker-1', 'infra')], shownPools: { 'worker-1': pool } });
+
+    expect((await leaving('worker').get('rendered-worker-1')).statusCode).toBe(200);
+    expect((await leaving('infra').get('rendered-worker-1')).statusCode).toBe(403);
+    expect((await leaving('master').get('rendered-master-1')).statusCode).toBe(403);
+  });
+
+  it('takes nothing from annotations, which a kubelet may write on its own Node', async () => {
+    const annotations = {
+      [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1',
+      [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-1',
+    };
+    const server = aServer({
+      nodes: [aNode('worker-1', 'infra', annotations)],
+      shownPools: { 'worker-1': 'infra' },
+    });
+
+    expect((await server.get('rendered-worker-1')).statusCode).toBe(403);
   });
 
   it.each([
@@ -144,6 +190,8 @@ describe('the host endpoint', () => {
     expect(answer.statusCode).toBe(503);
     expect(answer.headers['retry-after']).toBe('5');
     expect(answer.json()).toMatchObject({ message: 'node stranger is not known to the cluster' });
+    // Nor is anything read for it.
+    expect(server.state.reads).toBe(0);
   });
 
   it('tells an unknown config from a name that cannot be one', async () => {
@@ -190,6 +238,17 @@ describe('the plain endpoints', () => {
     expect(waiting.statusCode).toBe(503);
     expect(waiting.json()).toMatchObject({ message: 'not seen yet: nodes' });
     expect((await aServer({ missing: ['nodes'] }).plain.inject('/healthz')).statusCode).toBe(200);
+  });
+
+  it('are ready once the join tokens were seen, too', async () => {
+    const waiting = aServer({ alsoMissing: ['join tokens'] });
+
+    const answer = await waiting.plain.inject('/readyz');
+
+    expect(answer.statusCode).toBe(503);
+    expect(answer.json()).toMatchObject({ message: 'not seen yet: join tokens' });
+    // Hosts have nothing to do with them.
+    expect((await waiting.get('rendered-worker-1')).statusCode).toBe(200);
   });
 
   it('count requests by endpoint and code', async () => {

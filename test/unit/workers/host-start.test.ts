@@ -1,12 +1,13 @@
 /** What the worker of one machine does before and until it reaches Temporal. */
 
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, uptime } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { confirmation, goBackByItself } from '../../../workers/host-confirmation';
-import type { Host } from '../../../workers/host-loop';
-import { notifySystemd, settleBeforeOthers } from '../../../workers/host-readiness';
+import { createExclusive } from '../../../activities/host';
+import { confirmation, goBackByItself, secondsSinceBoot } from '../../../workers/host-confirmation';
+import { type Host, settleHost } from '../../../workers/host-loop';
+import { createNotifier, watchdogMs } from '../../../workers/host-notify';
 import { createLogger, type Logger } from '../../../workers/logging';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../activities/host/a-host';
 
@@ -57,49 +58,88 @@ async function refresh(): Promise<void> {
   host = {
     node: 'worker-1',
     identity: 'test',
+    exclusive: createExclusive(),
     ports: await machine.ports(),
     reboot: async (reason) => void events.push(`reboot (${reason}) ${motd()}`),
   };
 }
 
-const notify = async () => void events.push(`ready ${motd()}`);
-
 describe('the start', () => {
-  it('lets others start once an unfinished update is settled', async () => {
-    // The new deployment does not come up: the files must be back before the kubelet reads them.
+  it('settles an unfinished update', async () => {
+    // The new deployment does not come up: the files must be back before anything reads them.
     await (await machine.ports()).os.discard();
     await machine.boot();
     await refresh();
     expect(motd()).toBe('new');
 
-    expect(await settleBeforeOthers(host, log, notify)).toBeUndefined();
+    const onSettled = () => void events.push(`settled ${motd()}`);
 
-    expect(events).toEqual(['ready old']);
+    expect(await settleHost({ ...host, onSettled }, log)).toMatch(/starts again/);
+    expect(motd()).toBe('old');
+    expect(events).toEqual([]);
+
+    await machine.boot();
+    await refresh();
+    expect(await settleHost({ ...host, onSettled }, log)).toBeUndefined();
+    expect(events).toEqual(['settled old']);
+    expect(lines).toContainEqual(expect.objectContaining({ msg: 'unfinished update settled' }));
   });
 
-  it('lets nobody start before a reboot that is due', async () => {
-    expect(await settleBeforeOthers(host, log, notify)).toBe('update to rendered-worker-new');
+  it('is not settled with a journal that cannot be read', async () => {
+    const [name = ''] = await host.ports.files.list('/var/lib/slipway/journal');
+    const file = join(machine.root, 'var/lib/slipway/journal', name, 'log');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('worker-new', 'worker-odd'));
+    host = { ...host, onSettled: () => void events.push('settled') };
+
+    expect(await settleHost(host, log)).toBeUndefined();
 
     expect(events).toEqual([]);
   });
 
-  it('tells systemd, if it asks to be told', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'slipway-notify-'));
-    const command = join(directory, 'systemd-notify');
-    const told = join(directory, 'told');
-    writeFileSync(command, `#!/bin/sh\necho "$NOTIFY_SOCKET $1" >> ${told}\n`);
+  it('knows of a reboot that is due', async () => {
+    expect(await settleHost(host, log)).toBe('update to rendered-worker-new');
+  });
+});
+
+describe('systemd', () => {
+  let directory: string;
+  let command: string;
+  let told: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'slipway-notify-'));
+    command = join(directory, 'systemd-notify');
+    told = join(directory, 'told');
+    writeFileSync(command, `#!/bin/sh\necho "$NOTIFY_SOCKET $*" >> ${told}\n`);
     chmodSync(command, 0o755);
+  });
+  afterEach(() => rmSync(directory, { recursive: true }));
+
+  it('is told that the service is ready and how it is, if it asks to be told', async () => {
     const environment = { PATH: process.env['PATH'], NOTIFY_SOCKET: '/run/notify' };
+    await createNotifier({ ...environment, NOTIFY_SOCKET: '' }, log, command).ready('nobody');
 
-    await notifySystemd({ ...environment, NOTIFY_SOCKET: '' }, log, command);
-    await notifySystemd(environment, log, command);
+    const notifier = createNotifier(environment, log, command);
+    await notifier.ready('waiting');
+    await notifier.status('serving');
+    notifier.close();
 
-    expect(readFileSync(told, 'utf8')).toBe('/run/notify --ready\n');
-    await notifySystemd(environment, log, join(directory, 'missing'));
-    expect(lines).toContainEqual(
-      expect.objectContaining({ msg: 'systemd cannot be told that the service is ready' }),
+    const pid = `--pid=${process.pid}`;
+    expect(readFileSync(told, 'utf8')).toBe(
+      `/run/notify --ready --status=waiting ${pid}\n/run/notify --status=serving ${pid}\n`,
     );
-    rmSync(directory, { recursive: true });
+    await createNotifier(environment, log, join(directory, 'missing')).ready('nobody');
+    expect(lines).toContainEqual(
+      expect.objectContaining({ msg: 'systemd cannot be told how this service is' }),
+    );
+  });
+
+  it('gets signs of life twice as often as it wants one, if it waits for this process', () => {
+    expect(watchdogMs({ WATCHDOG_USEC: '240000000' })).toBe(120_000);
+    expect(watchdogMs({ WATCHDOG_USEC: '240000000', WATCHDOG_PID: `${process.pid}` })).toBe(
+      120_000,
+    );
+    expect(watchdogMs({ WATCHDOG_USEC: '240000000', WATCHDOG_PID: '1' })).toBeUndefined();
+    expect(watchdogMs({})).toBeUndefined();
   });
 });
 
@@ -120,13 +160,88 @@ describe('the confirmation of an update', () => {
     expect(secondsGiven()).toBe(left);
   });
 
-  it('is not asked for again in the same boot', async () => {
+  it('is over when its time is, and not before', async () => {
     await machine.boot();
     await refresh();
-    const { reached } = await confirmation(host, 600, log, () => 0);
-    await reached();
+    jest.useFakeTimers();
+    try {
+      const { deadline } = await confirmation(host, 600, log, () => 100);
+
+      await jest.advanceTimersByTimeAsync(499_999);
+      expect(deadline?.aborted).toBe(false);
+      await jest.advanceTimersByTimeAsync(1);
+      expect(deadline?.aborted).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('counts from the first process of the system: a container is younger than its kernel', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'slipway-proc-'));
+    mkdirSync(join(directory, '1'));
+    const started = Math.round((uptime() - 40) * 100);
+    writeFileSync(join(directory, '1/stat'), `1 (system) d) S ${'0 '.repeat(18)}${started} 0 0\n`);
+
+    const seconds = secondsSinceBoot(directory);
+    expect(seconds).toBeGreaterThanOrEqual(39);
+    expect(seconds).toBeLessThan(40 + 60);
+    expect(secondsSinceBoot(join(directory, 'missing'))).toBeGreaterThan(0);
+    rmSync(directory, { recursive: true });
+  });
+
+  it('is not over because somebody answered: the time begins anew', async () => {
+    await machine.boot();
+    await refresh();
+    jest.useFakeTimers();
+    try {
+      const { deadline, contact } = await confirmation(host, 600, log, () => 100);
+
+      await jest.advanceTimersByTimeAsync(499_999);
+      contact();
+      await jest.advanceTimersByTimeAsync(599_999);
+      expect(deadline?.aborted).toBe(false);
+      await jest.advanceTimersByTimeAsync(1);
+      expect(deadline?.aborted).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('ends with the first order that is carried out, for the next process once it is verified', async () => {
+    await machine.boot();
+    await refresh();
+    jest.useFakeTimers();
+    try {
+      const { deadline, carriedOut } = await confirmation(host, 600, log, () => 0);
+      carriedOut();
+      await jest.advanceTimersByTimeAsync(3_600_000);
+      expect(deadline?.aborted).toBe(false);
+    } finally {
+      jest.useRealTimers();
+    }
+    expect((await confirmation(host, 600, log, () => 0)).deadline?.aborted).toBe(false);
+
+    await (await machine.activities()).verifyUpdate(orderFor(NEW, 'v'));
 
     expect((await confirmation(host, 600, log, () => 0)).deadline).toBeUndefined();
+  });
+
+  it('is asked for although the program of the operating system does not answer', async () => {
+    await machine.boot();
+    await refresh();
+    const os = { ...host.ports.os, status: async () => Promise.reject(new Error('no rpm-ostree')) };
+    host = { ...host, ports: { ...host.ports, os } };
+
+    const { deadline } = await confirmation(
+      host,
+      600,
+      log,
+      () => 0,
+      async () => 'another boot',
+    );
+
+    expect(deadline?.aborted).toBe(false);
+    expect(lines).toContainEqual(expect.objectContaining({ reason: 'no rpm-ostree' }));
   });
 
   it('is not asked for without an update', async () => {

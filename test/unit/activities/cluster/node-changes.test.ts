@@ -136,6 +136,38 @@ it('cordons a node whose host could not be taken back, also when its plan needed
   });
 });
 
+describe('an update that ends before the host has answered', () => {
+  const untouched = { hostIsBack: false, untouched: true } as const;
+  const cancelled = release({ outcome: 'cancelled', ...untouched });
+
+  it('says on a node that an earlier update left cordoned why it is', () => {
+    const left = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+
+    const released = applied(left, releaseChange(left, cancelled));
+
+    expect(released.spec?.unschedulable).toBe(true);
+    expect(released.metadata.annotations).toEqual({
+      ...left.metadata.annotations,
+      [ANNOTATION.STATE]: 'Degraded',
+      [ANNOTATION.REASON]: 'no space left',
+    });
+    expect(releaseChange(released, cancelled)).toBeUndefined();
+  });
+
+  it('leaves a node alone that is unavailable for another reason', () => {
+    expect(releaseChange(aNode(done), cancelled)).toBeUndefined();
+  });
+
+  it('takes no node out of service when it fails instead: it never had a slot', () => {
+    const released = applied(aNode(done), releaseChange(aNode(done), release(untouched)));
+
+    expect(released.spec?.unschedulable).not.toBe(true);
+    expect(released.metadata.annotations).toMatchObject({ [ANNOTATION.STATE]: 'Degraded' });
+    const left = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+    expect(applied(left, releaseChange(left, release(untouched))).spec?.unschedulable).toBe(true);
+  });
+});
+
 it('a cancelled update of a node that no longer matched its config says so again', () => {
   const drifted = { ...done, [ANNOTATION.CURRENT_CONFIG]: NEW, [ANNOTATION.DESIRED_CONFIG]: NEW };
   const node = aNode({ ...drifted, [ANNOTATION.STATE]: 'Degraded' });

@@ -135,3 +135,14 @@ export function orderFor(
     ...more,
   };
 }
+
+/** Takes a fresh host all the way onto its first config: prepared, applied, booted, committed. */
+export async function bootInto(host: TestHost, config: TestConfig): Promise<void> {
+  const activities = await host.activities();
+  await activities.prepareUpdate(orderFor(config, 'p', { orderId: 'old/p' }));
+  await activities.applyUpdate(orderFor(config, 'a', { orderId: 'old/a' }));
+  await activities.armReboot(orderFor(config, 'r', { orderId: 'old/r' }));
+  await host.boot();
+  await (await host.activities()).commitUpdate(orderFor(config, 'c', { orderId: 'old/c' }));
+  host.reboots.length = 0;
+}

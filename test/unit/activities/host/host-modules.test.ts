@@ -35,6 +35,16 @@ function sourceOf(path: string): string {
   return ts.sys.fileExists(`${plain}.ts`) ? `${plain}.ts` : join(plain, 'index.ts');
 }
 
+describe('the program before the kubelet', () => {
+  it('loads no Temporal: it works when nothing else does', () => {
+    const { files, packages } = graphOf('workers/host-settle.ts');
+    const outside = [...packages].filter((name) => !name.startsWith('node:'));
+
+    expect([...files]).toContain('activities/host/start.ts');
+    expect(outside.sort()).toEqual(['pino', 'smol-toml']);
+  });
+});
+
 describe('the host worker', () => {
   const { files, packages } = graphOf('workers/host-worker.ts');
 

@@ -28,7 +28,9 @@ describe('the settings of the host worker', () => {
       kind: 'single',
       node: 'w-1',
       root: '/',
-      driver: 'none',
+      driver: 'auto',
+      commandLineFile: '/proc/cmdline',
+      kubeletHealthUrl: 'http://127.0.0.1:10248/healthz',
       temporalNamespace: 'slipway',
     });
     expect(settings.metrics).toBeUndefined();

@@ -16,6 +16,7 @@ describe('an order', () => {
     host = await aHost([ONE, TWO]);
   });
   afterEach(() => host.remove());
+  const motd = () => readFileSync(join(host.root, 'etc/motd'), 'utf8');
 
   async function settleOn(config: typeof ONE): Promise<void> {
     const activities = await host.activities();
@@ -37,10 +38,26 @@ describe('an order', () => {
     const activities = await host.activities();
     host.clock.now = new Date('2030-01-01T01:00:00.001Z');
 
-    await expect(activities.applyUpdate(orderFor(ONE, 'x'))).rejects.toThrow(/expired at/);
+    await expect(activities.applyUpdate(orderFor(ONE, 'x'))).rejects.toThrow(
+      /expired at .*, and the clock of this host says 2030-01-01T01:00:00\.001Z/,
+    );
     await expect(activities.applyUpdate(orderFor(ONE, 'x', { notAfter: 'soon' }))).rejects.toThrow(
       /no readable expiry/,
     );
+  });
+
+  it('that takes back is carried out whatever the clock says', async () => {
+    await settleOn(ONE);
+    const activities = await host.activities();
+    await activities.prepareUpdate(orderFor(TWO, 'prepareUpdate'));
+    await activities.applyUpdate(orderFor(TWO, 'applyUpdate'));
+    expect(motd()).toBe('two');
+    host.clock.now = new Date('2030-01-01T03:00:00Z');
+
+    await activities.goBack(orderFor(TWO, 'goBack'));
+    await activities.verifyBack(orderFor(TWO, 'verifyBack'));
+
+    expect(motd()).toBe('one');
   });
 
   it('is carried out once and answered twice, also by the next process', async () => {
@@ -66,19 +83,55 @@ describe('an order', () => {
     expect(host.fetched).toHaveLength(2);
   });
 
-  it('is carried out again after the host was taken back', async () => {
-    await settleOn(ONE);
-    const activities = await host.activities();
+  describe('after its update was taken back', () => {
     const apply = orderFor(TWO, 'applyUpdate');
-    await activities.prepareUpdate(orderFor(TWO, 'prepareUpdate'));
-    await activities.applyUpdate(apply);
-    await activities.goBack(orderFor(TWO, 'goBack'));
-    await activities.verifyBack(orderFor(TWO, 'verifyBack'));
-    expect(readFileSync(join(host.root, 'etc/motd'), 'utf8')).toBe('one');
+    beforeEach(async () => {
+      await settleOn(ONE);
+      const activities = await host.activities();
+      await activities.prepareUpdate(orderFor(TWO, 'prepareUpdate'));
+      await activities.applyUpdate(apply);
+      await activities.goBack(orderFor(TWO, 'goBack'));
+      await activities.verifyBack(orderFor(TWO, 'verifyBack'));
+      expect(motd()).toBe('one');
+    });
 
-    await activities.applyUpdate(apply);
+    it('is refused when somebody repeats it', async () => {
+      const activities = await host.activities();
 
-    expect(readFileSync(join(host.root, 'etc/motd'), 'utf8')).toBe('two');
+      await expect(activities.applyUpdate(apply)).rejects.toMatchObject({
+        name: 'OrderRefused',
+        message: expect.stringContaining('was taken back') as string,
+      });
+      expect(motd()).toBe('one');
+      await activities.discardStaged(orderFor(TWO, 'discardStaged'));
+      await activities.goBack(orderFor(TWO, 'goBack'));
+    });
+
+    it('is carried out in another update', async () => {
+      const orderId = 'update-node/worker-1/run-2/applyUpdate';
+      await (await host.activities()).applyUpdate({ ...apply, orderId });
+
+      expect(motd()).toBe('two');
+    });
+  });
+
+  it('of an earlier update is refused, whatever it asks for', async () => {
+    const activities = await host.activities();
+    const first = (step: string) => orderFor(ONE, step, { orderId: `update-node/w/1/${step}` });
+    const second = (step: string) => orderFor(TWO, step, { orderId: `update-node/w/2/${step}` });
+    for (const order of [first, second]) {
+      await activities.prepareUpdate(order('prepareUpdate'));
+      await activities.applyUpdate(order('applyUpdate'));
+      await activities.commitUpdate(order('commitUpdate'));
+    }
+
+    for (const step of ['prepareUpdate', 'applyUpdate', 'goBack', 'discardStaged'] as const) {
+      await expect(activities[step](first(step))).rejects.toMatchObject({
+        name: 'OrderRefused',
+        message: expect.stringContaining('that a later one has replaced') as string,
+      });
+    }
+    expect(motd()).toBe('two');
   });
 
   it('remembers a bounded number of answers', async () => {

@@ -72,7 +72,7 @@ describe('services of an update that does not hold', () => {
     await activities.applyUpdate(order(NEW, 'applyUpdate'));
     await expect(
       activities.performServiceActions(order(NEW, 'performServiceActions')),
-    ).rejects.toMatchObject({ name: 'ApplyFailed' });
+    ).rejects.toMatchObject({ name: 'ServiceFailed' });
     expect(told).toContain('one.service new');
     told.length = 0;
   }
@@ -86,6 +86,35 @@ describe('services of an update that does not hold', () => {
     expect(told[0]).toBe('systemd old');
   });
 
+  it('that crash on the new file have it undone, and must be up on the old one', async () => {
+    const running = { load: 'loaded', type: 'simple', exitStatus: 0, restarts: 0 };
+    const crashing = async (): Promise<HostPorts> => {
+      const real = await ports();
+      const state = async (service: string) =>
+        service === 'two.service' && told.includes('two.service new')
+          ? { ...running, active: 'failed', sub: 'failed', result: 'exit-code', exitStatus: 1 }
+          : { ...running, active: 'active', sub: 'running', result: 'success' };
+      return { ...real, pause: async () => undefined, systemd: { ...real.systemd, state } };
+    };
+    const activities = createHostActivities(await crashing());
+    for (const step of ['prepareUpdate', 'applyUpdate'] as const) {
+      await activities[step](order(NEW, step));
+    }
+
+    await expect(
+      activities.performServiceActions(order(NEW, 'performServiceActions')),
+    ).rejects.toMatchObject({
+      name: 'ServiceFailed',
+      message: expect.stringContaining('two.service did not come back after its restart') as string,
+    });
+    told.length = 0;
+    await activities.goBack(order(NEW, 'goBack'));
+    await activities.verifyBack(order(NEW, 'verifyBack'));
+
+    expect(told).toEqual(expect.arrayContaining(['one.service old', 'two.service old']));
+    expect(contents()).toBe('old');
+  });
+
   it('are told of the old files by the next order, when nobody sent the host back', async () => {
     await failHalfway();
 
@@ -96,6 +125,43 @@ describe('services of an update that does not hold', () => {
 
     expect(told).toEqual(expect.arrayContaining(['one.service old', 'two.service old']));
     expect(told[0]).toBe('systemd old');
+  });
+
+  it('that are not well do not keep the next order from being carried out', async () => {
+    await failHalfway();
+    const real = await ports();
+    const broken = async (): Promise<never> => {
+      throw fail('ApplyFailed', 'systemctl restart: start request repeated too quickly');
+    };
+    const unwell = { ...real, systemd: { ...real.systemd, restart: broken } };
+
+    const prepared = await createHostActivities(unwell).prepareUpdate(order(OTHER, 'next-prepare'));
+
+    expect(prepared.settled).toMatch(/undid .*; its services are not well: .*repeated too quickly/);
+    expect(contents()).toBe('old');
+    expect(await (await host.ports()).journal.open()).toBeUndefined();
+  });
+
+  it('may be started again, however often they failed on the new files', async () => {
+    const running = { load: 'loaded', type: 'simple', exitStatus: 0, restarts: 0 };
+    const up = { ...running, active: 'active', sub: 'running', result: 'success' };
+    const counting = async (failing?: string): Promise<HostPorts> => {
+      const real = await ports(failing);
+      const resetFailed = async (service: string) => void told.push(`reset ${service}`);
+      const systemd = { ...real.systemd, resetFailed, state: async () => up };
+      return { ...real, pause: async () => undefined, systemd };
+    };
+    const activities = createHostActivities(await counting('two.service'));
+    for (const step of ['prepareUpdate', 'applyUpdate'] as const) {
+      await activities[step](order(NEW, step));
+    }
+    const acting = activities.performServiceActions(order(NEW, 'performServiceActions'));
+    await expect(acting).rejects.toMatchObject({ name: 'ServiceFailed' });
+
+    await createHostActivities(await counting()).goBack(order(NEW, 'goBack'));
+
+    expect(told.indexOf('reset two.service')).toBeGreaterThan(-1);
+    expect(told.indexOf('two.service old')).toBeGreaterThan(told.indexOf('reset two.service'));
   });
 
   it('are left alone when none was told, but systemd reads its units again', async () => {

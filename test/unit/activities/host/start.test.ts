@@ -1,12 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  awaitsConfirmation,
-  confirmReached,
-  goBackAlone,
-  settleAtStart,
-} from '../../../../activities/host';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from './a-host';
+import { awaitsConfirmation, goBackAlone, settleAtStart } from '../../../../activities/host';
+import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from './a-host';
 
 const OLD = aConfig('rendered-worker-old', {
   osImageURL: 'quay.io/os@sha256:1',
@@ -23,13 +18,7 @@ describe('a host worker that starts', () => {
 
   beforeEach(async () => {
     host = await aHost([OLD, NEW]);
-    const activities = await host.activities();
-    await activities.prepareUpdate(orderFor(OLD, 'p', { orderId: 'old/p' }));
-    await activities.applyUpdate(orderFor(OLD, 'a', { orderId: 'old/a' }));
-    await activities.armReboot(orderFor(OLD, 'r', { orderId: 'old/r' }));
-    await host.boot();
-    await (await host.activities()).commitUpdate(orderFor(OLD, 'c', { orderId: 'old/c' }));
-    host.reboots.length = 0;
+    await bootInto(host, OLD);
   });
   afterEach(() => host.remove());
 
@@ -43,11 +32,11 @@ describe('a host worker that starts', () => {
   it('has nothing to do without an update', async () => {
     const ports = await host.ports();
 
-    expect(await settleAtStart(ports)).toBeUndefined();
+    expect(await settleAtStart(ports)).toEqual({});
     expect(await awaitsConfirmation(ports)).toBeUndefined();
   });
 
-  it('has to reach somebody once in the boot of an update, for as long as it was ordered', async () => {
+  it('has to be verified after the boot of an update, within the time that was ordered', async () => {
     const activities = await host.activities();
     await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
     await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
@@ -57,20 +46,20 @@ describe('a host worker that starts', () => {
 
     await host.boot();
     expect(await awaitsConfirmation(await host.ports())).toEqual({ reconnectSeconds: 90 });
-    await confirmReached(await host.ports());
+    await (await host.activities()).verifyUpdate(orderFor(NEW, 'verifyUpdate'));
     expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
 
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({ reconnectSeconds: 90 });
+    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
   });
 
   it('makes up for a reboot that was armed and did not happen', async () => {
     await armNew();
-    expect(await settleAtStart(await host.ports())).toBe('update to rendered-worker-new');
+    expect((await settleAtStart(await host.ports())).reboot).toBe('update to rendered-worker-new');
 
     await host.boot();
 
-    expect(await settleAtStart(await host.ports())).toBeUndefined();
+    expect(await settleAtStart(await host.ports())).toEqual({});
     expect(await awaitsConfirmation(await host.ports())).toEqual({});
   });
 
@@ -86,10 +75,75 @@ describe('a host worker that starts', () => {
     const { bootId } = await os.status();
     await opened?.mark({ kind: 'armed', bootId, expected: id });
 
-    expect(await settleAtStart(await host.ports())).toBe('update to rendered-worker-new');
+    expect((await settleAtStart(await host.ports())).reboot).toBe('update to rendered-worker-new');
     await host.boot();
 
     expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:2');
+  });
+
+  it.each<[string, () => Promise<void>, string]>([
+    ['is gone', async () => undefined, 'nothing is staged'],
+    [
+      'is another one',
+      async () => {
+        const { os, context } = await host.ports();
+        await os.stage('quay.io/os@sha256:3', context());
+        await os.finalize();
+      },
+      'staged is simulated-3 (quay.io/os@sha256:3)',
+    ],
+  ])('does not boot anything else when what the reboot was for %s', async (_, stage, seen) => {
+    const bootId = await armNew();
+    await (await host.ports()).os.discard();
+    await stage();
+    host.reboots.length = 0;
+
+    const { what, reboot } = await settleAtStart(await host.ports());
+
+    expect(reboot).toBeUndefined();
+    expect(what).toContain('its reboot is for deployment simulated-2, but');
+    expect(what).toContain(seen);
+    expect(motd()).toBe('old');
+    expect((await (await host.ports()).os.status()).staged).toBeUndefined();
+
+    // The update makes all of it again, and reboots once.
+    const activities = await host.activities();
+    const verifying = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: bootId };
+    await expect(activities.verifyUpdate(verifying)).rejects.toMatchObject({
+      name: 'NotYetRebooted',
+      message: expect.stringContaining('its reboot is for deployment') as string,
+    });
+    await expect(activities.verifyUpdate(verifying)).rejects.toMatchObject({
+      name: 'NotYetRebooted',
+    });
+    expect(host.reboots).toEqual(['update to rendered-worker-new']);
+    await host.boot();
+    await (await host.activities()).verifyUpdate(verifying);
+    expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:2');
+    expect(motd()).toBe('new');
+  });
+
+  it('drops what somebody staged beside an update that stages nothing', async () => {
+    const files = { storage: { files: [aFile('/etc/motd', 'changed')] } };
+    const sameOs = aConfig('rendered-worker-files', { ...OLD.spec, config: files });
+    const other = await aHost([OLD, sameOs]);
+    try {
+      await bootInto(other, OLD);
+      const activities = await other.activities();
+      await activities.prepareUpdate(orderFor(sameOs, 'prepareUpdate'));
+      await activities.applyUpdate(orderFor(sameOs, 'applyUpdate'));
+      await activities.armReboot(orderFor(sameOs, 'armReboot'));
+      const { os, context } = await other.ports();
+      await os.stage('quay.io/os@sha256:3', context());
+      await os.finalize();
+
+      const settled = await settleAtStart(await other.ports());
+
+      expect(settled.reboot).toBe('update to rendered-worker-files');
+      expect((await (await other.ports()).os.status()).staged).toBeUndefined();
+    } finally {
+      other.remove();
+    }
   });
 
   it('ends the way back that was begun before it reboots', async () => {
@@ -100,7 +154,7 @@ describe('a host worker that starts', () => {
     await opened?.mark({ kind: 'goingBack', bootId: (await os.status()).bootId });
     expect(motd()).toBe('new');
 
-    expect(await settleAtStart(await host.ports())).toBe('the update is taken back');
+    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
     expect(motd()).toBe('old');
     await host.boot();
     expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
@@ -108,10 +162,9 @@ describe('a host worker that starts', () => {
 
   it('takes the files back before anything reads them when the old deployment came up', async () => {
     const bootId = await armNew();
-    await (await host.ports()).os.discard();
-    await host.boot();
+    await host.boot({ broken: true });
 
-    expect(await settleAtStart(await host.ports())).toBeUndefined();
+    expect((await settleAtStart(await host.ports())).what).toMatch(/booted deployment .* again/);
     expect(motd()).toBe('old');
     const activities = await host.activities();
     await expect(
@@ -122,16 +175,46 @@ describe('a host worker that starts', () => {
     expect(await (await host.ports()).journal.open()).toBeUndefined();
   });
 
+  it.each(['start', 'next order'])('undoes a repair that was cut off, at the %s', async (when) => {
+    const { journal, os } = await host.ports();
+    const { bootId, booted } = await os.status();
+    const order = orderFor(NEW, 'prepareUpdate');
+    const { plan } = await (await host.activities()).prepareUpdate(order);
+    await os.discard();
+    const cut = await journal.begin('repair/1', {
+      orderId: 'repair/1',
+      target: OLD.reference,
+      previousDeployment: booted.id,
+      before: { bootId, kernelArguments: [], extensions: [], kernelType: 'default' },
+      repair: true,
+      plan: { ...plan, summary: 'repair of 1 drifted path' },
+    });
+    await cut.record(['/etc/motd']);
+    writeFileSync(join(host.root, 'etc/motd'), 'half repaired');
+    await cut.mark({ kind: 'applied' });
+
+    const what =
+      when === 'start'
+        ? (await settleAtStart(await host.ports())).what
+        : (await (await host.activities()).prepareUpdate({ ...order, orderId: 'later/p' })).settled;
+
+    expect(what).toBe('undid an unfinished repair of 1 drifted path');
+    expect(motd()).toBe('old');
+    expect(await (await host.ports()).journal.open()).toBeUndefined();
+  });
+
   it('goes back alone when nobody can be reached, and reboots once', async () => {
     const bootId = await armNew();
     await host.boot();
-    await goBackAlone(await host.ports());
+    await goBackAlone(await host.ports(), 'nobody was reached');
     expect(host.reboots.at(-1)).toBe('the update is taken back');
-    expect(await settleAtStart(await host.ports())).toBe('the update is taken back');
+    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
     await host.boot();
 
     const ports = await host.ports();
-    expect(await settleAtStart(ports)).toBeUndefined();
+    expect(await settleAtStart(ports)).toEqual({
+      what: 'took the update to rendered-worker-new back: nobody was reached',
+    });
     expect(await awaitsConfirmation(ports)).toBeUndefined();
     expect(motd()).toBe('old');
     expect((await ports.os.status()).booted.image).toBe('quay.io/os@sha256:1');

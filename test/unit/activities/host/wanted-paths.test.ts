@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { IgnitionFile, IgnitionUnit } from '../../../../core/machine-config/types';
-import { passwordHash, SSH_KEYS_FILE, wantedPaths } from '../../../../activities/host/wanted-paths';
+import { SSH_KEYS_FILE } from '../../../../activities/host/ssh-keys';
+import { passwordHash, wantedPaths } from '../../../../activities/host/wanted-paths';
 import { aConfig } from './a-host';
 
 const ofFiles = (...files: IgnitionFile[]) =>
@@ -65,7 +66,11 @@ describe('the files that a config wants', () => {
       { path: '/etc/a', contents: { source: 'data:,a', compression: 'xz' } },
       /compression must be empty or gzip/,
     ],
-    ['append', { path: '/etc/a', append: [{ source: 'data:,a' }] }, /append cannot be applied/],
+    [
+      'a remote source to append',
+      { path: '/etc/a', append: [{ source: 'http://x/y' }] },
+      /\/etc\/a.*data URL/,
+    ],
     ['a relative path', { path: 'etc/a' }, /not absolute and normalised/],
     ['a path with dots', { path: '/etc/../opt/a' }, /not absolute and normalised/],
   ])('are refused with %s', (_what, file, message) => {

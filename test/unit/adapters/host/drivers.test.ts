@@ -24,8 +24,12 @@ describe('the driver "none"', () => {
   it('refuses to change the operating system, and says what it was asked', async () => {
     const driver = createNoneDriver(directory);
 
-    await expect(driver.stage('quay.io/os')).rejects.toThrow(/stage OS image quay.io\/os/);
-    await expect(driver.setKernelArguments()).rejects.toMatchObject({ name: 'Unreconcilable' });
+    const context = { signal: new AbortController().signal, progress: () => undefined };
+
+    await expect(driver.stage('quay.io/os', context)).rejects.toThrow(/stage OS image quay.io\/os/);
+    await expect(
+      driver.setKernelArguments({ from: [], to: ['nosmt'] }, context),
+    ).rejects.toMatchObject({ name: 'Unreconcilable' });
   });
 });
 
@@ -51,12 +55,13 @@ describe('systemctl', () => {
     await systemd.restart('kubelet.service');
 
     expect(readFileSync(log, 'utf8').trim().split('\n')).toEqual([
-      'reenable a.service',
-      'disable b.service',
-      'preset c.service',
+      'disable -- a.service',
+      'enable -- a.service',
+      'disable -- b.service',
+      'preset -- c.service',
       'daemon-reload',
-      'reload crio.service',
-      'restart kubelet.service',
+      'reload -- crio.service',
+      'restart -- kubelet.service',
     ]);
   });
 

@@ -14,7 +14,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHostFiles, isPlainPath, NODE_FILE_SYSTEM } from '../../../../adapters/host';
+import {
+  createHostFiles,
+  isPlainPath,
+  NO_ATTRIBUTES,
+  NODE_FILE_SYSTEM,
+} from '../../../../adapters/host';
 
 const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
 const file = (text: string, mode = 0o644) => ({ content: Buffer.from(text), mode, owner });
@@ -67,6 +72,33 @@ describe('the files of a host', () => {
     expect(calls).toEqual(['chmod', 'write', 'sync', 'rename', 'sync']);
   });
 
+  it('are written many at a time: each directory is synced once, attributes are asked for in batches', async () => {
+    let [directorySyncs, reads] = [0, 0];
+    const fs = {
+      ...NODE_FILE_SYSTEM,
+      open(...args: Parameters<typeof NODE_FILE_SYSTEM.open>) {
+        if (args[1] === 'r') directorySyncs += 1;
+        return NODE_FILE_SYSTEM.open(...args);
+      },
+    } as typeof NODE_FILE_SYSTEM;
+    const attributes = {
+      ...NO_ATTRIBUTES,
+      read: (fds: readonly number[]) => ((reads += 1), NO_ATTRIBUTES.read(fds)),
+    };
+    const files = createHostFiles({ root, fs, attributes });
+    const state = { kind: 'file', ...file('x'), attributes: { keep: true } } as const;
+    const directory = { kind: 'directory', mode: 0o755, owner } as const;
+
+    await files.change([
+      ...['/etc/a', '/etc/b'].map((path) => ({ path, state: directory })),
+      ...Array.from({ length: 300 }, (_, i) => ({ path: `/etc/${i % 2 ? 'a' : 'b'}/${i}`, state })),
+    ]);
+
+    expect(readdirSync(at('/etc/a'))).toHaveLength(150);
+    expect(directorySyncs).toBe(3);
+    expect(reads).toBe(5);
+  });
+
   it('replace a link instead of writing through it', async () => {
     writeFileSync(join(outside, 'victim'), 'untouched');
     symlinkSync(join(outside, 'victim'), at('/etc/a'));
@@ -115,14 +147,18 @@ describe('the files of a host', () => {
   it('list neither leftovers nor what is not there, and sweep leftovers away', async () => {
     const files = createHostFiles({
       root,
-      fs: { ...NODE_FILE_SYSTEM, rename: () => Promise.reject(new Error('power failure')) },
+      fs: {
+        ...NODE_FILE_SYSTEM,
+        rename: () => Promise.reject(new Error('power failure')),
+        unlink: () => Promise.reject(new Error('power failure')),
+      },
     });
     await expect(files.writeFile('/etc/a', file('x'))).rejects.toThrow('power failure');
     expect(readdirSync(at('/etc'))).toHaveLength(1);
 
     expect(await files.list('/etc')).toEqual([]);
     expect(await files.list('/nothing')).toEqual([]);
-    await files.sweep('/etc/a');
+    await createHostFiles({ root }).sweep('/etc/a');
     expect(readdirSync(at('/etc'))).toEqual([]);
   });
 

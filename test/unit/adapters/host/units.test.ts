@@ -9,11 +9,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import {
-  createHostFiles,
-  createOfflineSystemd,
-  type OfflineSystemd,
-} from '../../../../adapters/host';
+import { createHostFiles, createOfflineSystemd, type HostSystemd } from '../../../../adapters/host';
 import { simulatedOwnership } from '../../../../adapters/simulation';
 import { parseInstallSection } from '../../../../adapters/host/unit-links';
 
@@ -51,7 +47,7 @@ describe('[Install]', () => {
 
 describe('systemd of a host that does not run', () => {
   let root: string;
-  let systemd: OfflineSystemd;
+  let systemd: HostSystemd;
   const at = (path: string) => join(root, path);
   const write = (path: string, text: string): void => {
     mkdirSync(dirname(at(path)), { recursive: true });
@@ -90,6 +86,8 @@ describe('systemd of a host that does not run', () => {
 
     expect(await systemd.enablementPaths(change)).toEqual([
       `${ETC}/new.target.wants/a.service`,
+      // It goes with its last link.
+      `${ETC}/old.target.wants`,
       `${ETC}/old.target.wants/a.service`,
     ]);
     await systemd.setEnablement(change);
@@ -109,7 +107,9 @@ describe('systemd of a host that does not run', () => {
     expect(await systemd.enablement('a.socket')).toBe('enabled');
 
     const disable = [{ unit: 'a.service', wish: 'disable' as const }];
-    expect(await systemd.enablementPaths(disable)).toEqual(links);
+    expect(await systemd.enablementPaths(disable)).toEqual(
+      links.flatMap((path) => [dirname(path), path]),
+    );
     await systemd.setEnablement(disable);
     expect(await systemd.enablement('a.socket')).toBe('disabled');
   });
@@ -133,7 +133,7 @@ describe('systemd of a host that does not run', () => {
     expect(await systemd.enablement('b@.service')).toBe('disabled');
 
     const disable = [{ unit: 'a@.service', wish: 'disable' as const }];
-    expect(await systemd.enablementPaths(disable)).toEqual(instances);
+    expect(await systemd.enablementPaths(disable)).toEqual([`${ETC}/x.target.wants`, ...instances]);
     await systemd.setEnablement(disable);
     expect(instances.map(link)).toEqual([undefined, undefined]);
   });
@@ -161,7 +161,8 @@ describe('systemd of a host that does not run', () => {
     ['enable a.service\ndisable *\n', 'enabled'],
     ['disable *\nenable a.service\n', 'disabled'],
     ['enable a.*\n', 'enabled'],
-    ['enable b.service\n', 'disabled'],
+    ['enable b.service\n', 'enabled'],
+    ['enable b.service\ndisable *\n', 'disabled'],
   ])('follows the first preset that matches: %j', async (preset, expected) => {
     write('/usr/lib/systemd/system-preset/50-x.preset', preset);
     write(`${ETC}/a.service`, '[Install]\nWantedBy=x.target\n');

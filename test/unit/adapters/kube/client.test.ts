@@ -62,7 +62,6 @@ const status = (message: string, more: object = {}) => ({ kind: 'Status', messag
 it.each([
   [404, 'ObjectNotFound'],
   [409, 'Conflict'],
-  [401, 'ApiForbidden'],
   [403, 'ApiForbidden'],
   [400, 'ApiRefused'],
   [422, 'ApiRefused'],
@@ -77,6 +76,18 @@ it.each([
     name,
     message: 'get Node a: said so',
     details: { code, reason: 'Because' },
+  });
+});
+
+it('says what to do about credentials that nobody knows', async () => {
+  answers(401, status('Unauthorized'));
+
+  await expect(client.get(NODES, { name: 'a' })).rejects.toMatchObject({
+    name: 'ApiForbidden',
+    message:
+      'get Node a: Unauthorized: the API server does not accept the credentials; ' +
+      'check the user of the kubeconfig',
+    details: { code: 401 },
   });
 });
 

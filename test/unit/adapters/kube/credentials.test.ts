@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { findEndpoint } from '../../../../adapters/kube/credentials';
 
 let directory: string;
@@ -90,4 +90,82 @@ it('names a file that does not exist', async () => {
   const file = join(directory, 'missing');
 
   await expect(findEndpoint({ kubeconfig: file })).rejects.toThrow(file);
+});
+
+describe('a list of kubeconfigs', () => {
+  function writtenAs(name: string, content: object): string {
+    mkdirSync(join(directory, name));
+    const file = join(directory, name, 'config');
+    writeFileSync(file, JSON.stringify(content));
+    return file;
+  }
+
+  const listed = (...files: readonly string[]) => ({ kubeconfig: files.join(delimiter) });
+
+  const named = (kind: string, name: string, content: object) => ({
+    [`${kind}s`]: [{ name, [kind]: content }],
+  });
+
+  it('is merged as kubectl does it: what the first file says counts', async () => {
+    const first = writtenAs('first', named('cluster', 'c', { server: 'https://first' }));
+    const second = writtenAs('second', kubeconfig({ token: 'second' }));
+    const third = writtenAs('third', {
+      ...kubeconfig({ token: 'third' }),
+      'current-context': 'elsewhere',
+    });
+
+    const empty = join(directory, 'empty');
+    writeFileSync(empty, '');
+    const missing = join(directory, 'missing');
+
+    const endpoint = await findEndpoint(listed(empty, first, missing, second, third));
+
+    expect(endpoint.server).toBe('https://first');
+    expect((await endpoint.read()).headers).toEqual({ authorization: 'Bearer second' });
+  });
+
+  it('finds the files that an entry names beside the kubeconfig of the entry', async () => {
+    const first = writtenAs('first', {
+      'current-context': 'main',
+      ...named('context', 'main', { cluster: 'c', user: 'u' }),
+      ...named('cluster', 'c', { server: 'https://k', 'certificate-authority': 'ca.crt' }),
+    });
+    const second = writtenAs('second', named('user', 'u', { tokenFile: 'token' }));
+    writeFileSync(join(directory, 'first', 'ca.crt'), 'CA');
+    writeFileSync(join(directory, 'second', 'token'), 'T');
+
+    const endpoint = await findEndpoint(listed(first, second));
+
+    expect(await endpoint.read()).toEqual({
+      tls: { ca: 'CA' },
+      headers: { authorization: 'Bearer T' },
+    });
+  });
+
+  it('also serves a user that only the full client understands', async () => {
+    const first = writtenAs('first', { 'current-context': 'main' });
+    const second = writtenAs('second', {
+      ...kubeconfig({ username: 'me', password: 'pw' }, { 'certificate-authority': 'ca.crt' }),
+    });
+    writeFileSync(join(directory, 'second', 'ca.crt'), 'CA');
+
+    const credentials = await (await findEndpoint(listed(first, second))).read();
+
+    expect(credentials.tls.ca).toBe('CA');
+    expect(credentials.headers).toEqual({ authorization: `Basic ${base64('me:pw')}` });
+  });
+
+  it('names all the files when none of them exists', async () => {
+    const [a, b] = [join(directory, 'a'), join(directory, 'b')];
+
+    await expect(findEndpoint(listed(a, b))).rejects.toThrow(
+      `kubeconfig ${a}${delimiter}${b} cannot be read: none of these files exists`,
+    );
+  });
+
+  it('leaves a single file alone whose name has the separator in it', async () => {
+    const file = writtenAs(`odd${delimiter}name`, kubeconfig({ token: 't' }));
+
+    expect((await findEndpoint({ kubeconfig: file })).server).toBe('https://k:6443');
+  });
 });

@@ -49,7 +49,7 @@ describe('the simulated operating system', () => {
     const change = { from: [], to: ['nosmt', 'a=1 b=2'] };
     await os.setKernelArguments(change);
     await os.setKernelArguments(change);
-    await os.setExtensions(['usbguard']);
+    await os.setExtensions({ to: ['usbguard'] });
     expect((await os.status()).booted.kernelArguments).toEqual([]);
     await os.finalize();
     await os.boot(boot);
@@ -66,12 +66,13 @@ describe('the simulated operating system', () => {
 
   it('returns to the deployment before, and says when there is none', async () => {
     const os = await open();
-    await expect(os.rollback()).rejects.toMatchObject({ name: 'RollbackFailed' });
+    await expect(os.rollback('elsewhere')).rejects.toMatchObject({ name: 'RollbackFailed' });
+    const before = (await os.status()).booted.id;
     await os.stage('image-1', context);
     await os.finalize();
     await os.boot(boot);
 
-    await os.rollback();
+    await os.rollback(before);
     await os.boot(boot);
 
     expect((await os.status()).booted.image).toBe('');

@@ -18,8 +18,8 @@ describe('what MCO answers about diffs, actions, drains and kernel arguments', (
     );
   });
 
-  it.each(daemonDiffKind.cases(file))('$name', ({ run }) => {
-    const { expected, actual } = run();
+  it.each(daemonDiffKind.cases(file))('$name', async ({ run }) => {
+    const { expected, actual } = await run();
     expect(actual).toEqual(expected);
   });
 });

@@ -2,6 +2,7 @@ import { failureName, messageOf } from '../../../../core/errors';
 import {
   admissionProblems,
   describeProblem,
+  IMAGE_FIX,
   refuseInadmissible,
   type MachineConfigSpec,
 } from '../../../../core/machine-config';
@@ -17,6 +18,9 @@ const problemsOf = (...specs: readonly MachineConfigSpec[]): readonly string[] =
 const file = (more: object): MachineConfigSpec => ({
   config: files({ path: '/etc/a', contents: { source: 'data:,1' }, ...more }),
 });
+const IMAGE = `registry.example:5000/os:1.2@sha256:${'1'.repeat(64)}`;
+/** SHA-256 of `hello`. */
+const HELLO = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
 const FILE = 'MachineConfig 0: spec.config.storage.files[0]';
 
 describe('sound MachineConfigs have no problems', () => {
@@ -29,12 +33,27 @@ describe('sound MachineConfigs have no problems', () => {
       file({ path: '/etc/machine-config-daemon/no-reboot/containers-gpg.pub' }),
     ],
     ['an empty file', file({ contents: { source: 'data:,' } })],
+    ['contents and more', file({ append: [{ source: 'data:,2' }] })],
+    [
+      'a file that is only appended to',
+      { config: files({ path: '/etc/a', append: [{ source: 'data:,1' }] }) },
+    ],
     [
       'gzip',
       file({
         contents: {
           compression: 'gzip',
           source: 'data:;base64,H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA==',
+        },
+      }),
+    ],
+    [
+      'gzip with the hash of what it unpacks to, in any case',
+      file({
+        contents: {
+          compression: 'gzip',
+          source: 'data:;base64,H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA==',
+          verification: { hash: `sha256-${HELLO.toUpperCase()}` },
         },
       }),
     ],
@@ -57,13 +76,20 @@ describe('sound MachineConfigs have no problems', () => {
       },
     ],
     [
+      'a password',
+      {
+        config: ignition({ passwd: { users: [{ name: 'core', passwordHash: '$y$j9T$a./b$C' }] } }),
+      },
+    ],
+    [
       'all other fields',
       {
         kernelType: '64k-pages',
         kernelArguments: ['a=1 b'],
         extensions: ['usbguard'],
         fips: true,
-        osImageURL: 'registry.example/os@sha256:1',
+        osImageURL: IMAGE,
+        baseOSExtensionsContainerImage: '',
       },
     ],
   ])('%s', (_, spec) => {
@@ -134,9 +160,33 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
       `${FILE}.contents.source: hosts do not fetch remote contents; write the contents as a data URL: data:;base64,<contents>`,
     ],
     [
-      'appending',
-      file({ append: [{ source: 'data:,1' }] }),
-      `${FILE}.append: appending cannot be repeated safely on a running host; write the whole contents into contents.source`,
+      'contents with the hash of others',
+      file({ contents: { source: 'data:,hell', verification: { hash: `sha256-${HELLO}` } } }),
+      `${FILE}.contents.verification.hash: the contents have another hash; write the hash of what the file will hold, after decompression, or leave verification out`,
+    ],
+    [
+      'a hash that is not hexadecimal',
+      file({
+        contents: { source: 'data:,1', verification: { hash: `sha512-${'z'.repeat(128)}` } },
+      }),
+      `${FILE}.contents.verification.hash: the contents have another hash; write the hash of what the file will hold, after decompression, or leave verification out`,
+    ],
+    [
+      'appending what has another hash',
+      file({
+        append: [{ source: 'data:,2', verification: { hash: `sha256-${HELLO}` } }],
+      }),
+      `${FILE}.append[0].verification.hash: the contents have another hash; write the hash of what the file will hold, after decompression, or leave verification out`,
+    ],
+    [
+      'appending nothing',
+      file({ append: [{ source: 'data:,1' }, {}] }),
+      `${FILE}.append[1].source: there is nothing to append; add source, or leave the entry out`,
+    ],
+    [
+      'appending what is elsewhere',
+      file({ append: [{ source: 'https://example.test/a' }] }),
+      `${FILE}.append[0].source: hosts do not fetch remote contents; write the contents as a data URL: data:;base64,<contents>`,
     ],
     [
       'no contents',
@@ -176,7 +226,34 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     [
       'an image with a space',
       { osImageURL: 'a b' },
-      'MachineConfig 0: spec.osImageURL: not the name of an image; write registry/name@sha256:<digest>',
+      `MachineConfig 0: spec.osImageURL: not the name of an image; ${IMAGE_FIX}`,
+    ],
+    [
+      'an image with nothing but marks',
+      { baseOSExtensionsContainerImage: '!!' },
+      `MachineConfig 0: spec.baseOSExtensionsContainerImage: not the name of an image; ${IMAGE_FIX}`,
+    ],
+    ...['quay.io/x/os:latest', 'not-an-image', 'quay.io/x/os@sha256:1'].map(
+      (osImageURL): [string, MachineConfigSpec, string] => [
+        `the image ${osImageURL}`,
+        { osImageURL },
+        `MachineConfig 0: spec.osImageURL: the image has no digest, and a tag may be another image on the next host; ${IMAGE_FIX}`,
+      ],
+    ),
+    [
+      'a password with fields of its own',
+      { config: ignition({ passwd: { users: [{ name: 'core', passwordHash: 'a:b' }] } }) },
+      'MachineConfig 0: spec.config.passwd.users[0].passwordHash: it has a colon or a control character, which no hash has; make it with mkpasswd',
+    ],
+    [
+      'a password with lines of its own, in an old specification',
+      {
+        config: {
+          ignition: { version: '2.2.0' },
+          passwd: { users: [{ name: 'core', passwordHash: '$6$a\nroot2' }] },
+        },
+      },
+      'MachineConfig 0: spec.config.passwd.users[0].passwordHash: it has a colon or a control character, which no hash has; make it with mkpasswd',
     ],
   ])('%s', (_, spec, problem) => {
     expect(problemsOf(spec)).toContain(problem);
@@ -206,9 +283,113 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ]);
   });
 
-  test.each(['/etc/run/a', '/runner', '/var/lib/slipway2'])('but one at %s', (path) => {
-    expect(problemsOf(file({ path }))).toEqual([]);
+  test.each([
+    ['/proc', 'the kernel owns this directory'],
+    ['/sys', 'the kernel owns this directory'],
+    ['/dev', 'the kernel owns this directory'],
+    ['/run', 'this directory is empty after a reboot'],
+    ['/var/run', 'this directory is empty after a reboot'],
+    ['/tmp', 'this directory is emptied'],
+    ['/etc/machine-config-daemon', 'hosts record here what they are on'],
+    ['/var/lib/slipway', 'Slipway keeps its own state here'],
+    ['/etc/slipway', 'Slipway keeps its own settings here'],
+    ['/boot', 'the operating system owns this directory'],
+    ['/sysroot', 'the operating system owns this directory'],
+    ['/ostree', 'the operating system owns this directory'],
+    ['/etc', 'it is a directory on every host'],
+    ['/etc/systemd/system', 'it is a directory on every host'],
+    ['/var', 'it is a directory on every host'],
+  ])('no file in the place of the directory %s', (path, why) => {
+    expect(problemsOf(file({ path }))).toEqual([
+      `${FILE}.path: no file may be at ${path}: ${why}; choose another path`,
+    ]);
   });
+
+  test.each([
+    ['the root', file({ path: '/' })],
+    ['a zero byte', file({ path: '/etc/a\0b' })],
+  ])('no file at %s', (_, spec) => {
+    expect(problemsOf(spec)).toEqual([
+      `${FILE}.path: the path is not absolute and normalised; remove doubled slashes, trailing slashes, "." and ".." from it`,
+    ]);
+  });
+
+  test('no directory and no link in a refused place either', () => {
+    const storage = {
+      directories: [{ path: '/var/lib/slipway/journal' }, { path: '/proc' }, { path: '/' }],
+      links: [
+        { path: '/etc/slipway/host.yaml', target: '/dev/null' },
+        { path: '/boot', target: '/opt' },
+        { path: '/usr', target: '/opt' },
+      ],
+    };
+    expect(problemsOf({ config: ignition({ storage }) })).toEqual([
+      'MachineConfig 0: spec.config.storage.directories[0].path: no directory may be at /var/lib/slipway/journal: Slipway keeps its own state here; choose another path',
+      'MachineConfig 0: spec.config.storage.directories[1].path: no directory may be at /proc: the kernel owns this directory; choose another path',
+      expect.stringContaining('directories[2].path: the path is not absolute and normalised'),
+      'MachineConfig 0: spec.config.storage.links[0].path: no link may be at /etc/slipway/host.yaml: Slipway keeps its own settings here; choose another path',
+      'MachineConfig 0: spec.config.storage.links[1].path: no link may be at /boot: the operating system owns this directory; choose another path',
+      'MachineConfig 0: spec.config.storage.links[2].path: no link may be at /usr: it is a directory on every host; choose another path',
+    ]);
+  });
+
+  test('but directories and links in all others', () => {
+    const storage = {
+      directories: [
+        { path: '/etc', mode: 493 },
+        { path: '/var/lib/kubelet' },
+        { path: '/etc/machine-config-daemon/no-reboot' },
+      ],
+      links: [
+        { path: '/etc/localtime', target: '../usr/share/zoneinfo/UTC' },
+        { path: '/etc/systemd/system/a.service', target: '/dev/null' },
+        { path: '/opt', target: 'var/opt' },
+      ],
+    };
+    expect(problemsOf({ config: ignition({ storage }) })).toEqual([]);
+  });
+
+  test.each(['../../evil.service', 'c/d.service', '/etc/evil.service'])(
+    'no unit by the name of %s',
+    (name) => {
+      expect(problemsOf({ config: units({ name, contents: '[Unit]\n' }) })).toEqual([
+        'MachineConfig 0: spec.config.systemd.units[0].name: a unit or drop-in name must be a plain file name; remove the slashes and what stands before them',
+      ]);
+    },
+  );
+
+  test.each([
+    [{ mask: true }, 'mask: without it', 'do not mask it'],
+    [{ enabled: false }, 'enabled: without it', 'leave it enabled'],
+  ])('not the end of the host worker by %j', (says, problem, fix) => {
+    for (const name of ['slipway-host.service', 'slipway-host-settle.service']) {
+      const [found, ...more] = problemsOf({ config: units({ name, ...says }) });
+      expect(found).toContain(`MachineConfig 0: spec.config.systemd.units[0].${problem}`);
+      expect(found).toContain(fix);
+      expect(more).toEqual([]);
+    }
+    expect(problemsOf({ config: units({ name: 'other.service', ...says }) })).toEqual([]);
+  });
+
+  test('but its unit, and drop-ins of it', () => {
+    const dropins = [{ name: '10-proxy.conf', contents: '[Service]\n' }];
+    const unit = { name: 'slipway-host.service', enabled: true, dropins };
+    expect(problemsOf({ config: units(unit) })).toEqual([]);
+  });
+
+  test('no drop-in whose name leads elsewhere', () => {
+    const dropins = [{ name: '../../x.conf', contents: '[Unit]\n' }];
+    expect(problemsOf({ config: units({ name: 'a.service', dropins }) })).toEqual([
+      'MachineConfig 0: spec.config.systemd.units[0].dropins[0].name: a unit or drop-in name must be a plain file name; remove the slashes and what stands before them',
+    ]);
+  });
+
+  test.each(['/etc/run/a', '/runner', '/var/lib/slipway2', '/etc/a..b', '/usr/local'])(
+    'but one at %s',
+    (path) => {
+      expect(problemsOf(file({ path }))).toEqual([]);
+    },
+  );
 
   test('values of a wrong type, which the API server would refuse', () => {
     const wrong = {

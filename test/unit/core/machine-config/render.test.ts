@@ -22,6 +22,9 @@ const fileAt = (path: string, text: string): object => ({
 const sourceOf = (rendered: RenderedMachineConfig, path: string): string | undefined =>
   rendered.spec.config.storage?.files?.find((file) => file.path === path)?.contents?.source;
 
+const roleOf = (configs: readonly MachineConfig[], name: string): string | undefined =>
+  configs.find(({ metadata }) => metadata.name === name)?.metadata.labels?.[LABEL.ROLE];
+
 describe('merge order', () => {
   test('a custom pool beats a worker whatever the names', () => {
     const rendered = render([
@@ -68,11 +71,34 @@ describe('the name', () => {
   const someConfigs = fc
     .array(someSpec, { minLength: 1, maxLength: 5 })
     .map((specs) => specs.map((spec, i) => machineConfig(`${i}`, spec)));
+  /** Of workers and of one custom pool, whose name sorts before or after theirs. */
+  const someOfTwoRoles = fc
+    .constantFrom('infra', 'zoned')
+    .chain((custom) =>
+      fc.array(fc.tuple(fc.constantFrom('worker', custom), someSpec), {
+        minLength: 1,
+        maxLength: 6,
+      }),
+    )
+    .map((configs) =>
+      configs.map(([role, spec], i) =>
+        machineConfig(`${i}`, spec, { labels: { [LABEL.ROLE]: role } }),
+      ),
+    );
+  const shuffled = someOfTwoRoles.chain((configs) =>
+    fc.tuple(
+      fc.constant(configs),
+      fc.shuffledSubarray(configs, { minLength: configs.length, maxLength: configs.length }),
+    ),
+  );
 
   test('does not depend on the order in which the MachineConfigs are listed', () => {
     fc.assert(
-      fc.property(someConfigs, (configs) => {
-        expect(render(configs.toReversed()).name).toBe(render(configs).name);
+      fc.property(shuffled, ([configs, inAnyOrder]) => {
+        const [one, other] = [render(configs), render(inAnyOrder)];
+        expect(other).toEqual(one);
+        const isWorker = one.mergeOrder.map((name) => roleOf(configs, name) === 'worker');
+        expect(isWorker.lastIndexOf(true)).toBe(isWorker.filter(Boolean).length - 1);
       }),
     );
   });

@@ -137,6 +137,17 @@ describe('the conditions of a MachineConfigNode', () => {
     expect(of(cancelled, 'NodeDegraded')).toEqual(of(degraded, 'NodeDegraded'));
   });
 
+  it('say that a node is updated when its update was cancelled and it is where it is to be', () => {
+    const taken = mcnConditions('Cancelled', walk('Cordoning', 'Applying', 'GoingBack'), {
+      ...options,
+      restsOn: 'rendered-old',
+    });
+
+    expect(of(taken, 'Updated')).toMatchObject({ status: 'True', reason: 'UpdateCancelled' });
+    expect(having(taken, 'True')).toEqual(['Updated']);
+    expect(of(mcnConditions('Cordoning', taken, options), 'Updated').status).toBe('False');
+  });
+
   it.each<NodePhase>([
     'Preparing',
     'WaitingForSlot',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
 import {
+  forbiddenStep,
   isEnd,
   mayFollow,
   needsSlot,
@@ -11,6 +12,8 @@ import {
 import { lifecycleGraph, lifecycleMermaid } from '../../../../core/node/lifecycle-diagram';
 
 const PHASES: readonly NodePhase[] = Object.values(NodePhase);
+/** Those of a node that stays. */
+const STAYING = PHASES.filter((phase) => phase !== NodePhase.GONE);
 const docs = (name: string) => readFileSync(path.join(__dirname, '../../../../docs', name), 'utf8');
 
 function reachableFrom(start: NodePhase): ReadonlySet<NodePhase> {
@@ -20,16 +23,27 @@ function reachableFrom(start: NodePhase): ReadonlySet<NodePhase> {
 }
 
 describe('the life of a node update', () => {
-  it.each(PHASES)('%s can still end as Updated', (phase) => {
+  it.each(STAYING)('%s can still end as Updated', (phase) => {
     expect(reachableFrom(phase)).toContain(NodePhase.UPDATED);
   });
 
   it('reaches every phase from Preparing', () => {
-    expect([...reachableFrom(NodePhase.PREPARING)].sort()).toEqual([...PHASES].sort());
+    expect([...reachableFrom(NodePhase.PREPARING)].sort()).toEqual([...STAYING].sort());
+  });
+
+  it('is over from one moment to the next when the node is deleted', () => {
+    const open = PHASES.filter((phase) => mayFollow(phase, 'Gone'));
+
+    expect(open).toEqual(PHASES.filter((phase) => !isEnd(phase)));
+    // Whoever comes back under its name is another node.
+    expect(TRANSITIONS.Gone).toEqual([]);
   });
 
   it('never ends as failed or cancelled from a disturbed node without going back first', () => {
-    const disturbed = PHASES.filter((phase) => needsSlot(phase) && phase !== 'GoingBack');
+    // A node that is being completed is verified on its config: there is nothing to go back from.
+    const disturbed = PHASES.filter(
+      (phase) => needsSlot(phase) && phase !== 'GoingBack' && phase !== 'Completing',
+    );
 
     for (const phase of disturbed) {
       expect([phase, mayFollow(phase, 'Degraded')]).toEqual([phase, false]);
@@ -47,8 +61,23 @@ describe('the life of a node update', () => {
     expect(TRANSITIONS.Preparing.filter(needsSlot)).toEqual(['Completing']);
   });
 
+  it('is never called off once it is verified', () => {
+    expect(mayFollow('Completing', 'GoingBack')).toBe(false);
+    expect(mayFollow('Completing', 'Cancelled')).toBe(false);
+  });
+
+  it.each<[readonly NodePhase[], string | undefined]>([
+    [[], undefined],
+    [['Preparing', 'WaitingForSlot', 'Cordoning', 'Draining', 'Applying'], undefined],
+    [['Rebooting', 'Rebooting', 'Verifying'], undefined],
+    [['Preparing', 'Cordoning'], 'Preparing -> Cordoning'],
+    [['Applying', 'Rebooting', 'Verifying', 'Degraded'], 'Verifying -> Degraded'],
+  ])('of %j forbids %s', (phases, step) => {
+    expect(forbiddenStep(phases)).toBe(step);
+  });
+
   it('begins again with Preparing after every end', () => {
-    for (const end of PHASES.filter(isEnd)) expect(TRANSITIONS[end]).toEqual(['Preparing']);
+    for (const end of STAYING.filter(isEnd)) expect(TRANSITIONS[end]).toEqual(['Preparing']);
   });
 
   it('is drawn in docs/lifecycle.dot', () => {

@@ -62,6 +62,13 @@ describe('the phases of an update', () => {
       'reboot: kernel arguments changed (+nosmt -quiet)',
     ],
     [
+      'values of kernel arguments, which are not told',
+      spec({ kernelArguments: ['luks.key=0ld quiet'] }),
+      spec({ kernelArguments: ['luks.key=s3cret', 'quiet'] }),
+      REBOOTING,
+      'reboot: kernel arguments changed (+luks.key=… -luks.key=…)',
+    ],
+    [
       'the order of kernel arguments',
       spec({ kernelArguments: ['a', 'b'] }),
       spec({ kernelArguments: ['b', 'a'] }),

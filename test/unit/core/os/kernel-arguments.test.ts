@@ -2,6 +2,7 @@ import {
   kernelArgumentChanges,
   rpmOstreeKernelArguments,
   splitKernelArguments,
+  withoutArgumentValue,
 } from '../../../../core/os';
 
 describe('splitting kernel arguments', () => {
@@ -37,6 +38,20 @@ describe('the arguments of rpm-ostree kargs', () => {
 
   it('are none for none', () => {
     expect(rpmOstreeKernelArguments([], [])).toEqual([]);
+  });
+});
+
+describe('an argument without its value', () => {
+  it.each([
+    ['nosmt', 'nosmt'],
+    ['luks.key=s3cret', 'luks.key=…'],
+    ['a=', 'a=…'],
+    ['a=b=c', 'a=…'],
+    ['d="x y"', 'd=…'],
+    ['"dyndbg=file a +p"', 'dyndbg=…'],
+    ['=s3cret', '=…'],
+  ])('%s', (argument, expected) => {
+    expect(withoutArgumentValue(argument)).toBe(expected);
   });
 });
 

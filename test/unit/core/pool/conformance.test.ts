@@ -19,8 +19,8 @@ describe('observed answers of MCO: candidates and pool status', () => {
 
   it.each(candidatesKind.cases(file).map((entry) => [entry.name, entry] as const))(
     '%s',
-    (_name, entry) => {
-      const { expected, actual } = entry.run();
+    async (_name, entry) => {
+      const { expected, actual } = await entry.run();
 
       expect(differences(expected, actual).map(describeDifference)).toEqual([]);
     },

@@ -1,4 +1,4 @@
-import type { MachineConfigNode } from '../../../../core/node/types';
+import type { MachineConfigNode, Node } from '../../../../core/node/types';
 import type { Condition } from '../../../../core/object-meta';
 import { calculateStatus, poolStatus, type PoolStatus } from '../../../../core/pool/status';
 import { A, aNode, aPool, B, updated } from './builders';
@@ -119,6 +119,18 @@ describe('the status of a pool', () => {
     expect(conditionOf(status, 'RenderDegraded')).toEqual(conditions[0]);
     expect(conditionOf(status, 'Degraded')).toMatchObject({ status: 'True', message: '' });
     expect(conditionOf(status, 'NodeDegraded').status).toBe('False');
+  });
+
+  it('says why it is degraded when rendering is, which MCO leaves out', () => {
+    const conditions = [condition('RenderDegraded', 'True', 'bad file')];
+    const pool = aPool({}, { status: { conditions } });
+
+    const message = (nodes: readonly Node[]): string | undefined =>
+      conditionOf(poolStatus({ pool, nodes, machineConfigNodes: [], now: NOW }), 'Degraded')
+        .message;
+
+    expect(message([aNode('n0')])).toBe('bad file');
+    expect(message([degraded('n0', 'boom')])).toBe('Node n0 is reporting: "boom"; bad file');
   });
 
   it('does not change the pool that it was given', () => {

@@ -106,8 +106,16 @@ describe('the canary', () => {
   it('counts a report that the cluster view has not seen yet', () => {
     const input = { policy: { canaryNodes: 2 }, updated: 0, trying: ['n1'] };
 
-    expect(canaryLimit({ ...input, reported: 1 })?.slots).toBe(1);
-    expect(canaryLimit({ ...input, reported: 2 })).toBeUndefined();
+    const reported = (...nodes: readonly string[]) => ({ count: nodes.length, nodes });
+    expect(canaryLimit({ ...input, reported: reported('n2') })?.slots).toBe(1);
+    expect(canaryLimit({ ...input, reported: reported('n2', 'n3') })).toBeUndefined();
+  });
+
+  it('counts a node once that is in the view and has reported, and none too few', () => {
+    const seen = { policy: { canaryNodes: 3 }, updated: 1, updatedNodes: ['n2'], trying: ['n1'] };
+
+    expect(canaryLimit({ ...seen, reported: { count: 1, nodes: ['n2'] } })?.slots).toBe(2);
+    expect(canaryLimit({ ...seen, reported: { count: 1, nodes: ['n3'] } })?.slots).toBe(1);
   });
 
   it('does not exist when the policy asks for none', () => {

@@ -95,7 +95,12 @@ describe('the state of a rollout', () => {
         blocked: [{ node: 'n2', reason: 'not Ready' }],
         held: [{ node: 'n3', reason: 'skip' }],
       },
-      { state: 'Blocked', blocker: 'failed: n1 (boom); blocked: n2 (not Ready); held: n3 (skip)' },
+      {
+        state: 'Blocked',
+        blocker:
+          'nothing is left to start; 1 node failed: n1 (boom); ' +
+          '1 node cannot be taken now: n2 (not Ready); 1 node is held: n3 (skip)',
+      },
     ],
     [
       'WaitingForRender',
@@ -118,7 +123,42 @@ describe('the state of a rollout', () => {
   it('is Halted by a count when the list was cut', () => {
     const cut = { ...facts, failed: [{ node: 'n1', reason: 'x' }], failedCount: 60 };
 
-    expect(rolloutState({ ...cut, policy: { failureThreshold: 60 } }).state).toBe('Halted');
+    expect(rolloutState({ ...cut, policy: { failureThreshold: 60 } })).toEqual({
+      state: 'Halted',
+      blocker:
+        '60 nodes failed on rendered-worker-b (the limit is 60): n1 and 59 more; n1: x; ' +
+        'retry a node or change the config',
+    });
+  });
+
+  it('names who takes the slots: first the nodes whose reason is known, then the others', () => {
+    const full: RolloutFacts = {
+      ...facts,
+      maxUnavailable: 4,
+      unavailable: ['n1', 'n2', 'n3', 'n4'],
+      unavailableBecause: [
+        { node: 'n3', reason: 'cordoned by a person' },
+        { node: 'elsewhere', reason: 'back in service since' },
+      ],
+    };
+
+    expect(rolloutState(full).blocker).toBe(
+      'no free slot: 4 nodes of at most 4 unavailable: n3 (cordoned by a person), n1, n2 and 1 more',
+    );
+  });
+
+  it('counts what is left beyond the lists', () => {
+    const left = {
+      ...facts,
+      candidateCount: 0,
+      ...{ held: [{ node: 'n3', reason: 'skip' }], heldCount: 51 },
+      ...{ blocked: [{ node: 'n4', reason: 'not Ready' }], blockedCount: 2 },
+    };
+
+    expect(rolloutState(left).blocker).toBe(
+      'nothing is left to start; 2 nodes cannot be taken now: n4 (not Ready) and 1 more; ' +
+        '51 nodes are held: n3 (skip) and 50 more',
+    );
   });
 });
 

@@ -97,8 +97,8 @@ class Observer {
 class Rollout {
   readonly holders = new Map<Name, number>();
   broken: readonly Name[] = [];
-  /** The config of every node that reported that it is verified. */
-  readonly reported: number[] = [];
+  /** Every report that a node is verified on a config. */
+  readonly reported: { readonly node: Name; readonly config: number }[] = [];
   /** The config on which a node failed: it does not wait for a slot on that one again. */
   readonly failedOn = new Map<Name, number>();
   view: { readonly down: readonly Name[]; readonly updated: readonly Name[] } = {
@@ -121,10 +121,12 @@ class Rollout {
   grant(): void {
     const config = this.world.config;
     const trying = [...this.holders].filter(([, on]) => on === config).map(([node]) => node);
+    const reported = this.reported.filter((report) => report.config === config);
     const canary = canaryLimit({
       policy: { canaryNodes: this.canaryNodes },
       updated: this.view.updated.length,
-      reported: this.reported.filter((on) => on === config).length,
+      updatedNodes: this.view.updated,
+      reported: { count: reported.length, nodes: reported.map(({ node }) => node) },
       trying,
     });
     const { granted } = decideSlots({
@@ -211,7 +213,7 @@ function work(
   world.unfinished.delete(node);
   if (kind === 'finish') {
     world.configs.set(node, config);
-    rollout.reported.push(config);
+    rollout.reported.push({ node, config });
   }
 }
 

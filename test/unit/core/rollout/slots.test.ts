@@ -1,42 +1,45 @@
-import { decideSlots, freeSlots, grantable, settleBroken } from '../../../../core/rollout';
+import { decideSlots, freeSlots, settleBroken } from '../../../../core/rollout';
+
+const granted = (request: Parameters<typeof decideSlots>[0]): readonly string[] =>
+  decideSlots(request).granted;
 
 const request = { maxUnavailable: 2, unavailable: [], holders: [], waiting: [] };
 
 describe('slots', () => {
   it('are given in order up to maxUnavailable', () => {
-    expect(grantable({ ...request, waiting: ['a', 'b', 'c'] })).toEqual(['a', 'b']);
+    expect(granted({ ...request, waiting: ['a', 'b', 'c'] })).toEqual(['a', 'b']);
   });
 
   it('are counted for holders that the cluster view does not show unavailable yet', () => {
-    expect(grantable({ ...request, holders: ['x', 'y'], waiting: ['a'] })).toEqual([]);
+    expect(granted({ ...request, holders: ['x', 'y'], waiting: ['a'] })).toEqual([]);
   });
 
   it('are counted once for a holder that the view shows', () => {
     const both = { ...request, holders: ['x'], unavailable: ['x'], waiting: ['a', 'b'] };
 
-    expect(grantable(both)).toEqual(['a']);
+    expect(granted(both)).toEqual(['a']);
   });
 
   it('are taken by nodes that others made unavailable', () => {
-    expect(grantable({ ...request, unavailable: ['x', 'y'], waiting: ['a'] })).toEqual([]);
+    expect(granted({ ...request, unavailable: ['x', 'y'], waiting: ['a'] })).toEqual([]);
   });
 
   it('are not needed to repair a node that is unavailable already, even over the limit', () => {
     const over = { ...request, unavailable: ['x', 'y', 'z'], waiting: ['a', 'y'] };
 
-    expect(grantable(over)).toEqual(['y']);
+    expect(granted(over)).toEqual(['y']);
   });
 
   it('are not given twice to the same node', () => {
-    expect(grantable({ ...request, holders: ['a'], waiting: ['a', 'b', 'b'] })).toEqual(['b']);
+    expect(granted({ ...request, holders: ['a'], waiting: ['a', 'b', 'b'] })).toEqual(['b']);
   });
 
   it('are kept for the canary while the config is not proven', () => {
     const canary = { slots: 1, trying: [] };
 
-    expect(grantable({ ...request, waiting: ['a', 'b'], canary })).toEqual(['a']);
+    expect(granted({ ...request, waiting: ['a', 'b'], canary })).toEqual(['a']);
     expect(
-      grantable({
+      granted({
         ...request,
         waiting: ['b'],
         holders: ['a'],
@@ -49,16 +52,14 @@ describe('slots', () => {
     const canary = { slots: 1, trying: ['a'] };
 
     expect(
-      grantable({ ...request, holders: ['a'], unavailable: ['x'], waiting: ['x'], canary }),
+      granted({ ...request, holders: ['a'], unavailable: ['x'], waiting: ['x'], canary }),
     ).toEqual([]);
   });
 
   it('do not wait for a node that still finishes an older config, except by its slot', () => {
     const canary = { slots: 1, trying: [] };
 
-    expect(grantable({ ...request, holders: ['older'], waiting: ['a', 'b'], canary })).toEqual([
-      'a',
-    ]);
+    expect(granted({ ...request, holders: ['older'], waiting: ['a', 'b'], canary })).toEqual(['a']);
   });
 
   it('name what a node waits for', () => {

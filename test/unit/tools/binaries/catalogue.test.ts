@@ -20,7 +20,8 @@ describe('the catalogue of development servers', () => {
   it('stamps builds with the pinned version', () => {
     for (const name of BINARY_NAMES) {
       const { goVariables, version } = sourceOf(name);
-      for (const value of Object.values(goVariables)) {
+      for (const [variable, value] of Object.entries(goVariables)) {
+        if (!/version/i.test(variable)) continue;
         expect(`v${version}`).toContain(value.replace(/^v/, ''));
       }
     }

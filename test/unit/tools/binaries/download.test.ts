@@ -53,6 +53,18 @@ const RELEASES: readonly Release[] = [
         ],
       }),
   },
+  {
+    name: 'ignition-validate',
+    file: '/coreos/ignition/releases/download/v2.26.0/ignition-validate-x86_64-linux',
+    checksum: '/repos/coreos/ignition/releases/tags/v2.26.0',
+    checksumText: (digest) =>
+      JSON.stringify({
+        assets: [
+          { name: 'ignition-validate-aarch64-linux', digest: `sha256:${'0'.repeat(64)}` },
+          { name: 'ignition-validate-x86_64-linux', digest: `sha256:${digest}` },
+        ],
+      }),
+  },
 ];
 
 const ETCD = RELEASES[1] as Release;
@@ -181,6 +193,14 @@ describe('official releases, from a local server that imitates their layout', ()
 
     expect(says(path)).toBe('built');
     expect(machine.reported[1]).toMatch(/SHA256SUMS did not answer for 0.1 s; building it instead/);
+  });
+
+  it('builds at once what its publisher releases for no system', async () => {
+    const path = await resolveBinary('ignition', context());
+
+    expect(says(path)).toBe('built');
+    expect(requests).toEqual([]);
+    expect(machine.reported[0]).toMatch(/^building ignition 2\.26\.0/);
   });
 
   it('does not ask for a release that its publisher does not make', async () => {

@@ -106,6 +106,17 @@ describe('where a program comes from', () => {
     expect(readdirSync(dirname(cachePath('etcd', machine.context().settings)))).toEqual([]);
   });
 
+  it('says what a C compiler needs when a build that wants one fails', async () => {
+    const cgo = 'echo "cgo $CGO_ENABLED" >&2; exit 1';
+    machine.script(join(machine.bin, 'go'), fakeGo('go1.26.4', cgo));
+
+    const attempt = resolveBinary('ignition', machine.context());
+
+    await expect(attempt).rejects.toThrow(
+      /needs a C compiler and the headers of libblkid.*cgo 1; or name/s,
+    );
+  });
+
   it('builds once when two ask at the same time', async () => {
     const count = join(machine.directory, 'builds');
     machine.script(join(machine.bin, 'go'), fakeGo('go1.26.4', `echo build >> ${count}`));

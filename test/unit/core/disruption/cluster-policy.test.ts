@@ -1,4 +1,4 @@
-import { readDisruptionPolicy } from '../../../../activities/cluster/disruption-policy';
+import { readDisruptionPolicy } from '../../../../core/disruption';
 
 it('reads files, units and SSH keys', () => {
   const policy = {

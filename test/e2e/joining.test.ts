@@ -1,0 +1,297 @@
+/** Nodes that join, go and move while a config rolls through a big pool. */
+
+import { Client, Connection } from '@temporalio/client';
+import { createNodes } from '../../tools/cluster';
+import { type Observer, startObserver } from '../../tools/observer/observer';
+import { until } from '../../tools/observer/until';
+import { type Stack, startStack } from '../../tools/stack/stack';
+import { machineConfig, plainFile } from './support/configs';
+import { CURRENT_CONFIG, DESIRED_CONFIG, START_MS, STATE, STOP_MS } from './support/world';
+
+const GROUP = 'machineconfiguration.openshift.io';
+const WORKERS = 60;
+const SLOTS = 5;
+const INFRA_SLOTS = 2;
+const EACH = 5;
+/** Sixty nodes, five at a time, on a busy machine. */
+const PATIENCE_MS = 400_000;
+
+const ROLE = 'node-role.kubernetes.io';
+
+let stack: Stack;
+/** One for each pool: a node that moves goes from the one to the other. */
+let workers: Observer;
+let infra: Observer;
+let client: Client;
+
+/** Nodes of the late joiners, which are there before the pool sees them. */
+const JOINERS = range(WORKERS - EACH, WORKERS);
+
+const INFRA_POOL = {
+  apiVersion: `${GROUP}/v1`,
+  kind: 'MachineConfigPool',
+  metadata: { name: 'infra' },
+  spec: {
+    maxUnavailable: INFRA_SLOTS,
+    machineConfigSelector: {
+      matchExpressions: [{ key: `${GROUP}/role`, operator: 'In', values: ['worker', 'infra'] }],
+    },
+    nodeSelector: { matchLabels: { [`${ROLE}/infra`]: '' } },
+  },
+};
+
+function range(from: number, to: number): readonly string[] {
+  return Array.from({ length: to - from }, (_, index) => `worker-${from + index}`);
+}
+
+beforeAll(async () => {
+  stack = await startStack({
+    nodes: { master: 1, worker: WORKERS },
+    zones: 3,
+    maxUnavailable: SLOTS,
+    policy: { canary: { nodes: 1 }, failureThreshold: 3, verify: { readySeconds: 0 } },
+    simulation: {
+      ...{ stageSeconds: 0.1, applySeconds: 0.1, rebootSeconds: 1.5, jitter: 0.2 },
+      failures: [],
+    },
+    workloads: [],
+    temporalUi: false,
+  });
+  const { admin, adminKubeconfig } = stack.cluster;
+  // Machines that nobody has seen yet: their hosts run, their Nodes come later.
+  for (const name of JOINERS) await admin.call('DELETE', `/api/v1/nodes/${name}`);
+  await stack.manifests.applyObject(INFRA_POOL);
+  const ofInfra = machineConfig('50-infra', { files: [plainFile('/etc/infra', 'infra\n')] });
+  await stack.manifests.applyObject({
+    ...ofInfra,
+    metadata: { ...ofInfra.metadata, labels: { [`${GROUP}/role`]: 'infra' } },
+  });
+  const watch = (nodeSelector: string, maxUnavailable: number): Promise<Observer> =>
+    startObserver({ kubeconfig: adminKubeconfig, nodeSelector, maxUnavailable });
+  workers = await watch(`${ROLE}/worker,!${ROLE}/infra`, SLOTS);
+  infra = await watch(`${ROLE}/infra`, INFRA_SLOTS);
+  const { address, namespace } = stack.temporal;
+  const connection = await Connection.connect({ address });
+  client = new Client({ connection, namespace });
+}, START_MS);
+
+afterAll(async () => {
+  workers?.stop();
+  infra?.stop();
+  await client?.connection.close();
+  await stack?.stop();
+}, STOP_MS);
+
+const api = () => stack.cluster.admin;
+const label = (node: string, role: string) =>
+  api().call('PATCH', `/api/v1/nodes/${node}`, {
+    metadata: { labels: { [`${ROLE}/${role}`]: '' } },
+  });
+const targetOf = (observer: Observer, pool: string) => observer.record.pool(pool)?.target ?? '';
+const nodesOn = ({ record }: Observer, config: string): readonly string[] =>
+  record.nodes
+    .filter(({ annotations: said, ready, unschedulable }) => {
+      const isThere = said[CURRENT_CONFIG] === config && said[DESIRED_CONFIG] === config;
+      return isThere && said[STATE] === 'Done' && ready && !unschedulable;
+    })
+    .map(({ name }) => name);
+const cordoned = ({ record }: Observer): readonly string[] =>
+  record.nodes.filter(({ unschedulable }) => unschedulable).map(({ name }) => name);
+const wasEverOn = ({ record }: Observer, name: string, config: string): boolean =>
+  record.changes.some(
+    ({ node }) => node.name === name && node.annotations[CURRENT_CONFIG] === config,
+  );
+/** Those that are cordoned now, the latest first: they have the most before them. */
+function lastCordoned({ record }: Observer): readonly string[] {
+  const now = new Set(record.nodes.filter((node) => node.unschedulable).map(({ name }) => name));
+  const newest = record.changes
+    .filter(({ node, previous }) => node.unschedulable && previous?.unschedulable === false)
+    .map(({ node }) => node.name)
+    .reverse();
+  return [...new Set(newest)].filter((name) => now.has(name));
+}
+
+test(
+  'five join, five go and five move during one rollout of sixty, and everybody ends on their config',
+  async () => {
+    const before = targetOf(workers, 'worker');
+    // There and Ready, but without the label: no pool knows them yet.
+    await createNodes(
+      stack.cluster,
+      JOINERS.map((name) => ({ name })),
+    );
+    await stack.manifests.applyObject(
+      machineConfig('50-story', {
+        kernelArguments: ['nosmt'],
+        files: [plainFile('/etc/story', 'rolled\n')],
+      }),
+    );
+    await until(
+      workers.record,
+      'the rollout has done a few and is at work on others',
+      () => {
+        const target = targetOf(workers, 'worker');
+        const isUnderWay = target !== before && nodesOn(workers, target).length >= 3;
+        return isUnderWay && cordoned(workers).length >= 3;
+      },
+      PATIENCE_MS,
+    );
+    const target = targetOf(workers, 'worker');
+
+    // Two in the middle of their updates, one that is done, two that nobody has touched.
+    const [first = '', second = '', moving = ''] = lastCordoned(workers);
+    const [done = ''] = nodesOn(workers, target);
+    const untouched = workers.record.nodes
+      .filter(({ annotations }) => annotations[DESIRED_CONFIG] === before)
+      .map(({ name }) => name)
+      .sort((one, other) => Number(other.split('-')[1]) - Number(one.split('-')[1]));
+    const gone = [first, second, done, ...untouched.slice(0, 2)];
+    const moved = [moving, ...untouched.slice(2, 6)];
+    const changing = [
+      ...gone.map((name) => api().call('DELETE', `/api/v1/nodes/${name}`)),
+      ...moved.map((name) => label(name, 'infra')),
+      ...JOINERS.map((name) => label(name, 'worker')),
+    ];
+    await Promise.all(changing);
+
+    const expected = WORKERS - 2 * EACH;
+    await until(
+      workers.record,
+      `${expected} workers are on ${target}`,
+      () =>
+        nodesOn(workers, target).length === expected && workers.record.nodes.length === expected,
+      PATIENCE_MS,
+    );
+    const infraTarget = targetOf(infra, 'infra');
+    await until(
+      infra.record,
+      `${EACH} nodes are on ${infraTarget}`,
+      () => nodesOn(infra, infraTarget).length === EACH,
+      PATIENCE_MS,
+    ).catch(async (error: unknown) => {
+      throw new Error(`${String(error)}\n${await openWorkflows()}`);
+    });
+
+    expect(infraTarget).not.toBe(target);
+    expect([...nodesOn(infra, infraTarget)].sort()).toEqual([...moved].sort());
+    expect(nodesOn(workers, target)).toEqual(expect.arrayContaining([...JOINERS]));
+    expect([...workers.record.violations, ...infra.record.violations]).toEqual([]);
+    expect([...cordoned(workers), ...cordoned(infra)]).toEqual([]);
+    await expectRolloutsOver();
+    await expectStatuses({ worker: expected, infra: EACH });
+    // On a busy machine they may have been done a moment before their Nodes went.
+    const cut = [first, second].filter((name) => !wasEverOn(workers, name, target));
+    expect(await Promise.all(cut.map(failureOf))).toEqual(cut.map(() => 'NodeDeleted'));
+    await expectMachineConfigNodes(gone);
+  },
+  PATIENCE_MS + 120_000,
+);
+
+test('a node of a machine that is on the config already is a member at once, without a reboot', async () => {
+  const target = targetOf(workers, 'worker');
+  const [name = ''] = JOINERS;
+  const { bootID } = workers.record.node(name) ?? {};
+  await api().call('DELETE', `/api/v1/nodes/${name}`);
+  await until(workers.record, `${name} is gone`, () => workers.record.node(name) === undefined);
+  const seen = workers.record.changes.length;
+
+  // As a kubelet registers it: Slipway's annotations are not among what it knows.
+  await createNodes(stack.cluster, [{ name }]);
+  await label(name, 'worker');
+  await until(workers.record, `${name} is on ${target}`, () =>
+    nodesOn(workers, target).includes(name),
+  );
+
+  const since = workers.record.changes.slice(seen).filter(({ node }) => node.name === name);
+  expect(since.every(({ node }) => !node.unschedulable && node.ready)).toBe(true);
+  expect(new Set(since.map(({ node }) => node.bootID)).has(bootID ?? '')).toBe(false);
+  expect(new Set(since.map(({ node }) => node.bootID)).size).toBe(1);
+  await until(
+    workers.record,
+    `${name} has its MachineConfigNode`,
+    () => workers.record.machineConfigNode(name)?.current === target,
+  );
+  await expectRolloutsOver();
+  expect(workers.record.violations).toEqual([]);
+}, 120_000);
+
+/** What every workflow that runs says of itself, for a person who wants to know why nothing happens. */
+async function openWorkflows(): Promise<string> {
+  const lines: string[] = [];
+  for await (const { workflowId } of client.workflow.list({
+    query: 'ExecutionStatus = "Running"',
+  })) {
+    const question = workflowId.startsWith('pool-rollout/') ? 'progress' : 'status';
+    const status = await client.workflow
+      .getHandle(workflowId)
+      .query(question)
+      .catch((error: unknown) => String(error));
+    lines.push(`${workflowId}: ${JSON.stringify(status)}`);
+  }
+  return lines.join('\n');
+}
+
+/** Nobody works on a node any more, and nobody tries for ever. */
+async function expectRolloutsOver(): Promise<void> {
+  await waitFor('no workflow is open', async () => {
+    const open = [];
+    for await (const { workflowId } of client.workflow.list({
+      query: 'ExecutionStatus = "Running"',
+    })) {
+      open.push(workflowId);
+    }
+    expect(open).toEqual([]);
+  });
+}
+
+/** The catalogue name with which the last update of a node failed; undefined = it did not. */
+async function failureOf(node: string): Promise<string | null | undefined> {
+  const update = client.workflow.getHandle(`update-node/${node}`);
+  const failure = await update.result().then(
+    () => undefined,
+    (error: { readonly cause?: { readonly type?: string | null } }) => error.cause,
+  );
+  return failure?.type;
+}
+
+async function expectStatuses(counts: Readonly<Record<string, number>>): Promise<void> {
+  for (const [pool, machineCount] of Object.entries(counts)) {
+    await waitFor(`pool ${pool} counts its nodes`, async () => {
+      const { status } = await api().call<{ status: object }>(
+        'GET',
+        `/apis/${GROUP}/v1/machineconfigpools/${pool}`,
+      );
+      expect(status).toMatchObject({
+        ...{ machineCount, updatedMachineCount: machineCount, readyMachineCount: machineCount },
+        ...{ unavailableMachineCount: 0, degradedMachineCount: 0 },
+      });
+    });
+  }
+}
+
+async function expectMachineConfigNodes(gone: readonly string[]): Promise<void> {
+  await waitFor('there is a MachineConfigNode for each node and no other', async () => {
+    const { items } = await api().call<{
+      items: { metadata: { name: string }; spec: { pool: { name: string } } }[];
+    }>('GET', `/apis/${GROUP}/v1/machineconfignodes`);
+    const names = items.map(({ metadata }) => metadata.name);
+    expect(names.filter((name) => gone.includes(name))).toEqual([]);
+    const ofInfra = items.filter(({ spec }) => spec.pool.name === 'infra');
+    expect(ofInfra.map(({ metadata }) => metadata.name).sort()).toEqual(
+      infra.record.nodes.map(({ name }) => name).sort(),
+    );
+  });
+}
+
+/** For what the observer does not keep: asked again until it is so. */
+async function waitFor(what: string, check: () => Promise<void>): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  for (;;) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > deadline) throw Object.assign(error as Error, { what });
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  }
+}

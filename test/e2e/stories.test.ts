@@ -1,0 +1,296 @@
+/** What people do to a pool in the middle of its rollout, and what workloads do to a drain. */
+
+import type { RolloutSnapshot } from '../../cli/snapshot';
+import { machineConfig, plainFile } from './support/configs';
+import {
+  changesOf,
+  cordonedBySlipway,
+  cordonsOf,
+  markOf,
+  rebootsOf,
+  wasEverCordoned,
+} from './support/judgements';
+import {
+  CURRENT_CONFIG,
+  POOL,
+  REASON,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  STORY_MS,
+  type World,
+} from './support/world';
+
+const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
+const CONFIGS = '/apis/machineconfiguration.openshift.io/v1/machineconfigs';
+/** The first in the order of zone and name. */
+const FIRST = 'worker-0';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    nodes: { master: 1, worker: 4 },
+    policy: {
+      canary: { nodes: 1 },
+      failureThreshold: 2,
+      verify: { readySeconds: 1 },
+      // Longer than a drain waits before it names its blocker.
+      drain: { timeoutSeconds: 15 },
+    },
+  });
+  await world.stack.manifests.applyObject(stubborn(FIRST));
+}, START_MS);
+
+afterEach(async () => {
+  await world.allowEvictions(true);
+  await hold(false);
+  expect(world.record.violations).toEqual([]);
+});
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+function rebooting(name: string) {
+  return machineConfig(name, {
+    kernelArguments: [`${name}=1`],
+    files: [plainFile(`/etc/${name}`, name)],
+  });
+}
+
+async function snapshot(): Promise<RolloutSnapshot> {
+  const run = await world.slipway(['rollout', 'status', POOL, '-o', 'json']);
+  return JSON.parse(run.out) as RolloutSnapshot;
+}
+
+/** Nothing is left on anybody, and everybody rebooted exactly into these configs, in this order. */
+function expectReboots(since: number, configs: readonly string[]): void {
+  expect(cordonedBySlipway(world.record)).toEqual([]);
+  for (const node of world.workers) {
+    expect([node, rebootsOf(world.record, node, since)]).toEqual([node, configs]);
+  }
+}
+
+test(
+  'a budget that never allows blocks one node: it is passed over, named, tried again last, and follows when it may',
+  async () => {
+    const mark = markOf(world.record);
+    await hold(true);
+
+    const config = await world.roll(rebooting('50-blocked'));
+    const others = world.workers.filter((node) => node !== FIRST);
+    await world.allUpdatedTo(config, others);
+
+    // It was tried first, and given back each time.
+    expect(wasEverCordoned(world.record, FIRST, mark)).toBe(true);
+    expect(rebootsOf(world.record, FIRST, mark)).toEqual([]);
+    await world.until('the blocked node is in service', () => !world.node(FIRST).unschedulable);
+    await world.until('the budget is named on the node', () =>
+      JSON.stringify(world.record.machineConfigNode(FIRST)).includes('shop/stubborn'),
+    );
+
+    await hold(false);
+    await world.allUpdatedTo(config);
+    expectReboots(mark, [config]);
+    // Passed over once, and tried again only after everybody else. Who is prepared first is first.
+    const cordons = cordonsOf(world.record, mark);
+    const again = cordons.indexOf(FIRST, cordons.indexOf(FIRST) + 1);
+    expect([...cordons.slice(0, again)].sort()).toEqual([...world.workers].sort());
+  },
+  STORY_MS,
+);
+
+test(
+  'retargeted three times in a row: everybody ends on the last, and who was held up reboots once',
+  async () => {
+    const mark = markOf(world.record);
+    await hold(true);
+    const configs: string[] = [];
+    for (const name of ['60-one', '61-two', '62-three', '63-four']) {
+      configs.push(await world.roll(rebooting(name)));
+      const target = configs.at(-1);
+      await world.until(`the drain for ${target} stands still`, () =>
+        changesOf(world.record, FIRST, mark).some(
+          ({ node }) => node.unschedulable && node.annotations[DESIRED] === target,
+        ),
+      );
+    }
+    await hold(false);
+
+    const [, , , last = ''] = configs;
+    await world.allUpdatedTo(last);
+    expect(cordonedBySlipway(world.record)).toEqual([]);
+    expect(rebootsOf(world.record, FIRST, mark)).toEqual([last]);
+    // Whoever was passed to when the first one's drain took too long may have been on one before.
+    for (const node of world.workers) {
+      const reboots = rebootsOf(world.record, node, mark);
+      expect([node, reboots]).toEqual([node, configs.filter((config) => reboots.includes(config))]);
+    }
+  },
+  STORY_MS,
+);
+
+const DESIRED = 'machineconfiguration.openshift.io/desiredConfig';
+
+test(
+  'paused, changed, resumed: nothing happens in between, and then the newest config',
+  async () => {
+    const mark = markOf(world.record);
+    expect((await world.slipway(['rollout', 'pause', POOL])).code).toBe(0);
+    await world.until('the pool is paused', () => world.record.pool(POOL)?.paused === true);
+    await world.roll(rebooting('70-paused'));
+    const config = await world.roll(rebooting('71-changed'));
+    expect((await snapshot()).state).toBe('Paused');
+    for (const node of world.workers) {
+      expect([node, wasEverCordoned(world.record, node, mark)]).toEqual([node, false]);
+    }
+
+    expect((await world.slipway(['rollout', 'resume', POOL])).code).toBe(0);
+
+    await world.allUpdatedTo(config);
+    expectReboots(mark, [config]);
+  },
+  STORY_MS,
+);
+
+test(
+  'a person uncordons a node in the middle of its drain: it is let go, named, and the rest goes on',
+  async () => {
+    const mark = markOf(world.record);
+    const before = world.target();
+    await hold(true);
+    const config = await world.roll(rebooting('72-uncordoned'));
+    await world.until('the node is drained', () => world.node(FIRST).unschedulable);
+
+    await world.api.call('PATCH', `/api/v1/nodes/${FIRST}`, { spec: { unschedulable: false } });
+    await world.until(`${FIRST} says who stopped it`, () =>
+      /uncordoned/i.test(world.node(FIRST).annotations[REASON] ?? ''),
+    );
+    expect(world.node(FIRST)).toMatchObject({ unschedulable: false, ready: true });
+    expect(world.node(FIRST).annotations[CURRENT_CONFIG]).toBe(before);
+    const others = world.workers.filter((node) => node !== FIRST);
+    expect((await world.slipway(['node', 'skip', FIRST])).code).toBeLessThan(5);
+    await world.allUpdatedTo(config, others);
+
+    await hold(false);
+    expect((await world.slipway(['node', 'retry', FIRST])).code).toBe(0);
+    await world.allUpdatedTo(config);
+    expectReboots(mark, [config]);
+  },
+  STORY_MS,
+);
+
+test(
+  'the MachineConfig is deleted in the middle of its rollout: back to the config without it',
+  async () => {
+    const mark = markOf(world.record);
+    const before = world.target();
+    await world.allowEvictions(false);
+    const config = await world.roll(rebooting('73-deleted'));
+    await world.until('a node is drained', () => cordonedBySlipway(world.record).length > 0);
+
+    await world.api.call('DELETE', `${CONFIGS}/73-deleted`);
+    expect(await world.targetAfter(config)).toBe(before);
+
+    // Nobody had rebooted yet, so nobody has to.
+    await world.until('every node is given back', () => {
+      const nodes = world.workers.map((name) => world.node(name));
+      return nodes.every(({ unschedulable, annotations }) => {
+        return !unschedulable && annotations[STATE] === 'Done' && annotations[DESIRED] === before;
+      });
+    });
+    await world.allowEvictions(true);
+    await world.allUpdatedTo(before);
+    expectReboots(mark, []);
+  },
+  STORY_MS,
+);
+
+test(
+  'the pool is deleted in the middle of its rollout: its nodes are given back, and a new pool goes on',
+  async () => {
+    const mark = markOf(world.record);
+    await world.allowEvictions(false);
+    const config = await world.roll(rebooting('74-pool'));
+    await world.until('a node is drained', () => cordonedBySlipway(world.record).length > 0);
+    const { apiVersion, kind, metadata, spec } = await world.api.call<PoolManifest>(
+      'GET',
+      `${POOLS}/${POOL}`,
+    );
+
+    await world.api.call('DELETE', `${POOLS}/${POOL}`);
+    await world.until('every node is given back', () => {
+      return world.workers.every((name) => !world.node(name).unschedulable);
+    });
+    expect(cordonedBySlipway(world.record)).toEqual([]);
+    for (const node of world.workers) {
+      expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, []]);
+    }
+
+    await world.allowEvictions(true);
+    const again = {
+      apiVersion,
+      kind,
+      metadata: { name: metadata.name, labels: metadata.labels },
+      spec: Object.fromEntries(Object.entries(spec).filter(([key]) => key !== 'configuration')),
+    };
+    await world.stack.manifests.applyObject(again);
+    await world.allUpdatedTo(config);
+    expectReboots(mark, [config]);
+  },
+  STORY_MS,
+);
+
+interface PoolManifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Record<string, string>;
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** Whether the one pod that runs on the first node only may be evicted. */
+async function hold(isHeld: boolean): Promise<void> {
+  const budgets = '/apis/policy/v1/namespaces/shop/poddisruptionbudgets';
+  if (!isHeld) {
+    await world.api.call('DELETE', `${budgets}?fieldSelector=metadata.name%3Dstubborn`);
+    return;
+  }
+  await world.until('the pod is there', () =>
+    world.record.pods.some(({ app, ready }) => app === 'stubborn' && ready),
+  );
+  await world.stack.manifests.applyObject(STUBBORN_BUDGET);
+}
+
+const STUBBORN = { name: 'stubborn', namespace: 'shop' };
+const STUBBORN_LABELS = { app: 'stubborn' };
+
+const STUBBORN_BUDGET = {
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: STUBBORN,
+  spec: { minAvailable: 1, selector: { matchLabels: STUBBORN_LABELS } },
+};
+
+function stubborn(node: string) {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { ...STUBBORN, labels: STUBBORN_LABELS },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: STUBBORN_LABELS },
+      template: {
+        metadata: { labels: STUBBORN_LABELS },
+        spec: {
+          nodeSelector: { 'kubernetes.io/hostname': node },
+          containers: [{ name: 'stubborn', image: 'registry.example.com/shop/stubborn:1' }],
+        },
+      },
+    },
+  };
+}

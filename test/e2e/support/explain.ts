@@ -1,0 +1,69 @@
+/** Why a story does not go on, as far as it can be found out from outside: for the failure of a wait. */
+
+import { isAtRest } from '../../../tools/observer/until';
+import type { CliRun, World } from './world';
+import { linesOf, type LogLine } from './logs';
+
+/** More of them have the same reason, or say nothing. */
+const NODES = 3;
+const LINES = 12;
+
+/**
+ * What the API server says now (an observer may be behind), what the CLI says, and the last words in
+ * the logs, of some nodes that are not at rest.
+ */
+export async function explain(world: Pick<World, 'api' | 'record' | 'slipway' | 'stack'>) {
+  const unfinished = world.record.nodes.filter((node) => !isAtRest(node)).slice(0, NODES);
+  const parts = await Promise.all([
+    said(world.slipway(['rollout', 'status', 'worker'])),
+    ...unfinished.map(async ({ name }) => {
+      const [node, status] = await Promise.all([
+        said(readNode(world, name)),
+        said(world.slipway(['node', 'status', name])),
+      ]);
+      return [`${name} at the API server: ${node}`, status, ...lastWords(world, name)].join('\n');
+    }),
+  ]);
+  return parts.join('\n');
+}
+
+async function readNode({ api }: Pick<World, 'api'>, name: string): Promise<string> {
+  const { metadata, spec, status } = await api.call<NodeObject>('GET', `/api/v1/nodes/${name}`);
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  return JSON.stringify({ version: metadata.resourceVersion, ...spec, ready });
+}
+
+interface NodeObject {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly spec: { readonly unschedulable?: boolean };
+  readonly status: { readonly conditions?: readonly { readonly type: string }[] };
+}
+
+/** An answer, or why there is none: a world that hangs may answer nothing. */
+async function said(answer: Promise<CliRun | string>): Promise<string> {
+  try {
+    const given = await answer;
+    return typeof given === 'string' ? given : `${given.out}${given.err}`;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+function lastWords({ stack }: Pick<World, 'stack'>, node: string): readonly string[] {
+  return ['host-worker/worker', 'cluster-worker'].flatMap((process) => {
+    const lines = linesOf(stack.product.logFile(process)).filter((line) => speaksOf(line, node));
+    return [
+      `last words of ${process}:`,
+      ...lines.slice(-LINES).map((line) => JSON.stringify(line)),
+    ];
+  });
+}
+
+function speaksOf(line: LogLine, node: string): boolean {
+  return line['node'] === node || Object.values(line).some((value) => isOf(value, node));
+}
+
+/** `worker-1` is not spoken of when `worker-10` is. */
+function isOf(value: unknown, node: string): boolean {
+  return typeof value === 'string' && new RegExp(`\\b${node}(?![\\d-])`).test(value);
+}

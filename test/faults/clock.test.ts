@@ -1,0 +1,109 @@
+/** Clocks of hosts that are changed in the middle of an update: by a little, and by hours. */
+
+import { machineConfig, plainFile } from '../e2e/support/configs';
+import { markOf, rebootsOf } from '../e2e/support/judgements';
+import {
+  CURRENT_CONFIG,
+  POOL,
+  REASON,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  type World,
+} from '../e2e/support/world';
+import { BoundaryWatch } from './support/boundaries';
+import { type Clock, createClock } from './support/clock';
+import { expectRest } from './support/rest';
+import { tally } from './support/results';
+import { PATIENCE_MS } from './support/strike';
+
+const STORY_MS = 400_000;
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+
+let world: World;
+let clock: Clock;
+
+beforeAll(async () => {
+  clock = createClock();
+  world = await startWorld({
+    nodes: { master: 0, worker: 2 },
+    patienceMs: PATIENCE_MS,
+    maxUnavailable: 1,
+    policy: { verify: { readySeconds: 1 } },
+    simulation: { stageSeconds: 0.1, applySeconds: 0.5, rebootSeconds: 1, jitter: 0, failures: [] },
+    workloads: [],
+  });
+  const { product } = world.stack;
+  await product.end(`host-worker/${POOL}`);
+  await product.restartHosts(POOL, clock.environment);
+}, START_MS);
+
+afterAll(async () => {
+  await world?.stop();
+  clock?.remove();
+}, STOP_MS);
+
+function config(serial: number) {
+  return machineConfig('50-clock', {
+    kernelArguments: [`clock=${serial}`],
+    files: [plainFile('/etc/clock.conf', String(serial))],
+  });
+}
+
+test(
+  'minutes ahead and then back again: nobody notices',
+  async () => {
+    const mark = markOf(world.record);
+    const target = await world.roll(config(1));
+    const watch = new BoundaryWatch(world, target);
+    const steps = [
+      ['Applying', 4 * MINUTE],
+      ['Rebooting', -4 * MINUTE],
+      ['Verifying', 2 * MINUTE],
+    ] as const;
+    for (const [boundary, seconds] of steps) {
+      await world.until(`a node is at ${boundary}`, () => watch.at(boundary).length > 0);
+      clock.step(seconds);
+      tally('clock', { victim: 'host-worker', blow: `${seconds} s`, boundary });
+    }
+
+    await expectRest(world, target, mark);
+    clock.step(0);
+  },
+  STORY_MS,
+);
+
+test(
+  'hours ahead in the middle: named, taken back and in service; completed once the clock is right',
+  async () => {
+    const mark = markOf(world.record);
+    const before = world.target();
+    const target = await world.roll(config(2));
+    const watch = new BoundaryWatch(world, target);
+    await world.until('a node is cordoned', () => watch.at('Cordoning').length > 0);
+    clock.step(9 * HOUR);
+    await world.until('the node has failed and serves', () =>
+      world.workers.some((name) => {
+        const { annotations, ready, unschedulable } = world.node(name);
+        return annotations[STATE] === 'Degraded' && ready && !unschedulable;
+      }),
+    );
+    const failed = world.workers.filter((name) => {
+      return world.node(name).annotations[STATE] === 'Degraded';
+    });
+    expect(failed).toHaveLength(1);
+    const [name = ''] = failed;
+    expect(world.node(name).annotations[REASON]).toMatch(/expired at .* the clock of this host/);
+    expect(world.node(name).annotations[CURRENT_CONFIG]).toBe(before);
+    expect(rebootsOf(world.record, name, mark)).toEqual([]);
+
+    clock.step(0);
+    expect(await world.slipway(['node', 'retry', name])).toMatchObject({ code: 0 });
+
+    await expectRest(world, target, mark);
+    tally('clock', { victim: 'host-worker', blow: '9 h ahead', boundary: 'Cordoning' });
+  },
+  STORY_MS,
+);

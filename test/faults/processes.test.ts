@@ -1,0 +1,231 @@
+/**
+ * Every process is struck at the boundaries of the phases of an update; the rollout completes all the
+ * same, and no promise is broken on the way. `npm run faults` strikes each process at each boundary in
+ * each way; `npm test` takes a part of that table in which each process and each boundary occurs.
+ */
+
+import { machineConfig, plainFile } from '../e2e/support/configs';
+import { markOf, type Mark } from '../e2e/support/judgements';
+import { POOL, START_MS, startWorld, STOP_MS, type World } from '../e2e/support/world';
+import { BOUNDARIES, BoundaryWatch, type Boundary } from './support/boundaries';
+import { campaign, plannedStrikes } from './support/campaign';
+import { watchLeader } from './support/leader';
+import { expectRest } from './support/rest';
+import { tally } from './support/results';
+import { PATIENCE_MS, strike, VICTIMS } from './support/strike';
+
+const STORY_MS = 1_200_000;
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    nodes: { master: 0, worker: 4 },
+    temporalDatabase: true,
+    patienceMs: PATIENCE_MS,
+    maxUnavailable: 2,
+    policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
+    simulation: {
+      stageSeconds: 0.1,
+      applySeconds: 0.5,
+      rebootSeconds: 0.7,
+      jitter: 0.2,
+      failures: [],
+    },
+    workloads: [{ app: 'cart', replicas: 4, minAvailable: 3, terminationMs: 300 }],
+  });
+}, START_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+let serial = 0;
+
+/** A config that reboots every worker, and a watch that knows when that is over. */
+async function rollNext(): Promise<Rolling> {
+  serial += 1;
+  const name = `faults-${serial}`;
+  const mark = markOf(world.record);
+  const config = await world.roll(
+    machineConfig('50-faults', {
+      kernelArguments: [`fault=${serial}`],
+      files: [plainFile('/etc/faults.conf', name), plainFile(`/etc/${name}`, name)],
+    }),
+  );
+  return { mark, config, watch: new BoundaryWatch(world, config) };
+}
+
+interface Rolling {
+  readonly mark: Mark;
+  readonly config: string;
+  readonly watch: BoundaryWatch;
+}
+
+/** One rollout after the other until all strikes of the list are done, one strike a node at most. */
+async function strikeInTurn<T>(
+  strikes: readonly T[],
+  boundaryOf: (one: T) => Boundary,
+  hit: (one: T) => Promise<void>,
+  survived: (one: T) => void,
+): Promise<void> {
+  const left = [...strikes];
+  while (left.length > 0) {
+    const { mark, config, watch } = await rollNext();
+    const struck = new Set<string>();
+    const done: T[] = [];
+    for (;;) {
+      const next = left[0];
+      if (next === undefined) break;
+      const boundary = boundaryOf(next);
+      const isFresh = (node: string) => !struck.has(node);
+      await world.until(
+        `${boundary} of a node`,
+        () => watch.at(boundary).some(isFresh) || watch.isOver(),
+      );
+      const node = watch.at(boundary).find(isFresh);
+      if (node === undefined) break;
+      struck.add(node);
+      left.shift();
+      await hit(next);
+      done.push(next);
+    }
+    await expectRest(world, config, mark);
+    for (const one of done) survived(one);
+  }
+}
+
+test.each(VICTIMS.map((victim) => [victim] as const))(
+  '%s is killed, frozen and restarted at the boundaries of the phases',
+  async (victim) => {
+    await strikeInTurn(
+      plannedStrikes(campaign(), victim),
+      ({ boundary }) => boundary,
+      ({ victim: process, blow }) => strike(world.stack, process, blow),
+      (one) => {
+        tally('processes', one);
+      },
+    );
+  },
+  STORY_MS,
+);
+
+test('the part of the table that is struck here has each boundary', () => {
+  const strikes = VICTIMS.flatMap((victim) => plannedStrikes(campaign(), victim));
+  expect([...new Set(strikes.map(({ boundary }) => boundary))].sort()).toEqual(
+    [...BOUNDARIES].sort(),
+  );
+});
+
+describe('two of everything', () => {
+  test(
+    'a leader that stands still is followed by the other, and changes nothing when it wakes',
+    async () => {
+      const { product, cluster } = world.stack;
+      const leader = await watchLeader(cluster.adminKubeconfig);
+      const first = leader.holder();
+      const second = await product.startSecond('controllers');
+      const pid = product.pid('controllers');
+      process.kill(pid, 'SIGSTOP');
+      await leader.changed(first);
+      const rolling = await rollNext();
+      await world.until('a node is cordoned', () => rolling.watch.at('Cordoning').length > 0);
+      process.kill(pid, 'SIGCONT');
+      await expectRest(world, rolling.config, rolling.mark);
+      expect(leader.holder()).not.toBe(first);
+      leader.stop();
+      await product.end(second);
+      tally('two', {
+        victim: 'controllers',
+        blow: 'the leader stands still',
+        boundary: 'before the rollout to Cordoning',
+      });
+    },
+    STORY_MS,
+  );
+
+  test(
+    'a cluster worker that stands still leaves its nodes to the other, and changes nothing when it wakes',
+    async () => {
+      const { product } = world.stack;
+      const second = await product.startSecond('cluster-worker');
+      const { mark, config, watch } = await rollNext();
+      await world.until('a node is cordoned', () => watch.at('Cordoning').length > 0);
+      const pid = product.pid('cluster-worker');
+      process.kill(pid, 'SIGSTOP');
+      await world.until('the other has updated all', () => watch.isOver());
+      process.kill(pid, 'SIGCONT');
+      await expectRest(world, config, mark);
+      await product.kill(second);
+      tally('two', {
+        victim: 'cluster-worker',
+        blow: 'one stands still',
+        boundary: 'Cordoning to the end',
+      });
+    },
+    STORY_MS,
+  );
+
+  test(
+    'a second host worker for the same machines waits for the first, and takes over when that dies',
+    async () => {
+      const { product } = world.stack;
+      const second = await product.startSecondHosts(POOL);
+      const { mark, config, watch } = await rollNext();
+      await world.until('a host applies', () => watch.at('Applying').length > 0);
+      await product.kill(`host-worker/${POOL}`);
+      await expectRest(world, config, mark);
+      await product.kill(second);
+      await product.restartHosts(POOL);
+      tally('two', { victim: 'host-worker', blow: 'the first dies', boundary: 'Applying' });
+    },
+    STORY_MS,
+  );
+});
+
+describe("Temporal's database is lost", () => {
+  /** Several in one rollout, a node each; the new address below has `Rebooting`. */
+  const rollouts: readonly (readonly Boundary[])[] =
+    campaign().rounds === 0
+      ? [
+          ['Preparing', 'Cordoning', 'Applying', 'Verifying'],
+          ['WaitingForSlot', 'Draining', 'Completing'],
+        ]
+      : BOUNDARIES.map((boundary) => [boundary]);
+
+  test.each(rollouts.map((boundaries) => [boundaries.join(', '), boundaries] as const))(
+    'while a node is at %s: nodes are adopted as they are, and none reboots again',
+    async (_names, boundaries) => {
+      await strikeInTurn(
+        boundaries,
+        (boundary) => boundary,
+        () => world.stack.temporal.lose(),
+        (boundary) => {
+          tally('temporal-lost', { victim: 'temporal', boundary, blow: 'database gone' });
+        },
+      );
+    },
+    STORY_MS,
+  );
+
+  test(
+    'and the new server has another address',
+    async () => {
+      const { product, temporal } = world.stack;
+      const { mark, config, watch } = await rollNext();
+      await world.until('a node reboots', () => watch.at('Rebooting').length > 0);
+      await temporal.lose({ newPorts: true });
+      // As whoever moves it would do: with the new address in their settings.
+      await Promise.all([
+        ...(['controllers', 'cluster-worker'] as const).map(async (name) => {
+          await product.end(name);
+          await product.start(name);
+        }),
+        product.end(`host-worker/${POOL}`).then(() => product.restartHosts(POOL)),
+      ]);
+      await expectRest(world, config, mark);
+      tally('temporal-lost', { victim: 'temporal', boundary: 'Rebooting', blow: 'moved' });
+    },
+    STORY_MS,
+  );
+});

@@ -1,0 +1,39 @@
+/** The clock of a process, as libfaketime shows it: only the time of day, never the time that passes. */
+
+import { globSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Clock {
+  /** What a process is started with, so that its clock follows. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** How much it is ahead of the true one from now on, in seconds; below 0 = behind. */
+  step(seconds: number): void;
+  remove(): void;
+}
+
+/** @throws Error without Debian's package faketime */
+export function createClock(): Clock {
+  const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1');
+  if (library === undefined) {
+    throw new Error('clocks are changed with libfaketime: install the package faketime');
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'slipway-clock-'));
+  const file = join(directory, 'offset');
+  const step = (seconds: number): void => {
+    // Whoever reads it sees the old one or the new one.
+    writeFileSync(`${file}.new`, `${seconds < 0 ? '' : '+'}${seconds}s\n`);
+    renameSync(`${file}.new`, file);
+  };
+  step(0);
+  return {
+    environment: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+      DONT_FAKE_MONOTONIC: '1',
+    },
+    step,
+    remove: () => rmSync(directory, { recursive: true }),
+  };
+}

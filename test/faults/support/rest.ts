@@ -1,0 +1,67 @@
+/** What must hold when a rollout is over, whatever was struck on the way. */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeViolation } from '../../../tools/observer/violation';
+import { differences } from '../../e2e/support/host-disk';
+import { cordonedBySlipway, rebootsOf, unverified, type Mark } from '../../e2e/support/judgements';
+import { untilLogged } from '../../e2e/support/logs';
+import type { World } from '../../e2e/support/world';
+
+/** Waits until all is done; then every promise is looked at: cluster, disks, journals. */
+export async function expectRest(world: World, config: string, mark: Mark): Promise<void> {
+  await world.allUpdatedTo(config);
+  await expectWell(world, config, mark);
+}
+
+/** The same for a pool of which all nodes are known to be on the config. */
+export async function expectWell(world: World, config: string, mark: Mark): Promise<void> {
+  const { record, workers, stack } = world;
+  for (const node of workers) {
+    // I5: one reboot each.
+    expect([node, rebootsOf(record, node, mark)]).toEqual([node, [config]]);
+    expect(unverified(record, node, config, mark)).toEqual([]);
+    // I4: byte for byte on the new config.
+    const root = stack.hostRoot(node);
+    expect([node, await differences(world.api, config, root)]).toEqual([node, []]);
+    // I7: the host's own word.
+    await journalIsQuiet(world, node);
+    expect([node, currentConfigOnDisk(root)]).toEqual([node, config]);
+  }
+  expect(cordonedBySlipway(record)).toEqual([]);
+  await world.judge.rest();
+  expect(violationsSince(world, mark)).toEqual([]);
+}
+
+/**
+ * What both observers found from this place of the record on, a line each. Earlier ones failed the test
+ * that they belong to, and once more the end of the whole.
+ */
+export function violationsSince(
+  { record, judge }: Pick<World, 'record' | 'judge'>,
+  mark: Mark,
+): readonly string[] {
+  const from = record.changes[mark - 1]?.atMs ?? -Infinity;
+  return [...judge.violations, ...record.found]
+    .filter(({ atMs }) => atMs > from)
+    .map(describeViolation);
+}
+
+const JOURNALS = 'var/lib/slipway/journal';
+
+/** The host may still tidy up when the node serves: it says so in its log when it has. */
+async function journalIsQuiet(world: World, node: string): Promise<void> {
+  const directory = join(world.stack.hostRoot(node), JOURNALS);
+  const open = () =>
+    existsSync(directory)
+      ? readdirSync(directory).filter((name) => existsSync(join(directory, name, 'log')))
+      : [];
+  if (open().length === 0) return;
+  const { product } = world.stack;
+  await untilLogged(product.logFile('host-worker/worker'), 0, () => open().length === 0);
+}
+
+function currentConfigOnDisk(root: string): string {
+  const text = readFileSync(join(root, 'etc/machine-config-daemon/currentconfig'), 'utf8');
+  return (JSON.parse(text) as { metadata: { name: string } }).metadata.name;
+}

@@ -1,0 +1,85 @@
+/** Faults of processes: what is struck, and how. */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ClusterProcess } from '../../../tools/cluster';
+import type { Stack } from '../../../tools/stack/stack';
+import { POOL } from '../../e2e/support/world';
+
+export const VICTIMS = [
+  'cluster-worker',
+  'controllers',
+  'server',
+  'host-worker',
+  'temporal',
+  'kube-apiserver',
+  'etcd',
+] as const;
+export type Victim = (typeof VICTIMS)[number];
+
+/** `kill` is SIGKILL, `freeze` SIGSTOP and SIGCONT, `restart` SIGTERM; each comes back. */
+export const BLOWS = ['kill', 'freeze', 'restart'] as const;
+export type Blow = (typeof BLOWS)[number];
+
+/** A process that is struck is missed for a while: leases and heartbeats run out first. */
+export const PATIENCE_MS = 240_000;
+
+/** Longer than a heartbeat of anything; a fault that lasts is the length of this time. */
+const FROZEN_MS = 2_500;
+
+/** Strikes, and resolves when the process is back and says that it is ready. */
+export async function strike(stack: Stack, victim: Victim, blow: Blow): Promise<void> {
+  if (blow === 'freeze') return freeze(pidOf(stack, victim));
+  const { product, temporal, cluster } = stack;
+  switch (victim) {
+    case 'temporal':
+      if (blow === 'kill') await temporal.kill();
+      return temporal.restart();
+    case 'kube-apiserver':
+    case 'etcd':
+      await (blow === 'kill' ? cluster.kill(victim) : cluster.end(victim));
+      return cluster.start(victim);
+    case 'host-worker':
+      await (blow === 'kill' ? product.kill(hosts()) : product.end(hosts()));
+      return product.restartHosts(POOL);
+    default:
+      await (blow === 'kill' ? product.kill(victim) : product.end(victim));
+      return product.start(victim);
+  }
+}
+
+/** The process stands still and knows nothing of it. */
+export async function freeze(pid: number, forMs = FROZEN_MS): Promise<void> {
+  process.kill(pid, 'SIGSTOP');
+  try {
+    await delay(forMs);
+  } finally {
+    process.kill(pid, 'SIGCONT');
+  }
+}
+
+function pidOf({ product, temporal, cluster }: Stack, victim: Victim): number {
+  switch (victim) {
+    case 'temporal':
+      return temporal.pid;
+    case 'kube-apiserver':
+    case 'etcd':
+      return pidIn(cluster.processes(), victim);
+    case 'host-worker':
+      return product.pid(hosts());
+    default:
+      return product.pid(victim);
+  }
+}
+
+function pidIn(
+  processes: readonly { readonly name: ClusterProcess; readonly pid: number }[],
+  name: ClusterProcess,
+): number {
+  const found = processes.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`${name} does not run`);
+  return found.pid;
+}
+
+function hosts(): string {
+  return `host-worker/${POOL}`;
+}

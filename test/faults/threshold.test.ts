@@ -1,0 +1,189 @@
+/**
+ * Canary and failure threshold, proven by counting: every worker of this pool fails every config, and
+ * what an observer counts is how many were ever disturbed. The rollout's own word is not asked.
+ */
+
+import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { machineConfig } from '../e2e/support/configs';
+import { changesOf, cordonedBySlipway, markOf, type Mark } from '../e2e/support/judgements';
+import { POOL, START_MS, startWorld, STATE, STOP_MS, type World } from '../e2e/support/world';
+import { violationsSince } from './support/rest';
+import { tally } from './support/results';
+import { grantsAndFailures } from './support/rollout-history';
+import { freeze } from './support/strike';
+
+const STORY_MS = 240_000;
+const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
+const NODES = 8;
+const IN_FLIGHT = 4;
+const workers = Array.from({ length: NODES }, (_, index) => `worker-${index}`);
+
+let world: World;
+let client: Client;
+
+beforeAll(async () => {
+  world = await startWorld({
+    nodes: { master: 0, worker: NODES },
+    maxUnavailable: IN_FLIGHT,
+    simulation: {
+      stageSeconds: 0,
+      applySeconds: 0.2,
+      rebootSeconds: 1,
+      jitter: 0,
+      failures: workers.map((node) => `node=${node},at=verify,times=1000`),
+    },
+    workloads: [],
+  });
+  const { address, namespace } = world.stack.temporal;
+  client = new Client({ connection: await Connection.connect({ address }), namespace });
+}, START_MS);
+
+afterAll(async () => {
+  await client?.connection.close();
+  await world?.stop();
+}, STOP_MS);
+
+interface Case {
+  readonly canary: number;
+  readonly threshold: number | string;
+  /** Nodes that failed when the rollout stops. */
+  readonly limit: number;
+}
+
+const CASES: readonly Case[] = [
+  { canary: 1, threshold: 1, limit: 1 },
+  { canary: 1, threshold: 3, limit: 3 },
+  { canary: 3, threshold: 2, limit: 2 },
+  { canary: 0, threshold: 2, limit: 2 },
+  { canary: 0, threshold: '50%', limit: 4 },
+];
+
+let serial = 0;
+
+async function pause(paused: boolean): Promise<void> {
+  await world.api.call('PATCH', `${POOLS}/${POOL}`, { spec: { paused } });
+}
+
+function policy(canary: number, failureThreshold: number | string): object {
+  return {
+    apiVersion: 'slipway.dev/v1alpha1',
+    kind: 'RolloutPolicy',
+    metadata: { name: POOL },
+    spec: { canary: { nodes: canary }, failureThreshold, verify: { readySeconds: 0 } },
+  };
+}
+
+async function rollInto({ canary, threshold }: Case): Promise<{ mark: Mark; config: string }> {
+  serial += 1;
+  // Paused meanwhile: the new threshold is not for the config before.
+  await pause(true);
+  await world.stack.manifests.applyObject(policy(canary, threshold));
+  const mark = markOf(world.record);
+  const config = await world.roll(
+    machineConfig('50-fails', { kernelArguments: [`fails=${serial}`] }),
+  );
+  await pause(false);
+  return { mark, config };
+}
+
+/** Nodes that were cordoned or rebooted since then, as the observer saw it. */
+function disturbed(mark: Mark): readonly string[] {
+  return workers.filter((node) =>
+    changesOf(world.record, node, mark).some(
+      ({ node: now, previous }) =>
+        (now.unschedulable && previous?.unschedulable === false) ||
+        (previous !== undefined && now.bootID !== previous.bootID),
+    ),
+  );
+}
+
+/** How many tried the config at once, at most. */
+function mostAtOnce(mark: Mark): number {
+  const down = new Set<string>();
+  let most = 0;
+  for (const { node } of world.record.changes.slice(mark)) {
+    if (node.unschedulable || !node.ready) down.add(node.name);
+    else down.delete(node.name);
+    most = Math.max(most, down.size);
+  }
+  return most;
+}
+
+const down = (node: string) => !world.node(node).ready;
+const hasFailed = (since: Mark) => (node: string) =>
+  changesOf(world.record, node, since).some(
+    ({ node: now, previous }) =>
+      now.annotations[STATE] === 'Degraded' && previous?.annotations[STATE] !== 'Degraded',
+  );
+
+/** Everybody who was disturbed has failed, serves again, and the rollout stands still. */
+async function untilHalted(mark: Mark, config: string, { limit }: Case): Promise<void> {
+  await world.until(`${limit} nodes have failed and serve`, () => {
+    const hit = disturbed(mark);
+    return (
+      workers.filter(hasFailed(mark)).length >= limit &&
+      hit.every((node) => hasFailed(mark)(node) && world.node(node).ready) &&
+      cordonedBySlipway(world.record).length === 0
+    );
+  });
+  // Who got a slot a moment before may not even be cordoned yet.
+  for (;;) {
+    const { inFlight } = await grantsAndFailures(client, POOL, config, limit);
+    if (inFlight.length === 0) break;
+    // The end of a workflow is told after the last write to the cluster: only Temporal knows it.
+    await Promise.all(inFlight.map(ended));
+  }
+  const watched = await world.slipway(['rollout', 'status', POOL, '--watch']);
+  expect(watched.code).toBe(4);
+}
+
+/** However it ends. */
+async function ended(workflowId: string): Promise<void> {
+  try {
+    await client.workflow.getHandle(workflowId).result();
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+  }
+}
+
+test.each(CASES)(
+  'canary $canary, threshold $threshold: counted, with failures at the same instant',
+  async (one) => {
+    const { mark, config } = await rollInto(one);
+    const together = one.canary === 0 ? IN_FLIGHT : Math.min(one.canary, IN_FLIGHT);
+    // All that try it are down; then the hosts stand still, and all fail in the same moment.
+    await world.until(
+      `${together} nodes are down at once`,
+      () => workers.filter(down).length === together,
+    );
+    await freeze(world.stack.product.pid(`host-worker/${POOL}`), 1_500);
+    await untilHalted(mark, config, one);
+
+    // By Temporal's own record: no slot is given after the failure that counts was told.
+    const { failures, grantsAfter, order } = await grantsAndFailures(
+      client,
+      POOL,
+      config,
+      one.limit,
+    );
+    expect(failures).toBeGreaterThanOrEqual(one.limit);
+    expect({ order, grantsAfter }).toEqual({ order, grantsAfter: [] });
+
+    // A canary is alone, whatever the pool allows.
+    expect(mostAtOnce(mark)).toBeLessThanOrEqual(together);
+    // Each failure before the last one that counts lets at most one other node have a try.
+    const hit = disturbed(mark);
+    const most = together + one.limit - 1;
+    expect({ order, hit: hit.length, within: hit.length <= most }).toMatchObject({ within: true });
+    expect(hit.length).toBeGreaterThanOrEqual(one.limit);
+    if (together === 1) expect(hit).toHaveLength(one.limit);
+
+    expect(violationsSince(world, mark)).toEqual([]);
+    tally('threshold', {
+      victim: 'host-worker',
+      blow: 'all fail at once',
+      boundary: `canary ${one.canary}, threshold ${one.threshold}: ${hit.length} disturbed`,
+    });
+  },
+  STORY_MS,
+);

@@ -1,0 +1,118 @@
+/**
+ * Every process is struck while a machine whose update has failed goes back: it is back on its old config
+ * all the same, in service, with one reboot there and one back.
+ */
+
+import { machineConfig, plainFile } from '../e2e/support/configs';
+import { differences, pictureOf } from '../e2e/support/host-disk';
+import { markOf, type Mark, rebootsOf } from '../e2e/support/judgements';
+import { endOf, linesOf } from '../e2e/support/logs';
+import {
+  CURRENT_CONFIG,
+  POOL,
+  REASON,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  type World,
+} from '../e2e/support/world';
+import { campaign } from './support/campaign';
+import { violationsSince } from './support/rest';
+import { tally } from './support/results';
+import { BLOWS, PATIENCE_MS, strike, VICTIMS } from './support/strike';
+
+const STORY_MS = 600_000;
+const NODE = 'worker-0';
+
+/** Phases of the way back, as they begin. */
+const MOMENTS = ['GoingBack', 'RebootingBack', 'VerifyingBack'] as const;
+type Moment = (typeof MOMENTS)[number];
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    nodes: { master: 0, worker: 1 },
+    temporalDatabase: true,
+    patienceMs: PATIENCE_MS,
+    maxUnavailable: 1,
+    policy: { verify: { readySeconds: 1 } },
+    simulation: {
+      stageSeconds: 0.1,
+      applySeconds: 0.3,
+      rebootSeconds: 0.7,
+      jitter: 0,
+      failures: [`node=${NODE},at=verify,times=1000`],
+    },
+    workloads: [],
+  });
+}, START_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+let serial = 0;
+
+/** Knows from then on where the node is on its way back. */
+function watchWayBack(mark: Mark): (moment: Moment) => boolean {
+  const file = world.stack.product.logFile(`host-worker/${POOL}`);
+  const from = endOf(file);
+  const isLogged = (field: string, value: string) =>
+    linesOf(file, from).some((line) => line[field] === value);
+  return (moment) => {
+    switch (moment) {
+      case 'GoingBack':
+        return isLogged('failure', 'VerifyFailed');
+      case 'RebootingBack':
+        return isLogged('msg', 'update taken back');
+      case 'VerifyingBack':
+        return rebootsOf(world.record, NODE, mark).length === 2;
+    }
+  };
+}
+
+async function failAndStrike(victim: (typeof VICTIMS)[number], moment: Moment, turn: number) {
+  serial += 1;
+  const blow = BLOWS[turn % BLOWS.length] ?? 'kill';
+  const old = world.node(NODE).annotations[CURRENT_CONFIG] ?? '';
+  const before = await pictureOf(world.stack.hostRoot(NODE));
+  const mark = markOf(world.record);
+  const isAt = watchWayBack(mark);
+  await world.roll(
+    machineConfig('50-back', {
+      kernelArguments: [`back=${serial}`],
+      files: [plainFile('/etc/back.conf', String(serial))],
+    }),
+  );
+  await world.until(`${NODE} is at ${moment}`, () => isAt(moment));
+  await strike(world.stack, victim, blow);
+
+  await world.until(`${NODE} has failed and serves`, () => {
+    const { annotations, ready, unschedulable } = world.node(NODE);
+    const isBack = rebootsOf(world.record, NODE, mark).length === 2;
+    return annotations[STATE] === 'Degraded' && isBack && ready && !unschedulable;
+  });
+  await world.judge.rest();
+  expect(world.node(NODE).annotations[CURRENT_CONFIG]).toBe(old);
+  expect(world.node(NODE).annotations[REASON]).toContain('a service does not come up');
+  expect(await differences(world.api, old, world.stack.hostRoot(NODE))).toEqual([]);
+  expect(await pictureOf(world.stack.hostRoot(NODE))).toEqual(before);
+  expect(rebootsOf(world.record, NODE, mark)).toHaveLength(2);
+  expect(violationsSince(world, mark)).toEqual([]);
+  tally('way-back', { victim, blow, boundary: moment });
+}
+
+test.each(VICTIMS.map((victim) => [victim] as const))(
+  '%s is struck on the way back: the node is back, named, and in service',
+  async (victim) => {
+    const index = VICTIMS.indexOf(victim);
+    const { rounds, seed } = campaign();
+    const short = [MOMENTS[(index + seed) % MOMENTS.length] ?? 'GoingBack'];
+    for (const [turn, moment] of (rounds === 0 ? short : MOMENTS).entries()) {
+      await failAndStrike(victim, moment, index + turn);
+    }
+  },
+  STORY_MS,
+);

@@ -1,0 +1,21 @@
+/** Programs of the machine, run to their end. */
+
+import { run } from '../../tools/binaries/run';
+
+export interface ExecuteOptions {
+  readonly cwd?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/**
+ * What the program wrote to standard output. Ended should this process die.
+ *
+ * @throws Error naming the command, how it ended and the end of its output
+ */
+export function execute(
+  command: string,
+  args: readonly string[],
+  { cwd, environment = {} }: ExecuteOptions = {},
+): Promise<string> {
+  return run(command, args, { ...process.env, LC_ALL: 'C', ...environment }, cwd);
+}

@@ -1,0 +1,140 @@
+/** Several machines at once: what one of them does or suffers is no harm to the others. */
+
+import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { hostConfig, plainFile, service } from './support/configs';
+import { START_MS, startWorld, STATE, STOP_MS, STORY_MS, type World } from './support/world';
+
+const NAME = '50-story';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    hosts: 3,
+    maxUnavailable: 1,
+    policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
+  });
+}, START_MS);
+
+afterEach(async () => {
+  for (const machine of world.machines) await machine.launcher.powerOn();
+  if (world.target() === world.fleet.firstConfig) return;
+  await world.unroll(NAME);
+  await world.allUpdatedTo(world.fleet.firstConfig);
+}, STORY_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+const names = (): readonly string[] => world.machines.map(({ name }) => name);
+
+/** The one machine that says that its update failed. */
+async function theFailedOne(): Promise<string> {
+  const failed = (): readonly string[] =>
+    names().filter((name) => world.node(name).annotations[STATE] === 'Degraded');
+  await world.until('one machine failed', () => failed().length > 0);
+  const [name = ''] = failed();
+  await world.failedAndBack(name, world.fleet.firstConfig);
+  return name;
+}
+
+test(
+  'an image that does not boot the kubelet stops at the canary',
+  async () => {
+    const mark = markOf(world.record);
+    await world.roll(hostConfig(NAME, { osImageURL: world.fleet.images['no-kubelet'] }));
+
+    const canary = await theFailedOne();
+
+    const others = names().filter((name) => name !== canary);
+    expect(others).toHaveLength(2);
+    for (const name of others) {
+      expect(wasEverCordoned(world.record, name, mark)).toBe(false);
+      expect(rebootsOf(world.record, name, mark)).toEqual([]);
+    }
+    const { out } = await world.slipway('rollout', 'status', 'worker');
+    expect(out).toContain(canary);
+    expect(out).toMatch(/kubelet/i);
+  },
+  STORY_MS,
+);
+
+test(
+  'a config that no machine can apply is taken back, and the mended one repairs the pool',
+  async () => {
+    const broken = {
+      files: [plainFile('/etc/story.conf', 'of the story\n')],
+      units: [service('story.service', '/usr/bin/false')],
+    };
+    await world.roll(hostConfig(NAME, broken));
+    await theFailedOne();
+
+    const mended = await world.roll(
+      hostConfig(NAME, { ...broken, units: [service('story.service', '/usr/bin/sleep infinity')] }),
+    );
+
+    await world.allUpdatedTo(mended);
+    for (const machine of world.machines) {
+      expect(await machine.output('cat', '/etc/story.conf')).toBe('of the story\n');
+      await machine.output('systemctl', 'is-active', 'story.service');
+    }
+  },
+  STORY_MS,
+);
+
+test(
+  'a machine that dies in the middle and does not return is named, and comes home when it does',
+  async () => {
+    const config = await world.roll(hostConfig(NAME, { kernelArguments: ['nosmt'] }));
+    const first = (): string | undefined => names().find((name) => world.node(name).unschedulable);
+    await world.until('the first machine is cordoned', () => first() !== undefined);
+    const machine = world.machines.find(({ name }) => name === first());
+    if (machine === undefined) throw new Error('no machine is cordoned');
+    await machine.launcher.cutPower();
+
+    await world.until('the cluster sees it gone', () => !world.node(machine.name).ready);
+    const { out } = await world.slipway('rollout', 'status', 'worker');
+    expect(out).toContain(machine.name);
+    for (const name of names()) {
+      if (name !== machine.name) expect(world.node(name).unschedulable).toBe(false);
+    }
+    await machine.launcher.powerOn();
+
+    await world.allUpdatedTo(config);
+  },
+  STORY_MS,
+);
+
+test(
+  'a person who edits a managed file during the update has the last word in a report, not in secret',
+  async () => {
+    const [machine] = world.machines;
+    if (machine === undefined) throw new Error('there is no machine');
+    const first = await world.roll(
+      hostConfig(NAME, { files: [plainFile('/etc/story.conf', 'of the story\n')] }),
+    );
+    await world.allUpdatedTo(first);
+    for (const { name } of world.machines) await world.atRest(name);
+
+    const config = await world.roll(
+      hostConfig(NAME, {
+        kernelArguments: ['nosmt'],
+        files: [plainFile('/etc/story.conf', 'of the story\n')],
+      }),
+    );
+    await machine.untilLogged('"activity":"applyUpdate"', 'config applied');
+    await machine.output('sh', '-c', 'echo mine >/etc/story.conf');
+
+    await world.until('the edit is reported, with its path', () =>
+      JSON.stringify([
+        world.node(machine.name).annotations,
+        world.record.machineConfigNode(machine.name),
+      ]).includes('/etc/story.conf'),
+    );
+    await machine.output('sh', '-c', "printf 'of the story\\n' >/etc/story.conf");
+    await world.slipway('node', 'retry', machine.name);
+    await world.allUpdatedTo(config);
+  },
+  STORY_MS,
+);

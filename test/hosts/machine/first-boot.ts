@@ -1,0 +1,48 @@
+/**
+ * The first boot of a machine, as its initramfs does it: Ignition fetches the config through the
+ * machine's own cable and writes it to the deployment, before anything of the system has run.
+ */
+
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createEngine } from '../../../tools/ignition/engine';
+import { execute } from '../execute';
+import type { Machine } from './machine';
+import { varOf } from './sysroot';
+
+const PRESETS = 'etc/systemd/system-preset/20-ignition.preset';
+
+/**
+ * Writes what the pointer config says, and what it points at, to the deployment that boots first.
+ *
+ * @param pointer - Ignition config of the version that it names
+ */
+export async function firstBoot(machine: Machine, pointer: object): Promise<void> {
+  const engine = await createEngine({
+    work: join(dirname(machine.sysroot), 'ignition'),
+    through: ['nsenter', `--net=${machine.network.namespace}`, '--'],
+  });
+  await engine.fetch(pointer);
+  const root = await machine.deployment();
+  const state = join(root, 'var');
+  await execute('mount', ['--bind', varOf(machine.sysroot), state]);
+  try {
+    await engine.writeFiles(root);
+    await applyPresets(root);
+  } finally {
+    await execute('umount', [state]);
+  }
+}
+
+/**
+ * What systemd's first boot does for the units of the config. The image is a plain Debian, whose own
+ * presets would enable everything that is installed: only those of Ignition are applied.
+ */
+async function applyPresets(root: string): Promise<void> {
+  const path = join(root, PRESETS);
+  if (!existsSync(path)) return;
+  const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+  const units = lines.map((line) => line.split(' ')[1] ?? '');
+  await execute('systemctl', [`--root=${root}`, 'preset', '--', ...units]);
+}

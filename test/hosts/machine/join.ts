@@ -1,0 +1,82 @@
+/** A machine joins its pool: started with where its first config is, and with who it is. */
+
+import type { Cluster } from '../../../tools/cluster';
+import { readCredentials } from '../../../tools/cluster';
+import { kubeconfigText } from '../../../tools/cluster/kubeconfig';
+import { firstBoot } from './first-boot';
+import type { Machine } from './machine';
+import { CONTROL_PLANE } from './network';
+
+export interface MachineSettings {
+  readonly cluster: Cluster;
+  /** `host:port` of Temporal. */
+  readonly temporal: string;
+  readonly hostEndpoint: string;
+  /** More settings of the host worker, by name. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+export interface JoinOptions extends MachineSettings {
+  /** `slipway pointer-config`: where the config of its pool is, with a token. */
+  readonly pointer: object;
+}
+
+/** Starts it for the first time, as far as its initramfs. The machine is off, and stays so. */
+export async function joinPool(machine: Machine, options: JoinOptions): Promise<void> {
+  const files = await ownFiles(machine, options);
+  const storage = {
+    files: [...files].map(([path, [text, mode = 0o644]]) => ({
+      path,
+      mode,
+      overwrite: true,
+      contents: { source: `data:;base64,${Buffer.from(text).toString('base64')}` },
+    })),
+  };
+  await firstBoot(machine, { ...options.pointer, storage });
+}
+
+/** Path → text, mode. */
+type OwnFiles = ReadonlyMap<string, readonly [text: string, mode?: number]>;
+
+/** What belongs to this one machine: its name, its credentials, the settings of its host worker. */
+async function ownFiles(machine: Machine, options: MachineSettings): Promise<OwnFiles> {
+  const { cluster } = options;
+  const { name } = machine;
+  const credentials = await readCredentials(await cluster.nodeCredentials(name));
+  const kubeconfig = kubeconfigText({
+    server: `https://${CONTROL_PLANE}:${new URL(cluster.server).port}`,
+    authority: cluster.ca,
+    user: `system:node:${name}`,
+    credentials,
+  });
+  const kubelet = `KUBELET_ARGS=--hostname-override=${name} --node-ip=${machine.network.address}\n`;
+  return new Map([
+    ['/etc/hostname', [`${name}\n`]],
+    ['/etc/kubernetes/ca.crt', [cluster.ca]],
+    ['/etc/kubernetes/kubelet-client.crt', [credentials.certificate, 0o600]],
+    ['/etc/kubernetes/kubelet-client.key', [credentials.key, 0o600]],
+    ['/etc/kubernetes/kubeconfig', [kubeconfig, 0o600]],
+    ['/etc/kubernetes/node.env', [kubelet]],
+    ['/etc/slipway/host.yaml', [hostSettings(name, options), 0o600]],
+  ]);
+}
+
+function hostSettings(node: string, options: MachineSettings): string {
+  const settings = {
+    temporalAddress: options.temporal,
+    serverUrl: options.hostEndpoint,
+    node,
+    authorityFile: '/etc/kubernetes/ca.crt',
+    certificateFile: '/etc/kubernetes/kubelet-client.crt',
+    keyFile: '/etc/kubernetes/kubelet-client.key',
+    // Machines that boot in a second: what is not healthy soon will never be.
+    kubeletHealthSeconds: '20',
+    startJitterSeconds: '0',
+    inhibitorSeconds: '5',
+    logLevel: 'debug',
+    ...options.settings,
+  };
+  return Object.entries(settings)
+    .map(([setting, value]) => `${setting}: ${value}\n`)
+    .join('');
+}

@@ -1,0 +1,157 @@
+/**
+ * What firmware, boot loader and kernel are to a machine: starts the deployment that the newest boot
+ * entry names, again after each reboot, and can cut the power.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream, type WriteStream } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { adoptChild } from '../../../tools/processes/watchdog';
+import type { HostGroups } from './cgroups';
+import { withDeadline } from './deadline';
+import type { HostNetwork } from './network';
+import { nextBoot, varOf } from './sysroot';
+
+/** `systemd-nspawn --keep-unit` ends with this when the machine inside asked for a reboot. */
+const ASKED_TO_REBOOT = 133;
+
+export interface LauncherOptions {
+  readonly name: string;
+  /** For what is not on the machine's disk: the command line, the console. */
+  readonly directory: string;
+  readonly sysroot: string;
+  readonly network: HostNetwork;
+  readonly groups: HostGroups;
+}
+
+export interface Launcher {
+  /** How often it was started. */
+  boots(): number;
+  /** Process of the machine's first process, as seen from here; undefined while it is off. */
+  firstProcess(): number | undefined;
+  /** Turns it on; resolves when its first process runs. */
+  powerOn(): Promise<void>;
+  /** Ends everything inside at once. It stays off until turned on. */
+  cutPower(): Promise<void>;
+  /** Settles when it goes off by itself or by a cut; a reboot is no end. */
+  readonly consoleFile: string;
+  /** Resolves as soon as it was started that often. @throws Error when it takes too long */
+  untilBoots(count: number): Promise<void>;
+}
+
+export function createLauncher(options: LauncherOptions): Launcher {
+  const consoleFile = join(options.directory, 'console.log');
+  let current: ChildProcess | undefined;
+  let boots = 0;
+  let isOn = false;
+  let ended: Promise<void> = Promise.resolve();
+  const waiting = new Set<() => void>();
+
+  const bootOnce = async (log: WriteStream): Promise<number | null> => {
+    options.groups.sweep();
+    await options.network.renew();
+    const child = await start(options);
+    current = child;
+    child.stdout?.pipe(log, { end: false });
+    child.stderr?.pipe(log, { end: false });
+    const disown = child.pid === undefined ? () => undefined : adoptChild(child.pid);
+    const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    boots += 1;
+    for (const wake of waiting) wake();
+    const status = await gone;
+    disown();
+    current = undefined;
+    return status;
+  };
+  const run = async (): Promise<void> => {
+    await mkdir(options.directory, { recursive: true });
+    const log = createWriteStream(consoleFile, { flags: 'a' });
+    try {
+      for (;;) {
+        const status = await bootOnce(log);
+        log.write(`-- nspawn ended with ${status}\n`);
+        if (status !== ASKED_TO_REBOOT || !isOn) return;
+      }
+    } finally {
+      isOn = false;
+      log.end();
+    }
+  };
+  const firstProcess = (): number | undefined =>
+    current?.pid === undefined ? undefined : childrenOf(current.pid)[0];
+  const untilBoots = (count: number): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (boots < count) return;
+        waiting.delete(look);
+        resolve();
+      };
+      waiting.add(look);
+      look();
+    });
+  return {
+    consoleFile,
+    boots: () => boots,
+    firstProcess,
+    untilBoots: (count) => withDeadline(`${options.name} starts (${count})`, untilBoots(count)),
+    powerOn: async () => {
+      if (isOn) return;
+      isOn = true;
+      const before = boots;
+      ended = run();
+      await Promise.race([untilBoots(before + 1), ended]);
+    },
+    cutPower: async () => {
+      isOn = false;
+      const first = firstProcess();
+      const nspawn = current?.pid;
+      // nspawn ends by itself when the last process inside is gone; killed, it would not wait for that.
+      if (first !== undefined && nspawn !== undefined) options.groups.cut(nspawn);
+      else current?.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function start(options: LauncherOptions): Promise<ChildProcess> {
+  const { name, sysroot, network, groups, directory } = options;
+  const entry = await nextBoot(sysroot);
+  const deployment = await realpath(entry.deployment);
+  const boot = join(directory, 'boot-loader');
+  await mkdir(boot, { recursive: true });
+  writeFileSync(join(boot, 'cmdline'), `${entry.options}\n`);
+  const args = [
+    ...['--quiet', '--directory', deployment, '--boot', '--register=no', '--keep-unit'],
+    ...[`--machine=${name}`, `--hostname=${name}`, '--link-journal=no'],
+    ...[`--bind=${sysroot}:/sysroot:norbind`, `--bind=${sysroot}/boot:/boot`],
+    ...[`--bind=${varOf(sysroot)}:/var`, `--bind-ro=${deployment}/usr:/usr`],
+    ...[`--bind-ro=${boot}:/run/boot-loader`, '--bind=/dev/kmsg'],
+    ...['--kill-signal=SIGRTMIN+3', '--console=pipe', '--resolv-conf=off', '--timezone=off'],
+    ...['--capability=all', '--system-call-filter=@keyring bpf'],
+    `--network-namespace-path=${network.namespace}`,
+  ];
+  // The shell goes into the groups, and nspawn makes them the machine's own.
+  const child = spawn(
+    '/bin/sh',
+    ['-c', `${groups.join} && exec systemd-nspawn "$@"`, 'sh', ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      env: { PATH: process.env['PATH'] ?? '', SYSTEMD_LOG_LEVEL: 'info' },
+    },
+  );
+  return child;
+}
+
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .split(' ')
+      .filter((text) => text !== '')
+      .map(Number);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,151 @@
+/** One host: disk, cable, power, and the hands of a person at its console. */
+
+import { spawn } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { withDeadline } from './deadline';
+import { adoptChild } from '../../../tools/processes/watchdog';
+import { createGroups, type HostGroups } from './cgroups';
+import { createLauncher, type Launcher } from './launcher';
+import { createHostNetwork, type HostNetwork } from './network';
+import { type BootEntry, bootEntries, makeSysroot, removeSysroot } from './sysroot';
+import { realpath } from 'node:fs/promises';
+
+export interface CommandResult {
+  readonly status: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Machine {
+  readonly name: string;
+  readonly sysroot: string;
+  readonly network: HostNetwork;
+  readonly launcher: Launcher;
+  /** The deployment that the next boot starts, as a folder here. */
+  deployment(): Promise<string>;
+  entries(): Promise<readonly BootEntry[]>;
+  /** Runs a command inside, as root at the console; refused while the machine is off. */
+  run(...command: readonly string[]): Promise<CommandResult>;
+  /** The same, and what it printed. @throws Error when it fails */
+  output(...command: readonly string[]): Promise<string>;
+  /** Resolves as soon as the host worker has logged, in this boot, a line with all of these texts. */
+  untilLogged(...texts: readonly string[]): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export interface MachineOptions {
+  readonly directory: string;
+  readonly name: string;
+  /** From 1. */
+  readonly number: number;
+  readonly image: string;
+  readonly kernelArguments: readonly string[];
+}
+
+/** Installs it; it stays off. */
+export async function createMachine(options: MachineOptions): Promise<Machine> {
+  const { name, number, image } = options;
+  const directory = join(options.directory, name);
+  const sysroot = join(directory, 'sysroot');
+  await mkdir(directory, { recursive: true });
+  await makeSysroot(sysroot, image, options.kernelArguments);
+  const network = await createHostNetwork(name, number);
+  const groups: HostGroups = createGroups(groupName(options));
+  const launcher = createLauncher({ name, directory, sysroot, network, groups });
+  const entries = () => bootEntries(sysroot);
+  const run = (...command: readonly string[]) => runInside(launcher.firstProcess(), command);
+  return {
+    name,
+    sysroot,
+    network,
+    launcher,
+    entries,
+    run,
+    deployment: async () => {
+      const [next] = await entries();
+      return realpath(next?.deployment ?? '');
+    },
+    output: async (...command) => {
+      const result = await run(...command);
+      if (result.status === 0) return result.out;
+      throw new Error(
+        `${name}: ${command.join(' ')} ended with ${result.status}: ${result.err || result.out}`,
+      );
+    },
+    untilLogged: (...texts) => untilLogged(launcher.firstProcess(), texts),
+    remove: async () => {
+      await launcher.cutPower();
+      await network.remove();
+      groups.remove();
+      await removeSysroot(sysroot);
+    },
+  };
+}
+
+/** The suite's folder is in the name, so that a later run can tell whose the groups were. */
+function groupName({ directory, name }: MachineOptions): string {
+  const run = /slipway-hosts-[A-Za-z0-9]+/.exec(directory)?.[0] ?? 'slipway-hosts';
+  return `${run}-${name}`;
+}
+
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/**
+ * Stays outside of the machine's processes and collects the command when it ends. An nsenter that forks
+ * would do as its child does: a machine that shuts down stops all that runs in it, nsenter would stop
+ * with it for ever, and a machine whose dead are not collected never goes down.
+ */
+const OUTSIDE = `trap 'kill "$pid"' TERM; "$@" & pid=$!; wait "$pid"`;
+
+function inside(pid: number, command: readonly string[]): readonly string[] {
+  return [
+    ...['--target', String(pid), '--mount', '--uts', '--ipc', '--net', '--pid', '--cgroup'],
+    ...['--root', '--wd', '--no-fork', '--', '/bin/sh', '-c', OUTSIDE, 'sh'],
+    ...['env', '-i', `PATH=${PATH}`, 'LC_ALL=C', ...command],
+  ];
+}
+
+async function untilLogged(pid: number | undefined, texts: readonly string[]): Promise<void> {
+  if (pid === undefined) throw new Error('a machine that is off logs nothing');
+  const follow = ['journalctl', '--follow', '--boot', '--lines=all', '--output=cat'];
+  const args = inside(pid, [...follow, '--unit=slipway-host.service']);
+  const child = spawn('nsenter', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const disown = child.pid === undefined ? () => undefined : adoptChild(child.pid);
+  const line = `a line with ${texts.join(' and ')}`;
+  const found = new Promise<void>((resolve, reject) => {
+    createInterface(child.stdout).on('line', (text) => {
+      if (texts.every((part) => text.includes(part))) resolve();
+    });
+    child.once('error', reject);
+    child.once('exit', () => {
+      disown();
+      reject(new Error(`the log ended without ${line}`));
+    });
+  });
+  try {
+    await withDeadline(`the host worker logs ${line}`, found);
+  } finally {
+    child.kill();
+  }
+}
+
+function runInside(pid: number | undefined, command: readonly string[]): Promise<CommandResult> {
+  if (pid === undefined)
+    return Promise.resolve({ status: null, out: '', err: 'the machine is off' });
+  return new Promise((resolve, reject) => {
+    const child = spawn('nsenter', inside(pid, command), { stdio: ['ignore', 'pipe', 'pipe'] });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+    child.once('error', reject);
+    child.once('close', (status) => {
+      resolve({
+        status,
+        out: Buffer.concat(out).toString(),
+        err: Buffer.concat(err).toString(),
+      });
+    });
+  });
+}

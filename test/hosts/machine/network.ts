@@ -1,0 +1,88 @@
+/**
+ * The network of the suite: a bridge in the namespace that the suite runs in, and a namespace and a
+ * cable to that bridge for each host. The machine's own interfaces are never touched.
+ */
+
+import { readlinkSync } from 'node:fs';
+import { execute } from '../execute';
+
+/** Where hosts find control plane, registry and server. */
+export const CONTROL_PLANE = '10.211.0.1';
+const BRIDGE = 'hosts0';
+
+/** One host's cable. */
+export interface HostNetwork {
+  readonly address: string;
+  /** Path of the namespace, for whoever starts something in it. */
+  readonly namespace: string;
+  /** Pulls the cable, or puts it back. */
+  connect(connected: boolean): Promise<void>;
+  /** Loses all that the host sends to this TCP port of the control plane, until `heal`. */
+  cut(port: number): Promise<void>;
+  heal(): Promise<void>;
+  /** As a boot finds it: nothing that the machine did to its own side of the cable is left. */
+  renew(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** True in a namespace that is not the one of the machine's first process. */
+export function isPrivateNetwork(): boolean {
+  return process.env['SLIPWAY_HOSTS_NAMESPACE'] === readlinkSync('/proc/self/ns/net');
+}
+
+/** @throws Error outside a namespace of the suite's own */
+export async function createBridge(): Promise<void> {
+  if (!isPrivateNetwork()) {
+    throw new Error('end-to-end hosts run in a network namespace of their own: npm test -- hosts');
+  }
+  await ip('link', 'set', 'lo', 'up');
+  const links = JSON.parse(await execute('ip', ['-json', 'link'])) as { ifname: string }[];
+  if (links.some(({ ifname }) => ifname === BRIDGE)) return;
+  await ip('link', 'add', BRIDGE, 'type', 'bridge');
+  await ip('address', 'add', `${CONTROL_PLANE}/24`, 'dev', BRIDGE);
+  await ip('link', 'set', BRIDGE, 'up');
+}
+
+/** @param number - from 1; the last part of the address comes from it */
+export async function createHostNetwork(name: string, number: number): Promise<HostNetwork> {
+  const address = `10.211.0.${10 + number}`;
+  const outside = `host${number}`;
+  await ip('netns', 'add', name);
+  await ip('link', 'add', outside, 'type', 'veth', 'peer', 'name', 'host0', 'netns', name);
+  await ip('link', 'set', outside, 'master', BRIDGE);
+  await ip('link', 'set', outside, 'up');
+  const within = (...args: readonly string[]) => ip('-netns', name, ...args);
+  const renew = async (): Promise<void> => {
+    await within('link', 'set', 'lo', 'up');
+    await within('address', 'replace', `${address}/24`, 'dev', 'host0');
+    await within('link', 'set', 'host0', 'up');
+    // The kubelet looks for a default route before it believes in its address.
+    await within('route', 'replace', 'default', 'via', CONTROL_PLANE);
+  };
+  await renew();
+  const cuts = new Set<number>();
+  const rule = (change: 'add' | 'delete', port: number) =>
+    within('rule', change, 'ipproto', 'tcp', 'dport', String(port), 'blackhole');
+  return {
+    address,
+    namespace: `/run/netns/${name}`,
+    connect: (connected) => ip('link', 'set', outside, connected ? 'up' : 'down'),
+    cut: async (port) => {
+      await rule('add', port);
+      cuts.add(port);
+    },
+    heal: async () => {
+      for (const port of cuts) await rule('delete', port);
+      cuts.clear();
+    },
+    renew,
+    remove: async () => {
+      await ip('link', 'delete', outside);
+      await ip('netns', 'delete', name);
+    },
+  };
+}
+
+async function ip(...args: readonly string[]): Promise<void> {
+  await execute('ip', args);
+}

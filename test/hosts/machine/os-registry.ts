@@ -1,0 +1,37 @@
+/** The registry of the suite with the OS images in it. */
+
+import { join } from 'node:path';
+import { type Registry, startRegistry } from '../../../tools/registry';
+import { OS_VERSIONS, type OsVersion } from '../build/images';
+import { digestOfTag } from '../build/oci-layout';
+import { execute } from '../execute';
+import { CONTROL_PLANE } from './network';
+
+/** As the hosts know it; their settings of registries name it, too. */
+export const REGISTRY = `${CONTROL_PLANE}:5000`;
+
+/** Starts it with every version pushed. */
+export async function startOsRegistry(
+  directory: string,
+  layout: string,
+): Promise<{
+  readonly registry: Registry;
+  readonly images: Readonly<Record<OsVersion, string>>;
+}> {
+  const registry = await startRegistry({
+    address: REGISTRY,
+    directory: join(directory, 'registry'),
+  });
+  const images: Partial<Record<OsVersion, string>> = {};
+  for (const version of OS_VERSIONS) images[version] = await push(layout, version);
+  return { registry, images: images as Record<OsVersion, string> };
+}
+
+/** Copies an image of a layout into the repository `os`; answers the reference with its digest. */
+async function push(layout: string, tag: string): Promise<string> {
+  await execute('skopeo', [
+    ...['copy', '--quiet', '--dest-tls-verify=false', '--preserve-digests'],
+    ...[`oci:${layout}:${tag}`, `docker://${REGISTRY}/os:${tag}`],
+  ]);
+  return `${REGISTRY}/os@${await digestOfTag(layout, tag)}`;
+}

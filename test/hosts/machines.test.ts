@@ -1,0 +1,97 @@
+/** The ground that every other story stands on: machines that boot, join, run pods and can be cut off. */
+
+import { CONTROL_PLANE } from './machine/network';
+import { hostConfig, plainFile } from './support/configs';
+import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({ hosts: 1 });
+}, START_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+test(
+  'a machine boots its image, joins as its node, and a reboot shows in the boot id',
+  async () => {
+    const { machine } = world;
+    const before = world.node(machine.name).bootID;
+
+    expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v1\n');
+    expect((await machine.output('cat', '/proc/cmdline')).split(' ')).toEqual(
+      expect.arrayContaining(['root=/dev/vda', 'ro']),
+    );
+    expect(await machine.output('cat', '/proc/sys/kernel/random/boot_id')).toBe(`${before}\n`);
+
+    await machine.output('systemctl', 'reboot');
+    await world.until(`${machine.name} has booted again`, () => {
+      const { bootID, ready } = world.node(machine.name);
+      return bootID !== before && ready;
+    });
+    expect(machine.launcher.boots()).toBe(2);
+  },
+  STORY_MS,
+);
+
+test(
+  'its container runtime runs pods, and a drain evicts them',
+  async () => {
+    const { machine, fleet } = world;
+    await fleet.manifests.applyObject(deployment('shop'));
+    await world.until('the pod is ready', () => world.record.pods.some(({ ready }) => ready));
+    const evictions = world.record.evictions;
+
+    const config = await world.roll(
+      hostConfig('50-drained', { files: [plainFile('/etc/story.conf', 'of the story\n')] }),
+    );
+    await world.allUpdatedTo(config);
+
+    expect(world.record.evictions).toBe(evictions + 1);
+    await world.until('the pod is back', () => world.record.pods.some(({ ready }) => ready));
+    expect(await machine.output('ctr', '-n', 'k8s.io', 'tasks', 'list')).toContain('RUNNING');
+  },
+  STORY_MS,
+);
+
+test(
+  'its cable can be pulled and put back',
+  async () => {
+    const { machine } = world;
+    await machine.network.connect(false);
+    expect(
+      (await machine.run('busybox', 'ping', '-c', '1', '-W', '1', CONTROL_PLANE)).status,
+    ).not.toBe(0);
+
+    await machine.network.connect(true);
+
+    await machine.output('busybox', 'ping', '-c', '1', '-W', '5', CONTROL_PLANE);
+  },
+  STORY_MS,
+);
+
+/** One pod in the network of its machine: pods have no network of their own here. */
+function deployment(app: string) {
+  const labels = { app };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: app, namespace: 'default', labels },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          hostNetwork: true,
+          terminationGracePeriodSeconds: 2,
+          containers: [
+            { name: app, image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },
+          ],
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,203 @@
+/** A host that is cut off from one of its peers, or from all, at each moment of an update. */
+
+import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { hostConfig, plainFile } from './support/configs';
+import { type Picture, pictureOf } from './support/picture';
+import {
+  CURRENT_CONFIG,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  STORY_MS,
+  type World,
+} from './support/world';
+
+const NAME = '50-story';
+/** Short, so that a story does not wait long for the way back; the product allows at least 30. */
+const RECONNECT_SECONDS = 30;
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    hosts: 1,
+    policy: { verify: { readySeconds: 1, reconnectSeconds: RECONNECT_SECONDS } },
+  });
+}, START_MS);
+
+afterEach(async () => {
+  await world.machine.network.heal();
+  if (world.target() === world.fleet.firstConfig) return;
+  await world.unroll(NAME);
+  await world.allUpdatedTo(world.fleet.firstConfig);
+  await world.atRest(world.machine.name);
+}, STORY_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+/** An update with an image to pull, files to write and a reboot. */
+function everything() {
+  return hostConfig(NAME, {
+    osImageURL: world.fleet.images.v2,
+    kernelArguments: ['nosmt'],
+    files: [plainFile('/etc/story.conf', 'of the story\n')],
+  });
+}
+
+type Peer = 'registry' | 'server' | 'Temporal' | 'API server';
+
+function portOf(peer: Peer): number {
+  const { fleet } = world;
+  const urls: Readonly<Record<Peer, string>> = {
+    registry: `http://${fleet.registry.address}`,
+    server: fleet.product.hostEndpoint,
+    Temporal: `http://${fleet.temporal.address}`,
+    'API server': fleet.cluster.server,
+  };
+  return Number(new URL(urls[peer]).port);
+}
+
+interface Cut {
+  readonly peer: Peer;
+  /** Texts of the line that the host worker logs at the moment of the cut; none = before the rollout. */
+  readonly at: readonly string[] | undefined;
+  /** Resolves when the cut has had its effect, or was there for all that could have had one. */
+  readonly until: (config: string, boots: number) => Promise<void>;
+}
+
+const logged =
+  (...texts: readonly string[]): Cut['until'] =>
+  () =>
+    world.machine.untilLogged(...texts);
+const rebooted: Cut['until'] = (_config, boots) => world.machine.launcher.untilBoots(boots + 1);
+const updated: Cut['until'] = (config) => world.allUpdatedTo(config);
+const cordoned: Cut['until'] = () =>
+  world.until('the node is cordoned', () => world.node(world.machine.name).unschedulable);
+
+const PULLS = ['"activity":"prepareUpdate"', 'Activity started'];
+const PREPARED = ['"activity":"prepareUpdate"', 'update prepared'];
+const APPLIED = ['"activity":"applyUpdate"', 'config applied'];
+
+const CUTS: readonly (readonly [string, Cut])[] = [
+  ['registry before it pulls', { peer: 'registry', at: undefined, until: logged('PullFailed') }],
+  ['Temporal before it pulls', { peer: 'Temporal', at: PULLS, until: logged(...PREPARED) }],
+  ['API server before it pulls', { peer: 'API server', at: PULLS, until: logged(...APPLIED) }],
+  ['registry before it applies', { peer: 'registry', at: PREPARED, until: updated }],
+  ['server before it applies', { peer: 'server', at: PREPARED, until: rebooted }],
+  ['Temporal before it applies', { peer: 'Temporal', at: PREPARED, until: cordoned }],
+  ['API server before it applies', { peer: 'API server', at: PREPARED, until: rebooted }],
+  ['registry before the reboot', { peer: 'registry', at: APPLIED, until: updated }],
+  ['server before the reboot', { peer: 'server', at: APPLIED, until: updated }],
+];
+
+test.each(CUTS)(
+  'cut off from the %s: it goes on by itself, with one reboot',
+  async (_what, { peer, at, until }) => {
+    const { machine } = world;
+    await world.atRest(machine.name);
+    const mark = markOf(world.record);
+    const boots = machine.launcher.boots();
+    if (at === undefined) await machine.network.cut(portOf(peer));
+    const config = await world.roll(everything());
+    if (at !== undefined) {
+      await machine.untilLogged(...at);
+      await machine.network.cut(portOf(peer));
+    }
+    await until(config, boots);
+    await machine.network.heal();
+
+    await world.allUpdatedTo(config);
+    expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
+    expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
+  },
+  STORY_MS,
+);
+
+test(
+  'a server out of reach when the config is asked for: nothing is disturbed, and it goes on',
+  async () => {
+    const { machine } = world;
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const mark = markOf(world.record);
+    await machine.network.cut(portOf('server'));
+
+    const config = await world.roll(everything());
+    await machine.untilLogged('order not carried out', config);
+    expect(await pictureOf(machine)).toEqual(before);
+    expect(wasEverCordoned(world.record, machine.name, mark)).toBe(false);
+    await machine.network.heal();
+
+    await world.allUpdatedTo(config);
+  },
+  STORY_MS,
+);
+
+test.each<[Peer]>([['Temporal'], ['API server']])(
+  'out of reach of the %s after the reboot: the machine goes back, and says why',
+  async (peer) => {
+    const { machine, fleet } = world;
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const boots = machine.launcher.boots();
+    await world.roll(everything());
+    await machine.launcher.untilBoots(boots + 1);
+
+    await machine.network.cut(portOf(peer));
+    await machine.launcher.untilBoots(boots + 2);
+    await machine.network.heal();
+
+    const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
+    expect(reason).toMatch(peer === 'Temporal' ? /Temporal was out of reach/ : /Ready/);
+    await expectAsBefore(before);
+  },
+  STORY_MS,
+);
+
+test(
+  'an update that cuts the machine off from everybody is taken back by the machine alone',
+  async () => {
+    const { machine, fleet } = world;
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const mark = markOf(world.record);
+
+    await world.roll(
+      hostConfig(NAME, {
+        kernelArguments: ['nosmt'],
+        units: [oneshot('cut-off.service', '/usr/bin/busybox ip link set host0 down')],
+      }),
+    );
+    const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
+
+    expect(reason).toMatch(/Temporal was out of reach/);
+    await expectAsBefore(before);
+    expect(world.node(machine.name).annotations[STATE]).toBe('Degraded');
+    expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(fleet.firstConfig);
+    expect(wasEverCordoned(world.record, machine.name, mark)).toBe(true);
+  },
+  STORY_MS,
+);
+
+async function expectAsBefore(before: Picture): Promise<void> {
+  const { machine } = world;
+  await world.atRest(machine.name);
+  // What the story before has left as the deployment to go back to is replaced by whatever is staged.
+  expect(booted(await pictureOf(machine))).toEqual(booted(before));
+}
+
+function booted(picture: Picture) {
+  return { ...picture, deployments: picture.deployments[0] };
+}
+
+/** Runs once in each boot, as soon as the network is there. */
+function oneshot(name: string, command: string) {
+  return {
+    name,
+    enabled: true,
+    contents: `[Unit]\nDescription=${name}\n\n[Service]\nType=oneshot\nExecStart=${command}\n\n[Install]\nWantedBy=multi-user.target\n`,
+  };
+}

@@ -1,0 +1,164 @@
+/** Power that goes at the worst moment, and a person who boots something else. */
+
+import { differences } from '../e2e/support/host-disk';
+import { hostConfig, plainFile, service } from './support/configs';
+import { type Picture, pictureOf, rootOf } from './support/picture';
+import {
+  CURRENT_CONFIG,
+  REASON,
+  START_MS,
+  STATE,
+  startWorld,
+  STOP_MS,
+  STORY_MS,
+  type World,
+} from './support/world';
+
+const NAME = '50-story';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+}, START_MS);
+
+afterEach(async () => {
+  await world.machine.launcher.powerOn();
+  if (world.target() === world.fleet.firstConfig) return;
+  await world.unroll(NAME);
+  await world.allUpdatedTo(world.fleet.firstConfig);
+}, STORY_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+/** An update that goes through every phase. */
+function everything() {
+  return hostConfig(NAME, {
+    osImageURL: world.fleet.images.v2,
+    kernelArguments: ['nosmt'],
+    files: [plainFile('/etc/story.conf', 'of the story\n')],
+    units: [service('story.service', '/usr/bin/sleep infinity')],
+  });
+}
+
+/**
+ * What a power cut may leave: the update whole, or the machine as it was and a reason for a person. What
+ * is staged takes over in an orderly shutdown only, so both are right, depending on the moment.
+ */
+async function expectWholeOrBack(config: string, before: Picture): Promise<void> {
+  const { machine, fleet } = world;
+  const seen = () => world.node(machine.name);
+  await world.until('the update has ended, one way or the other', () => {
+    const { annotations, ready, unschedulable } = seen();
+    const isWhole = annotations[CURRENT_CONFIG] === config && annotations[STATE] === 'Done';
+    return (isWhole || annotations[STATE] === 'Degraded') && ready && !unschedulable;
+  });
+  await world.atRest(machine.name);
+  const now = seen().annotations[CURRENT_CONFIG] ?? '';
+  expect([config, fleet.firstConfig]).toContain(now);
+  expect(await differences(world.api, now, rootOf(machine))).toEqual([]);
+  const picture = await pictureOf(machine);
+  if (now === config) {
+    expect(picture.deployments[0]).toMatch(/^v2 /);
+    expect(picture.commandLine).toContain('nosmt');
+    return;
+  }
+  // Found by the step that was asked for next: the arming of the reboot, or the look after it.
+  expect(seen().annotations[REASON]).toMatch(
+    /booted deployment .* expected|went down before deployment .* was in place/,
+  );
+  expect({ ...picture, deployments: picture.deployments[0] }).toEqual({
+    ...before,
+    deployments: before.deployments[0],
+  });
+}
+
+test.each([
+  ['while it prepares', '"activity":"prepareUpdate"', 'Activity started'],
+  ['when it is prepared', '"activity":"prepareUpdate"', 'update prepared'],
+  ['while it applies', '"activity":"applyUpdate"', 'Activity started'],
+  ['when everything is applied', '"activity":"applyUpdate"', 'config applied'],
+  ['when the reboot is armed', '"activity":"armReboot"', 'reboot armed'],
+])(
+  'a power cut %s leaves the update whole, or the machine as it was',
+  async (_when, activity, message) => {
+    const { machine } = world;
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const config = await world.roll(everything());
+    await machine.untilLogged(activity, message);
+
+    await machine.launcher.cutPower();
+    await machine.launcher.powerOn();
+
+    await expectWholeOrBack(config, before);
+  },
+  STORY_MS,
+);
+
+test(
+  'a power cut in the first boot of the update: it arrives whole all the same',
+  async () => {
+    const { machine } = world;
+    await world.atRest(machine.name);
+    const boots = machine.launcher.boots();
+    const config = await world.roll(everything());
+    await machine.launcher.untilBoots(boots + 1);
+
+    await machine.launcher.cutPower();
+    await machine.launcher.powerOn();
+
+    await world.allUpdatedTo(config);
+    expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
+    expect(await differences(world.api, config, rootOf(machine))).toEqual([]);
+  },
+  STORY_MS,
+);
+
+test(
+  'a person who boots the old deployment is seen and reported, not fought',
+  async () => {
+    const { machine } = world;
+    const config = await world.roll(hostConfig(NAME, { osImageURL: world.fleet.images.v2 }));
+    await world.allUpdatedTo(config);
+    const before = world.node(machine.name).bootID;
+    const [, current] =
+      (await machine.output('ostree', 'admin', 'status')).match(/\* \S+ (\S+)/) ?? [];
+    const [, old] = await machine
+      .output('ostree', 'admin', 'status')
+      .then((text) => text.match(/ (\S+\.\d+) \(rollback\)/) ?? []);
+
+    await machine.output('slipway-ostree', 'rollback', String(old));
+    await machine.output('systemctl', 'reboot');
+
+    await world.until('the machine has booted the old deployment', () => {
+      const { bootID, ready } = world.node(machine.name);
+      return bootID !== before && ready;
+    });
+    expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v1\n');
+    const boots = machine.launcher.boots();
+
+    await world.roll(
+      hostConfig(NAME, {
+        osImageURL: world.fleet.images.v2,
+        files: [plainFile('/etc/story.conf', 'of the story\n')],
+      }),
+    );
+    await world.until('the wrong deployment is reported', () => {
+      return world.node(machine.name).annotations[STATE] === 'Degraded';
+    });
+
+    expect(world.node(machine.name).annotations[REASON]).toMatch(/deployment|OS image/);
+    expect((await pictureOf(machine)).deployments[0]).toMatch(/^v1 /);
+    expect(machine.launcher.boots()).toBe(boots);
+    // As it was left, for whoever comes next.
+    await machine.output('slipway-ostree', 'rollback', String(current));
+    await machine.output('systemctl', 'reboot');
+    await world.until('the machine has booted the deployment of its config', () => {
+      return world.node(machine.name).ready && machine.launcher.boots() === boots + 1;
+    });
+  },
+  STORY_MS,
+);

@@ -1,0 +1,133 @@
+/** What can happen to a pull while its layers come: the machine does not notice any of it. */
+
+import { type RegistryGate, startGate } from '../../tools/registry';
+import { markOf, wasEverCordoned, wasEverNotReady } from '../e2e/support/judgements';
+import { CONTROL_PLANE } from './machine/network';
+import { hostConfig, plainFile } from './support/configs';
+import { pictureOf } from './support/picture';
+import { createSmallDisk, type SmallDisk } from './support/small-disk';
+import { publishStoryImage, type StoryImage } from './support/story-images';
+import { POOL } from './support/fleet';
+import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+
+const NAME = '50-story';
+const LAYERS = 3;
+const LAYER_BYTES = 4 * 1024 * 1024;
+/** Room for the operating system and for several of these images. */
+const DISK_MIB = 2048;
+
+let world: World;
+let gate: RegistryGate;
+let disk: SmallDisk;
+
+beforeAll(async () => {
+  disk = await createSmallDisk(`${POOL}-0`, DISK_MIB);
+  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  gate = await startGate(world.fleet.registry.address, CONTROL_PLANE);
+  const settings = `[[registry]]\nlocation = "${gate.address}"\ninsecure = true\n`;
+  const file = '/etc/containers/registries.conf.d/60-gate.conf';
+  await world.machine.output('sh', '-c', `printf %s '${settings}' >${file}`);
+}, START_MS);
+
+// Each story begins where the one before has ended, so that no update is made only to be taken back.
+afterEach(() => {
+  disk.free();
+  gate.decide(() => 'pass');
+});
+
+afterAll(async () => {
+  await gate?.close();
+  await world?.stop();
+  await disk?.remove();
+}, STOP_MS);
+
+/** An image of several new layers, to be pulled through the gate. */
+async function imageBehindGate(tag: string): Promise<StoryImage> {
+  const { registry } = world.fleet;
+  const image = await publishStoryImage({
+    ...{ registry, tag, from: 'v1', layers: LAYERS, bytes: LAYER_BYTES },
+  });
+  return { ...image, reference: image.reference.replace(registry.address, gate.address) };
+}
+
+function configWith({ reference }: StoryImage) {
+  return hostConfig(NAME, {
+    osImageURL: reference,
+    files: [plainFile('/etc/story.conf', 'of the story\n')],
+  });
+}
+
+test(
+  'a registry that goes away in the middle of a layer disturbs nothing; back again, it brings the rest',
+  async () => {
+    const { machine } = world;
+    const image = await imageBehindGate('cut');
+    const [first = '', second = ''] = image.added;
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const mark = markOf(world.record);
+    const boots = machine.launcher.boots();
+    let isAway = false;
+    gate.decide((digest) => {
+      if (isAway) return 'cut';
+      isAway = digest === second;
+      return isAway ? 'half' : 'pass';
+    });
+
+    const config = await world.roll(configWith(image));
+    await machine.untilLogged('PullFailed', config);
+
+    expect(gate.asked).toEqual(expect.arrayContaining([first, second]));
+    expect(await pictureOf(machine)).toEqual(before);
+    expect(wasEverCordoned(world.record, machine.name, mark)).toBe(false);
+    expect(machine.launcher.boots()).toBe(boots);
+    gate.decide(() => 'pass');
+
+    await world.allUpdatedTo(config);
+    await machine.output('test', '-f', '/usr/lib/story/cut');
+    // What had come before is not pulled a second time.
+    expect(gate.asked.filter((digest) => image.added.includes(digest))).toEqual(
+      image.added.slice(1),
+    );
+  },
+  STORY_MS,
+);
+
+test(
+  'a disk that runs full in the middle of the pull disturbs nothing; with room, a retry completes',
+  async () => {
+    const { machine } = world;
+    const image = await imageBehindGate('full');
+    const old = world.target();
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const mark = markOf(world.record);
+    const boots = machine.launcher.boots();
+    let isFull = false;
+    gate.decide((digest) => {
+      if (!isFull && digest === image.added[1]) {
+        isFull = true;
+        disk.fill();
+      }
+      return 'pass';
+    });
+
+    const config = await world.roll(configWith(image));
+    const reason = await world.failedAndBack(machine.name, old);
+
+    expect(isFull).toBe(true);
+    expect(reason).toMatch(/no space left on the disk/);
+    await world.atRest(machine.name);
+    expect(await pictureOf(machine)).toEqual(before);
+    expect(wasEverCordoned(world.record, machine.name, mark)).toBe(false);
+    expect(wasEverNotReady(world.record, machine.name, mark)).toBe(false);
+    expect(machine.launcher.boots()).toBe(boots);
+
+    disk.free();
+    expect(await world.slipway('node', 'retry', machine.name)).toMatchObject({ code: 0 });
+
+    await world.allUpdatedTo(config);
+    await machine.output('test', '-f', '/usr/lib/story/full');
+  },
+  STORY_MS,
+);

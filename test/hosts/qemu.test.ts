@@ -1,0 +1,98 @@
+/**
+ * What containers cannot show: a kernel gets the arguments of the config from a boot loader, and a
+ * deployment that does not boot gives way to the one before.
+ */
+
+import { join } from 'node:path';
+import { type Computer, startComputer } from './qemu/computer';
+import { INSTALLED_ARGUMENTS } from './qemu/disk';
+import { GOOD, LEFT_FILES, storyDisk, UNBOOTABLE, UNBOOTABLE_FILE } from './qemu/first-config';
+import { START_MS, STOP_MS } from './support/world';
+
+/** It takes two minutes on idle cores; each wait in it has a limit of its own. */
+const STORY_MS = 1_800_000;
+
+let computer: Computer;
+
+beforeAll(async () => {
+  const directory = join(process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '', 'qemu');
+  computer = await startComputer({ directory, disk: await storyDisk() });
+}, START_MS);
+
+afterAll(async () => {
+  await computer?.powerOff();
+}, STOP_MS);
+
+/** The entries that the boot loader chose, one for each boot so far. */
+function entries(): readonly string[] {
+  return computer.console.all().flatMap((line) => /boot loader: entry (\d)/.exec(line)?.[1] ?? []);
+}
+
+async function commandLine(): Promise<readonly string[]> {
+  return (await computer.output('cat /proc/cmdline')).split(' ');
+}
+
+interface Deployment {
+  readonly id: string;
+  readonly kernelArguments: readonly string[];
+}
+
+interface Status {
+  readonly booted: Deployment;
+  readonly deployments: readonly Deployment[];
+}
+
+async function status(): Promise<Status> {
+  return JSON.parse(await computer.output('slipway-ostree status 2>/dev/null')) as Status;
+}
+
+test(
+  'the kernel arguments of a config reach the kernel, with one reboot through the boot loader',
+  async () => {
+    await computer.untilUp(1);
+
+    expect(entries()).toEqual(['0', '0']);
+    const words = await commandLine();
+    expect(words).toEqual(
+      expect.arrayContaining([...INSTALLED_ARGUMENTS, ...GOOD.kernelArguments]),
+    );
+    // From the boot loader: nothing else knows where it found the kernel.
+    expect(words[0]).toMatch(/^BOOT_IMAGE=.*\/vmlinuz-/);
+    const record: unknown = JSON.parse(
+      await computer.output('cat /var/lib/slipway/first-boot.json'),
+    );
+    expect(record).toMatchObject({ state: 'complete', reboots: 1 });
+    const current = await computer.output('cat /etc/machine-config-daemon/currentconfig');
+    expect(JSON.parse(current)).toMatchObject({ metadata: { name: GOOD.name } });
+  },
+  STORY_MS,
+);
+
+test(
+  'a deployment that does not boot: the boot loader falls back, and the machine stays there',
+  async () => {
+    const before = await status();
+    const from = computer.console.all().length;
+
+    // By hand and not by its service, which would try again.
+    await computer.output('systemctl mask slipway-host-first-boot 2>/dev/null');
+    await computer.output('rm /etc/machine-config-daemon/currentconfig');
+    for (const path of LEFT_FILES) await computer.output(`cp ${UNBOOTABLE_FILE} ${path}`);
+    computer.type('slipway host-first-boot >/dev/console');
+    await computer.console.until('Kernel panic', from);
+    await computer.untilUp(2);
+
+    expect(entries().slice(2)).toEqual(['0', '1']);
+    const settled = await computer.console.until('unfinished update settled', from);
+    expect(settled).toContain(`took the update to ${UNBOOTABLE.name} back: the machine booted`);
+    const after = await status();
+    expect(after.booted).toEqual(before.booted);
+    const words = await commandLine();
+    expect(words).toEqual(expect.arrayContaining([...GOOD.kernelArguments]));
+    // It is the default again, and what does not boot is the other entry.
+    const [first, second] = after.deployments.map(({ kernelArguments }) => kernelArguments);
+    expect(first).toEqual(before.booted.kernelArguments);
+    expect(second).toEqual(expect.arrayContaining([...UNBOOTABLE.kernelArguments]));
+  },
+  STORY_MS,
+);

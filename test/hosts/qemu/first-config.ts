@@ -1,0 +1,56 @@
+/** Configs as Ignition leaves them on the disk of a machine, which lacks their kernel arguments. */
+
+import { digestOfTag } from '../build/oci-layout';
+import { REGISTRY } from '../machine/os-registry';
+import { type InstalledFile, installedDisk } from './disk';
+import { BOOTABLE, qemuImages } from './images';
+
+const NODE = 'qemu-0';
+/** A config that the machine boots with. */
+export const GOOD = {
+  name: 'rendered-worker-good',
+  kernelArguments: ['slipway.story=arrived', 'audit=0'],
+};
+/** One that it does not: the kernel is to hand the machine to a program that the image has not. */
+export const UNBOOTABLE = {
+  name: 'rendered-worker-unbootable',
+  kernelArguments: [...GOOD.kernelArguments, 'init=/usr/lib/not-there'],
+};
+
+/** Where the second config waits for a test to put it in place of the first. */
+export const UNBOOTABLE_FILE = '/etc/unbootable.json';
+/** What Ignition leaves: the config that was served, and that its first boot is not complete. */
+export const LEFT_FILES = [
+  '/etc/mcs-machine-config-content.json',
+  '/etc/ignition-machine-config-encapsulated.json',
+] as const;
+
+/** The disk that the story begins with; the other files are who the machine is. */
+export async function storyDisk(): Promise<string> {
+  const image = `${REGISTRY}/os@${await digestOfTag(await qemuImages(), BOOTABLE)}`;
+  const good = served(GOOD, image);
+  const files: readonly InstalledFile[] = [
+    ...LEFT_FILES.map((path) => ({ path, content: good })),
+    { path: UNBOOTABLE_FILE, content: served(UNBOOTABLE, image) },
+    { path: '/etc/hostname', content: `${NODE}\n` },
+    { path: '/etc/slipway/host.yaml', content: `node: ${NODE}\n` },
+  ];
+  return installedDisk(files);
+}
+
+function served({ name, kernelArguments }: typeof GOOD, image: string): string {
+  return JSON.stringify({
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfig',
+    metadata: { name },
+    spec: {
+      osImageURL: image,
+      baseOSExtensionsContainerImage: '',
+      kernelArguments,
+      kernelType: 'default',
+      extensions: [],
+      fips: false,
+      config: { ignition: { version: '3.5.0' } },
+    },
+  });
+}

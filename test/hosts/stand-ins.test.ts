@@ -1,0 +1,97 @@
+/** Machines that are updated by rpm-ostree and by bootc, as far as their stand-ins go. */
+
+import { differences } from '../e2e/support/host-disk';
+import { markOf, rebootsOf } from '../e2e/support/judgements';
+import { hostConfig, plainFile, service } from './support/configs';
+import { pictureOf, rootOf } from './support/picture';
+import { carry, publishPackages } from './support/stand-ins';
+import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+
+const NAME = '50-everything';
+/** Of the package that the extension is made of. */
+const GUARD = '/usr/lib/usbguard/version';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+}, START_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+function everything(kernelArguments: readonly string[]) {
+  return hostConfig(NAME, {
+    osImageURL: world.fleet.images.v2,
+    kernelArguments,
+    files: [plainFile('/etc/story.conf', 'of the story\n', 0o640)],
+    units: [service('story.service', '/usr/bin/sleep infinity')],
+  });
+}
+
+/** What every update by an image must come to. */
+async function expectUpdated(config: string): Promise<void> {
+  const { machine } = world;
+  expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
+  expect(await machine.output('systemctl', 'is-active', 'story.service')).toBe('active\n');
+  expect(await differences(world.api, config, rootOf(machine))).toEqual([]);
+  expect(world.record.violations).toEqual([]);
+}
+
+test(
+  'rpm-ostree: image, file, unit, kernel argument and extension arrive together and go together',
+  async () => {
+    const { machine, fleet } = world;
+    await carry(machine, 'rpm-ostree', ['rpm-ostree', 'podman']);
+    const extensions = await publishPackages(fleet.registry, { usbguard: { [GUARD]: '1.1\n' } });
+    const before = await pictureOf(machine);
+    let mark = markOf(world.record);
+    const object = everything(['nosmt']);
+
+    const config = await world.roll({
+      ...object,
+      spec: {
+        ...object.spec,
+        extensions: ['usbguard'],
+        baseOSExtensionsContainerImage: extensions,
+      },
+    });
+    await world.allUpdatedTo(config);
+
+    expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
+    await expectUpdated(config);
+    expect(await machine.output('cat', GUARD)).toBe('1.1\n');
+    expect((await machine.output('cat', '/proc/cmdline')).trim().split(' ')).toContain('nosmt');
+    expect((await pictureOf(machine)).deployments[0]).toContain(fleet.images.v2);
+
+    mark = markOf(world.record);
+    await world.unroll(NAME);
+    await world.allUpdatedTo(fleet.firstConfig);
+    expect(rebootsOf(world.record, machine.name, mark)).toEqual([fleet.firstConfig]);
+    const [booted] = (await pictureOf(machine)).deployments;
+    expect({ ...(await pictureOf(machine)), deployments: [booted] }).toEqual({
+      ...before,
+      deployments: before.deployments.slice(0, 1),
+    });
+    expect((await machine.run('test', '-e', GUARD)).status).toBe(1);
+  },
+  STORY_MS,
+);
+
+test(
+  'bootc: image, file and unit arrive together, after one reboot',
+  async () => {
+    const { machine, fleet } = world;
+    await carry(machine, 'bootc', ['bootc']);
+    const mark = markOf(world.record);
+
+    const config = await world.roll(everything([]));
+    await world.allUpdatedTo(config);
+
+    expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
+    await expectUpdated(config);
+    expect((await pictureOf(machine)).deployments[0]).toContain(fleet.images.v2);
+  },
+  STORY_MS,
+);

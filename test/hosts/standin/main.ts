@@ -1,0 +1,14 @@
+/** Builds the stand-ins, so that no test's own time limit pays for it. */
+
+import { messageOf } from '../../../core/errors';
+import { ensureStandIns } from './build';
+
+ensureStandIns().then(
+  (programs) => {
+    for (const [name, path] of Object.entries(programs)) process.stdout.write(`${name}\t${path}\n`);
+  },
+  (error: unknown) => {
+    process.stderr.write(`slipway: ${messageOf(error)}\n`);
+    process.exitCode = 1;
+  },
+);

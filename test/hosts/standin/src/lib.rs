@@ -1,0 +1,8 @@
+//! What the stand-ins have in common: see README.md.
+
+pub mod host;
+pub mod layers;
+pub mod origin;
+pub mod packages;
+
+pub use slipway_ostree as ostree_host;

@@ -1,0 +1,211 @@
+/** A whole Slipway with real machines: control plane, registry, product, and hosts that boot. */
+
+import { join } from 'node:path';
+import type { RolloutPolicySpec } from '../../../core/pool/types';
+import { ANNOTATION, NodeState } from '../../../core/names';
+import { type Cluster, startCluster } from '../../../tools/cluster';
+import { postNodes } from '../../../tools/cluster/nodes';
+import { type Manifests, manifestsWith } from '../../../tools/stack/manifests';
+import { createProduct, type Product } from '../../../tools/stack/product';
+import { renderedConfigOf } from '../../../tools/stack/readiness';
+import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import type { Registry } from '../../../tools/registry';
+import { repositoryRoot } from '../../../tools/repository-root';
+import { execute } from '../execute';
+import { osImages, type OsVersion } from '../build/images';
+import { joinPool } from '../machine/join';
+import { createMachine, type Machine } from '../machine/machine';
+import { CONTROL_PLANE, createBridge } from '../machine/network';
+import { startOsRegistry } from '../machine/os-registry';
+
+export const POOL = 'worker';
+
+export interface FleetOptions {
+  readonly hosts: number;
+  readonly policy?: RolloutPolicySpec;
+  /** More settings of the host workers, by name. */
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly temporalUi?: boolean;
+  readonly maxUnavailable?: number;
+  readonly onStep?: (text: string) => void;
+}
+
+export interface Fleet {
+  readonly cluster: Cluster;
+  readonly temporal: TemporalServer;
+  readonly manifests: Manifests;
+  readonly product: Product;
+  readonly registry: Registry;
+  readonly machines: readonly Machine[];
+  /** Reference with digest of each version. */
+  readonly images: Readonly<Record<OsVersion, string>>;
+  /** Rendered config that the machines began with. */
+  readonly firstConfig: string;
+  /** What new machines of the pool are started with; it has a token. */
+  readonly pointer: object;
+  readonly cliEnvironment: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
+
+/** Everything runs and every kubelet was started when it resolves; Ready comes a moment later. */
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  const step = options.onStep ?? (() => undefined);
+  const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'];
+  if (directory === undefined) throw new Error('start it with tools/setup/in-namespace.sh');
+  await createBridge();
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const end of stops.splice(0).reverse()) await end();
+  };
+  try {
+    step('starting registry, control plane and Temporal');
+    const layout = await osImages();
+    const { registry, images } = await startOsRegistry(directory, layout);
+    stops.push(() => registry.stop());
+    const cluster = await startCluster({ kwok: false, address: CONTROL_PLANE });
+    stops.push(() => cluster.stop());
+    const temporal = await startTemporal({
+      ip: CONTROL_PLANE,
+      ui: options.temporalUi ?? false,
+      database: true,
+    });
+    stops.push(() => temporal.stop());
+
+    step('applying CRDs, roles, pools and base MachineConfigs');
+    const manifests = manifestsWith(cluster.adminKubeconfig);
+    await applyBase(manifests, images.v1, options);
+    const product = await createProduct({
+      directory: join(directory, 'product'),
+      cluster,
+      temporal,
+      simulation: NO_SIMULATION,
+      address: CONTROL_PLANE,
+    });
+    stops.push(() => product.stopAll());
+    await Promise.all([product.start('controllers'), product.start('server')]);
+    const firstConfig = await renderedConfigOf(cluster.admin, POOL);
+
+    step(`installing and booting ${options.hosts} hosts`);
+    const pointer = await pointerConfig(cluster, product);
+    const names = Array.from({ length: options.hosts }, (_, index) => `${POOL}-${index}`);
+    await postNodes(
+      cluster.admin,
+      names.map((name) => nodeSpec(name, firstConfig)),
+    );
+    const machines: Machine[] = [];
+    for (const [index, name] of names.entries()) {
+      const machine = await createMachine({
+        directory: join(directory, 'machines'),
+        name,
+        number: index + 1,
+        image: images.v1,
+        kernelArguments: ['root=/dev/vda', 'ro'],
+      });
+      stops.push(() => machine.remove());
+      await joinPool(machine, {
+        cluster,
+        pointer,
+        temporal: temporal.address,
+        hostEndpoint: product.hostEndpoint,
+        ...(options.settings === undefined ? {} : { settings: options.settings }),
+      });
+      await machine.launcher.powerOn();
+      machines.push(machine);
+    }
+    await product.start('cluster-worker');
+    return {
+      cluster,
+      temporal,
+      manifests,
+      product,
+      registry,
+      machines,
+      images,
+      firstConfig,
+      pointer,
+      cliEnvironment: {
+        KUBECONFIG: cluster.adminKubeconfig,
+        TEMPORAL_ADDRESS: temporal.address,
+        TEMPORAL_NAMESPACE: temporal.namespace,
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** What a person gives new machines: `slipway pointer-config`, with a token that it makes. */
+async function pointerConfig(cluster: Cluster, product: Product): Promise<object> {
+  const text = await execute(
+    process.execPath,
+    [
+      ...[join(repositoryRoot(), 'dist/cli/main.js'), 'pointer-config', POOL],
+      ...['--server-url', product.ignitionEndpoint, '--ca-file', cluster.caFile, '--ttl', '1h'],
+    ],
+    { environment: { KUBECONFIG: cluster.adminKubeconfig } },
+  );
+  return JSON.parse(text) as object;
+}
+
+/** Of a stack without simulated hosts. */
+const NO_SIMULATION = {
+  stageSeconds: 0,
+  applySeconds: 0,
+  rebootSeconds: 0,
+  jitter: 0,
+  failures: [],
+};
+
+async function applyBase(
+  manifests: Manifests,
+  image: string,
+  options: FleetOptions,
+): Promise<void> {
+  await manifests.applyFiles('deploy/crds');
+  await manifests.applyFiles(
+    ...['deploy/rbac', 'deploy/samples/pool-worker.yaml', 'deploy/samples/pool-master.yaml'],
+    ...['deploy/samples/00-worker.yaml', 'deploy/samples/00-master.yaml'],
+  );
+  await manifests.applyObject(
+    object(
+      'machineconfiguration.openshift.io/v1',
+      'ControllerConfig',
+      'machine-config-controller',
+      {
+        baseOSContainerImage: image,
+        releaseImage: 'registry.example.com/release:1.0.0',
+      },
+    ),
+  );
+  await manifests.applyObject(
+    object('machineconfiguration.openshift.io/v1', 'MachineConfigPool', POOL, {
+      maxUnavailable: options.maxUnavailable ?? 1,
+      machineConfigSelector: {
+        matchLabels: { 'machineconfiguration.openshift.io/role': POOL },
+      },
+      nodeSelector: { matchLabels: { [`node-role.kubernetes.io/${POOL}`]: '' } },
+    }),
+  );
+  await manifests.applyObject(
+    object('slipway.dev/v1alpha1', 'RolloutPolicy', POOL, options.policy ?? {}),
+  );
+}
+
+function object(apiVersion: string, kind: string, name: string, spec: object) {
+  return { apiVersion, kind, metadata: { name }, spec };
+}
+
+function nodeSpec(name: string, config: string) {
+  return {
+    name,
+    labels: { [`node-role.kubernetes.io/${POOL}`]: '', 'kubernetes.io/hostname': name },
+    annotations: {
+      [ANNOTATION.CURRENT_CONFIG]: config,
+      [ANNOTATION.DESIRED_CONFIG]: config,
+      [ANNOTATION.STATE]: NodeState.DONE,
+      [ANNOTATION.REASON]: '',
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** A machine whose disk has an end: its folder is a file system of its own, which a story can fill. */
+
+import { execFileSync } from 'node:child_process';
+import { rmSync, statfsSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { execute } from '../execute';
+
+export interface SmallDisk {
+  /**
+   * Leaves a megabyte. At once: when it returns the disk is full, and whoever writes next finds it so.
+   */
+  fill(): void;
+  /** Takes away what `fill` has put there. */
+  free(): void;
+  /** After the machine was removed. */
+  remove(): Promise<void>;
+}
+
+const MIB = 1024 * 1024;
+
+/**
+ * Mounts it where the machine of this name is going to be installed.
+ *
+ * @param mebibytes - of the whole disk, operating system included
+ */
+export async function createSmallDisk(machine: string, mebibytes: number): Promise<SmallDisk> {
+  const folder = join(process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '', 'machines', machine);
+  const ballast = join(folder, 'ballast');
+  await mkdir(folder, { recursive: true });
+  await execute('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=755`, 'tmpfs', folder]);
+  return {
+    fill: () => {
+      const { bavail, bsize } = statfsSync(folder);
+      execFileSync('fallocate', ['--length', String(bavail * bsize - MIB), ballast]);
+    },
+    free: () => rmSync(ballast, { force: true }),
+    remove: async () => {
+      await execute('umount', [folder]);
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** Machines that carry rpm-ostree or bootc, and images of packages for them (test/hosts/standin). */
+
+import { chmod, copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Registry } from '../../../tools/registry';
+import { digestOfTag, writeLayout } from '../build/oci-layout';
+import { execute } from '../execute';
+import type { Machine } from '../machine/machine';
+import { varOf } from '../machine/sysroot';
+import { ensureStandIns, STAND_INS, type StandIn } from '../standin/build';
+
+/** Where a person puts programs on a machine whose /usr is read-only: below /var, in every deployment. */
+const PROGRAMS = 'usrlocal/bin';
+
+/**
+ * Puts these programs on a machine, takes the others away, and has the host worker choose its driver
+ * again; it has, when this resolves.
+ */
+export async function carry(
+  machine: Machine,
+  driver: 'rpm-ostree' | 'bootc',
+  programs: readonly StandIn[],
+): Promise<void> {
+  const all = await ensureStandIns();
+  const folder = join(varOf(machine.sysroot), PROGRAMS);
+  for (const name of STAND_INS) {
+    const path = join(folder, name);
+    await rm(path, { force: true });
+    if (!programs.includes(name)) continue;
+    await copyFile(all[name], path);
+    await chmod(path, 0o755);
+  }
+  await machine.output('systemctl', 'restart', 'slipway-host.service');
+  await machine.untilLogged(`"driver":"${driver}"`, 'OS driver chosen');
+}
+
+/** Where an extensions image has its packages. */
+const PACKAGES = 'usr/share/rpm-ostree/extensions';
+
+/**
+ * Pushes an image with packages.
+ *
+ * @param packages - for each, its files: path from the root of the machine → text
+ * @returns the reference with its digest
+ */
+export async function publishPackages(
+  registry: Registry,
+  packages: Readonly<Record<string, Readonly<Record<string, string>>>>,
+): Promise<string> {
+  const work = await mkdtemp(join(registry.directory, 'packages-'));
+  try {
+    const folder = join(work, 'folder');
+    for (const [name, files] of Object.entries(packages)) {
+      for (const [path, text] of Object.entries(files)) {
+        const real = join(folder, PACKAGES, name, path);
+        await mkdir(dirname(real), { recursive: true });
+        await writeFile(real, text);
+      }
+    }
+    const layout = join(work, 'oci');
+    await writeLayout(layout, 'packages', folder);
+    await execute('skopeo', [
+      ...['copy', '--quiet', '--dest-tls-verify=false', '--preserve-digests'],
+      ...[`oci:${layout}:packages`, `docker://${registry.address}/extensions:latest`],
+    ]);
+    return `${registry.address}/extensions@${await digestOfTag(layout, 'packages')}`;
+  } finally {
+    await rm(work, { recursive: true });
+  }
+}

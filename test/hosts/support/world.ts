@@ -1,0 +1,222 @@
+/** Real machines, an observer that judges from outside, and the hands of a person. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { updateNodeId } from '../../../core/names';
+import type { ApiClient } from '../../../tools/cluster';
+import { type Observer, startObserver } from '../../../tools/observer/observer';
+import type { ObservedNode } from '../../../tools/observer/observed';
+import type { RolloutRecord } from '../../../tools/observer/record';
+import { until } from '../../../tools/observer/until';
+import { repositoryRoot } from '../../../tools/repository-root';
+import { PATIENCE_MS, withDeadline } from '../machine/deadline';
+import type { Machine } from '../machine/machine';
+import { type Fleet, type FleetOptions, POOL, startFleet } from './fleet';
+
+const GROUP = 'machineconfiguration.openshift.io';
+export const CURRENT_CONFIG = `${GROUP}/currentConfig`;
+export const DESIRED_CONFIG = `${GROUP}/desiredConfig`;
+export const STATE = `${GROUP}/state`;
+export const REASON = `${GROUP}/reason`;
+
+export const START_MS = 600_000;
+export const STORY_MS = 300_000;
+export const STOP_MS = 120_000;
+
+/** How a run of the CLI ended. */
+export interface CliRun {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface World {
+  readonly fleet: Fleet;
+  readonly api: ApiClient;
+  readonly record: RolloutRecord;
+  readonly machines: readonly Machine[];
+  readonly machine: Machine;
+  node(name: string): ObservedNode;
+  target(): string;
+  /** Applies a MachineConfig; answers the rendered config that came of it. */
+  roll(object: object): Promise<string>;
+  /** Deletes one; answers the rendered config that came of it. */
+  unroll(name: string): Promise<string>;
+  /** Resolves when these nodes are on the config, verified and in service. */
+  allUpdatedTo(config: string, nodes?: readonly string[]): Promise<void>;
+  /** Resolves when the node says that its update failed, and is in service on its old config. */
+  failedAndBack(node: string, config: string): Promise<string>;
+  /** Resolves when a condition of the node's MachineConfigNode has this status. */
+  untilCondition(node: string, type: string, status: string): Promise<void>;
+  /** Resolves when nothing works on the machine any more: the last step on the host comes after Done. */
+  atRest(node: string): Promise<void>;
+  slipway(...args: readonly string[]): Promise<CliRun>;
+  until(what: string, holds: () => boolean): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startWorld(options: FleetOptions): Promise<World> {
+  const fleet = await startFleet(options);
+  try {
+    const observer = await startObserver({
+      kubeconfig: fleet.cluster.adminKubeconfig,
+      nodeSelector: `node-role.kubernetes.io/${POOL}`,
+      maxUnavailable: options.maxUnavailable ?? 1,
+      minAvailable: {},
+    });
+    const world = describeWorld(fleet, observer);
+    await world.allUpdatedTo(fleet.firstConfig);
+    return world;
+  } catch (error) {
+    const consoles = await Promise.all(fleet.machines.map(journalOf));
+    await fleet.stop();
+    throw Object.assign(error as Error, {
+      message: `${(error as Error).message}\n${consoles.join('\n')}`,
+    });
+  }
+}
+
+/** The last words of a machine, for the error of whoever waited for it in vain. */
+export async function journalOf(machine: Machine): Promise<string> {
+  const { out, err } = await machine.run(
+    ...['journalctl', '--boot', '--no-pager', '--lines=60', '--output=short'],
+    ...['--unit=slipway-host.service', '--unit=kubelet.service'],
+  );
+  return `${machine.name}:\n${out}${err}`;
+}
+
+function describeWorld(fleet: Fleet, observer: Observer): World {
+  const { record } = observer;
+  const api = fleet.cluster.admin;
+  const [machine] = fleet.machines;
+  if (machine === undefined) throw new Error('a fleet has at least one machine');
+  const node = (name: string): ObservedNode => {
+    const found = record.node(name);
+    if (found === undefined) throw new Error(`there is no node ${name}`);
+    return found;
+  };
+  const target = (): string => record.pool(POOL)?.target ?? '';
+  const health = createHealth();
+  const wait: World['until'] = (what, holds) =>
+    health.watch(() => until(record, what, holds, PATIENCE_MS));
+  const targetAfter = async (before: string): Promise<string> => {
+    await wait(`pool ${POOL} has another config than ${before}`, () => target() !== before);
+    return target();
+  };
+  const all = fleet.machines.map(({ name }) => name);
+  return {
+    fleet,
+    api,
+    record,
+    machine,
+    machines: fleet.machines,
+    node,
+    target,
+    roll: async (object) => {
+      health.check();
+      const before = target();
+      await fleet.manifests.applyObject(object);
+      return targetAfter(before);
+    },
+    unroll: async (name) => {
+      health.check();
+      const before = target();
+      await api.call('DELETE', `/apis/${GROUP}/v1/machineconfigs/${name}`);
+      return targetAfter(before);
+    },
+    allUpdatedTo: (config, nodes = all) =>
+      wait(`${nodes.join(', ')} are on ${config} and in service`, () =>
+        nodes.every((name) => {
+          const { annotations, ready, unschedulable } = node(name);
+          return (
+            annotations[CURRENT_CONFIG] === config &&
+            annotations[DESIRED_CONFIG] === config &&
+            annotations[STATE] === 'Done' &&
+            ready &&
+            !unschedulable
+          );
+        }),
+      ),
+    failedAndBack: async (name, config) => {
+      await wait(`${name} failed and is in service on ${config}`, () => {
+        const { annotations, ready, unschedulable } = node(name);
+        return (
+          annotations[CURRENT_CONFIG] === config &&
+          annotations[STATE] === 'Degraded' &&
+          ready &&
+          !unschedulable
+        );
+      });
+      return node(name).annotations[REASON] ?? '';
+    },
+    untilCondition: (name, type, status) =>
+      wait(`${type} of ${name} is ${status}`, () => {
+        return record.machineConfigNode(name)?.conditions[type]?.status === status;
+      }),
+    atRest: async (name) => {
+      health.check();
+      await health.watch(() =>
+        withDeadline(`the last update of ${name} ends`, lastUpdateEnded(fleet, name)),
+      );
+    },
+    slipway: (...args) => runCli(fleet, args),
+    until: wait,
+    stop: async () => {
+      observer.stop();
+      await fleet.stop();
+    },
+  };
+}
+
+/**
+ * Remembers that something never came about. Every later story would wait for it in vain, and for
+ * minutes each, so they end at once instead.
+ */
+function createHealth() {
+  let trouble: string | undefined;
+  return {
+    watch: async (wait: () => Promise<void>): Promise<void> => {
+      try {
+        await wait();
+      } catch (error) {
+        trouble ??= (error as Error).message;
+        throw error;
+      }
+    },
+    /** @throws Error with what an earlier story has waited for in vain */
+    check: (): void => {
+      if (trouble === undefined) return;
+      throw new Error(`not tried, because of an earlier story: ${trouble}`);
+    },
+  };
+}
+
+async function lastUpdateEnded({ temporal }: Fleet, node: string): Promise<void> {
+  const connection = await Connection.connect({ address: temporal.address });
+  try {
+    const { workflow } = new Client({ connection, namespace: temporal.namespace });
+    await workflow.getHandle(updateNodeId(node)).result();
+  } catch (error) {
+    // How it ended is for the story to judge; a machine that was never updated is at rest, too.
+    const isEnd = error instanceof WorkflowFailedError || error instanceof WorkflowNotFoundError;
+    if (!isEnd) throw error;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function runCli(fleet: Fleet, args: readonly string[]): Promise<CliRun> {
+  const child = spawn(process.execPath, [join(repositoryRoot(), 'dist/cli/main.js'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...fleet.cliEnvironment },
+  });
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, out: Buffer.concat(out).toString(), err: Buffer.concat(err).toString() };
+}

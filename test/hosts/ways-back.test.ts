@@ -1,0 +1,142 @@
+/** Everything that can go wrong with an update of a real machine, and that it is as it was afterwards. */
+
+import { markOf, wasEverCordoned } from '../e2e/support/judgements';
+import { hostConfig, type HostConfigParts, plainFile, service } from './support/configs';
+import { pictureOf } from './support/picture';
+import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+
+const NAME = '50-story';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+}, START_MS);
+
+// Back to the first config, so that each story begins at the same place.
+afterEach(async () => {
+  if (world.target() === world.fleet.firstConfig) return;
+  await world.unroll(NAME);
+  await world.allUpdatedTo(world.fleet.firstConfig);
+}, STORY_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+/** Applies it, waits until it failed, and expects the machine as it was. @returns the reason shown */
+async function expectWayBack(parts: HostConfigParts): Promise<string> {
+  const { machine } = world;
+  await world.atRest(machine.name);
+  const before = await pictureOf(machine);
+  await world.roll(hostConfig(NAME, parts));
+  const reason = await world.failedAndBack(machine.name, world.fleet.firstConfig);
+  await world.atRest(machine.name);
+  expect(await pictureOf(machine)).toEqual(before);
+  return reason;
+}
+
+test(
+  'an image whose kubelet does not start: the machine goes back, byte for byte',
+  async () => {
+    const reason = await expectWayBack({
+      osImageURL: world.fleet.images['no-kubelet'],
+      kernelArguments: ['nosmt'],
+      files: [plainFile('/etc/story.conf', 'of the story\n')],
+    });
+
+    expect(reason).toMatch(/kubelet/i);
+    // The first, the update, the way back, and one more: early services had read the update's files.
+    expect(world.machine.launcher.boots()).toBe(4);
+  },
+  STORY_MS,
+);
+
+test(
+  'an image that does not exist disturbs nothing, and the host says why it waits',
+  async () => {
+    const { machine, fleet } = world;
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const mark = markOf(world.record);
+    const boots = machine.launcher.boots();
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+
+    await world.roll(
+      hostConfig(NAME, {
+        osImageURL: fleet.images.v2.replace(/sha256:.*$/, digest),
+        files: [plainFile('/etc/story.conf', 'of the story\n')],
+      }),
+    );
+    await machine.untilLogged('PullFailed', digest);
+
+    expect(await pictureOf(machine)).toEqual(before);
+    expect(wasEverCordoned(world.record, machine.name, mark)).toBe(false);
+    expect(machine.launcher.boots()).toBe(boots);
+  },
+  STORY_MS,
+);
+
+test(
+  'a registry that is away disturbs nothing; when it is back, the update goes on by itself',
+  async () => {
+    const { machine, fleet } = world;
+    const mark = markOf(world.record);
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    await fleet.registry.kill();
+    let config: string;
+    try {
+      config = await world.roll(
+        hostConfig(NAME, {
+          osImageURL: fleet.images.v2,
+          files: [plainFile('/etc/story.conf', 'of the story\n')],
+        }),
+      );
+      await machine.untilLogged('PullFailed', config);
+      expect(await pictureOf(machine)).toEqual(before);
+      expect(wasEverCordoned(world.record, machine.name, mark)).toBe(false);
+    } finally {
+      await fleet.registry.restart();
+    }
+
+    await world.allUpdatedTo(config);
+    expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
+  },
+  STORY_MS,
+);
+
+test(
+  'a unit that fails: the machine goes back',
+  async () => {
+    const reason = await expectWayBack({ units: [service('story.service', '/usr/bin/false')] });
+
+    expect(reason).toContain('story.service');
+  },
+  STORY_MS,
+);
+
+test(
+  'a file that cannot be written: nothing is half done',
+  async () => {
+    const { machine } = world;
+    await machine.output(
+      'sh',
+      '-c',
+      'echo mine >/etc/immovable.conf && chattr +i /etc/immovable.conf',
+    );
+    try {
+      const reason = await expectWayBack({
+        files: [
+          plainFile('/etc/a-first.conf', 'first\n'),
+          plainFile('/etc/immovable.conf', 'of the story\n'),
+        ],
+      });
+
+      expect(reason).toContain('/etc/immovable.conf');
+    } finally {
+      await machine.output('sh', '-c', 'chattr -i /etc/immovable.conf && rm /etc/immovable.conf');
+    }
+  },
+  STORY_MS,
+);

@@ -1,0 +1,120 @@
+import { Client, Connection } from '@temporalio/client';
+import { type Connections, openConnections } from '../../../cli/connections';
+import { EXIT } from '../../../cli/exit-codes';
+import { CLUSTER_QUEUE, hostQueue, poolRolloutId, SIMULATED_HOST } from '../../../core/names';
+import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { until } from '../tools/until';
+
+jest.setTimeout(60_000);
+
+let server: TemporalServer;
+let client: Client;
+let opened: Connections[] = [];
+
+beforeAll(async () => {
+  server = await startTemporal({
+    ui: false,
+    dynamicConfig: { 'frontend.WorkflowPauseEnabled': true },
+  });
+  client = new Client({
+    connection: await Connection.connect({ address: server.address }),
+    namespace: server.namespace,
+  });
+}, 300_000);
+
+afterEach(async () => {
+  await Promise.all(opened.map((connections) => connections.close()));
+  opened = [];
+});
+
+afterAll(async () => {
+  await client.connection.close();
+  await server.stop();
+});
+
+function temporal(temporalNamespace = server.namespace): ReturnType<Connections['temporal']> {
+  const flags = { color: false, temporalAddress: server.address, temporalNamespace };
+  const connections = openConnections(flags, {}, new AbortController().signal);
+  opened.push(connections);
+  return connections.temporal();
+}
+
+it('a namespace that Temporal does not have is a wrong flag, whatever is asked', async () => {
+  const wrong = await temporal('nope');
+  const refusal = {
+    exitCode: EXIT.USAGE,
+    message: expect.stringMatching(/no namespace nope.*--temporal-namespace/) as unknown,
+  };
+
+  await expect(wrong.progress('worker')).rejects.toMatchObject(refusal);
+  await expect(wrong.start('worker', 'rendered-worker-1')).rejects.toMatchObject(refusal);
+  await expect(wrong.rollouts({ limit: 5 })).rejects.toMatchObject(refusal);
+});
+
+it('a rollout that a person paused in Temporal is named so, and takes no request', async () => {
+  const workflowId = poolRolloutId('paused');
+  await client.workflow.start('poolRollout', { workflowId, taskQueue: CLUSTER_QUEUE });
+  await client.workflowService.pauseWorkflowExecution({
+    namespace: server.namespace,
+    workflowId,
+    identity: 'ana',
+    reason: 'a look at the machines',
+    requestId: 'pause',
+  });
+  const cli = await temporal();
+  const sentence = expect.stringContaining(
+    'pool-rollout/paused is paused in Temporal by ana (a look at the machines)',
+  ) as unknown;
+
+  await expect(cli.progress('paused')).resolves.toEqual({ pausedInTemporal: sentence });
+  for (const request of [
+    () => cli.pause('paused', 'lunch'),
+    () => cli.start('paused', 'rendered-paused-1'),
+    () => cli.cancel('paused'),
+  ]) {
+    await expect(request()).rejects.toMatchObject({ exitCode: EXIT.PAUSED, message: sentence });
+  }
+});
+
+it('the host worker of a node is known by who asks for its work', async () => {
+  const cli = await temporal();
+  await expect(cli.hostWorker('n1')).resolves.toBeUndefined();
+
+  const stop = new AbortController();
+  const poll = client.connection.withAbortSignal(stop.signal, () =>
+    client.connection.withDeadline(Date.now() + 60_000, () =>
+      client.workflowService.pollActivityTaskQueue({
+        namespace: server.namespace,
+        taskQueue: { name: hostQueue('n1') },
+        identity: `${SIMULATED_HOST}n1`,
+      }),
+    ),
+  );
+  const polled = expect(poll).rejects.toThrow('CANCELLED');
+  await until(
+    async () => (await cli.hostWorker('n1')) !== undefined,
+    'the host worker is known',
+    20_000,
+  );
+
+  await expect(cli.hostWorker('n1')).resolves.toMatchObject({
+    identity: 'SIMULATED-host@n1',
+    simulated: true,
+  });
+  stop.abort();
+  await polled;
+});
+
+it('a server that goes away is out of reach', async () => {
+  const cli = await temporal();
+  await expect(cli.progress('worker')).resolves.toBeUndefined();
+  await server.kill();
+
+  await expect(cli.progress('worker')).rejects.toMatchObject({
+    exitCode: EXIT.UNREACHABLE,
+    message: expect.stringContaining(`Temporal at ${server.address} does not answer`) as unknown,
+  });
+  await expect(cli.pause('worker', 'lunch')).rejects.toMatchObject({
+    exitCode: EXIT.UNREACHABLE,
+  });
+});

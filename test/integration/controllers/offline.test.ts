@@ -1,0 +1,169 @@
+/** The same MachineConfigs give the same rendered config in a cluster and without one. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { readManifestFiles, readManifestObjects } from '../../../adapters/manifests';
+import type { ManifestObject } from '../../../adapters/manifests';
+import {
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  MACHINE_CONFIGURATIONS,
+  ROLLOUT_POLICIES,
+  type KubeObject,
+  type Resource,
+} from '../../../adapters/kube/resources';
+import { renderManifests, type OfflineRender } from '../../../controllers/offline';
+import { packageVersion } from '../../../controllers/version';
+import { specYaml, type RenderedSpec } from '../../../core/machine-config';
+import { DEPLOY } from '../crds/api-server';
+import { condition, useBench } from './bench';
+
+jest.setTimeout(60_000);
+
+const bench = useBench();
+const RESOURCES: readonly Resource[] = [
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  MACHINE_CONFIGURATIONS,
+  ROLLOUT_POLICIES,
+];
+const GROUP = 'machineconfiguration.openshift.io';
+
+async function read(directory: string): Promise<readonly ManifestObject[]> {
+  const { files, problems } = await readManifestFiles(directory);
+  const found = readManifestObjects(files);
+  expect([...problems, ...found.problems]).toEqual([]);
+  return found.objects;
+}
+
+function offline(objects: readonly ManifestObject[]): OfflineRender {
+  const version = packageVersion();
+  const result = renderManifests({ objects, unreadable: [], earlier: new Map(), version });
+  expect(result.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
+  return result;
+}
+
+async function create(objects: readonly ManifestObject[]): Promise<void> {
+  for (const { kind, value } of objects) {
+    const resource = RESOURCES.find((one) => one.kind === kind);
+    if (resource === undefined) throw new Error(`no resource for ${kind}`);
+    await bench.api.client.create(resource, value as unknown as KubeObject);
+  }
+}
+
+/** Waits for the controllers' render of each pool and compares it, bytes and all. */
+async function expectSame({ pools }: OfflineRender): Promise<void> {
+  for (const { pool, rendered, sources } of pools) {
+    const inCluster = await bench.observer.pool(
+      pool.metadata.name,
+      (one) =>
+        one.spec.configuration?.source?.length === sources.length &&
+        condition(one, 'RenderDegraded')?.status === 'False',
+    );
+    expect(inCluster.spec.configuration?.name).toBe(rendered.name);
+    const stored = await bench.api.client.get(MACHINE_CONFIGS, { name: rendered.name });
+    expect(specYaml(stored.spec as RenderedSpec)).toBe(rendered.specYaml);
+    expect(stored.metadata.annotations).toEqual(rendered.annotations);
+    expect(inCluster.spec.configuration?.source?.map(({ name }) => name)).toEqual(
+      sources.map(({ metadata }) => metadata.name),
+    );
+  }
+}
+
+it('the samples', async () => {
+  const objects = await read(join(DEPLOY, 'samples'));
+  await create(objects);
+  const result = offline(objects);
+  expect(result.pools.map(({ pool }) => pool.metadata.name)).toEqual(['infra', 'master', 'worker']);
+  await expectSame(result);
+});
+
+/** What people write, with what the API server drops or changes on the way. */
+const ODD = `
+apiVersion: ${GROUP}/v1
+kind: MachineConfigPool
+metadata: {name: odd, creationTimestamp: null}
+spec:
+  machineConfigSelector:
+    matchExpressions:
+      - {key: ${GROUP}/role, operator: In, values: [odd-base, odd]}
+  nodeSelector: {matchLabels: {node-role.kubernetes.io/odd: ''}}
+  maxUnavailable: null
+---
+apiVersion: ${GROUP}/v1
+kind: MachineConfig
+metadata: {name: 50-ignition-2, labels: {${GROUP}/role: odd-base}, annotations: null}
+spec:
+  osImageURL: null
+  fips: null
+  kernelArguments: null
+  config:
+    ignition: {version: 2.2.0, config: {}, security: {tls: {}}, timeouts: {}}
+    networkd: {}
+    passwd: {users: [{name: core, sshAuthorizedKeys: [ssh-ed25519 AAAA first]}]}
+    storage:
+      files:
+        - {filesystem: root, path: /etc/two, mode: 0600, contents: {source: 'data:,two', verification: {}}}
+    systemd: {units: [{name: two.service, enabled: yes, contents: "[Unit]\\nDescription=two\\n"}]}
+---
+apiVersion: ${GROUP}/v1
+kind: MachineConfig
+metadata: {name: 10-everything, labels: {${GROUP}/role: odd}}
+spec:
+  kernelArguments: [quiet, 'audit=1', quiet]
+  extensions: [usbguard, kerberos]
+  kernelType: realtime
+  fips: false
+  osImageURL: registry.example.com/os/other@sha256:${'2'.repeat(64)}
+  baseOSExtensionsContainerImage: registry.example.com/os/extensions@sha256:${'3'.repeat(64)}
+  config:
+    ignition: {version: 3.4.0}
+    storage:
+      files:
+        - &file
+          path: /etc/zero
+          mode: 0o644
+          overwrite: true
+          contents: {source: "data:,%E2%82%AC%20yes", compression: ""}
+        - {<<: *file, path: /etc/one, mode: 0x1a4}
+    systemd:
+      units:
+        - name: multi.service
+          contents: |
+            [Unit]
+            Description=Several lines: with "quotes" # and more
+
+            [Service]
+            ExecStart=/bin/true
+          dropins: [{name: 10-a.conf, contents: "[Service]\\nNice=1\\n"}]
+---
+apiVersion: ${GROUP}/v1
+kind: MachineConfig
+metadata: {name: 20-empty, labels: {${GROUP}/role: odd}}
+spec: {config: null, kernelTyp: dropped}
+`;
+
+it('a custom pool with Ignition 2, arguments, extensions, another image, nulls and octal modes', async () => {
+  const { objects, problems } = readManifestObjects([{ path: 'odd.yaml', text: ODD }]);
+  expect(problems).toEqual([]);
+  await create(objects);
+  const result = offline(objects);
+  // The ControllerConfig of the samples is in the cluster; its images are overridden here.
+  await expectSame(result);
+  const files = result.pools[0]?.rendered.spec.config.storage?.files;
+  expect(files?.map(({ path, mode }) => [path, mode])).toEqual([
+    ['/etc/zero', 0o644],
+    ['/etc/one', 0o644],
+    ['/etc/two', 0o600],
+  ]);
+});
+
+it('reads the samples as other readers of YAML do', async () => {
+  for (const object of await read(join(DEPLOY, 'samples'))) {
+    const documents = parseAllDocuments(readFileSync(object.file, 'utf8'));
+    expect(documents.map((document) => document.toJS() as unknown)).toContainEqual(object.value);
+  }
+});

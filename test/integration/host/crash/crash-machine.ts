@@ -1,0 +1,331 @@
+/**
+ * A machine on a `ModelDisk`: the production code of a host, an operating system whose `/etc` belongs
+ * to its deployments, and the orders of an update as a workflow gives them.
+ */
+
+import { createHostActivities, settleAtStart } from '../../../../activities/host';
+import type { HostPorts, UpdateHeader, UpdateMark } from '../../../../activities/host/ports';
+import {
+  createHostFiles,
+  createHostUsers,
+  createJournal,
+  createOfflineSystemd,
+  type HostFiles,
+} from '../../../../adapters/host';
+import { createSimulatedOs, type SimulatedOs } from '../../../../adapters/simulation';
+import { fail, failureName } from '../../../../core/errors';
+import { NODE, orderFor, type TestConfig } from '../../../unit/activities/host/a-host';
+import { CONFIGS } from './configs';
+import { ModelDisk, type Picture, ROOT_INODE } from './model-disk';
+import { aProcess, type ModelProcess } from './model-file-system';
+
+/** Not the machine's own: the labels of another machine's policy are nobody's business. */
+const MACHINE = 'machine';
+const ETC = 'etc';
+
+export const STEPS = [
+  'prepareUpdate',
+  'applyUpdate',
+  'armReboot',
+  'performServiceActions',
+  'verifyUpdate',
+  'commitUpdate',
+] as const;
+export type Step = (typeof STEPS)[number];
+
+/** What tests put between the product and the disk. */
+export interface Interference {
+  readonly process?: (process: ModelProcess) => ModelProcess;
+  readonly ports?: (ports: HostPorts) => HostPorts;
+}
+
+export class CrashMachine {
+  readonly disk: ModelDisk;
+  readonly #interference: Interference;
+
+  constructor(picture?: Picture, interference: Interference = {}) {
+    this.disk = new ModelDisk(picture);
+    this.#interference = interference;
+    this.#machine();
+  }
+
+  /** The ports of a process that starts now. */
+  async ports(): Promise<HostPorts & { readonly os: SimulatedOs }> {
+    const process = (this.#interference.process ?? ((one) => one))(aProcess(this.disk));
+    const files: HostFiles = createHostFiles({ root: `/${MACHINE}`, ...process });
+    const os = await createSimulatedOs({ files, pace: { take: async () => undefined } });
+    const ports = {
+      node: NODE,
+      files,
+      users: createHostUsers(files),
+      journal: createJournal<UpdateHeader, UpdateMark>(files),
+      systemd: createOfflineSystemd(files),
+      os,
+      configs: { fetch: async (name: string) => bytesOf(name) },
+      reboot: { request: () => undefined },
+      now: () => new Date('2030-01-01T00:00:00Z'),
+      context: () => ({ signal: new AbortController().signal, progress: () => undefined }),
+      pause: async () => undefined,
+    };
+    return { ...ports, ...this.#interference.ports?.(ports), os };
+  }
+
+  async activities() {
+    return createHostActivities(await this.ports());
+  }
+
+  /** The machine goes down in an orderly way, and comes up with what was staged and released. */
+  async reboot(): Promise<void> {
+    const { staged } = await (await this.ports()).os.status();
+    if (staged?.locked === false) this.#copyEtc(staged.id);
+    await this.#boot();
+  }
+
+  /** The power was cut: nobody had the time to finalize what was staged. */
+  async bootAfterPowerCut(): Promise<void> {
+    await (await this.ports()).os.discard();
+    await this.#boot();
+  }
+
+  async #boot(): Promise<void> {
+    const { os } = await this.ports();
+    const before = await os.status();
+    await os.boot({ broken: false });
+    const after = await os.status();
+    if (before.booted.id !== after.booted.id) this.#swapEtc(before.booted.id, after.booted.id);
+    this.disk.syncAll();
+  }
+
+  /** What runs before the kubelet, with the reboots that it asks for. Returns what it said. */
+  async settle(): Promise<readonly string[]> {
+    const said: string[] = [];
+    for (let boots = 0; ; boots += 1) {
+      const { what, reboot, foreign } = await settleAtStart(await this.ports());
+      if (what !== undefined) said.push(what);
+      if (foreign !== undefined) throw new Error(`foreign: ${foreign}`);
+      if (reboot === undefined) return said;
+      if (boots > 4) throw new Error(`boots for ever: ${said.join('; ')}`);
+      await this.reboot();
+    }
+  }
+
+  /** Path → everything about it, but for what the host remembers for itself. */
+  tree(): Readonly<Record<string, string>> {
+    const found: Record<string, string> = {};
+    const visit = (number: number, path: string): void => {
+      const inode = this.disk.inode(number);
+      const { kind, mode, uid, gid, attributes } = inode;
+      const content =
+        inode.kind === 'file'
+          ? inode.data.toString('latin1')
+          : inode.kind === 'symlink'
+            ? inode.target
+            : '';
+      if (path !== '') {
+        found[path] = [kind, mode.toString(8), uid, gid, JSON.stringify(attributes), content].join(
+          ' ',
+        );
+      }
+      if (inode.kind !== 'directory') return;
+      for (const [name, next] of inode.entries) {
+        const at = path === '' ? `/${name}` : `${path}/${name}`;
+        if (at !== '/var/lib/slipway' && !at.startsWith('/deployments')) visit(next, at);
+      }
+    };
+    visit(this.#machine(), '');
+    // The product makes the directories that lead to its own when it begins.
+    delete found['/var/lib'];
+    return found;
+  }
+
+  /** What the host remembers for itself, by name. */
+  memory(): readonly string[] {
+    const names: string[] = [];
+    const visit = (number: number, path: string): void => {
+      const inode = this.disk.inode(number);
+      if (inode.kind !== 'directory') names.push(path);
+      else for (const [name, next] of inode.entries) visit(next, `${path}/${name}`);
+    };
+    const at = this.#find(['var', 'lib', 'slipway']);
+    if (at !== undefined) visit(at, '');
+    return names.sort();
+  }
+
+  #find(parts: readonly string[]): number | undefined {
+    let at: number | undefined = this.#machine();
+    for (const part of parts) {
+      const inode: ReturnType<ModelDisk['inode']> | undefined =
+        at === undefined ? undefined : this.disk.inode(at);
+      at = inode?.kind === 'directory' ? inode.entries.get(part) : undefined;
+    }
+    return at;
+  }
+
+  #machine(): number {
+    return this.#entry(ROOT_INODE, MACHINE) ?? this.#makeDirectory(ROOT_INODE, MACHINE);
+  }
+
+  #entry(directory: number, name: string): number | undefined {
+    const inode = this.disk.inode(directory);
+    return inode.kind === 'directory' ? inode.entries.get(name) : undefined;
+  }
+
+  #link(directory: number, name: string, target: number | undefined): void {
+    const inode = this.disk.inode(directory);
+    if (inode.kind !== 'directory') throw new Error('not a directory');
+    const entries = new Map(inode.entries);
+    if (target === undefined) entries.delete(name);
+    else entries.set(name, target);
+    this.disk.set(directory, { ...inode, entries });
+    this.disk.sync(directory);
+  }
+
+  #makeDirectory(parent: number, name: string): number {
+    const owner = { uid: 0, gid: 0, attributes: {} };
+    const made = this.disk.create({ kind: 'directory', mode: 0o755, entries: new Map(), ...owner });
+    this.disk.sync(made);
+    this.#link(parent, name, made);
+    return made;
+  }
+
+  #deployments(): number {
+    return this.#entry(ROOT_INODE, 'deployments') ?? this.#makeDirectory(ROOT_INODE, 'deployments');
+  }
+
+  /** What ostree does when it finalizes: the new deployment gets the files of this moment. */
+  #copyEtc(deployment: string): void {
+    const copy = (number: number): number => {
+      const inode = this.disk.inode(number);
+      if (inode.kind !== 'directory') return this.disk.create(inode);
+      const entries = new Map([...inode.entries].map(([name, next]) => [name, copy(next)]));
+      return this.disk.create({ ...inode, entries });
+    };
+    const etc = this.#entry(this.#machine(), ETC);
+    if (etc !== undefined) this.#link(this.#deployments(), deployment, copy(etc));
+  }
+
+  #swapEtc(from: string, to: string): void {
+    const etc = this.#entry(this.#machine(), ETC);
+    this.#link(this.#deployments(), from, etc);
+    const other = this.#entry(this.#deployments(), to);
+    if (other === undefined) throw new Error(`deployment ${to} has no /etc`);
+    this.#link(this.#machine(), ETC, other);
+  }
+
+  /** Some file on this disk, changed behind everybody's back. */
+  damage(path: string, change: (data: Buffer) => Buffer): void {
+    const number = this.#find(path.split('/').slice(1));
+    const inode = number === undefined ? undefined : this.disk.inode(number);
+    if (number === undefined || inode?.kind !== 'file') throw new Error(`${path} is no file`);
+    this.disk.set(number, { ...inode, data: change(Buffer.from(inode.data)) });
+    this.disk.sync(number);
+  }
+}
+
+function bytesOf(name: string): Buffer {
+  const config = CONFIGS.find(({ reference }) => reference.name === name);
+  if (config === undefined) throw fail('ConfigFetchFailed', `fetch ${name}: 404`);
+  return config.bytes;
+}
+
+/** An update as a workflow conducts it: which steps it has, and what it knows so far. */
+export class Conductor {
+  readonly #config: TestConfig;
+  readonly #steps: readonly Step[];
+  #rebootedFrom: string | undefined;
+
+  constructor(config: TestConfig, options: { readonly reboots: boolean }) {
+    this.#config = config;
+    this.#steps = STEPS.filter(
+      (step) => step !== (options.reboots ? 'performServiceActions' : 'armReboot'),
+    );
+  }
+
+  get steps(): readonly Step[] {
+    return this.#steps;
+  }
+
+  /** @param options - `reboots`: with the boot and what runs before the kubelet; else the order alone */
+  async run(
+    machine: CrashMachine,
+    step: Step,
+    { reboots = false, rebootedFrom }: RunOptions = {},
+  ): Promise<void> {
+    this.#rebootedFrom ??= rebootedFrom;
+    const activities = await machine.activities();
+    const order = this.#order(step);
+    const from = this.#rebootedFrom === undefined ? {} : { rebootedFrom: this.#rebootedFrom };
+    if (step !== 'armReboot') {
+      await activities[step]({ ...order, ...from });
+      return;
+    }
+    this.#rebootedFrom = (await activities.armReboot(order)).bootId;
+    if (reboots) await this.#reboot(machine, this.#rebootedFrom);
+  }
+
+  /** Unless the machine has done so already. */
+  async #reboot(machine: CrashMachine, bootId: string): Promise<void> {
+    const { os } = await machine.ports();
+    if ((await os.status()).bootId === bootId) await machine.reboot();
+    await machine.settle();
+  }
+
+  #order(step: string) {
+    const reload = { type: 'Reload', reload: { serviceName: 'stays.service' } } as const;
+    return orderFor(this.#config, step, {
+      orderId: `update-node/${NODE}/${this.#config.reference.name}/${step}`,
+      disruptionPolicies: { files: [{ path: '/etc/changed', actions: [reload] }] },
+    });
+  }
+
+  /** Repeats the step that was under way, goes on with the others; goes back when one fails. */
+  async finish(machine: CrashMachine, from: Step, rebootedFrom?: string): Promise<string> {
+    for (const step of this.#steps.slice(this.#steps.indexOf(from))) {
+      try {
+        await this.#patiently(machine, step, { reboots: true, rebootedFrom });
+      } catch (error) {
+        if (failureName(error) === undefined) throw error;
+        await this.goBack(machine);
+        return `went back: ${String(error)}`;
+      }
+    }
+    return 'finished';
+  }
+
+  /** With the reboots that a host asks for because of what cut the first one off. */
+  async #patiently(machine: CrashMachine, step: Step, options: RunOptions): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.run(machine, step, options);
+        return;
+      } catch (error) {
+        if (failureName(error) !== 'NotYetRebooted' || attempt > 3) throw error;
+        await machine.reboot();
+        await machine.settle();
+      }
+    }
+  }
+
+  /** The order alone, without the boot and the proof that follow. */
+  async orderBack(machine: CrashMachine): Promise<{ rebooting: boolean; bootId: string }> {
+    return (await machine.activities()).goBack(this.#order('goBack'));
+  }
+
+  async goBack(machine: CrashMachine): Promise<void> {
+    const { rebooting, bootId } = await this.orderBack(machine);
+    if (rebooting) await this.#reboot(machine, bootId);
+    const verify = this.#order('verifyBack');
+    const activities = await machine.activities();
+    await activities.verifyBack(rebooting ? { ...verify, rebootedFrom: bootId } : verify);
+  }
+
+  get rebootedFrom(): string | undefined {
+    return this.#rebootedFrom;
+  }
+}
+
+interface RunOptions {
+  readonly reboots?: boolean;
+  /** The boot that a reboot was armed in, by an order before the death. */
+  readonly rebootedFrom?: string | undefined;
+}

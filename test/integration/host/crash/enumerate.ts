@@ -1,0 +1,114 @@
+/** Runs an update once and keeps the disk of every moment in which it could have died. */
+
+import type { TestConfig } from '../../../unit/activities/host/a-host';
+import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
+import { OLD } from './configs';
+import { type Operation, type Picture, type Survival, survivorsOf } from './model-disk';
+
+/** A moment in which the process, or the machine, dies. */
+export interface Moment {
+  /** The disk just before the operation. */
+  readonly picture: Picture;
+  readonly operation: Operation;
+  /** The order that was being carried out; of the way back, its own. */
+  readonly step: Step | 'goBack';
+  /** What the workflow knows by then. */
+  readonly rebootedFrom: string | undefined;
+}
+
+/** How it died, and what is there afterwards. */
+export const DEATHS = ['killed', 'all', 'synced', 'names', 'bytes'] as const;
+export type Death = (typeof DEATHS)[number];
+
+export interface Scenario {
+  readonly name: string;
+  readonly config: TestConfig;
+  readonly reboots: boolean;
+}
+
+/** Records every operation that a machine makes while it does this. */
+export async function recorded(
+  machine: CrashMachine,
+  work: () => Promise<unknown>,
+  details: () => Pick<Moment, 'step' | 'rebootedFrom'>,
+): Promise<readonly Moment[]> {
+  const moments: Moment[] = [];
+  machine.disk.onOperation = (operation) => {
+    moments.push({ picture: machine.disk.picture(), operation, ...details() });
+  };
+  try {
+    await work();
+  } finally {
+    machine.disk.onOperation = () => undefined;
+  }
+  return moments;
+}
+
+/** The machine that is found after it died. */
+export async function machineAfter(
+  picture: Picture,
+  death: Death,
+  interference: Interference = {},
+): Promise<CrashMachine> {
+  const survival: Survival = death === 'killed' ? 'all' : death;
+  if (death === 'killed') return new CrashMachine(picture, interference);
+  const machine = new CrashMachine(survivorsOf(picture, survival), interference);
+  await machine.bootAfterPowerCut();
+  return machine;
+}
+
+/** A machine on the old config, at rest. */
+export async function machineOnOld(): Promise<CrashMachine> {
+  const machine = new CrashMachine();
+  await furnish(machine);
+  const conductor = new Conductor(OLD, { reboots: true });
+  const said = await conductor.finish(machine, 'prepareUpdate');
+  if (said !== 'finished') throw new Error(said);
+  machine.disk.syncAll();
+  return machine;
+}
+
+const ROOT = { uid: 0, gid: 0 };
+const CORE = { uid: 1000, gid: 1000 };
+
+/** What the operating system brought, and the configs build on. */
+async function furnish(machine: CrashMachine): Promise<void> {
+  const { files } = await machine.ports();
+  const directories = [
+    '/etc /home /usr /usr/lib /usr/lib/systemd /usr/lib/systemd/system /usr/lib/systemd/system-preset',
+    '/var /var/lib /var/lib/slipway /var/opt /etc/systemd /etc/systemd/system',
+  ];
+  for (const path of directories.join(' ').split(' ')) {
+    const mode = path === '/var/lib/slipway' ? 0o700 : 0o755;
+    await files.makeDirectory(path, { mode, owner: ROOT });
+  }
+  await files.makeDirectory('/home/core', { mode: 0o700, owner: CORE });
+  const texts: readonly (readonly [string, string, number, object?])[] = [
+    ['/etc/passwd', 'root:x:0:0::/root:/bin/sh\ncore:x:1000:1000::/home/core:/bin/sh\n', 0o644],
+    ['/etc/group', 'root:x:0:\ncore:x:1000:\n', 0o644],
+    ['/etc/shadow', 'root:!::0:99999:7:::\ncore:*::0:99999:7:::\n', 0o600],
+    ['/etc/os-release', 'ID=model\n', 0o644],
+    ['/usr/lib/os-release', 'PLATFORM_ID="platform:el9"\n', 0o644],
+    [
+      '/usr/lib/systemd/system-preset/90-vendor.preset',
+      'enable vendor.service\ndisable *\n',
+      0o644,
+    ],
+    [
+      '/usr/lib/systemd/system/vendor.service',
+      '[Service]\nExecStart=/bin/v\n[Install]\nWantedBy=multi-user.target\n',
+      0o644,
+    ],
+    ['/etc/grows', 'original\n', 0o640],
+    ['/etc/was-there', 'the distribution\n', 0o644],
+    ['/etc/sudoers', 'root\n', 0o440, { 'security.selinux': 'ZXRjX3Q=' }],
+  ];
+  for (const [path, text, mode, attributes] of texts) {
+    const content = Buffer.from(text);
+    const state = { kind: 'file', content, mode, owner: ROOT } as const;
+    const exactly = (attributes ?? {}) as Record<string, string>;
+    await files.change([{ path, state: { ...state, attributes: { exactly } } }]);
+  }
+  await files.writeLink('/etc/was-a-link', '/nowhere');
+  await files.writeLink('/opt', 'var/opt');
+}

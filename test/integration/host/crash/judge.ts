@@ -1,0 +1,255 @@
+/** What must be true of a machine whenever it died, and the search for a moment in which it is not. */
+
+import { temporaryIn } from '../../../../adapters/host/file-changes';
+import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
+import { NEW, RELOADED } from './configs';
+import {
+  DEATHS,
+  type Death,
+  machineAfter,
+  machineOnOld,
+  type Moment,
+  recorded,
+  type Scenario,
+} from './enumerate';
+import { keyOf, survivorsOf } from './model-disk';
+
+export const SCENARIOS: readonly Scenario[] = [
+  { name: 'an update that reboots into another operating system', config: NEW, reboots: true },
+  { name: 'an update that a reload puts in force', config: RELOADED, reboots: false },
+];
+
+type Tree = Readonly<Record<string, string>>;
+
+const RECORD = '/etc/machine-config-daemon/currentconfig';
+const RECORD_BEGUN = `/etc/machine-config-daemon/${temporaryNameOf('currentconfig')}`;
+/** What a host keeps when nothing is under way. */
+const KEPT = ['committed', 'orders', 'runs', 'simulated-os'].map((name) => `${name}.json`);
+/** With what a death left of writing them: the next write takes it away. */
+const AT_REST: ReadonlySet<string> = new Set(
+  KEPT.flatMap((name) => [`/${name}`, `/${temporaryNameOf(name)}`]),
+);
+
+function temporaryNameOf(name: string): string {
+  return temporaryIn({ directory: '', name }).slice(1);
+}
+
+/** An update that was run once, with the disk of every moment of it. */
+export interface Run {
+  readonly scenario: Scenario;
+  readonly moments: readonly Moment[];
+  /** At rest before it, and after it. */
+  readonly before: Tree;
+  readonly after: Tree;
+  readonly interference: Interference;
+}
+
+/** @param interference - a bug that is planted in the product, from the first order on */
+export async function runOnce(scenario: Scenario, interference: Interference = {}): Promise<Run> {
+  const old = await machineOnOld();
+  const machine = new CrashMachine(old.disk.picture(), interference);
+  const conductor = new Conductor(scenario.config, scenario);
+  let step: Step = 'prepareUpdate';
+  const steps = async (): Promise<void> => {
+    for (step of conductor.steps) await conductor.run(machine, step, { reboots: true });
+  };
+  const details = () => ({ step, rebootedFrom: conductor.rebootedFrom });
+  const moments = await recorded(machine, steps, details);
+  return { scenario, moments, before: old.tree(), after: machine.tree(), interference };
+}
+
+/** Every operation of the way back, from a machine on which everything was applied. */
+export async function runBack(run: Run, from: Step): Promise<readonly Moment[]> {
+  const start = run.moments.find(({ step }) => step === from);
+  if (start === undefined) throw new Error(`no step ${from}`);
+  const machine = new CrashMachine(start.picture, run.interference);
+  const conductor = new Conductor(run.scenario.config, run.scenario);
+  const details = () => ({ step: 'goBack' as const, rebootedFrom: start.rebootedFrom });
+  return recorded(machine, () => conductor.goBack(machine), details);
+}
+
+/** Whether this disk was seen already, after this kind of death, in this step. */
+export class Seen {
+  readonly #keys = new Set<string>();
+
+  isNew({ picture, step }: Moment, death: Death): boolean {
+    const left = death === 'killed' ? picture : survivorsOf(picture, survivalOf(death));
+    const key = `${step} ${death === 'killed' ? 'process' : 'machine'} ${keyOf(left)}`;
+    if (this.#keys.has(key)) return false;
+    this.#keys.add(key);
+    return true;
+  }
+
+  get size(): number {
+    return this.#keys.size;
+  }
+}
+
+function survivalOf(death: Death) {
+  return death === 'killed' ? 'all' : death;
+}
+
+/** How the machine goes on after its death. */
+export type Sequel = 'finish' | 'back';
+
+/**
+ * Lets the machine die in this moment, start again, and come to rest.
+ *
+ * @returns what is wrong; undefined = it is byte for byte on one config, which its record names
+ */
+export async function broken(
+  run: Run,
+  moment: Moment,
+  death: Death,
+  sequel: Sequel,
+): Promise<string | undefined> {
+  const machine = await machineAfter(moment.picture, death, run.interference);
+  try {
+    await machine.settle();
+    const early = await unsettled(run, machine, death);
+    if (early !== undefined) return early;
+    return await atRest(run, machine, moment, sequel);
+  } catch (error) {
+    return `failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+  }
+}
+
+/** After a boot the kubelet starts now; and without a journal nobody will change anything any more. */
+async function unsettled(
+  run: Run,
+  machine: CrashMachine,
+  death: Death,
+): Promise<string | undefined> {
+  const tree = machine.tree();
+  const { journal } = await machine.ports();
+  const isOver = (await journal.open()) === undefined;
+  if (isOver) return isEither(run, tree, 'without a journal');
+  if (death === 'killed') return undefined;
+  const [before, after] = [withoutRecord(run.before), withoutRecord(run.after)];
+  return isEither({ before, after }, withoutRecord(tree), 'when the kubelet starts');
+}
+
+/** The record comes last, also what a death left of writing it. */
+function withoutRecord({ [RECORD]: _record, [RECORD_BEGUN]: _begun, ...rest }: Tree): Tree {
+  return rest;
+}
+
+/** Goes on with the update, or back, and says what is wrong when all is at rest. */
+export async function atRest(
+  run: Run,
+  machine: CrashMachine,
+  { step, rebootedFrom }: Pick<Moment, 'step' | 'rebootedFrom'>,
+  sequel: Sequel,
+): Promise<string | undefined> {
+  const conductor = new Conductor(run.scenario.config, run.scenario);
+  const isBack = sequel === 'back' || step === 'goBack';
+  const end = isBack
+    ? await conductor.goBack(machine).then(() => 'went back')
+    : await conductor.finish(machine, step, rebootedFrom);
+  const memory = machine.memory().filter((name) => !AT_REST.has(name));
+  if (memory.length > 0) return `${end}, and it still remembers ${memory.join(', ')}`;
+  const wanted = end === 'finished' ? run.after : run.before;
+  return difference(wanted, machine.tree(), end);
+}
+
+function isEither(
+  { before, after }: Pick<Run, 'before' | 'after'>,
+  tree: Tree,
+  when: string,
+): string | undefined {
+  const fromOld = difference(before, tree, `${when}, not the old config`);
+  if (fromOld === undefined) return undefined;
+  const fromNew = difference(after, tree, 'and not the new one');
+  return fromNew === undefined ? undefined : `${fromOld}; ${fromNew}`;
+}
+
+function difference(wanted: Tree, found: Tree, what: string): string | undefined {
+  const paths = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
+  const different = paths.filter((path) => wanted[path] !== found[path]);
+  const told = different
+    .slice(0, 4)
+    .map((path) => `${path}: ${found[path] ?? 'absent'}`.slice(0, 90));
+  return different.length === 0
+    ? undefined
+    : `${what}: ${different.length} paths differ: ${told.join('; ')}`;
+}
+
+export interface Search {
+  readonly deaths?: readonly Death[];
+  readonly sequels?: readonly Sequel[];
+  /** Counts what was tried. */
+  readonly seen?: Seen;
+}
+
+/** The first moment after which something is wrong, in words; undefined when there is none. */
+export async function firstBroken(
+  run: Run,
+  moments: readonly Moment[],
+  { deaths = DEATHS, sequels = ['finish'], seen = new Seen() }: Search = {},
+): Promise<string | undefined> {
+  for (const [index, moment] of moments.entries()) {
+    for (const death of deaths) {
+      if (!seen.isNew(moment, death)) continue;
+      for (const sequel of sequels) {
+        // Once it is to be committed nobody asks for the way back any more.
+        if (sequel === 'back' && moment.step === 'commitUpdate') continue;
+        const what = await broken(run, moment, death, sequel);
+        if (what !== undefined) return `${told(index, moment, death)}, then ${sequel}: ${what}`;
+      }
+    }
+  }
+  return undefined;
+}
+
+export function told(index: number, { step, operation }: Moment, death: Death): string {
+  return `${step}, ${death} at operation ${index + 1}, ${operation.kind} ${operation.path}`;
+}
+
+/** Every picture of a machine that starts again after a death: for a second one. */
+export async function secondMoments(
+  run: Run,
+  moment: Moment,
+  death: Death,
+  sequel: Sequel,
+): Promise<readonly Moment[]> {
+  const machine = await machineAfter(moment.picture, death, run.interference);
+  const conductor = new Conductor(run.scenario.config, run.scenario);
+  let { step } = moment;
+  if (sequel === 'back') step = 'goBack';
+  const work = async (): Promise<void> => {
+    await machine.settle();
+    if (step === 'goBack') await conductor.goBack(machine);
+    else await conductor.run(machine, step, { rebootedFrom: moment.rebootedFrom });
+  };
+  return recorded(
+    machine,
+    () => work().catch(ignoreRefusal),
+    () => ({ step, rebootedFrom: conductor.rebootedFrom ?? moment.rebootedFrom }),
+  );
+}
+
+/** What the first death made of the update is judged elsewhere. */
+function ignoreRefusal(error: unknown): void {
+  const isDomain = error instanceof Error && error.name !== 'Error' && error.name !== 'TypeError';
+  if (!isDomain) throw error;
+}
+
+/** Runs an update: the first answer that a power cut would make a lie of, in words. */
+export async function firstForgotten(
+  scenario: Scenario,
+  interference: Interference = {},
+): Promise<string | undefined> {
+  const machine = new CrashMachine((await machineOnOld()).disk.picture(), interference);
+  const conductor = new Conductor(scenario.config, scenario);
+  for (const step of conductor.steps) {
+    await conductor.run(machine, step);
+    const picture = machine.disk.picture();
+    const kept = new CrashMachine(survivorsOf(picture, 'synced'));
+    const what = difference(machine.tree(), kept.tree(), `after the answer to ${step}`);
+    const [all, left] = [machine.memory().join(' '), kept.memory().join(' ')];
+    if (what !== undefined) return what;
+    if (all !== left) return `after the answer to ${step}, ${all} and ${left} differ`;
+    if (step === 'armReboot') await conductor.run(machine, step, { reboots: true });
+  }
+  return undefined;
+}

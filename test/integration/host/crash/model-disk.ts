@@ -1,0 +1,139 @@
+/**
+ * A disk in memory that knows what a power cut would leave of it: for every file and directory there is
+ * what programs see now, and what was there at its last sync. Inodes never change, so a picture of the
+ * whole disk costs two maps.
+ */
+
+export type Attributes = Readonly<Record<string, string>>;
+
+interface Owned {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly attributes: Attributes;
+}
+
+export type FileInode = Owned & { readonly kind: 'file'; readonly data: Buffer };
+export type DirectoryInode = Owned & {
+  readonly kind: 'directory';
+  readonly entries: ReadonlyMap<string, number>;
+};
+export type LinkInode = Owned & { readonly kind: 'symlink'; readonly target: string };
+export type Inode = FileInode | DirectoryInode | LinkInode;
+
+/** The disk at one moment, as programs see it and as it was last synced. */
+export interface Picture {
+  readonly now: ReadonlyMap<number, Inode>;
+  readonly synced: ReadonlyMap<number, Inode>;
+}
+
+/**
+ * What is there after the process, or the machine, died:
+ * `all` – everything that was done (a killed process; a machine whose caches were written just before),
+ * `synced` – nothing but what was synced,
+ * `names` – every change of a directory, but of files only the bytes that were synced,
+ * `bytes` – the bytes of every file, but of directories only what was synced.
+ */
+export type Survival = 'all' | 'synced' | 'names' | 'bytes';
+
+export const ROOT_INODE = 1;
+const NOBODYS = { uid: 0, gid: 0, attributes: {} } as const;
+
+/** A call that changes the disk, told before it is made. */
+export interface Operation {
+  readonly kind: string;
+  readonly path: string;
+}
+
+export class ModelDisk {
+  readonly #now: Map<number, Inode>;
+  readonly #synced: Map<number, Inode>;
+  #next: number;
+  /** Hears of every change before it is made; what it throws is what the call fails with. */
+  onOperation: (operation: Operation) => void = () => undefined;
+
+  constructor(picture?: Picture) {
+    const empty: DirectoryInode = {
+      kind: 'directory',
+      mode: 0o755,
+      entries: new Map(),
+      ...NOBODYS,
+    };
+    this.#now = new Map(picture?.now ?? [[ROOT_INODE, empty]]);
+    this.#synced = new Map(picture?.synced ?? [[ROOT_INODE, empty]]);
+    this.#next = Math.max(...this.#now.keys(), ...this.#synced.keys()) + 1;
+  }
+
+  picture(): Picture {
+    return { now: new Map(this.#now), synced: new Map(this.#synced) };
+  }
+
+  inode(number: number): Inode {
+    const inode = this.#now.get(number);
+    if (inode === undefined) throw new Error(`no inode ${number}`);
+    return inode;
+  }
+
+  set(number: number, inode: Inode): void {
+    this.#now.set(number, inode);
+  }
+
+  /** A new inode, in no directory yet. */
+  create(inode: Inode): number {
+    const number = this.#next;
+    this.#next += 1;
+    this.#now.set(number, inode);
+    // A link has no bytes to sync: it comes with its name.
+    if (inode.kind === 'symlink') this.#synced.set(number, inode);
+    return number;
+  }
+
+  sync(number: number): void {
+    this.#synced.set(number, this.inode(number));
+  }
+
+  /** A clean shutdown writes everything. */
+  syncAll(): void {
+    for (const [number, inode] of this.#now) this.#synced.set(number, inode);
+  }
+}
+
+/** The disk that is found afterwards. */
+export function survivorsOf({ now, synced }: Picture, survival: Survival): Picture {
+  const found = new Map<number, Inode>();
+  const pending = [ROOT_INODE];
+  for (let number = pending.pop(); number !== undefined; number = pending.pop()) {
+    if (found.has(number)) continue;
+    const inode = survivorOf(now.get(number), synced.get(number), survival);
+    found.set(number, inode);
+    if (inode.kind === 'directory') pending.push(...inode.entries.values());
+  }
+  return { now: found, synced: found };
+}
+
+function survivorOf(now: Inode | undefined, synced: Inode | undefined, survival: Survival): Inode {
+  const known = now ?? synced;
+  if (known === undefined) throw new Error('a name without an inode');
+  const isDirectory = known.kind === 'directory';
+  const survives = survival === 'all' || (survival === 'names') === isDirectory;
+  if (survival !== 'synced' && survives) return known;
+  if (synced !== undefined) return synced;
+  // Its name was synced, itself never: there, and empty.
+  if (known.kind === 'directory') return { ...known, entries: new Map() };
+  return known.kind === 'file' ? { ...known, data: Buffer.alloc(0) } : known;
+}
+
+const serials = new WeakMap<Inode, number>();
+let lastSerial = 0;
+
+/** Equal for equal disks; inodes never change, so that each is known by its number. */
+export function keyOf({ now }: Picture): string {
+  return [...now]
+    .map(([number, inode]) => {
+      const serial = serials.get(inode) ?? (lastSerial += 1);
+      serials.set(inode, serial);
+      return `${number}:${serial}`;
+    })
+    .sort()
+    .join(' ');
+}

@@ -1,0 +1,158 @@
+/**
+ * Where images come from and who vouches for them is the machine's own configuration: certificates,
+ * credentials, mirrors and the signature policy, on a machine that ostree takes for booted, with the real
+ * programs and a real registry behind TLS and a password.
+ */
+
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { runCommand, type RunCommand } from '../../../../adapters/host/os/command';
+import type { OsDriver } from '../../../../adapters/host/os/driver';
+import { createOstreeDriver } from '../../../../adapters/host/os/ostree';
+import { failureName, messageOf } from '../../../../core/errors';
+import { ensureRustProgram } from '../../../../tools/binaries';
+import {
+  GUARDED_PASSWORD,
+  type GuardedRegistry,
+  startGuardedRegistry,
+} from '../../../../tools/registry';
+import { bootTree, type BootedTree } from './booted-tree';
+
+// The program is built here if nobody did before.
+jest.setTimeout(30 * 60_000);
+
+const ENTER = join(__dirname, 'enter.sh');
+const CONTEXT = { signal: new AbortController().signal, progress: (): void => undefined };
+const CREDENTIALS = 'etc/ostree/auth.json';
+const NOWHERE = 'images.example.com/os';
+
+let tree: BootedTree;
+let driver: OsDriver;
+let guarded: GuardedRegistry;
+/** The new image, in the open registry. */
+let image: string;
+
+beforeAll(async () => {
+  const program = await ensureRustProgram('slipway-ostree');
+  tree = await bootTree('v1');
+  const work = dirname(tree.root);
+  await copyFile(program, join(work, 'programs', basename(program)));
+  const run: RunCommand = (name, args, options) =>
+    runCommand(ENTER, [work, basename(name), ...args], options);
+  driver = createOstreeDriver({ program, run, root: tree.root, architecture: process.arch });
+  image = await tree.publish('v2');
+  guarded = await startGuardedRegistry(tree.registry);
+});
+
+afterAll(async () => {
+  await guarded?.stop();
+  await tree?.close();
+});
+
+afterEach(async () => {
+  await driver.discard();
+});
+
+/** As the person who set the machine up. */
+async function put(path: string, content: string | object): Promise<void> {
+  const place = join(tree.root, path);
+  await mkdir(dirname(place), { recursive: true });
+  await writeFile(place, typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+interface Refusal {
+  readonly name: string | undefined;
+  readonly message: string;
+}
+
+/** What check and staging are refused with; the machine is as it was, and no layer was asked for. */
+async function refusals(wanted: string): Promise<readonly Refusal[]> {
+  const before = await driver.status();
+  const found: Refusal[] = [];
+  const attempts = [driver.checkImage, driver.stage].map(
+    (attempt) => () => attempt(wanted, CONTEXT),
+  );
+  for (const attempt of attempts) {
+    const error: unknown = await attempt().then(
+      () => undefined,
+      (refused: unknown) => refused,
+    );
+    found.push({ name: failureName(error), message: messageOf(error) });
+  }
+  expect(await driver.status()).toEqual(before);
+  expect(before.staged).toBeUndefined();
+  return found;
+}
+
+describe('a registry with TLS and a password, as a mirror', () => {
+  const wanted = () => image.replace(/^.*@/, `${NOWHERE}@`);
+  const trust = () =>
+    put(`etc/containers/certs.d/${guarded.registry.address}/ca.crt`, guarded.authority);
+
+  beforeAll(async () => {
+    const mirror = `[[registry.mirror]]\nlocation = "${guarded.registry.address}/os"\n`;
+    const settings = `[[registry]]\nlocation = "${NOWHERE}"\n${mirror}`;
+    await put('etc/containers/registries.conf.d/70-mirror.conf', settings);
+  });
+
+  it('whose certificate the machine does not trust is named with that', async () => {
+    await put(CREDENTIALS, guarded.credentials(GUARDED_PASSWORD));
+    for (const { name, message } of await refusals(wanted())) {
+      expect(name).toBe('PullFailed');
+      expect(message).toContain('x509');
+    }
+  });
+
+  it('refuses a wrong password, which is in no message', async () => {
+    await trust();
+    const wrong = `${GUARDED_PASSWORD}-but-wrong`;
+    await put(CREDENTIALS, guarded.credentials(wrong));
+    for (const { name, message } of await refusals(wanted())) {
+      expect(name).toBe('PullFailed');
+      expect(message).toMatch(/unauthorized|authentication required/i);
+      expect(message).not.toContain(GUARDED_PASSWORD);
+      expect(message).not.toContain(Buffer.from(`puller:${wrong}`).toString('base64'));
+    }
+  });
+
+  it('gives the image with the right one, under the name that was asked for', async () => {
+    await trust();
+    await put(CREDENTIALS, guarded.credentials(GUARDED_PASSWORD));
+    await driver.stage(wanted(), CONTEXT);
+    expect((await driver.status()).staged).toMatchObject({ image: wanted(), locked: true });
+  });
+});
+
+describe('the signature policy of the machine', () => {
+  const ACCEPT = { type: 'insecureAcceptAnything' };
+  const NO_KEY = { type: 'signedBy', keyType: 'GPGKeys', keyPath: '/etc/nobody.gpg' };
+  const policy = async (requirement: object): Promise<void> => {
+    const docker = { [`${tree.registry.address}/os`]: [requirement] };
+    await put('etc/containers/policy.json', { default: [ACCEPT], transports: { docker } });
+  };
+
+  it('refuses what it rejects before the registry is asked, with its scope', async () => {
+    await policy({ type: 'reject' });
+    const { result, blobs } = await tree.registry.during(() => refusals(image));
+    for (const { name, message } of result) {
+      expect(name).toBe('ImageRefused');
+      expect(message).toContain(`scope ${tree.registry.address}/os) rejects image ${image}`);
+    }
+    expect(blobs).toEqual([]);
+  });
+
+  it('refuses an image without the signature that it wants', async () => {
+    await policy(NO_KEY);
+    for (const { name, message } of await refusals(image)) {
+      // A skopeo that cannot verify is refused itself; one that can asks the registry first.
+      expect(['ImageRefused', 'PullFailed']).toContain(name);
+      expect(message).toMatch(/signature/);
+    }
+  });
+
+  it('takes an image again once it asks for nothing', async () => {
+    await policy(ACCEPT);
+    await driver.stage(image, CONTEXT);
+    expect((await driver.status()).staged).toMatchObject({ image });
+  });
+});

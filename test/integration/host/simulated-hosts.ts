@@ -1,0 +1,70 @@
+/** Hosts of `slipway host-worker --simulate` in this process, on a real server and a real Temporal. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TemporalServer } from '../../../tools/temporal';
+import {
+  startSimulatedHosts,
+  type SimulatedHosts,
+  type SimulatedHostsSettings,
+} from '../../../workers/host-worker';
+import { createLogger } from '../../../workers/logging';
+import type { EndpointFixture } from '../server/endpoint-fixture';
+
+export interface HostsHere {
+  /** Holds the root of every host, by its name. */
+  readonly directory: string;
+  readonly configOf: SimulatedHosts['configOf'];
+  stop(): Promise<void>;
+}
+
+export interface HostsOptions {
+  readonly nodes: readonly string[];
+  /** Name of the config that they are on. */
+  readonly firstBoot: string;
+  readonly rebootSeconds?: number;
+  readonly failures?: SimulatedHostsSettings['failures'];
+}
+
+/** Resolves once all of them take orders; each has the certificate of its own node. */
+export async function startHosts(
+  { server, kube, credentialsOf }: EndpointFixture,
+  temporal: TemporalServer,
+  { nodes, firstBoot, rebootSeconds = 0, failures = [] }: HostsOptions,
+): Promise<HostsHere> {
+  const credentials = new Map(
+    await Promise.all(nodes.map(async (node) => [node, await credentialsOf(node)] as const)),
+  );
+  const directory = mkdtempSync(join(tmpdir(), 'slipway-hosts-'));
+  const hosts = startSimulatedHosts(
+    {
+      temporalAddress: temporal.address,
+      temporalNamespace: temporal.namespace,
+      serverUrl: server.hostUrl,
+      apiServer: kube.cluster.server,
+      logLevel: 'silent',
+      nodes,
+      baseDirectory: directory,
+      credentials: (node) => {
+        const files = credentials.get(node);
+        if (files === undefined) throw new Error(`no credentials of ${node}`);
+        const { certFile, keyFile, caFile } = files;
+        return { certificateFile: certFile, keyFile, authorityFile: caFile };
+      },
+      durations: { stageSeconds: 0, applySeconds: 0, rebootSeconds, jitter: 0, seed: 1 },
+      failures,
+      firstBoot,
+    },
+    { log: createLogger({ process: 'test', level: 'silent' }) },
+  );
+  await hosts.ready;
+  return {
+    directory,
+    configOf: (node) => hosts.configOf(node),
+    async stop() {
+      await hosts.stop();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,143 @@
+/**
+ * What the real Ignition engine leaves on a disk and what the host worker writes for the same config are
+ * the same tree: path for path, with content, mode, owner, links, units and presets.
+ */
+
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createEngine } from '../../../tools/ignition/engine';
+import { firstConfig, VERSIONS } from './first-configs';
+import { renderedConfig, takeOver, update, writeWithHostWorker } from './host-transaction';
+import { applyPresets, describeTree, type Distribution, makeMachineTree } from './machine-tree';
+import { differences, PRESETS } from './trees';
+
+// The engine is built here if nobody did before.
+jest.setTimeout(15 * 60_000);
+
+let work: string;
+beforeEach(async () => {
+  work = await mkdtemp(join(tmpdir(), 'slipway-first-boot-'));
+  // The engine writes the keys of a user as that user.
+  await chmod(work, 0o755);
+});
+afterEach(() => rm(work, { recursive: true }));
+
+/** What Ignition and systemd make of a machine on its first boot. */
+async function firstBoot(config: object, distribution: Distribution) {
+  const root = join(work, 'ignition');
+  await makeMachineTree(root, distribution);
+  const engine = await createEngine({
+    work: join(work, 'engine'),
+    keysInDirectory: distribution === 'coreos',
+  });
+  await engine.fetch(config);
+  await engine.writeFiles(root);
+  await applyPresets(root);
+  return describeTree(root);
+}
+
+/** What the host worker makes of the same machine. */
+async function hostWorker(config: object, distribution: Distribution) {
+  const root = join(work, 'host');
+  await makeMachineTree(root, distribution);
+  await writeWithHostWorker(root, renderedConfig('rendered-first', config));
+  return describeTree(root);
+}
+
+/** Of each kind something that a config brings. */
+const WRITTEN = [
+  '/etc/of/many/levels/base64',
+  '/etc/systemd/system/new.service',
+  '/etc/systemd/system/dormant.service.d/10-more.conf',
+  '/etc/systemd/system/hidden.service',
+  '/etc/systemd/system/multi-user.target.wants/new.service',
+  '/home/core/.ssh',
+];
+
+describe.each(['coreos', 'debian'] as const)('on a machine like %s', (distribution) => {
+  it.each(VERSIONS)('a config of Ignition %s', async (version) => {
+    const config = firstConfig(version);
+
+    const ignition = await firstBoot(config, distribution);
+    const ours = await hostWorker(config, distribution);
+
+    expect(differences(ignition, ours)).toEqual([]);
+    // It does not compare nothing: files, units, keys and the password of the config are there.
+    expect([...ignition.keys()]).toEqual(expect.arrayContaining(WRITTEN));
+  });
+});
+
+it('tells systemd with presets what the host worker makes links of', async () => {
+  const ignition = await firstBoot(firstConfig('3.5.0'), 'coreos');
+
+  expect(ignition.get(PRESETS)).toBe(
+    `file 644 0:0 ${JSON.stringify(
+      ['aliased.service', 'dormant.service', 'every-hour.timer', 'new.service']
+        .map((unit) => `enable ${unit}\n`)
+        .concat('disable shipped.service\n')
+        .join(''),
+    )}`,
+  );
+});
+
+describe('a machine that Ignition wrote', () => {
+  const root = (): string => join(work, 'ignition');
+  const first = firstConfig('3.5.0');
+
+  it('is as its config says, in the eyes of the host worker', async () => {
+    await firstBoot(first, 'coreos');
+
+    expect(await takeOver(root(), renderedConfig('rendered-first', first))).toBeUndefined();
+  });
+
+  it('keeps empty drop-ins, which the host worker does without', async () => {
+    const dropins = [{ name: '10-nothing.conf', contents: '' }];
+    const config = {
+      ignition: { version: '3.5.0' },
+      systemd: { units: [{ name: 'shipped.service', dropins }] },
+    };
+    const path = '/etc/systemd/system/shipped.service.d/10-nothing.conf';
+
+    const ignition = await firstBoot(config, 'coreos');
+    const ours = await hostWorker(config, 'coreos');
+
+    expect([ignition.has(path), ours.has(path)]).toEqual([true, false]);
+    expect(await takeOver(root(), renderedConfig('rendered-first', config))).toBeUndefined();
+  });
+
+  it('loses with the first update what Ignition told systemd for ever', async () => {
+    await firstBoot(first, 'coreos');
+    await takeOver(root(), renderedConfig('rendered-first', first));
+    const units = first.systemd.units.map((unit) =>
+      unit.name === 'dormant.service' ? { name: unit.name } : unit,
+    );
+
+    await update(root(), renderedConfig('rendered-second', { ...first, systemd: { units } }));
+
+    const tree = await describeTree(root());
+    expect(tree.has(PRESETS)).toBe(false);
+    // Nobody asks for it any more, and the distribution does not want it.
+    expect(tree.has('/etc/systemd/system/multi-user.target.wants/dormant.service')).toBe(false);
+    expect(tree.has('/etc/systemd/system/multi-user.target.wants/new.service')).toBe(true);
+  });
+
+  it('is, after the next update, as a machine that the host worker wrote', async () => {
+    const second = {
+      ...first,
+      storage: { files: first.storage.files.slice(1) },
+      systemd: { units: first.systemd.units.slice(1) },
+    };
+    await firstBoot(first, 'coreos');
+    await takeOver(root(), renderedConfig('rendered-first', first));
+    await hostWorker(first, 'coreos');
+
+    for (const machine of ['ignition', 'host']) {
+      await update(join(work, machine), renderedConfig('rendered-second', second));
+    }
+
+    const [ignition, ours] = [await describeTree(root()), await describeTree(join(work, 'host'))];
+    expect(differences(ignition, ours)).toEqual([]);
+    expect(ours.has('/etc/plain')).toBe(false);
+  });
+});

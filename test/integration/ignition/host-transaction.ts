@@ -1,0 +1,87 @@
+/** The host worker's own transaction, on a directory that it takes for its machine. */
+
+import { gunzipSync } from 'node:zlib';
+import { createHostActivities, type HostPorts, installFirstConfig } from '../../../activities/host';
+import { findDrift } from '../../../activities/host/drift';
+import type { UpdateHeader, UpdateMark } from '../../../activities/host/ports';
+import { readUnordered, writeCurrentConfig } from '../../../activities/host/records';
+import {
+  createHostFiles,
+  createHostUsers,
+  createJournal,
+  createNoneDriver,
+  createOfflineSystemd,
+} from '../../../adapters/host';
+import { encodeIgnition, parseAndConvert, readRawIgnition } from '../../../core/ignition';
+import { canonicalConfig } from '../../../core/machine-config/canonical';
+import type { RenderedSpec } from '../../../core/machine-config/types';
+
+const NODE = 'worker-0';
+
+/** The config as the render controller makes it: 3.5, whatever it was written in. */
+export function renderedConfig(name: string, config: object) {
+  const raw = readRawIgnition(config, { gunzip: (bytes) => gunzipSync(bytes) });
+  const spec: RenderedSpec = {
+    osImageURL: '',
+    baseOSExtensionsContainerImage: '',
+    kernelArguments: [],
+    extensions: [],
+    fips: false,
+    kernelType: 'default',
+    config: encodeIgnition(parseAndConvert(raw)) as unknown as RenderedSpec['config'],
+  };
+  const bytes = Buffer.from(canonicalConfig({ metadata: { name }, spec }));
+  return { ...readUnordered(bytes, name), bytes };
+}
+
+type Rendered = ReturnType<typeof renderedConfig>;
+
+/** Ports of a machine whose operating system is left alone, and which is asked for one config. */
+function portsOf(root: string, config?: Rendered): HostPorts {
+  const files = createHostFiles({ root, sync: false });
+  return {
+    node: NODE,
+    files,
+    users: createHostUsers(files),
+    journal: createJournal<UpdateHeader, UpdateMark>(files),
+    systemd: createOfflineSystemd(files),
+    os: createNoneDriver(),
+    configs: {
+      fetch: (name) =>
+        config === undefined
+          ? Promise.reject(new Error(`nobody serves ${name}`))
+          : Promise.resolve(config.bytes),
+    },
+    reboot: { request: () => undefined },
+    now: () => new Date(),
+    context: () => ({ signal: new AbortController().signal, progress: () => undefined }),
+  };
+}
+
+/** Writes the config to a machine that has none. */
+export async function writeWithHostWorker(root: string, config: Rendered): Promise<void> {
+  const { name } = config.reference;
+  await installFirstConfig(portsOf(root), name, config.bytes, async () => undefined);
+}
+
+/** Makes the host worker believe that the machine is on the config, and asks it what it sees. */
+export async function takeOver(root: string, config: Rendered): Promise<string | undefined> {
+  const ports = portsOf(root);
+  await writeCurrentConfig(ports.files, config);
+  return (await findDrift(ports, config.spec))?.reason;
+}
+
+/** Brings a machine from the config that it is on to the next one, as an update does it. */
+export async function update(root: string, config: Rendered): Promise<void> {
+  const activities = createHostActivities(portsOf(root, config));
+  const order = (orderId: string) => ({
+    orderId,
+    node: NODE,
+    config: config.reference,
+    disruptionPolicies: {},
+    notAfter: new Date(Date.now() + 3_600_000).toISOString(),
+  });
+  await activities.prepareUpdate(order('prepare'));
+  await activities.applyUpdate(order('apply'));
+  await activities.commitUpdate(order('commit'));
+}

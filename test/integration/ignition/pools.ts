@@ -1,0 +1,65 @@
+/** Pools as the render controller makes them, and all that a cluster can add to a first config. */
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { parseAllDocuments } from 'yaml';
+import { bootstrapKubeconfig, type FirstBootFacts } from '../../../core/first-boot';
+import { renderForHosts } from '../../../core/machine-config';
+import type { MachineConfig } from '../../../core/machine-config/types';
+import { repositoryRoot } from '../../../tools/repository-root';
+import { firstConfig } from './first-configs';
+
+const ROLE = 'machineconfiguration.openshift.io/role';
+export const ports = {
+  md5Hex: (data: string | Uint8Array) => createHash('md5').update(data).digest('hex'),
+  gunzip: (bytes: Uint8Array) => gunzipSync(bytes),
+  digestHex: (algorithm: string, bytes: Uint8Array) =>
+    createHash(algorithm).update(bytes).digest('hex'),
+};
+export const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+const AUTHORITY = Buffer.from(PEM).toString('base64');
+/** All that a cluster can add. */
+export const FACTS: FirstBootFacts = {
+  kubeconfig: bootstrapKubeconfig({
+    server: 'https://api.example.com:6443',
+    authority: AUTHORITY,
+    token: 'a.b.c',
+  }),
+  kubeletAuthority: AUTHORITY,
+  cloudAuthority: AUTHORITY,
+  registryAuthorities: { 'registry.example.com:5000': PEM },
+};
+
+/** MachineConfigs of deploy/samples, and one with everything that a config can have. */
+function sources(): readonly MachineConfig[] {
+  const directory = join(repositoryRoot(), 'deploy/samples');
+  const samples = readdirSync(directory).flatMap((name) =>
+    parseAllDocuments(readFileSync(join(directory, name), 'utf8')).map(
+      (document) => document.toJS() as MachineConfig,
+    ),
+  );
+  const everything = {
+    kind: 'MachineConfig',
+    metadata: { name: '99-everything', labels: { [ROLE]: 'worker' } },
+    spec: { config: firstConfig('3.5.0') },
+  };
+  return [...samples.filter(({ kind }) => kind === 'MachineConfig'), everything];
+}
+
+/** The rendered config of a pool that selects these roles. */
+export function renderedPool(pool: string, roles: readonly string[]): MachineConfig {
+  const { name, spec, annotations } = renderForHosts({
+    pool,
+    sources: sources().filter(({ metadata }) => roles.includes(metadata.labels?.[ROLE] ?? '')),
+    controllerConfig: {
+      baseOSContainerImage: 'registry.example.com/os@sha256:1',
+      baseOSExtensionsContainerImage: '',
+      releaseVersion: '1.0.0',
+      controllerVersion: '1.0.0',
+    },
+    ports,
+  });
+  return { metadata: { name, annotations }, spec };
+}

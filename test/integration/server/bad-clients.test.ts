@@ -1,0 +1,313 @@
+import { join } from 'node:path';
+import type { Preparer } from '../../../server/ignition/prepare';
+import { createThreadPreparer } from '../../../server/ignition/thread-preparer';
+import { repositoryRoot } from '../../../tools/repository-root';
+import {
+  aConfig,
+  allOf,
+  bytesPreparer,
+  REQUEST,
+  startMachineServer,
+  statusOf,
+  tcpTo,
+  tlsTo,
+  type MachineServer,
+} from './machine-sockets';
+
+jest.setTimeout(120_000);
+
+/** Short enough to wait for; what they are in a cluster is in `connections.ts`. */
+const SHORT = {
+  hello: 2_000,
+  handshake: 2_000,
+  headers: 2_000,
+  request: 3_000,
+  keepAlive: 2_000,
+  idle: 5_000,
+};
+/** Bytes of an answer that no socket takes at once. */
+const LARGE = 64 * 1024 * 1024;
+
+const THREAD = join(repositoryRoot(), 'dist', 'server', 'ignition', 'prepare-thread.js');
+
+/** Prepares for ever. */
+const neverPreparer: Preparer = {
+  prepare: () => new Promise(() => undefined),
+  close: () => Promise.resolve(),
+};
+
+const servers: MachineServer[] = [];
+
+async function start(options: Parameters<typeof startMachineServer>[0] = {}) {
+  const server = await startMachineServer(options);
+  servers.push(server);
+  return server;
+}
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop();
+});
+
+describe('slow clients', () => {
+  it('lose a connection on which they say nothing', async () => {
+    const server = await start({ timeouts: SHORT });
+    const [mute, silent] = await Promise.all([tcpTo(server), tlsTo(server)]);
+
+    await Promise.all([allOf(mute), allOf(silent)]);
+
+    await server.whenOpen(0);
+    expect(await statusOf(server)).toBe('HTTP/1.1 200 OK');
+  });
+
+  it('lose it in the middle of their headers', async () => {
+    const server = await start({ timeouts: SHORT });
+    const socket = await tlsTo(server);
+    socket.write(REQUEST);
+    const drip = setInterval(() => socket.write('X: y\r\n'), 100);
+
+    const answer = await allOf(socket);
+    clearInterval(drip);
+
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(answer).toContain('\r\nContent-Length: 0\r\n');
+  });
+
+  it('lose it when they do not take their answer', async () => {
+    const server = await start({ preparer: bytesPreparer(LARGE), timeouts: { answer: 2_000 } });
+    const socket = await tlsTo(server);
+    socket.pause();
+    socket.write(`${REQUEST}\r\n`);
+
+    await server.whenCounted('dropped slow');
+
+    await server.whenOpen(0);
+    socket.destroy();
+    expect(await statusOf(server)).toBe('HTTP/1.1 200 OK');
+  });
+});
+
+describe('half-closed clients', () => {
+  it('get their answer, and leave no connection behind, whether they have asked or not', async () => {
+    const server = await start({ timeouts: SHORT });
+    const [asked, mute] = await Promise.all([
+      tlsTo(server, { allowHalfOpen: true }),
+      tlsTo(server, { allowHalfOpen: true }),
+    ]);
+    asked.end(`${REQUEST}\r\n`);
+    mute.end();
+
+    const [answer, nothing] = await Promise.all([allOf(asked), allOf(mute)]);
+
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
+    expect(answer).toContain('"ignition"');
+    expect(nothing).toBe('');
+    await server.whenOpen(0);
+    expect(await statusOf(server)).toBe('HTTP/1.1 200 OK');
+  });
+
+  it('get an answer that takes its time', async () => {
+    let prepare: () => void = () => undefined;
+    const prepared = new Promise<void>((resolve) => {
+      prepare = resolve;
+    });
+    const { prepare: bytesOf, close } = bytesPreparer(1_000);
+    const server = await start({
+      preparer: { prepare: (job) => prepared.then(() => bytesOf(job)), close },
+    });
+    const socket = await tlsTo(server, { allowHalfOpen: true });
+    const answer = allOf(socket);
+    await new Promise<void>((resolve) => socket.end(`${REQUEST}\r\n`, resolve));
+    // Whoever is answered now came after the end of the other.
+    expect(await statusOf(server, '/healthz')).toBe('HTTP/1.1 200 OK');
+    prepare();
+
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK/);
+    await server.whenOpen(0);
+  });
+
+  it('get all of an answer that no socket takes at once', async () => {
+    const server = await start({ preparer: bytesPreparer(LARGE) });
+    const socket = await tlsTo(server, { allowHalfOpen: true });
+    socket.end(`${REQUEST}\r\n`);
+
+    const answer = await allOf(socket);
+
+    expect(answer.length).toBeGreaterThan(LARGE);
+    await server.whenOpen(0);
+  });
+
+  it('may vanish in the middle of an answer', async () => {
+    const server = await start({ preparer: bytesPreparer(LARGE) });
+    const socket = await tlsTo(server);
+    socket.write(`${REQUEST}\r\n`);
+    await new Promise((resolve) => socket.once('data', resolve));
+
+    socket.destroy();
+
+    await server.whenCounted('dropped gone');
+    await server.whenOpen(0);
+    expect(server.counted).toEqual(['dropped gone']);
+    expect(server.logged).toMatchObject([
+      {
+        msg: 'first config not taken to its end',
+        pool: 'worker',
+        config: 'rendered-worker-1',
+        address: '127.0.0.1',
+        status: 200,
+        complete: false,
+      },
+    ]);
+    expect(await statusOf(server)).toBe('HTTP/1.1 200 OK');
+    await server.whenCounted('answered /config/:pool 200');
+    expect(server.counted).toEqual([
+      'dropped gone',
+      'sent 2.2 identity',
+      'answered /config/:pool 200',
+    ]);
+    expect(server.logged.at(-1)).toMatchObject({ msg: 'first config sent', complete: true });
+  });
+
+  it('may vanish before there is an answer', async () => {
+    const server = await start({ preparer: neverPreparer, timeouts: { idle: 1_000 } });
+    const socket = await tlsTo(server);
+    await new Promise<void>((resolve) => socket.write(`${REQUEST}\r\n`, () => resolve()));
+    // Whoever is answered now came after the request of the other.
+    expect(await statusOf(server, '/healthz')).toBe('HTTP/1.1 200 OK');
+
+    // Its end alone could be that of one that has said all it will say.
+    socket.destroy();
+
+    await server.whenCounted('dropped gone');
+    expect(server.logged).toMatchObject([{ pool: 'worker', complete: false }]);
+  });
+});
+
+describe('connections from elsewhere', () => {
+  it('are closed before TLS, named in the log once, and count against nobody', async () => {
+    const limits = { maxConnections: 50, maxConnectionsPerAddress: 1 };
+    const allowed = new Set<string>();
+    const server = await start({ limits, isAllowed: (address) => allowed.has(address) });
+
+    await expect(tlsTo(server)).rejects.toThrow();
+    await expect(tlsTo(server)).rejects.toThrow();
+
+    expect(server.counted).toEqual(['dropped network', 'dropped network']);
+    expect(server.logged).toMatchObject([{ address: '127.0.0.1', level: 40 }]);
+    expect(server.logged).toHaveLength(1);
+    allowed.add('127.0.0.1');
+    expect(await statusOf(server)).toBe('HTTP/1.1 200 OK');
+  });
+});
+
+describe('too many connections', () => {
+  it('are closed before TLS, while those that are open are served', async () => {
+    const limits = { maxConnections: 50, maxConnectionsPerAddress: 1_000 };
+    const server = await start({ limits });
+    const first = await tlsTo(server);
+    const idle = await Promise.all(Array.from({ length: 49 }, () => tcpTo(server)));
+    await server.whenOpen(50);
+
+    const refused = await Promise.all(Array.from({ length: 100 }, () => tcpTo(server)));
+    await Promise.all(refused.map(allOf));
+
+    expect(server.connections()).toBe(50);
+    expect(server.counted.filter((line) => line === 'dropped too-many')).toHaveLength(100);
+    first.write(`${REQUEST}Connection: close\r\n\r\n`);
+    expect(await allOf(first)).toMatch(/^HTTP\/1\.1 200 OK/);
+    for (const socket of idle) socket.destroy();
+    await server.whenOpen(0);
+    expect(await statusOf(server)).toBe('HTTP/1.1 200 OK');
+  });
+
+  it('of one address are closed, too', async () => {
+    const limits = { maxConnections: 1_000, maxConnectionsPerAddress: 20 };
+    const server = await start({ limits });
+    const idle = await Promise.all(Array.from({ length: 20 }, () => tcpTo(server)));
+    await server.whenOpen(20);
+
+    const refused = await Promise.all(Array.from({ length: 30 }, () => tcpTo(server)));
+    await Promise.all(refused.map(allOf));
+
+    expect(server.connections()).toBe(20);
+    expect(server.counted).toContain('dropped too-many-of-address');
+    idle[0]?.destroy();
+    await server.whenOpen(19);
+    expect(await statusOf(server)).toBe('HTTP/1.1 200 OK');
+    for (const socket of idle) socket.destroy();
+  });
+});
+
+describe('methods that no parser knows', () => {
+  const answerTo = async (text: string): Promise<string> => {
+    const server = await start();
+    const socket = await tlsTo(server);
+    socket.write(text);
+    const answer = await allOf(socket);
+    await server.whenOpen(0);
+    return answer;
+  };
+
+  it.each([
+    'BREW /config/worker',
+    'X-Y! /',
+    'brew /healthz',
+    'CONNECT /config/worker',
+    'CONNECT a:443',
+  ])('%s is a method that is not allowed', async (line) => {
+    const answer = await answerTo(`${line} HTTP/1.1\r\nHost: a\r\n\r\n`);
+
+    expect(answer).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/);
+    expect(answer.split('\r\n\r\n')[1]).toBe('');
+  });
+});
+
+describe('requests that are none', () => {
+  it.each([
+    ['no HTTP', 'hello\r\n\r\n', 400],
+    ['another protocol', 'BREW /config/worker COFFEE/1.1\r\nHost: a\r\n\r\n', 400],
+    ['a NUL in the path', 'GET /config/wor\0ker HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['headers without an end', `${REQUEST}X: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+    ['a path without an end', `GET /config/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+  ])('%s is refused without a body', async (_what, text, status) => {
+    const server = await start();
+    const socket = await tlsTo(server);
+    socket.write(text, 'latin1');
+
+    const answer = await allOf(socket);
+
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(answer.split('\r\n\r\n')[1]).toBe('');
+  });
+
+  it('are those without TLS, and with a TLS that is too old', async () => {
+    const server = await start();
+    const plain = await tcpTo(server);
+    plain.write(`${REQUEST}\r\n`);
+
+    expect(await allOf(plain)).not.toContain('HTTP/1.1 200');
+    await expect(tlsTo(server, { maxVersion: 'TLSv1.1' })).rejects.toThrow();
+  });
+});
+
+describe('a large config', () => {
+  it('is prepared in a thread, so that others are answered meanwhile', async () => {
+    const machineConfig = aConfig('x'.repeat(2 * 1024 * 1024));
+    const server = await start({ machineConfig, preparer: createThreadPreparer(THREAD) });
+    const health = await tlsTo(server);
+
+    const large = statusOf(server);
+    let answers = 0;
+    let isOver = false;
+    health.on('data', () => {
+      answers += 1;
+      if (!isOver) health.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+    });
+    health.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+    expect(await large).toBe('HTTP/1.1 200 OK');
+    isOver = true;
+
+    // Preparing it here instead would answer one or two.
+    expect(answers).toBeGreaterThan(10);
+    health.destroy();
+  });
+});

@@ -1,0 +1,114 @@
+/** The host endpoint and clients that do not behave; nothing of a cluster is needed for that. */
+
+import { once } from 'node:events';
+import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { connect, type TLSSocket } from 'node:tls';
+import { pino } from 'pino';
+import { buildServer, type ServerDependencies } from '../../../server/app';
+import {
+  CertificateUse,
+  issueCertificate,
+  newAuthority,
+} from '../../../tools/cluster/certificates';
+
+/** Short enough to wait for. */
+const SHORT = { handshake: 500, headers: 500, request: 1_000, keepAlive: 500, idle: 1_000 };
+
+let stop: (() => Promise<void>) | undefined;
+afterEach(() => stop?.());
+
+async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
+  const authority = await newAuthority('host-clients');
+  const [server, node] = await Promise.all([
+    issueCertificate(authority, {
+      subject: { commonName: 'server' },
+      use: CertificateUse.SERVER,
+      addresses: ['127.0.0.1'],
+    }),
+    issueCertificate(authority, {
+      subject: { commonName: 'system:node:worker-0', organizations: ['system:nodes'] },
+      use: CertificateUse.CLIENT,
+    }),
+  ]);
+  const ca = Buffer.from(authority.certificate);
+  const { host, cutOffHosts } = buildServer({
+    cluster: {
+      node: () => undefined,
+      pools: () => [],
+      machineConfigNode: () => undefined,
+      policy: () => undefined,
+      disruptionPolicy: () => undefined,
+      missing: () => [],
+    },
+    readMachineConfig: () => Promise.reject(new Error('nothing is read here')),
+    writeDrift: () => Promise.reject(new Error('nothing is written here')),
+    logger: pino({ level: 'silent' }),
+    tls: {
+      cert: Buffer.from(server.certificate),
+      key: Buffer.from(server.key),
+      ca,
+      minVersion: 'TLSv1.2',
+      ciphers: 'TLS_AES_128_GCM_SHA256',
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
+    ...given,
+  });
+  await host.listen({ host: '127.0.0.1', port: 0 });
+  stop = async () => {
+    cutOffHosts();
+    host.server.closeAllConnections();
+    await host.close();
+  };
+  const { port } = host.server.address() as AddressInfo;
+  return {
+    tcp: async (): Promise<Socket> => {
+      const socket = connectTcp({ host: '127.0.0.1', port });
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      return socket;
+    },
+    tls: async (): Promise<TLSSocket> => {
+      const socket = connect({
+        host: '127.0.0.1',
+        port,
+        ca,
+        cert: node.certificate,
+        key: node.key,
+      });
+      await once(socket, 'secureConnect');
+      socket.on('error', () => undefined);
+      return socket;
+    },
+  };
+}
+
+const REQUEST = 'GET /host/configs/rendered-worker-1 HTTP/1.1\r\nHost: a\r\n';
+
+describe('clients of the host endpoint', () => {
+  it('that are slow lose their connection, before the handshake and in their headers', async () => {
+    const server = await start({ timeouts: SHORT });
+    const [mute, slow] = [await server.tcp(), await server.tls()];
+    slow.write(REQUEST);
+    const drip = setInterval(() => slow.write('X: y\r\n'), 50);
+
+    const [nothing, answer] = await Promise.all([textOf(mute), textOf(slow)]);
+    clearInterval(drip);
+
+    expect(nothing).toBe('');
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  }, 20_000);
+
+  it('that are too many of one address are closed, while the others are answered', async () => {
+    const server = await start({ limits: { maxConnections: 10, maxConnectionsPerAddress: 2 } });
+    const [idle, good] = [await server.tcp(), await server.tls()];
+    const closed = once(await server.tcp(), 'close');
+
+    await closed;
+
+    good.write(`${REQUEST}Connection: close\r\n\r\n`);
+    expect(await textOf(good)).toMatch(/^HTTP\/1\.1 503 /);
+    idle.destroy();
+  });
+});

@@ -1,0 +1,179 @@
+/** A Machine Config Server on a real TLS port, and clients that do not behave. */
+
+import { connect, type TLSSocket } from 'node:tls';
+import { connect as connectTcp, type AddressInfo, type Socket } from 'node:net';
+import { pino } from 'pino';
+import type { MachineConfig } from '../../../core/machine-config/types';
+import { buildIgnition, type IgnitionDependencies } from '../../../server/ignition/app';
+import type { Preparer } from '../../../server/ignition/prepare';
+import { createShelf } from '../../../server/ignition/shelf';
+import { fixedSource } from '../../../server/ignition/source';
+import {
+  CertificateUse,
+  issueCertificate,
+  newAuthority,
+} from '../../../tools/cluster/certificates';
+import { preparerHere } from './preparer-here';
+
+export interface MachineServer {
+  readonly port: number;
+  readonly ca: string;
+  readonly connections: () => number;
+  /** Of TCP, after the server has seen it. */
+  onConnection(listener: () => void): void;
+  /** What was counted: `dropped slow`, `answered /config/:pool 200`. */
+  readonly counted: readonly string[];
+  /** The lines of the log since it listens. */
+  readonly logged: readonly Readonly<Record<string, unknown>>[];
+  /** Resolves when a line is counted, from the call on or before. */
+  whenCounted(line: string): Promise<void>;
+  /** Resolves when so many connections are open. */
+  whenOpen(count: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function aConfig(text = 'hello'): MachineConfig {
+  return {
+    metadata: { name: 'rendered-worker-1' },
+    spec: {
+      config: {
+        ignition: { version: '3.5.0' },
+        storage: { files: [{ path: '/etc/a', contents: { source: `data:,${text}` } }] },
+      },
+    },
+  };
+}
+
+export async function startMachineServer(
+  options: Partial<Pick<IgnitionDependencies, 'isAllowed' | 'limits' | 'timeouts'>> & {
+    readonly machineConfig?: MachineConfig;
+    readonly preparer?: Preparer;
+  } = {},
+): Promise<MachineServer> {
+  const authority = await newAuthority('machine-sockets');
+  const { certificate, key } = await issueCertificate(authority, {
+    subject: { commonName: 'server' },
+    use: CertificateUse.SERVER,
+    addresses: ['127.0.0.1'],
+  });
+  const counted: string[] = [];
+  const logged: Readonly<Record<string, unknown>>[] = [];
+  const waiting = new Set<() => void>();
+  const count = (...parts: readonly unknown[]): void => {
+    counted.push(parts.join(' '));
+    for (const look of waiting) look();
+  };
+  const when = (isSo: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        if (!isSo()) return;
+        waiting.delete(look);
+        clearInterval(timer);
+        resolve();
+      };
+      // Connections come and go without being counted.
+      const timer = setInterval(look, 20);
+      waiting.add(look);
+      look();
+    });
+  const { machineConfig = aConfig(), preparer = preparerHere, ...given } = options;
+  const { app, connections, cutOff } = buildIgnition({
+    source: fixedSource([{ pool: 'worker', machineConfig }]),
+    shelf: createShelf({ preparer, maxBytes: 64 * 1024 * 1024 }),
+    gate: { ask: () => ({ admitted: true }) },
+    events: {
+      sent: (version, encoding) => count('sent', version, encoding),
+      missed: (reason) => count('missed', reason),
+      dropped: (reason) => count('dropped', reason),
+      answered: (endpoint, code) => count('answered', endpoint, code),
+    },
+    logger: pino(
+      { level: 'info' },
+      { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
+    limits: { maxConnections: 1_000, maxConnectionsPerAddress: 1_000 },
+    tls: { cert: certificate, key },
+    ...given,
+  });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  // Fastify's own line about that.
+  logged.length = 0;
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    ca: authority.certificate,
+    connections,
+    onConnection: (listener) => void app.server.on('connection', listener),
+    counted,
+    logged,
+    whenCounted: (line) => when(() => counted.includes(line)),
+    whenOpen: (open) => when(() => connections() === open),
+    stop: async () => {
+      cutOff();
+      await app.close();
+      await preparer.close();
+    },
+  };
+}
+
+/** Gives so many bytes for every config, at once: more than the buffers of a socket hold. */
+export function bytesPreparer(length: number): Preparer {
+  const bytes = Buffer.alloc(length, 'x');
+  return {
+    prepare: async () => ({
+      state: 'ready',
+      bytes: { identity: bytes, gzip: bytes, zstd: bytes },
+      digest: 'x',
+    }),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A TLS connection that is through with its handshake. */
+export function tlsTo(
+  { port, ca }: MachineServer,
+  options: { readonly allowHalfOpen?: boolean; readonly maxVersion?: 'TLSv1.1' } = {},
+): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, ca, ...options });
+    socket.once('secureConnect', () => {
+      socket.off('error', reject);
+      socket.on('error', () => undefined);
+      resolve(socket);
+    });
+    socket.once('error', reject);
+  });
+}
+
+/** A connection that begins no handshake; resolves as soon as TCP has it. */
+export function tcpTo({ port }: MachineServer): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTcp({ host: '127.0.0.1', port });
+    socket.once('error', reject);
+    socket.once('connect', () => {
+      socket.off('error', reject);
+      socket.on('error', () => undefined);
+      resolve(socket);
+    });
+  });
+}
+
+/** Everything that comes until the other end closes. */
+export function allOf(socket: Socket): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    socket.setEncoding('latin1');
+    socket.on('data', (part: string) => {
+      text += part;
+    });
+    socket.once('close', () => resolve(text));
+  });
+}
+
+export const REQUEST = 'GET /config/worker HTTP/1.1\r\nHost: a\r\n';
+
+/** One good request by a connection of its own; the status line. */
+export async function statusOf(server: MachineServer, path = '/config/worker'): Promise<string> {
+  const socket = await tlsTo(server);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+  return (await allOf(socket)).split('\r\n')[0] ?? '';
+}

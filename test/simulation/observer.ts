@@ -1,0 +1,333 @@
+/**
+ * The independent observer: it sees the cluster, the machines and what travels between workflows, and
+ * says when something has happened that must never happen. It shares no decision with the product:
+ * what counts as unavailable, as ours, as at rest is written down here once more.
+ */
+
+import type { Node } from '../../core/node/types';
+import type { MachineConfigPool } from '../../core/pool/types';
+import type { VirtualClock } from './clock';
+import { DECIDING_MS, isInService, Outages } from './outages';
+import { wrongAtRest } from './pool-status';
+import type { Cluster, NodeWrite } from './world/cluster';
+import type { Host, RebootCause, SimulatedConfig } from './world/host';
+import { poolOfLabels } from './world/pools';
+
+const MCO = 'machineconfiguration.openshift.io';
+const CURRENT = `${MCO}/currentConfig`;
+const DESIRED = `${MCO}/desiredConfig`;
+const STATE = `${MCO}/state`;
+const REASON = `${MCO}/reason`;
+const OURS = 'slipway.dev/cordoned-by';
+const HELD = 'slipway.dev/held-for';
+
+/** Nothing may wait silently for longer. */
+export const SILENCE_MS = 60_000;
+
+export interface Violation {
+  readonly invariant: string;
+  readonly what: string;
+}
+
+export class Invariants {
+  readonly violations: Violation[] = [];
+  /** Nodes that a person has cordoned and not uncordoned. */
+  readonly cordonedByPerson = new Set<string>();
+  /** Updates that somebody ended in Temporal: what they left is theirs. */
+  readonly terminated = new Set<string>();
+  private readonly outages: Outages;
+  private readonly reboots = new Map<string, number>();
+  private readonly accidents = new Set<string>();
+  /** Config of the update of each node, and who holds a slot for it. */
+  private readonly targets = new Map<string, string>();
+  private readonly trying = new Map<string, string>();
+  /** Deleted nodes: what they have proved stays proven. */
+  private readonly gone: Node[] = [];
+  private readonly retried = new Map<string, number>();
+  private readonly failures = new Map<
+    string,
+    { readonly config: string; readonly since: number }
+  >();
+  private readonly policyChangedAt = new Map<string, number>();
+  private readonly leftAlone = new Map<string, number>();
+
+  constructor(
+    private readonly clock: VirtualClock,
+    private readonly cluster: Cluster,
+    private readonly hosts: ReadonlyMap<string, Host>,
+    private readonly configs: ReadonlyMap<string, SimulatedConfig>,
+    private readonly isUpdating: (node: string) => boolean,
+  ) {
+    this.outages = new Outages(clock, cluster, (what) => {
+      this.break('I1', what);
+    });
+  }
+
+  break(invariant: string, what: string): void {
+    this.violations.push({ invariant, what });
+  }
+
+  // -- What happens -----------------------------------------------------------------------------
+
+  updateStarted(node: string, config: string): void {
+    this.targets.set(node, config);
+    this.trying.delete(node);
+  }
+
+  /** An update says how it ended; it may still tidy up. */
+  reported(node: string): void {
+    this.trying.delete(node);
+  }
+
+  /** A person says: try it again, although it failed. */
+  toldToRetry(node: string): void {
+    this.retried.set(node, this.clock.now);
+  }
+
+  policyChanged(pool: string): void {
+    this.policyChangedAt.set(pool, this.clock.now);
+  }
+
+  /** The rollout of a pool gives a node its slot; one for a repair costs nothing. */
+  slotGranted(node: string, pool: string, isForRepair: boolean): void {
+    if (!isForRepair) this.outages.grant(node, pool);
+    const config = this.targets.get(node);
+    if (config === undefined) return;
+    this.judgeThreshold(node, pool, config);
+    this.trying.set(node, config);
+    this.judgeCanary(node, pool, config);
+  }
+
+  wrote({ before, after, by }: NodeWrite): void {
+    const name = (after ?? before)?.metadata.name ?? '';
+    if (after === undefined) {
+      if (before !== undefined) this.gone.push(before);
+      this.cordonedByPerson.delete(name);
+      this.failures.delete(name);
+      this.trying.delete(name);
+    } else {
+      this.noteFailure(name, after);
+      if (by === 'slipway') this.judgeWrite(name, before, after);
+    }
+    this.outages.wrote(name, before, after, by === 'slipway');
+  }
+
+  /** A machine goes down. */
+  rebooted(host: Host, cause: RebootCause, run: string | undefined): void {
+    const node = this.cluster.nodes.get(host.name);
+    if (cause === 'accident' || run === undefined) {
+      this.accidents.add(host.currentRun ?? '');
+      return;
+    }
+    if (!this.accidents.has(run)) {
+      const key = `${run} ${cause}`;
+      const times = (this.reboots.get(key) ?? 0) + 1;
+      this.reboots.set(key, times);
+      if (times > 1) this.break('I5', `${host.name} reboots ${times} times for ${key}`);
+    }
+    if (node !== undefined && isInService(node)) {
+      this.break('I5', `${host.name} reboots while it is in service (${key(run, cause)})`);
+    }
+  }
+
+  /** An update has ended by itself. */
+  updateClosed(name: string, run: string, isCancelled: boolean): void {
+    this.outages.closed(name);
+    this.trying.delete(name);
+    if (isCancelled && this.reboots.has(`update-node/${name}/${run} update`)) {
+      this.break('cancel', `the update of ${name} rebooted and was cancelled all the same`);
+    }
+    const node = this.cluster.nodes.get(name);
+    if (node === undefined) return;
+    if (isOurs(node) && !saysWhyItIsCordoned(node)) {
+      this.break('I2', `the update of ${name} has ended and left its cordon behind`);
+    }
+  }
+
+  poolChanged(): void {
+    this.outages.noteLimits();
+  }
+
+  // -- After every event ------------------------------------------------------------------------
+
+  /** A node without an update carries nothing of ours, except what says why. */
+  lookAround(): void {
+    for (const [name, node] of this.cluster.nodes) {
+      const isLeft = isOurs(node) && !this.isUpdating(name) && !saysWhyItIsCordoned(node);
+      if (!isLeft || this.terminated.has(name)) {
+        this.leftAlone.delete(name);
+        continue;
+      }
+      const since = this.leftAlone.get(name) ?? this.clock.now;
+      this.leftAlone.set(name, since);
+      if (this.clock.now - since > SILENCE_MS) {
+        this.leftAlone.set(name, Infinity);
+        this.break(
+          'I2',
+          `${name} carries a cordon of ours, and nothing has worked on it for a minute`,
+        );
+      }
+    }
+  }
+
+  /**
+   * All is done: everybody must say the same.
+   *
+   * @param targets - by pool
+   * @param status - of a pool, as the product computes it
+   */
+  atRest(
+    targets: ReadonlyMap<string, string>,
+    status: (pool: MachineConfigPool) => NonNullable<MachineConfigPool['status']>,
+  ): void {
+    const { pools, nodes, machineConfigNodes } = this.cluster;
+    for (const pool of pools.values()) {
+      const wrong = wrongAtRest(pool, status(pool), [...nodes.values()], machineConfigNodes);
+      for (const what of wrong) this.break('I7', `pool ${pool.metadata.name}: ${what}`);
+    }
+    for (const [name, node] of nodes) {
+      const target = targets.get(poolOfLabels(node)) ?? '';
+      const told = node.metadata.annotations ?? {};
+      const host = this.hosts.get(name);
+      const says = { current: told[CURRENT], desired: told[DESIRED], state: told[STATE] };
+      const isRight = says.current === target && says.desired === target && says.state === 'Done';
+      if (!isRight)
+        this.break('I7', `${name} rests with ${JSON.stringify(says)}, not on ${target}`);
+      if (isOurs(node) || told[OURS] !== undefined) this.break('I2', `${name} rests with our mark`);
+      if (host === undefined) continue;
+      // What is only staged is locked, and dropped by whoever comes next.
+      const { current, files, os, journal } = host;
+      const disk = { current, files, os, journal: journal?.target.name };
+      const isClean =
+        current === target &&
+        files === target &&
+        os === this.configs.get(target)?.os &&
+        journal === undefined;
+      if (!isClean) this.break('I4', `host ${name} rests with ${JSON.stringify(disk)}`);
+      this.judgeMachineConfigNode(name, target);
+    }
+  }
+
+  private judgeMachineConfigNode(name: string, target: string): void {
+    const shown = this.cluster.machineConfigNodes.get(name);
+    // A node that came with its config was never told anything.
+    if (shown === undefined) return;
+    const conditions = Object.fromEntries(
+      (shown.status?.conditions ?? []).map(({ type, status }) => [type, status]),
+    );
+    const { desired } = shown.spec.configVersion;
+    const current = shown.status?.configVersion?.current;
+    if (desired === target && current === target && conditions['Updated'] === 'True') return;
+    const says = JSON.stringify({ desired, current, conditions });
+    this.break('I7', `machineconfignode ${name} rests with ${says}, not on ${target}`);
+  }
+
+  // -- Judgements -------------------------------------------------------------------------------
+
+  private judgeWrite(name: string, before: Node | undefined, after: Node): void {
+    const wasCordoned = before?.spec?.unschedulable === true;
+    const isCordoned = after.spec?.unschedulable === true;
+    if (wasCordoned && !isCordoned && this.cordonedByPerson.has(name)) {
+      this.break('I3', `the cordon of a person on ${name} was removed`);
+    }
+    const told = after.metadata.annotations ?? {};
+    if (this.cordonedByPerson.has(name) && told[OURS] !== undefined) {
+      this.break('I3', `the cordon of a person on ${name} was made ours`);
+    }
+    if (told[STATE] === 'Done' && before?.metadata.annotations?.[STATE] !== 'Done') {
+      this.judgeDone(name, told[CURRENT] ?? '');
+    }
+  }
+
+  /** Said to be done: the machine must be there, proven. */
+  private judgeDone(name: string, config: string): void {
+    const host = this.hosts.get(name);
+    if (host === undefined) return;
+    const { journal, files, os } = host;
+    const isProven = journal === undefined || journal.verified;
+    const isThere = files === config && os === this.configs.get(config)?.os;
+    if (isThere && isProven) return;
+    const is = `files of ${files}, ${os}, ${isProven ? 'proven' : 'not proven'}`;
+    this.break('I4', `${name} is called done on ${config}, but the machine has ${is}`);
+  }
+
+  /** The first nodes that try a config are as few as the policy says, until they are verified. */
+  private judgeCanary(name: string, pool: string, config: string): void {
+    if (this.isPolicyNew(pool)) return;
+    const wanted = this.cluster.policy(pool).canary?.nodes ?? 1;
+    const verified = new Set(
+      [...this.cluster.nodes.values(), ...this.gone]
+        .filter((node) => isDoneOn(node, config))
+        .map(({ metadata }) => metadata.name),
+    );
+    const trying = [...this.trying].filter(
+      ([node, other]) =>
+        other === config &&
+        !verified.has(node) &&
+        // One that was moved away tries it for nobody.
+        this.outages.isMemberSince(node, pool, this.clock.now),
+    ).length;
+    const proven = verified.size;
+    if (proven >= wanted || trying <= wanted - proven) return;
+    this.break('canary', `${name} tries ${config}, with ${trying} at once and ${proven} verified`);
+  }
+
+  /** So many failed that no other node may try the config, unless a person says so. */
+  private judgeThreshold(name: string, pool: string, config: string): void {
+    if (this.isPolicyNew(pool)) return;
+    const told = (this.retried.get(name) ?? -Infinity) >= this.clock.now - 3_600_000;
+    if (told) return;
+    const decidedAt = this.clock.now - DECIDING_MS;
+    const failed = [...this.failures].filter(
+      ([node, failure]) =>
+        node !== name &&
+        failure.config === config &&
+        failure.since <= decidedAt &&
+        this.outages.isMemberSince(node, pool, decidedAt) &&
+        !this.isUpdating(node) &&
+        !this.retried.has(node),
+    );
+    const { failureThreshold: setting = 2 } = this.cluster.policy(pool);
+    const nodes = this.outages.members(pool).length;
+    const asked =
+      typeof setting === 'string' ? Math.floor((parseInt(setting, 10) * nodes) / 100) : setting;
+    const limit = Math.max(1, asked);
+    if (failed.length < limit) return;
+    const names = failed.map(([node]) => node).join(', ');
+    this.break('threshold', `${name} tries ${config} although ${names} failed (limit ${limit})`);
+  }
+
+  private isPolicyNew(pool: string): boolean {
+    return this.clock.now - (this.policyChangedAt.get(pool) ?? -Infinity) < DECIDING_MS;
+  }
+
+  private noteFailure(name: string, node: Node): void {
+    const told = node.metadata.annotations ?? {};
+    const config = told[DESIRED] ?? '';
+    const isFailed = told[STATE] === 'Degraded' || told[STATE] === 'Unreconcilable';
+    // A node that a person holds is out of the question, whatever became of it.
+    if (!isFailed || told[HELD] === config) this.failures.delete(name);
+    else if (this.failures.get(name)?.config !== config) {
+      this.failures.set(name, { config, since: this.clock.now });
+    }
+  }
+}
+
+function key(run: string, cause: RebootCause): string {
+  return `${cause} of ${run}`;
+}
+
+function isOurs(node: Node): boolean {
+  return node.spec?.unschedulable === true && node.metadata.annotations?.[OURS] !== undefined;
+}
+
+/** A machine that could not be taken back is kept out of service, and the Node says so. */
+function isDoneOn({ metadata: { annotations: told = {} } }: Node, config: string): boolean {
+  return told[CURRENT] === config && told[DESIRED] === config && told[STATE] === 'Done';
+}
+
+function saysWhyItIsCordoned(node: Node): boolean {
+  const told = node.metadata.annotations ?? {};
+  const isFailed = told[STATE] === 'Degraded' || told[STATE] === 'Unreconcilable';
+  return isFailed && /so the node is cordoned/.test(told[REASON] ?? '');
+}

@@ -1,0 +1,142 @@
+/**
+ * I1, counted from outside: which nodes of which pool are out of service, since when and by whom, and
+ * how many of them there may be. The rules are written down here once more.
+ */
+
+import type { Node } from '../../core/node/types';
+import type { VirtualClock } from './clock';
+import { LONGEST_LAG_MS, type Cluster } from './world/cluster';
+import { poolOfLabels } from './world/pools';
+
+const STATE = 'machineconfiguration.openshift.io/state';
+
+/** From the moment somebody looked to the moment what was decided counts. */
+export const DECIDING_MS = LONGEST_LAG_MS + 8_000;
+
+interface Outage {
+  readonly since: number;
+  readonly byUs: boolean;
+}
+
+interface Limit {
+  readonly at: number;
+  readonly limit: number;
+}
+
+export class Outages {
+  private readonly outages = new Map<string, Outage>();
+  private readonly granted = new Map<string, { readonly at: number; readonly pool: string }>();
+  private readonly moved = new Map<string, number>();
+  private readonly limits = new Map<string, readonly Limit[]>();
+
+  constructor(
+    private readonly clock: VirtualClock,
+    private readonly cluster: Cluster,
+    private readonly breaks: (what: string) => void,
+  ) {}
+
+  /** A rollout gives a slot. */
+  grant(node: string, pool: string): void {
+    this.granted.set(node, { at: this.clock.now, pool });
+  }
+
+  /** The update that had the slot is over. */
+  closed(node: string): void {
+    this.granted.delete(node);
+  }
+
+  wrote(name: string, before: Node | undefined, after: Node | undefined, byUs: boolean): void {
+    if (after === undefined) {
+      this.outages.delete(name);
+      this.moved.delete(name);
+    } else if (before !== undefined && poolOfLabels(before) !== poolOfLabels(after)) {
+      this.moved.set(name, this.clock.now);
+    }
+    if (before === undefined || after === undefined || this.moved.get(name) === this.clock.now) {
+      this.noteLimits();
+    }
+    if (after !== undefined) this.count(name, after, byUs);
+  }
+
+  /** Whether the node was in the pool then, and is. */
+  isMemberSince(name: string, pool: string, instant: number): boolean {
+    const node = this.cluster.nodes.get(name);
+    if (node === undefined || poolOfLabels(node) !== pool) return false;
+    return (this.moved.get(name) ?? -Infinity) <= instant;
+  }
+
+  members(pool: string): readonly string[] {
+    return [...this.cluster.nodes]
+      .filter(([, node]) => poolOfLabels(node) === pool)
+      .map(([name]) => name);
+  }
+
+  noteLimits(): void {
+    for (const pool of this.cluster.pools.keys()) this.noteLimit(pool);
+  }
+
+  private count(name: string, node: Node, byUs: boolean): void {
+    if (isInService(node)) {
+      this.outages.delete(name);
+      return;
+    }
+    if (this.outages.has(name)) return;
+    this.outages.set(name, { since: this.clock.now, byUs });
+    if (byUs) this.judge(name, poolOfLabels(node));
+  }
+
+  /**
+   * A node that we took out of service must have been within the limit of the pool that it is in, by a
+   * slot of that pool. What went down by itself or came to the pool a moment before the cordon could not
+   * be known, and neither could a limit that was lowered just then; when the slot was given is no excuse.
+   */
+  private judge(name: string, pool: string): void {
+    const grant = this.granted.get(name);
+    if (grant !== undefined && grant.pool !== pool) {
+      this.breaks(`${name} of pool ${pool} goes out of service by a slot of pool ${grant.pool}`);
+    }
+    const decidedAt = this.clock.now - DECIDING_MS;
+    const countable = [...this.outages].filter(
+      ([node, { byUs, since }]) =>
+        node === name ||
+        ((byUs || since <= decidedAt) && this.isMemberSince(node, pool, decidedAt)),
+    );
+    const limit = this.limitSince(pool, decidedAt);
+    if (countable.length <= limit) return;
+    const names = countable.map(([node]) => node).join(', ');
+    this.breaks(
+      `${countable.length} of at most ${limit} nodes of ${pool} are out of service: ${names}`,
+    );
+  }
+
+  private limitSince(pool: string, instant: number): number {
+    this.noteLimit(pool);
+    const limits = this.limits.get(pool) ?? [];
+    const later = limits.findIndex(({ at }) => at >= instant);
+    const from = later < 0 ? limits.length - 1 : Math.max(0, later - 1);
+    return Math.max(...limits.slice(from).map(({ limit }) => limit));
+  }
+
+  private noteLimit(pool: string): void {
+    const { maxUnavailable } = this.cluster.pool(pool).spec;
+    const limit = limitOf(maxUnavailable, this.members(pool).length);
+    const known = this.limits.get(pool) ?? [];
+    if (known.at(-1)?.limit === limit) return;
+    this.limits.set(pool, [...known.slice(-50), { at: this.clock.now, limit }]);
+  }
+}
+
+/** A number, or a percentage of all nodes rounded down; never none, never more than there are. */
+function limitOf(setting: number | string | undefined, nodes: number): number {
+  const asked =
+    typeof setting === 'string'
+      ? Math.floor((Number(setting.replace('%', '')) / 100) * nodes + 1e-9)
+      : (setting ?? 1);
+  return Math.max(1, Math.min(asked, nodes));
+}
+
+export function isInService(node: Node): boolean {
+  const isReady = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+  const isWorking = node.metadata.annotations?.[STATE] === 'Working';
+  return isReady && !isWorking && node.spec?.unschedulable !== true;
+}

@@ -1,0 +1,160 @@
+/**
+ * Bugs that are put into the product on purpose, one at a time, to prove that the search finds such
+ * bugs. Those of the workflows are changes of the compiled bundle: the text must be there exactly
+ * once, so that a plant that no longer fits its soil is noticed. Those of the activities are switches
+ * of the simulation.
+ */
+
+import type { ActivityPlants } from './world/plants';
+
+export interface Plant {
+  readonly bug: string;
+  /** A seed that finds it, and from which on it is looked for. */
+  readonly seed: number;
+  /** Within so many seeds from there. */
+  readonly within: number;
+  /** In the compiled workflows. */
+  readonly change?: { readonly from: string; readonly to: string };
+  readonly activities?: ActivityPlants;
+  /** Chance that an attempt of an activity goes wrong, for what fair weather hides; absent = the seed's own. */
+  readonly storm?: number;
+  /** Looked for with one pool and no machine that joins. */
+  readonly plain?: boolean;
+}
+
+export const PLANTS: readonly Plant[] = [
+  {
+    bug: 'a slot that was given does not count while the view shows its node in service',
+    ...{ seed: 3, within: 10, plain: true },
+    change: {
+      from: '...unavailable,\n        ...holders\n    ]);',
+      to: '...unavailable\n    ]);',
+    },
+  },
+  {
+    bug: 'a slot is counted for ever after its update has reported',
+    ...{ seed: 3, within: 10, plain: true },
+    change: {
+      from: 'this.retry.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
+      to: 'this.retry.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 1e11);\n        this.reports = [',
+    },
+  },
+  {
+    bug: 'a node is not given back after its drain timed out',
+    ...{ seed: 6, within: 10, plain: true },
+    change: {
+      from: "if (outcome === 'cancelled' && !touched && input.repair !== true) return undefined;",
+      to: "if (failure.name === 'DrainTimedOut') return undefined;",
+    },
+  },
+  {
+    bug: 'slots are lost when a rollout goes on in a new run',
+    ...{ seed: 7, within: 10, plain: true },
+    change: {
+      from: 'children: [\n                ...this.children.values()\n            ],\n            orphanedSlots',
+      to: 'children: [],\n            orphanedSlots',
+    },
+  },
+  {
+    bug: 'reports are lost when a rollout goes on in a new run',
+    ...{ seed: 45, within: 10, plain: true },
+    change: {
+      from: 'finished: this.reports,\n            failedReports: [\n                ...this.failed.values()\n            ],',
+      to: 'finished: [],\n            failedReports: [],',
+    },
+  },
+  {
+    bug: 'a node is uncordoned before its machine is verified',
+    ...{ seed: 2, within: 10, plain: true },
+    change: {
+      from: "const after = await progress.during('Rebooting', verify, 'the machine to come back');",
+      to: "await cluster.complete(); const after = await progress.during('Rebooting', verify, 'the machine to come back');",
+    },
+  },
+  {
+    bug: 'an update can be cancelled past its point of no return',
+    ...{ seed: 4, within: 10, plain: true },
+    change: {
+      from: 'await update.life.shielded(()=>reboot(update, plan));',
+      to: 'await reboot(update, plan);',
+    },
+  },
+  {
+    bug: 'another config leaves the updates behind that were prepared for the one before',
+    ...{ seed: 24, within: 10, plain: true },
+    change: {
+      from: '.filter((child)=>child.config !== rollout.config && child.cancelling === undefined && child.adopting !== true);',
+      to: '.filter(()=>false);',
+    },
+  },
+  {
+    bug: 'one more node may fail than the threshold says',
+    ...{ seed: 100, within: 10, plain: true },
+    change: { from: 'return failedCount >= (0,', to: 'return failedCount > (0,' },
+  },
+  {
+    bug: 'there is no canary',
+    ...{ seed: 4, within: 10, plain: true },
+    change: {
+      from: 'return missing > 0 ? {\n        slots: missing,',
+      to: 'return missing > 99 ? {\n        slots: missing,',
+    },
+  },
+  {
+    bug: 'a failed update leaves its files on the host',
+    ...{ seed: 4, within: 10, plain: true },
+    change: { from: 'if (!applied) return {\n        ok:', to: 'if (true) return {\n        ok:' },
+  },
+  {
+    bug: 'a rollout gives slots before it knows which updates run already',
+    ...{ seed: 21, within: 10, plain: true },
+    change: {
+      from: "carry === undefined ? 'nothing' : 'all'",
+      to: "carry === undefined ? 'all' : 'all'",
+    },
+  },
+  {
+    bug: 'the cordon of a person is removed with ours',
+    ...{ seed: 81, within: 10, plain: true },
+    activities: { liftsAnyCordon: true },
+  },
+  {
+    bug: 'a reboot is ordered again when the answer to the first order was lost',
+    ...{ seed: 322, within: 10, plain: true },
+    activities: { forgetsArming: true },
+    storm: 0.4,
+  },
+  {
+    bug: 'a host says that it went back and did not',
+    ...{ seed: 4, within: 10, plain: true },
+    activities: { skipsUndo: true },
+  },
+  {
+    bug: 'slots are counted over the nodes of all pools',
+    ...{ seed: 7, within: 10 },
+    activities: { countsAllNodes: true },
+  },
+  {
+    bug: 'a node that was moved is cordoned by the rollout of the pool that it has left',
+    ...{ seed: 15, within: 10 },
+    activities: { overlooksMoves: true },
+  },
+  {
+    bug: 'the status of a pool counts the nodes of all pools',
+    ...{ seed: 3, within: 10 },
+    activities: { statusOfAllNodes: true },
+  },
+];
+
+/** @throws an `Error` when the plant is stale */
+export function planted(bundle: string, { bug, change }: Plant): string {
+  if (change === undefined) return bundle;
+  const found = bundle.split(change.from).length - 1;
+  if (found !== 1) {
+    throw new Error(
+      `the plant "${bug}" is stale: its text is ${found} times in the compiled workflows; ` +
+        'adapt test/simulation/plants.ts to the source as it is now',
+    );
+  }
+  return bundle.replace(change.from, () => change.to);
+}

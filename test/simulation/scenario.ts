@@ -1,0 +1,134 @@
+/** Everything about a run that is decided before it begins, drawn from its seed. */
+
+import type { RolloutPolicySpec } from '../../core/pool/types';
+import { Chance } from './clock';
+import type { SimulatedConfig } from './world/host';
+import type { Weather } from './world/faults';
+import { POOL_NAMES, WORKER } from './world/pools';
+
+/** One pool, with its own limit, policy and configs. */
+export interface PoolScenario {
+  readonly name: string;
+  readonly maxUnavailable: number | string;
+  readonly policy: RolloutPolicySpec;
+  readonly configs: readonly SimulatedConfig[];
+}
+
+export interface Scenario {
+  readonly seed: number;
+  /** Of all pools; dealt out in turn. */
+  readonly nodes: number;
+  /** `worker` first. */
+  readonly pools: readonly PoolScenario[];
+  /** Things that people, machines and the weather do, before everything calms down. */
+  readonly incidents: number;
+  /** Virtual milliseconds in which they happen. */
+  readonly unrestMs: number;
+  readonly weather: Weather;
+  readonly longHistory: number;
+  /** Nodes with a pod that no budget lets go, at first. */
+  readonly stuckPods: number;
+  /** How often a person moves a node to another pool by its label. */
+  readonly moves: number;
+  /** Machines that join in the middle: not Ready at first, and not heard of before. */
+  readonly joins: number;
+}
+
+/** What of a scenario is not drawn. */
+export interface Given {
+  /** Chance that an attempt of an activity goes wrong; absent = the seed's own. */
+  readonly storm?: number | undefined;
+  /** One pool and no machine that joins, whatever the seed says. */
+  readonly plain?: boolean | undefined;
+}
+
+/** The scenario of a seed, in other weather or without what makes it larger. */
+export function stormyScenario(seed: number, { storm, plain }: Given): Scenario {
+  const scenario = scenarioOf(seed, plain);
+  if (storm === undefined) return scenario;
+  return { ...scenario, weather: { ...scenario.weather, activity: storm } };
+}
+
+/** Most runs are small, so that there are many; some are as large as a real pool. */
+export function scenarioOf(seed: number, plain = false): Scenario {
+  const chance = new Chance(seed * 7919 + 17);
+  const isLarge = seed % 100 === 99;
+  const isMiddling = seed % 10 === 4;
+  const nodes = isLarge ? 200 : isMiddling ? chance.between(12, 40) : chance.between(1, 8);
+  const weather = chance.pick([0, 0.01, 0.03, 0.08]);
+  const worker = poolFrom(chance, WORKER, nodes);
+  // Numbers of their own: what is drawn below is the same with several pools and without.
+  const more = moreFrom(new Chance(seed * 104_729 + 5), nodes, plain);
+  return {
+    ...{ seed, nodes },
+    ...more,
+    pools: [worker, ...more.pools],
+    incidents: isLarge ? 4 : chance.pick([0, 1, 3, 6, 12, 20]),
+    unrestMs: chance.pick([60_000, 300_000, 900_000, 1_800_000]),
+    weather: {
+      activity: isLarge ? weather / 10 : weather,
+      task: chance.pick([0, 0.005, 0.03]) / (isLarge ? 10 : 1),
+      memory: chance.pick([0, 0.02, 0.2]) / (isLarge ? 10 : 1),
+    },
+    longHistory: chance.pick([12, 25, 60, 200, 1_000, 4_096]) * (isLarge ? 4 : 1),
+    stuckPods: chance.is(0.3) ? chance.between(1, Math.max(1, Math.floor(nodes / 3))) : 0,
+  };
+}
+
+/** Every seventh run has several pools, and every seventh has machines that join in the middle. */
+function moreFrom(
+  chance: Chance,
+  nodes: number,
+  plain: boolean,
+): Pick<Scenario, 'pools' | 'moves' | 'joins'> {
+  const several = chance.is(0.15) && nodes > 1 ? chance.pick([1, 1, 2]) : 0;
+  const joins = chance.is(0.15) ? chance.pick([1, 1, 2, 4]) : 0;
+  if (plain) return { pools: [], moves: 0, joins: 0 };
+  const names = POOL_NAMES.slice(1, 1 + several);
+  return {
+    pools: names.map((name) => poolFrom(chance, name, nodes)),
+    moves: several === 0 ? 0 : chance.pick([0, 1, 2, 4]),
+    joins,
+  };
+}
+
+function poolFrom(chance: Chance, name: string, nodes: number): PoolScenario {
+  const limits = nodes > 100 ? [10, '5%', '10%'] : [1, 1, 2, 3, nodes, '10%', '34%', '50%'];
+  return {
+    name,
+    maxUnavailable: chance.pick(limits),
+    policy: policyFrom(chance),
+    configs: Array.from({ length: 4 }, (_, index) => configFrom(chance, name, index)),
+  };
+}
+
+function policyFrom(chance: Chance): RolloutPolicySpec {
+  return {
+    canary: { nodes: chance.pick([0, 0, 1, 1, 2, 3]) },
+    failureThreshold: chance.pick([1, 2, 3, '30%', '100%', '100%', '100%']),
+    drain: {
+      timeoutSeconds: chance.pick([20, 60, 300]),
+      onTimeout: chance.pick(['RetryLater', 'RetryLater', 'Fail'] as const),
+    },
+    reboot: { timeoutSeconds: chance.pick([120, 300, 600]) },
+    verify: {
+      readySeconds: chance.pick([0, 0, 5, 20]),
+      reconnectSeconds: chance.pick([30, 90, 300]),
+    },
+    ...(chance.is(0.6) ? {} : { prepareAhead: chance.pick([0, 1, 3, 10]) }),
+  };
+}
+
+/** The first one is what every node starts with, and it is good. */
+function configFrom(chance: Chance, pool: string, index: number): SimulatedConfig {
+  const isFirst = index === 0;
+  return {
+    name: `rendered-${pool}-${index + 1}`,
+    os: isFirst || chance.is(0.4) ? 'os-1' : `os-${index + 1}`,
+    drain: chance.is(0.4),
+    restartsService: chance.is(0.5),
+    unreconcilable: !isFirst && chance.is(0.05),
+    doesNotBoot: !isFirst && chance.is(0.08),
+    cutsNetwork: !isFirst && chance.is(0.08),
+  };
+}

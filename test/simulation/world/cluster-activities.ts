@@ -1,0 +1,305 @@
+/**
+ * The cluster activities on a simulated cluster: the product's own, except the two that wait with
+ * real timers (the drain and the wait for Ready), which are modelled here.
+ */
+
+import { createClusterActivities } from '../../../activities/cluster';
+import type { ActivityRun, ClusterPorts, Lookup, NodeChange } from '../../../activities/ports';
+import { fail } from '../../../core/errors';
+import type { Pod } from '../../../core/drain';
+import type { MachineConfig } from '../../../core/machine-config/types';
+import { ANNOTATION, updateNodeId } from '../../../core/names';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
+import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
+import type {
+  AwaitReadyInput,
+  ClusterActivities,
+  CordonNodeInput,
+  DrainNodeInput,
+} from '../../../workflows/activity-contracts';
+import type { Chance, VirtualClock } from '../clock';
+import type { Attempt } from '../temporal/attempt';
+import type { Cluster } from './cluster';
+import type { ActivityPlants } from './plants';
+import { labelsFor } from './pools';
+
+/** A workload that a drain must move. */
+export interface SimulatedPod {
+  readonly name: string;
+  /** No budget lets it go. */
+  stuck: boolean;
+}
+
+export interface ClusterWorld {
+  readonly clock: VirtualClock;
+  readonly chance: Chance;
+  readonly cluster: Cluster;
+  readonly pods: ReadonlyMap<string, SimulatedPod[]>;
+  isUpdating(workflowId: string): boolean;
+  configNames(): readonly string[];
+  plants(): ActivityPlants;
+}
+
+/** A worker looks again this often; so do the real ones. */
+const LOOK_MS = 3_000;
+
+export async function performOnCluster(world: ClusterWorld, attempt: Attempt): Promise<unknown> {
+  const type = attempt.call.type as keyof ClusterActivities;
+  const { input } = attempt.call;
+  if (type === 'drainNode') return drain(world, attempt, input as DrainNodeInput);
+  if (type === 'awaitNodeReady') return awaitReady(world, attempt, input as AwaitReadyInput);
+  const activity = createClusterActivities(portsFor(world, attempt))[type] as (
+    input: unknown,
+  ) => Promise<unknown>;
+  return activity(input);
+}
+
+async function drain(world: ClusterWorld, attempt: Attempt, input: DrainNodeInput) {
+  const { cluster, clock, chance } = world;
+  const deadline = Date.parse(input.startedAt) + input.drain.timeoutSeconds * 1000;
+  let evicted = 0;
+  for (;;) {
+    attempt.signal.throwIfAborted();
+    if (cluster.node(input.node).spec?.unschedulable !== true) {
+      throw fail('UncordonedByUser', `node ${input.node} was uncordoned while it was drained`);
+    }
+    const pods = world.pods.get(input.node) ?? [];
+    if (pods.length === 0) return { evicted, left: 1 };
+    if (clock.now >= deadline) {
+      const names = pods.map(({ name }) => name).join(', ');
+      throw fail('DrainTimedOut', `node ${input.node} was not drained in time: ${names}`);
+    }
+    const willing = pods.findIndex(({ stuck }) => !stuck);
+    if (willing >= 0 && !cluster.isAway) {
+      pods.splice(willing, 1);
+      evicted += 1;
+    }
+    await attempt.sleep(willing < 0 ? LOOK_MS : chance.between(100, LOOK_MS));
+  }
+}
+
+async function awaitReady(
+  { cluster, clock }: ClusterWorld,
+  attempt: Attempt,
+  input: AwaitReadyInput,
+): Promise<void> {
+  const deadline = attempt.call.scheduledAt + input.timeoutSeconds * 1000;
+  let readySince: number | undefined;
+  for (;;) {
+    const node = cluster.watch.nodes.get(input.node);
+    const isReady = node?.status?.conditions?.every(({ status }) => status === 'True') === true;
+    const isBooted = input.bootId === undefined || node?.status?.nodeInfo?.bootID === input.bootId;
+    if (isReady && isBooted) {
+      readySince ??= clock.now;
+      if (clock.now - readySince >= input.readySeconds * 1000) return;
+    } else {
+      readySince = undefined;
+      if (clock.now >= deadline) {
+        throw fail('NodeNotReady', `node ${input.node} was not Ready in ${input.timeoutSeconds} s`);
+      }
+    }
+    await attempt.sleep(Math.max(1, Math.min(LOOK_MS, input.readySeconds * 1000 || LOOK_MS)));
+  }
+}
+
+function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
+  const { cluster, clock } = world;
+  const ask = <T>(work: () => T): Promise<T> => {
+    const { chance } = world;
+    return attempt.request(chance.latency(5, 4_000), chance.latency(5, 4_000), () => {
+      if (cluster.isAway) throw fail('ApiUnavailable', 'the API server does not answer');
+      return work();
+    });
+  };
+  return {
+    view: {
+      ...cluster.watch,
+      pools: world.plants().countsAllNodes === true ? countedOverAll(cluster) : cluster.watch.pools,
+      policies: these<RolloutPolicy>(
+        [...cluster.policies].map(([name, spec]) => ({ metadata: { name }, spec })),
+      ),
+      machineConfigurations: none(),
+      budgets: none(),
+      daemonSets: none(),
+    },
+    nodes: {
+      change: (name, decide) => changeNode(cluster, name, planted(world, attempt, decide), ask),
+      read: (name) => ask(() => cluster.node(name)),
+    },
+    machineConfigNodes: {
+      read: (name) => ask(() => cluster.machineConfigNode(name)),
+      applySpec: ({ name, uid }, spec, unchangedSince) =>
+        ask(() => {
+          cluster.node(name);
+          const known = cluster.machineConfigNodes.get(name);
+          refuseChanged(name, known, unchangedSince);
+          return cluster.writeMachineConfigNode({ ...known, metadata: { name, uid }, spec });
+        }),
+      applyStatus: (name, status, unchangedSince) =>
+        ask(() => {
+          const known = cluster.machineConfigNode(name);
+          refuseChanged(name, known, unchangedSince);
+          return cluster.writeMachineConfigNode({ ...known, status });
+        }),
+    },
+    pools: {
+      change: (name, change) =>
+        ask(() => {
+          cluster.changePool(name, (pool) => poolWith(pool, change));
+        }),
+    },
+    pods: {
+      follow: async (node, { listed }) => {
+        listed((world.pods.get(node) ?? []).map((pod) => podObject(node, pod)));
+        return Promise.resolve();
+      },
+      evict: () => Promise.reject(new Error('the modelled drain evicts')),
+    },
+    configs: { read: (name) => Promise.resolve(readConfig(world, name)) },
+    updates: {
+      isRunning: (node) => ask(() => world.isUpdating(updateNodeId(node))),
+      // Visibility is late; whoever relies on it alone is wrong.
+      ofPool: () => Promise.resolve([]),
+    },
+    events: { onNode: () => Promise.resolve() },
+    run: () => runOf(attempt),
+    now: () => clock.now,
+  };
+}
+
+type Decide = (node: Node) => NodeChange | undefined;
+
+function refuseChanged(
+  name: string,
+  known: MachineConfigNode | undefined,
+  unchangedSince: string | undefined,
+): void {
+  if (unchangedSince === undefined || known?.metadata.resourceVersion === unchangedSince) return;
+  throw fail('Conflict', `machineconfignode ${name} was changed meanwhile`);
+}
+
+function planted(world: ClusterWorld, { call }: Attempt, decide: Decide): Decide {
+  const { overlooksMoves, liftsAnyCordon } = world.plants();
+  if (overlooksMoves === true && call.type === 'cordonNode') {
+    const labels = labelsFor((call.input as CordonNodeInput).pool);
+    return (node) => decide({ ...node, metadata: { ...node.metadata, labels } });
+  }
+  if (liftsAnyCordon !== true) return decide;
+  return (node) => {
+    const change = decide(node);
+    const isDone = change?.annotations?.[ANNOTATION.STATE] === 'Done';
+    return isDone ? { ...change, unschedulable: false } : change;
+  };
+}
+
+/** As `adapters/kube` does it: decided, written on the condition that nobody else wrote, or again. */
+async function changeNode(
+  cluster: Cluster,
+  name: string,
+  decide: Decide,
+  ask: <T>(work: () => T) => Promise<T>,
+): Promise<Node> {
+  const shown = cluster.watch.nodes.get(name);
+  let known =
+    shown !== undefined && wants(decide, shown) ? shown : await ask(() => cluster.node(name));
+  for (;;) {
+    const change = decide(known);
+    if (change === undefined) return known;
+    const { resourceVersion } = known.metadata;
+    const written = await ask(() => {
+      if (cluster.node(name).metadata.resourceVersion !== resourceVersion) return undefined;
+      return cluster.changeNode(name, change, 'slipway');
+    });
+    if (written !== undefined) return written;
+    known = await ask(() => cluster.node(name));
+  }
+}
+
+/** Nothing to do, or a refusal, is never decided on the watch alone. */
+function wants(decide: Decide, known: Node): boolean {
+  try {
+    return decide(known) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function poolWith(
+  pool: MachineConfigPool,
+  change: Parameters<ClusterPorts['pools']['change']>[1],
+): MachineConfigPool {
+  const annotations = { ...pool.metadata.annotations };
+  for (const [key, value] of Object.entries(change.annotations)) {
+    if (value === null) delete annotations[key];
+    else annotations[key] = value;
+  }
+  const { paused } = change;
+  return {
+    ...pool,
+    metadata: { ...pool.metadata, annotations },
+    spec: { ...pool.spec, ...(paused === undefined ? {} : { paused }) },
+  };
+}
+
+function runOf(attempt: Attempt): ActivityRun {
+  const silent = (): void => undefined;
+  return {
+    signal: attempt.signal,
+    lastHeartbeat: undefined,
+    scheduledAtMs: attempt.call.scheduledAt,
+    log: { debug: silent, info: silent, warn: silent },
+    heartbeat: silent,
+  };
+}
+
+function readConfig(world: ClusterWorld, name: string): MachineConfig {
+  if (!world.configNames().includes(name)) throw fail('ObjectNotFound', `no config ${name}`);
+  return {
+    metadata: { name },
+    spec: { config: { ignition: { version: '3.4.0' } } },
+  };
+}
+
+function podObject(node: string, { name }: SimulatedPod): Pod {
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'shop', uid: 'shop' };
+  return {
+    metadata: {
+      ...{ name, namespace: 'shop', uid: `${node}-${name}` },
+      ownerReferences: [{ ...owner, controller: true }],
+    },
+    spec: { nodeName: node },
+    status: { phase: 'Running' },
+  };
+}
+
+function these<T extends { readonly metadata: { readonly name: string } }>(
+  objects: readonly T[],
+): Lookup<T> {
+  return {
+    synced: Promise.resolve(),
+    get: (name) => objects.find(({ metadata }) => metadata.name === name),
+    list: () => objects,
+    subscribe: () => () => undefined,
+  };
+}
+
+function none<T>(): Lookup<T> {
+  return {
+    synced: Promise.resolve(),
+    get: () => undefined,
+    list: () => [],
+    subscribe: () => () => undefined,
+  };
+}
+
+/** A percentage of all nodes instead of those of the pool. */
+function countedOverAll({ watch, nodes }: Cluster): Lookup<MachineConfigPool> {
+  return these(
+    watch.pools.list().map((pool) => {
+      const { maxUnavailable } = pool.spec;
+      if (typeof maxUnavailable !== 'string') return pool;
+      const count = Math.floor((parseInt(maxUnavailable, 10) * nodes.size) / 100);
+      return { ...pool, spec: { ...pool.spec, maxUnavailable: Math.max(1, count) } };
+    }),
+  );
+}

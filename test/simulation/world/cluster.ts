@@ -1,0 +1,211 @@
+/**
+ * The API server of a simulated cluster: Nodes, MachineConfigNodes, pools, their policies, and
+ * the watch through which everybody else sees them, a little late and in order.
+ */
+
+import { fail } from '../../../core/errors';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
+import type { MachineConfigPool, RolloutPolicySpec } from '../../../core/pool/types';
+import type { Lookup, NodeChange } from '../../../activities/ports';
+import type { Chance, VirtualClock } from '../clock';
+
+/** Who writes. The observer judges only what the product does. */
+export type Writer = 'slipway' | 'kubelet' | 'person';
+
+export interface NodeWrite {
+  readonly before: Node | undefined;
+  readonly after: Node | undefined;
+  readonly by: Writer;
+}
+
+/** The product promises nothing for a watch that is further behind than five seconds. */
+export const LONGEST_LAG_MS = 3_000;
+
+export class Cluster {
+  readonly nodes = new Map<string, Node>();
+  readonly machineConfigNodes = new Map<string, MachineConfigNode>();
+  readonly watch: {
+    readonly nodes: Watch<Node>;
+    readonly machineConfigNodes: Watch<MachineConfigNode>;
+    readonly pools: Watch<MachineConfigPool>;
+  };
+  /** Nodes of machines that joined by themselves in the middle. */
+  readonly joined = new Set<string>();
+  readonly pools = new Map<string, MachineConfigPool>();
+  /** By pool. */
+  readonly policies = new Map<string, RolloutPolicySpec>();
+  onWrite: (write: NodeWrite) => void = () => undefined;
+  /** While the API server is away every request fails. */
+  isAway = false;
+  private version = 1;
+
+  constructor(
+    clock: VirtualClock,
+    chance: Chance,
+    initial: readonly { readonly pool: MachineConfigPool; readonly policy: RolloutPolicySpec }[],
+  ) {
+    const watch = <T extends { readonly metadata: { readonly name: string } }>() =>
+      new Watch<T>(clock, chance);
+    this.watch = { nodes: watch(), machineConfigNodes: watch(), pools: watch() };
+    for (const { pool, policy } of initial) {
+      const { name } = pool.metadata;
+      this.pools.set(name, pool);
+      this.policies.set(name, policy);
+      this.watch.pools.showAtOnce(name, pool);
+    }
+  }
+
+  addNode(node: Node, isThereFromTheStart = false): void {
+    const { name } = node.metadata;
+    const added = this.numbered(node);
+    this.nodes.set(name, added);
+    if (isThereFromTheStart) this.watch.nodes.showAtOnce(name, added);
+    else {
+      this.watch.nodes.show(name, added);
+      this.onWrite({ before: undefined, after: added, by: 'person' });
+    }
+  }
+
+  removeNode(name: string): void {
+    const before = this.nodes.get(name);
+    this.nodes.delete(name);
+    this.machineConfigNodes.delete(name);
+    this.watch.nodes.show(name, undefined);
+    this.watch.machineConfigNodes.show(name, undefined);
+    this.onWrite({ before, after: undefined, by: 'person' });
+  }
+
+  /** @throws `ObjectNotFound` */
+  node(name: string): Node {
+    const node = this.nodes.get(name);
+    if (node === undefined) throw fail('ObjectNotFound', `node ${name} does not exist`);
+    return node;
+  }
+
+  /** @throws `ObjectNotFound` */
+  changeNode(name: string, change: NodeChange, by: Writer): Node {
+    const node = this.node(name);
+    const annotations = { ...node.metadata.annotations };
+    for (const [key, value] of Object.entries(change.annotations ?? {})) {
+      if (value === null) delete annotations[key];
+      else annotations[key] = value;
+    }
+    const { unschedulable } = change;
+    return this.replaceNode(
+      {
+        ...node,
+        metadata: { ...node.metadata, annotations },
+        spec: { ...node.spec, ...(unschedulable === undefined ? {} : { unschedulable }) },
+      },
+      by,
+    );
+  }
+
+  /** What a kubelet reports; a Node that is gone stays gone. */
+  reportStatus(name: string, ready: boolean, bootID: string): void {
+    const node = this.nodes.get(name);
+    if (node === undefined) return;
+    const conditions = [{ type: 'Ready', status: ready ? 'True' : 'False' }];
+    this.replaceNode({ ...node, status: { conditions, nodeInfo: { bootID } } }, 'kubelet');
+  }
+
+  writeMachineConfigNode(written: MachineConfigNode): MachineConfigNode {
+    const numbered = this.numbered(written);
+    const { name } = written.metadata;
+    this.machineConfigNodes.set(name, numbered);
+    this.watch.machineConfigNodes.show(name, numbered);
+    return numbered;
+  }
+
+  /** @throws `ObjectNotFound` */
+  machineConfigNode(name: string): MachineConfigNode {
+    const known = this.machineConfigNodes.get(name);
+    if (known === undefined) throw fail('ObjectNotFound', `no machineconfignode ${name}`);
+    return known;
+  }
+
+  pool(name: string): MachineConfigPool {
+    const pool = this.pools.get(name);
+    if (pool === undefined) throw new Error(`no pool ${name}`);
+    return pool;
+  }
+
+  policy(pool: string): RolloutPolicySpec {
+    return this.policies.get(pool) ?? {};
+  }
+
+  changePool(name: string, change: (pool: MachineConfigPool) => MachineConfigPool): void {
+    const changed = this.numbered(change(this.pool(name)));
+    this.pools.set(name, changed);
+    this.watch.pools.show(name, changed);
+  }
+
+  /** A person gives the node other labels, in one write. */
+  relabel(name: string, labels: Readonly<Record<string, string>>): void {
+    const node = this.node(name);
+    this.replaceNode({ ...node, metadata: { ...node.metadata, labels } }, 'person');
+  }
+
+  private replaceNode(node: Node, by: Writer): Node {
+    const { name } = node.metadata;
+    const before = this.nodes.get(name);
+    const after = this.numbered(node);
+    this.nodes.set(name, after);
+    this.watch.nodes.show(name, after);
+    this.onWrite({ before, after, by });
+    return after;
+  }
+
+  private numbered<T extends { readonly metadata: object }>(object: T): T {
+    this.version += 1;
+    return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.version) } };
+  }
+}
+
+type Change<T> = { readonly previous?: T; readonly current?: T };
+
+/** A watch-fed picture: everything arrives, in order, late. */
+export class Watch<
+  T extends { readonly metadata: { readonly name: string } },
+> implements Lookup<T> {
+  readonly synced = Promise.resolve();
+  onChange: (change: Change<T>) => void = () => undefined;
+  private readonly shown = new Map<string, T>();
+  private all: readonly T[] | undefined;
+  private lastAt = 0;
+
+  constructor(
+    private readonly clock: VirtualClock,
+    private readonly chance: Chance,
+  ) {}
+
+  get(name: string): T | undefined {
+    return this.shown.get(name);
+  }
+
+  list(): readonly T[] {
+    return (this.all ??= [...this.shown.values()]);
+  }
+
+  subscribe(): () => void {
+    return () => undefined;
+  }
+
+  show(name: string, object: T | undefined): void {
+    const lag = this.chance.latency(100, LONGEST_LAG_MS);
+    const at = Math.max(this.lastAt, this.clock.now + lag);
+    this.lastAt = at;
+    this.clock.after(at - this.clock.now, () => this.showAtOnce(name, object));
+  }
+
+  showAtOnce(name: string, object: T | undefined): void {
+    const previous = this.shown.get(name);
+    if (object === undefined) this.shown.delete(name);
+    else this.shown.set(name, object);
+    this.all = undefined;
+    this.onChange({
+      ...(previous === undefined ? {} : { previous }),
+      ...(object === undefined ? {} : { current: object }),
+    });
+  }
+}

@@ -1,0 +1,319 @@
+/** The host activities on simulated machines, with the promises of the real ones. */
+
+import { fail } from '../../../core/errors';
+import type { UpdatePlan } from '../../../core/node/plan';
+import type { HostActivities, HostOrder } from '../../../workflows/activity-contracts';
+import type { Attempt } from '../temporal/attempt';
+import type { Host, Journal, SimulatedConfig } from './host';
+import type { ActivityPlants } from './plants';
+
+type HostStep = keyof HostActivities;
+type Order = HostOrder & { readonly rebootedFrom?: string; readonly reconnectSeconds?: number };
+
+/** What begins or goes on with an update; refused once it was taken back. */
+const GOING_ON: readonly HostStep[] = [
+  'prepareUpdate',
+  'applyUpdate',
+  'performServiceActions',
+  'armReboot',
+];
+
+export interface HostWorld {
+  config(name: string): SimulatedConfig;
+  now(): number;
+  readonly plants: ActivityPlants;
+  /** A failure of this step that is due now, thrown in the middle of it. */
+  strike(step: string, attempt: Attempt): void;
+}
+
+/** How long each step takes, seconds: usually, at most. */
+const PACE: Readonly<Record<HostStep, readonly [number, number]>> = {
+  prepareUpdate: [5, 90],
+  applyUpdate: [1, 20],
+  performServiceActions: [1, 10],
+  armReboot: [0, 2],
+  verifyUpdate: [0, 5],
+  commitUpdate: [0, 3],
+  goBack: [1, 10],
+  verifyBack: [0, 3],
+  discardStaged: [0, 2],
+};
+
+/** Carries out one attempt of a host activity. Errors are those of the catalogue. */
+export async function performOnHost(
+  world: HostWorld,
+  host: Host,
+  attempt: Attempt,
+): Promise<unknown> {
+  const step = attempt.call.type as HostStep;
+  const order = attempt.call.input as Order;
+  return host.inTurn(async () => {
+    attempt.signal.throwIfAborted();
+    checkOrder(world, host, step, order);
+    const known = host.answers.get(order.orderId);
+    if (known !== undefined && !(step === 'armReboot' && world.plants.forgetsArming)) return known;
+    const answer = await STEPS[step](new Work(world, host, attempt, order));
+    host.answers.set(order.orderId, answer ?? null);
+    return answer;
+  });
+}
+
+function checkOrder(world: HostWorld, host: Host, step: HostStep, order: Order): void {
+  if (order.node !== host.name) throw fail('OrderRefused', 'the order is for another host');
+  if (Date.parse(order.notAfter) < world.now()) throw fail('OrderRefused', 'the order expired');
+  const run = runOf(order);
+  if (host.pastRuns.has(run)) throw fail('OrderRefused', 'a later update has replaced this one');
+  if (run === host.currentRun) {
+    if (host.isBack && GOING_ON.includes(step)) throw fail('OrderRefused', 'it was taken back');
+    return;
+  }
+  if (host.currentRun !== undefined) host.pastRuns.add(host.currentRun);
+  host.currentRun = run;
+  host.isBack = false;
+}
+
+/** One step of one order on one host. */
+class Work {
+  readonly target: SimulatedConfig;
+
+  constructor(
+    readonly world: HostWorld,
+    readonly host: Host,
+    readonly attempt: Attempt,
+    readonly order: Order,
+  ) {
+    this.target = world.config(order.config.name);
+  }
+
+  /** Half of the time that the step takes; what goes wrong goes wrong in between. */
+  async half(): Promise<void> {
+    const step = this.attempt.call.type as HostStep;
+    const [usual, longest] = PACE[step];
+    // Later than the same step of another host: no two numbers of a scenario come from one source.
+    const ms = (usual + ((this.host.boot * 7 + step.length) % (longest - usual + 1))) * 500;
+    await this.attempt.sleep(ms);
+  }
+
+  strike(): void {
+    this.world.strike(this.attempt.call.type, this.attempt);
+  }
+
+  /** @throws `RefusedRequest` when nothing of this update is applied */
+  journal(): Journal {
+    const { journal } = this.host;
+    const isReady =
+      journal?.target.name === this.target.name &&
+      journal.applied &&
+      journal.goingBack === undefined;
+    if (journal !== undefined && isReady) return journal;
+    throw fail('RefusedRequest', `${this.target.name} is not applied on ${this.host.name}`);
+  }
+
+  refuseSameBoot(): void {
+    if (this.order.rebootedFrom !== this.host.bootId) return;
+    throw fail('NotYetRebooted', `${this.host.name} is still in boot ${this.host.boot}`);
+  }
+}
+
+const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } = {
+  prepareUpdate: async (work) => {
+    const { host, target } = work;
+    const settled = settle(work);
+    await work.half();
+    work.strike();
+    const isThere = host.current === target.name && host.files === target.name;
+    const alreadyOnTarget = isThere && host.os === target.os && host.journal === undefined;
+    if (!alreadyOnTarget && host.journal === undefined) host.staged = target.name;
+    await work.half();
+    return {
+      bootId: host.bootId,
+      currentConfig: host.current,
+      alreadyOnTarget,
+      plan: planFor(host, target),
+      ...(settled === undefined ? {} : { settled }),
+    };
+  },
+  applyUpdate: async (work) => {
+    const { host, target } = work;
+    const found = host.journal;
+    if (found?.target.name === target.name && found.applied && !found.goingBack) return counts();
+    if (found !== undefined) undo(host, found);
+    const journal: Journal = {
+      target,
+      previousFiles: host.files,
+      previousOs: host.os,
+      reboots: host.os !== target.os,
+      begunIn: host.boot,
+      run: runOf(work.order),
+      ...{ applied: false, services: false, verified: false },
+    };
+    host.journal = journal;
+    host.files = 'half';
+    await work.half();
+    work.strike();
+    await work.half();
+    host.files = target.name;
+    journal.applied = true;
+    return counts();
+  },
+  performServiceActions: async (work) => {
+    await applyAgain(work);
+    const journal = work.journal();
+    await work.half();
+    work.strike();
+    journal.services = true;
+  },
+  armReboot: async (work) => {
+    const { host, order, world } = work;
+    await applyAgain(work);
+    const journal = work.journal();
+    const { armed } = journal;
+    const isOver = armed !== undefined && armed !== host.boot;
+    if (isOver && !world.plants.forgetsArming) return { bootId: `${host.name}-boot-${armed}` };
+    await work.half();
+    work.strike();
+    const { bootId } = host;
+    journal.armed = host.boot;
+    journal.reconnectSeconds = order.reconnectSeconds ?? 600;
+    host.requestReboot('update', runOf(order));
+    return { bootId };
+  },
+  verifyUpdate: async (work) => {
+    const { host, target } = work;
+    work.refuseSameBoot();
+    const { journal } = host;
+    if (journal?.goingBack !== undefined) {
+      const { because } = journal.goingBack;
+      if (host.os !== target.os) throw fail('WrongDeployment', because);
+      throw fail('VerifyFailed', because);
+    }
+    await work.half();
+    work.strike();
+    if (host.files !== target.name) throw fail('VerifyFailed', `files of ${host.files}`);
+    if (host.os !== target.os) throw fail('VerifyFailed', `operating system ${host.os}`);
+    if (journal !== undefined) journal.verified = true;
+    return { bootId: host.bootId };
+  },
+  commitUpdate: async (work) => {
+    const { host, target } = work;
+    await work.half();
+    if (host.journal?.target.name === target.name) {
+      if (host.journal.goingBack !== undefined) throw fail('RefusedRequest', 'it was taken back');
+      commit(host, target);
+    } else if (host.current !== target.name) {
+      throw fail('RefusedRequest', `${target.name} is not applied on ${host.name}`);
+    }
+  },
+  goBack: async (work) => {
+    const { host, order, world } = work;
+    host.isBack = true;
+    const { journal, bootId } = host;
+    if (journal === undefined) {
+      host.staged = undefined;
+      return { rebooting: false, bootId };
+    }
+    await work.half();
+    const { armed, goingBack: begun } = journal;
+    const isDue =
+      begun === undefined ? armed !== undefined && armed !== host.boot : begun.bootId === host.boot;
+    const rebooting = isDue || host.os !== journal.previousOs;
+    if (begun === undefined) {
+      const because = 'it was told to go back';
+      journal.goingBack = { because, again: false, ...(rebooting ? { bootId: host.boot } : {}) };
+    }
+    work.strike();
+    if (world.plants.skipsUndo !== true) host.files = journal.previousFiles;
+    host.staged = undefined;
+    if (rebooting) host.requestReboot('back', runOf(order));
+    return { rebooting, bootId };
+  },
+  verifyBack: async (work) => {
+    const { host } = work;
+    work.refuseSameBoot();
+    const { journal } = host;
+    if (journal !== undefined && host.os !== journal.previousOs) {
+      throw fail('WrongDeployment', `booted ${host.os}, expected ${journal.previousOs}`);
+    }
+    await work.half();
+    work.strike();
+    host.journal = undefined;
+    return { bootId: host.bootId };
+  },
+  discardStaged: async (work) => {
+    const { host } = work;
+    await work.half();
+    if (host.journal !== undefined) return;
+    host.staged = undefined;
+    host.answers.clear();
+  },
+};
+
+/** What an earlier update left: finished, taken over, or undone. */
+function settle({ host, target }: Work): string | undefined {
+  const { journal } = host;
+  if (journal === undefined) return undefined;
+  const hasRebooted = journal.armed !== undefined && journal.armed !== host.boot;
+  const isWhole = journal.applied && journal.goingBack === undefined;
+  const acted = journal.reboots ? hasRebooted : journal.services || !journal.target.restartsService;
+  if (isWhole && acted && host.os === journal.target.os) {
+    commit(host, journal.target);
+    return `finished ${journal.target.name}`;
+  }
+  if (isWhole && journal.target.name === target.name && !hasRebooted) return 'took it over';
+  undo(host, journal);
+  return `undid ${journal.target.name}`;
+}
+
+function commit(host: Host, config: SimulatedConfig): void {
+  host.current = config.name;
+  host.journal = undefined;
+  host.staged = undefined;
+}
+
+function undo(host: Host, journal: Journal): void {
+  host.files = journal.previousFiles;
+  host.staged = undefined;
+  host.journal = undefined;
+}
+
+/** A reboot by accident after everything was written: all of it is made again. */
+async function applyAgain(work: Work): Promise<void> {
+  const { journal } = work.host;
+  const isInterrupted =
+    journal?.target.name === work.target.name &&
+    journal.applied &&
+    journal.armed === undefined &&
+    journal.goingBack?.again === true;
+  if (isInterrupted) await STEPS.applyUpdate(work);
+}
+
+function runOf({ orderId }: HostOrder): string {
+  return orderId.slice(0, orderId.lastIndexOf('/'));
+}
+
+function counts() {
+  return { files: 1, units: 0 };
+}
+
+function planFor(host: Host, target: SimulatedConfig): UpdatePlan {
+  const reboot = host.os !== target.os;
+  const restart = { type: 'Restart', restart: { serviceName: 'chronyd.service' } } as const;
+  const actions = reboot ? [{ type: 'Reboot' } as const] : target.restartsService ? [restart] : [];
+  return {
+    reconcilable: target.unreconcilable
+      ? { ok: false, reason: 'disks changed', field: 'storage.disks' }
+      : { ok: true },
+    files: { changed: ['/etc/motd'], removed: [] },
+    units: { changed: [], removed: [] },
+    sshKeysChanged: false,
+    passwordChanged: false,
+    kernelArguments: { add: [], remove: [] },
+    extensions: { install: [], uninstall: [] },
+    changes: [],
+    actions,
+    drain: reboot || target.drain,
+    reboot,
+    phases: [],
+    summary: `${host.current} to ${target.name}`,
+  } as UpdatePlan;
+}

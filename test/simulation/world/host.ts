@@ -1,0 +1,265 @@
+/**
+ * A simulated machine: what is on its disk, what it has booted, and what it keeps to itself when its
+ * process dies or its power goes. It keeps the promises of the real host worker (`activities/host`),
+ * in a hundredth of the code; it is not that code.
+ */
+
+import type { Chance, VirtualClock } from '../clock';
+
+/** A rendered config, as far as a machine cares. */
+export interface SimulatedConfig {
+  readonly name: string;
+  /** The operating system that it wants; another one takes a reboot. */
+  readonly os: string;
+  /** Pods must leave although nothing reboots. */
+  readonly drain: boolean;
+  readonly restartsService: boolean;
+  /** Nobody can apply it to a running machine. */
+  readonly unreconcilable: boolean;
+  /** Its operating system does not come up. */
+  readonly doesNotBoot: boolean;
+  /** Whoever boots it is not heard of again, until it goes back. */
+  readonly cutsNetwork: boolean;
+}
+
+export interface Journal {
+  readonly target: SimulatedConfig;
+  readonly previousFiles: string;
+  readonly previousOs: string;
+  readonly reboots: boolean;
+  readonly begunIn: number;
+  readonly run: string;
+  applied: boolean;
+  services: boolean;
+  verified: boolean;
+  /** Boot in which the reboot was armed. */
+  armed?: number;
+  reconnectSeconds?: number;
+  /** `bootId`: the boot that must end. `again`: an accident, so the update may begin anew. */
+  goingBack?: { readonly bootId?: number; readonly because: string; readonly again: boolean };
+}
+
+export type RebootCause = 'update' | 'back' | 'accident';
+
+/** Told of what a machine does to its node. */
+export interface MachineWatcher {
+  reboots(host: Host, cause: RebootCause, run: string | undefined): void;
+  /** The kubelet says so. */
+  reports(host: Host, ready: boolean): void;
+  note(who: string, what: string): void;
+}
+
+export class Host {
+  /** Recorded as current. */
+  current: string;
+  /** Whose files are on disk; `half` in the middle of writing. */
+  files: string;
+  os: string;
+  boot = 1;
+  journal: Journal | undefined;
+  staged: string | undefined;
+  isUp = true;
+  isWorking = true;
+  isCut = false;
+  isDead = false;
+  /** Answers by order, and which update is listened to. */
+  answers = new Map<string, unknown>();
+  currentRun: string | undefined;
+  isBack = false;
+  readonly pastRuns = new Set<string>();
+  /** Ends every attempt of this process. */
+  readonly attempts = new Set<{ die(): void }>();
+  private waiting: (() => void)[] = [];
+  private turn: Promise<void> = Promise.resolve();
+  private incarnation = 0;
+
+  constructor(
+    readonly name: string,
+    config: SimulatedConfig,
+    private readonly clock: VirtualClock,
+    private readonly chance: Chance,
+    private readonly watcher: MachineWatcher,
+  ) {
+    this.current = config.name;
+    this.files = config.name;
+    this.os = config.os;
+  }
+
+  get bootId(): string {
+    return `${this.name}-boot-${this.boot}`;
+  }
+
+  isPolling(): boolean {
+    return this.isUp && this.isWorking && !this.isCut && !this.isDead;
+  }
+
+  whenPolled(start: () => void): void {
+    if (this.isPolling()) start();
+    else this.waiting.push(start);
+  }
+
+  /** One at a time, as the real host worker does it. */
+  async inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.turn;
+    let end: () => void = () => undefined;
+    this.turn = new Promise((resolve) => {
+      end = resolve;
+    });
+    await before;
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
+
+  /** The process of the host worker dies; it comes back by itself unless the machine is dead. */
+  killWorker(backInMs = this.chance.between(500, 20_000)): void {
+    if (!this.isWorking) return;
+    this.watcher.note(this.name, 'host worker dies');
+    this.stopWorker();
+    const { incarnation } = this;
+    this.clock.after(backInMs, () => {
+      if (incarnation === this.incarnation && this.isUp) this.startWorker();
+    });
+  }
+
+  /** The acknowledged reboot: no more work is taken, then the machine goes down. */
+  requestReboot(cause: RebootCause, run: string | undefined): void {
+    const { incarnation } = this;
+    this.clock.after(this.chance.between(20, 300), () => {
+      if (incarnation !== this.incarnation) return;
+      this.isWorking = false;
+      this.clock.after(this.chance.between(100, 3_000), () => {
+        if (incarnation === this.incarnation) this.reboot(cause, run);
+      });
+    });
+  }
+
+  reboot(cause: RebootCause, run?: string): void {
+    if (!this.isUp || this.isDead) return;
+    this.watcher.note(this.name, `goes down (${cause})`);
+    this.watcher.reboots(this, cause, run);
+    this.stopWorker();
+    this.isUp = false;
+    this.watcher.reports(this, false);
+    const { incarnation } = this;
+    this.clock.after(this.chance.between(5_000, 60_000), () => {
+      if (incarnation === this.incarnation && !this.isDead) this.comeUp();
+    });
+  }
+
+  /** For good, unless somebody repairs it. */
+  breakDown(): void {
+    if (this.isDead) return;
+    this.watcher.note(this.name, 'breaks down');
+    this.stopWorker();
+    this.isDead = true;
+    this.isUp = false;
+    this.watcher.reports(this, false);
+  }
+
+  repair(): void {
+    this.isCut = false;
+    if (this.isDead) {
+      this.watcher.note(this.name, 'is repaired');
+      this.isDead = false;
+      this.comeUp();
+    } else if (this.isUp) this.startWorker();
+  }
+
+  setCut(isCut: boolean): void {
+    this.isCut = isCut;
+    this.watcher.note(this.name, isCut ? 'is cut off' : 'is reached again');
+    if (!isCut) this.wakeWaiting();
+  }
+
+  private comeUp(): void {
+    this.boot += 1;
+    this.isUp = true;
+    this.settleAtBoot();
+    this.watcher.note(this.name, `is up, boot ${this.boot}, os ${this.os}, files ${this.files}`);
+    this.isCut =
+      this.journal?.target.cutsNetwork === true && this.files === this.journal.target.name;
+    const { incarnation } = this;
+    this.clock.after(this.chance.between(500, 15_000), () => {
+      if (incarnation === this.incarnation) this.watcher.reports(this, true);
+    });
+    this.clock.after(this.chance.between(500, 10_000), () => {
+      if (incarnation === this.incarnation) this.startWorker();
+    });
+    this.watchContact(incarnation);
+  }
+
+  /** Which deployment comes up, and what must not stay on disk under it. */
+  private settleAtBoot(): void {
+    const { journal } = this;
+    if (journal === undefined) return;
+    if (journal.goingBack !== undefined) {
+      this.os = journal.previousOs;
+      this.files = journal.previousFiles;
+      return;
+    }
+    const undo = (because: string, again: boolean): void => {
+      journal.goingBack = { because, again };
+      this.files = journal.previousFiles;
+      this.staged = undefined;
+    };
+    if (journal.armed !== undefined) {
+      if (journal.target.doesNotBoot && this.os !== journal.target.os) {
+        undo('the new deployment did not come up', false);
+      } else this.os = journal.target.os;
+    } else if (!(journal.applied && !journal.reboots)) {
+      undo('the machine rebooted by itself in the middle of it', true);
+    }
+  }
+
+  /** Commit-confirm: whoever cannot be reached after the reboot of an update goes back by itself. */
+  private watchContact(incarnation: number): void {
+    const { journal } = this;
+    const isOpen = (): boolean =>
+      this.journal === journal &&
+      journal?.armed !== undefined &&
+      !journal.verified &&
+      journal.goingBack === undefined;
+    if (!isOpen()) return;
+    this.clock.after((journal?.reconnectSeconds ?? 600) * 1000, () => {
+      if (incarnation !== this.incarnation || this.isPolling() || !isOpen()) return;
+      if (journal === undefined) return;
+      journal.goingBack = { bootId: this.boot, because: 'nobody could be reached', again: false };
+      this.files = journal.previousFiles;
+      this.reboot('back', journal.run);
+    });
+  }
+
+  private startWorker(): void {
+    if (!this.isUp || this.isDead) return;
+    const { journal } = this;
+    if (journal?.armed === this.boot && journal.goingBack === undefined) {
+      // Armed, and the process died before it could act on it.
+      this.reboot('update', journal.run);
+      return;
+    }
+    if (journal?.goingBack?.bootId === this.boot) {
+      this.reboot('back', journal.run);
+      return;
+    }
+    this.isWorking = true;
+    this.wakeWaiting();
+  }
+
+  private stopWorker(): void {
+    this.incarnation += 1;
+    this.isWorking = false;
+    this.turn = Promise.resolve();
+    for (const attempt of this.attempts) attempt.die();
+    this.attempts.clear();
+  }
+
+  private wakeWaiting(): void {
+    if (!this.isPolling()) return;
+    const { waiting } = this;
+    this.waiting = [];
+    for (const start of waiting) start();
+  }
+}

@@ -1,0 +1,43 @@
+/** Machines that come to the cluster in the middle of everything. */
+
+import { ANNOTATION } from '../../../core/names';
+import type { Chance } from '../clock';
+import type { SimulatedConfig } from './host';
+import type { World } from './world';
+
+/** Until the host says what it is on, and until the kubelet is Ready, at most. */
+const ADOPTED_MS = 30_000;
+const READY_MS = 90_000;
+
+/**
+ * A new machine: its kubelet registers it before its host says what it is on, and it is Ready later.
+ * It comes with the config of its pool, or with the one before; nobody installs one that does not run.
+ */
+export function joinMachine(world: World, pool: string, chance: Chance): void {
+  const { clock, cluster } = world;
+  const configs = world.configsOf(pool);
+  const first = configs[0];
+  if (first === undefined) throw new Error(`pool ${pool} has no config`);
+  const target = cluster.pool(pool).spec.configuration?.name;
+  const wanted = configs.find(({ name }) => name === target);
+  const config = wanted !== undefined && runs(wanted) && chance.is(0.6) ? wanted : first;
+  const whole = world.machine(pool, config, false);
+  const { annotations = {}, ...metadata } = whole.metadata;
+  const status = { ...whole.status, conditions: [{ type: 'Ready', status: 'False' }] };
+  const { name } = metadata;
+  cluster.joined.add(name);
+  cluster.addNode({ ...whole, metadata, status });
+  clock.after(chance.between(500, ADOPTED_MS), () => {
+    const node = cluster.nodes.get(name);
+    if (node === undefined || node.metadata.annotations?.[ANNOTATION.CURRENT_CONFIG]) return;
+    cluster.changeNode(name, { annotations }, 'kubelet');
+  });
+  clock.after(chance.between(500, READY_MS), () => {
+    const host = world.hosts.get(name);
+    if (host?.isUp === true) cluster.reportStatus(name, true, host.bootId);
+  });
+}
+
+function runs({ doesNotBoot, cutsNetwork, unreconcilable }: SimulatedConfig): boolean {
+  return !doesNotBoot && !cutsNetwork && !unreconcilable;
+}

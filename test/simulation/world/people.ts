@@ -1,0 +1,208 @@
+/** What people, machines and the weather do to a rollout, at any moment. */
+
+import { poolRolloutId, updateNodeId } from '../../../core/names';
+import type { Chance } from '../clock';
+import type { Invariants } from '../observer';
+import type { Scenario } from '../scenario';
+import { joinMachine } from './joining';
+import type { World } from './world';
+
+type Incident = (world: World, chance: Chance) => void | Promise<void>;
+
+/** One thing that may happen, with how often compared to the others. */
+const INCIDENTS: readonly (readonly [name: string, weight: number, incident: Incident])[] = [
+  [
+    'pause',
+    2,
+    (world, chance) => world.ask(world.anyPool(chance), 'pause', { reason: 'change freeze' }),
+  ],
+  ['resume', 3, (world, chance) => world.ask(world.anyPool(chance), 'resume', {})],
+  ['retryNode', 3, (world, chance) => world.askOf(anyNode(world, chance), 'retryNode')],
+  ['skipNode', 2, (world, chance) => world.askOf(anyNode(world, chance), 'skipNode')],
+  ['cancelNode', 3, (world, chance) => world.askOf(anyNode(world, chance), 'cancelNode')],
+  [
+    'retarget',
+    4,
+    (world, chance) => {
+      const pool = world.anyPool(chance);
+      world.render(pool, chance.pick(world.configsOf(pool)).name);
+    },
+  ],
+  ['cancel rollout', 1, (world, chance) => void world.temporal.cancel(anyRollout(world, chance))],
+  ['terminate rollout', 2, (world, chance) => world.terminate(anyRollout(world, chance))],
+  ['terminate update', 2, (world, chance) => world.terminate(updateNodeId(anyNode(world, chance)))],
+  [
+    'cancel update',
+    2,
+    (world, chance) => void world.temporal.cancel(updateNodeId(anyNode(world, chance))),
+  ],
+  ['start rollout', 1, (world, chance) => world.startByHand(world.anyPool(chance))],
+  [
+    'tell the rollout',
+    2,
+    (world, chance) => world.controllers.hear(world.anyPool(chance), 'somebody says so'),
+  ],
+  [
+    'maxUnavailable',
+    2,
+    (world, chance) => world.limit(world.anyPool(chance), chance.pick([1, 2, 3, '20%', '50%'])),
+  ],
+  ['policy', 2, (world, chance) => world.changePolicy(world.anyPool(chance), chance)],
+  ['cordon', 2, (world, chance) => world.cordon(anyNode(world, chance))],
+  ['uncordon', 2, (world, chance) => world.uncordon(anyNode(world, chance))],
+  ['delete node', 1, (world, chance) => world.deleteNode(anyNode(world, chance))],
+  ['add node', 1, (world, chance) => world.addNode(world.anyPool(chance))],
+  ['host worker dies', 3, (world, chance) => world.anyHost(chance)?.killWorker()],
+  ['power cut', 2, (world, chance) => world.anyHost(chance)?.reboot('accident')],
+  ['machine breaks', 1, (world, chance) => world.anyHost(chance)?.breakDown()],
+  [
+    'network cut',
+    2,
+    (world, chance) => {
+      const host = world.anyHost(chance);
+      host?.setCut(true);
+      world.clock.after(chance.between(1_000, 400_000), () => host?.setCut(false));
+    },
+  ],
+  [
+    'not ready',
+    2,
+    (world, chance) => {
+      const host = world.anyHost(chance);
+      if (host?.isUp !== true) return;
+      world.cluster.reportStatus(host.name, false, host.bootId);
+      world.clock.after(chance.between(1_000, 200_000), () => {
+        if (host.isUp) world.cluster.reportStatus(host.name, true, host.bootId);
+      });
+    },
+  ],
+  [
+    'api server away',
+    1,
+    (world, chance) => {
+      world.cluster.isAway = true;
+      world.clock.after(chance.between(500, 60_000), () => {
+        world.cluster.isAway = false;
+      });
+    },
+  ],
+  [
+    'all workers die',
+    2,
+    async (world) => {
+      for (const execution of world.temporal.open()) await execution.loseWorker();
+    },
+  ],
+  [
+    'a worker dies',
+    3,
+    async (world, chance) => {
+      const open = world.temporal.open();
+      if (open.length > 0) await chance.pick(open).loseWorker();
+    },
+  ],
+];
+
+/** Spreads the incidents of a scenario over its unrest; some come in a burst, at the very same point. */
+export function planIncidents(world: World, scenario: Scenario, chance: Chance): void {
+  const weights = INCIDENTS.reduce((sum, [, weight]) => sum + weight, 0);
+  let at = 0;
+  for (let i = 0; i < scenario.incidents; i += 1) {
+    if (!chance.is(0.25)) at = chance.between(0, scenario.unrestMs);
+    let left = chance.between(1, weights);
+    const [name, , incident] = INCIDENTS.find(
+      ([, weight]) => (left -= weight) <= 0,
+    ) as (typeof INCIDENTS)[number];
+    const own = chance.fork();
+    world.clock.after(at + chance.between(0, 20), async () => {
+      world.note('incident', name);
+      await incident(world, own);
+    });
+  }
+}
+
+/** Nodes that are moved between pools, and machines that join: as many as the scenario says. */
+export function planMoves(
+  world: World,
+  { moves, joins, unrestMs }: Scenario,
+  chance: Chance,
+): void {
+  const plan = (times: number, name: string, incident: Incident): void => {
+    for (let i = 0; i < times; i += 1) {
+      const own = chance.fork();
+      world.clock.after(chance.between(0, unrestMs / 2), () => {
+        world.note('incident', name);
+        return incident(world, own);
+      });
+    }
+  };
+  plan(moves, 'move node', (_world, own) => {
+    if (own.is(0.5)) world.move(anyNode(world, own), world.anyPool(own));
+    // Or just when its rollout has decided that it may go out of service.
+    else world.atNextSlot = (node) => moveSoon(world, own, node);
+  });
+  plan(joins, 'machine joins', (_world, own) => joinMachine(world, world.anyPool(own), own));
+}
+
+function moveSoon(world: World, chance: Chance, node: string): void {
+  world.clock.after(chance.between(0, 40), () => {
+    world.note('incident', 'move node');
+    world.move(node, world.anyPool(chance));
+  });
+}
+
+function anyRollout(world: World, chance: Chance): string {
+  return poolRolloutId(world.anyPool(chance));
+}
+
+function anyNode(world: World, chance: Chance): string {
+  const names = [...world.cluster.nodes.keys()];
+  return names.length === 0 ? 'nobody' : chance.pick(names);
+}
+
+/** What an operator does once the weather is fine: looks, and puts right what waits for a person. */
+export class Operator {
+  constructor(
+    private readonly world: World,
+    private readonly invariants: Invariants,
+  ) {}
+
+  /** Everything that a person or a machine has broken is mended. */
+  async settle(goodConfigs: ReadonlyMap<string, string>): Promise<void> {
+    const { world, invariants } = this;
+    world.note('operator', 'the weather clears');
+    world.faults.isCalm = true;
+    world.cluster.isAway = false;
+    for (const [name, host] of world.hosts) {
+      host.repair();
+      if (host.isUp) world.cluster.reportStatus(name, true, host.bootId);
+    }
+    for (const pods of world.pods.values()) for (const pod of pods) pod.stuck = false;
+    for (const name of [...invariants.cordonedByPerson]) world.uncordon(name);
+    for (const [pool, config] of goodConfigs) world.render(pool, config);
+    await Promise.resolve();
+  }
+
+  /** One visit to each pool: resumes, starts again, retries what failed or is held. */
+  async visit(): Promise<void> {
+    for (const pool of this.world.pools) await this.visitPool(pool);
+  }
+
+  private async visitPool(name: string): Promise<void> {
+    const { world } = this;
+    const { spec, metadata } = world.cluster.pool(name);
+    if (spec.paused === true) {
+      if (!world.temporal.isRunning(poolRolloutId(name))) world.unpause(name);
+      else world.ask(name, 'resume', {});
+      return;
+    }
+    if (metadata.annotations?.['slipway.dev/rollout-cancelled'] !== undefined) {
+      world.startByHand(name);
+      return;
+    }
+    const progress = await world.progress(name);
+    for (const { node } of [...(progress?.failed ?? []), ...(progress?.held ?? [])]) {
+      world.ask(name, 'retryNode', { node });
+    }
+  }
+}

@@ -1,0 +1,15 @@
+/** Bugs that are put into the activities on purpose, to see that they are found. */
+export interface ActivityPlants {
+  /** A host forgets that it has armed a reboot, so an order that comes again reboots it again. */
+  readonly forgetsArming?: boolean;
+  /** A host that goes back leaves the new files where they are. */
+  readonly skipsUndo?: boolean;
+  /** Whoever gives a node back uncordons it, whoever cordoned it. */
+  readonly liftsAnyCordon?: boolean;
+  /** A percentage is taken of the nodes of all pools. */
+  readonly countsAllNodes?: boolean;
+  /** A node that was moved is cordoned for the pool that it has left. */
+  readonly overlooksMoves?: boolean;
+  /** The status of every pool counts the nodes of all pools. */
+  readonly statusOfAllNodes?: boolean;
+}

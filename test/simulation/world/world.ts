@@ -1,0 +1,341 @@
+/** All parts of a simulated cluster together, and what can be done to it from outside. */
+
+import { poolRolloutId, updateNodeId } from '../../../core/names';
+import type { Node } from '../../../core/node/types';
+import type { RolloutProgress } from '../../../workflows/messages';
+import type { Chance, VirtualClock } from '../clock';
+import { Invariants } from '../observer';
+import type { Scenario } from '../scenario';
+import type { Attempt } from '../temporal/attempt';
+import type { Execution } from '../temporal/execution';
+import type { Sandbox } from '../temporal/sandbox';
+import { TemporalModel, type Observer } from '../temporal/server';
+import type { Trace } from '../trace';
+import { Cluster } from './cluster';
+import { performOnCluster, type SimulatedPod } from './cluster-activities';
+import { Controllers } from './controller';
+import { Faults } from './faults';
+import { Host, type SimulatedConfig } from './host';
+import { performOnHost } from './host-activities';
+import { describeNode, readyNode } from './node-objects';
+import type { ActivityPlants } from './plants';
+import { aPool, labelsFor, poolOfLabels, WORKER } from './pools';
+
+const HOST_QUEUE = 'host/';
+const UPDATE = 'update-node/';
+
+export interface WorldParts {
+  readonly clock: VirtualClock;
+  readonly chance: Chance;
+  readonly trace: Trace;
+  readonly sandbox: Sandbox;
+  readonly scenario: Scenario;
+  readonly plants: ActivityPlants;
+}
+
+export class World {
+  readonly clock: VirtualClock;
+  readonly chance: Chance;
+  /** In the order of the scenario, `worker` first. */
+  readonly pools: readonly string[];
+  readonly hosts = new Map<string, Host>();
+  readonly pods = new Map<string, SimulatedPod[]>();
+  readonly cluster: Cluster;
+  readonly temporal: TemporalModel;
+  readonly controllers: Controllers;
+  readonly invariants: Invariants;
+  readonly faults: Faults;
+  private readonly configs: ReadonlyMap<string, readonly SimulatedConfig[]>;
+  private readonly byName: ReadonlyMap<string, SimulatedConfig>;
+  private readonly trace: Trace;
+  private readonly plants: ActivityPlants;
+  /** Called once, with the node of the next slot that is given. */
+  atNextSlot: ((node: string) => void) | undefined;
+  private added = 0;
+
+  constructor({ clock, chance, trace, sandbox, scenario, plants }: WorldParts) {
+    this.clock = clock;
+    this.chance = chance;
+    this.trace = trace;
+    this.plants = plants;
+    this.pools = scenario.pools.map(({ name }) => name);
+    this.configs = new Map(scenario.pools.map(({ name, configs }) => [name, configs]));
+    const configs = scenario.pools.flatMap((pool) => pool.configs);
+    this.byName = new Map(configs.map((config) => [config.name, config]));
+    this.faults = new Faults(chance.fork(), scenario.weather, scenario.longHistory);
+    this.cluster = new Cluster(
+      clock,
+      chance.fork(),
+      scenario.pools.map(({ name, maxUnavailable, policy }) => ({
+        pool: aPool(name, maxUnavailable, this.configAt(name, 1).name),
+        policy,
+      })),
+    );
+    this.invariants = new Invariants(clock, this.cluster, this.hosts, this.byName, (node) =>
+      this.temporal.isRunning(updateNodeId(node)),
+    );
+    this.temporal = new TemporalModel({
+      ...{ clock, sandbox },
+      chance: chance.fork(),
+      faults: this.faults,
+      perform: (attempt) => this.perform(attempt),
+      whenPolled: (queue, start) => this.whenPolled(queue, start),
+      observer: this.observer(),
+      note: (who, what) => this.note(who, what),
+    });
+    for (let i = 0; i < scenario.nodes; i += 1) {
+      const pool = this.pools[i % this.pools.length] ?? WORKER;
+      this.cluster.addNode(
+        this.machine(pool, this.configAt(pool, 0), i < scenario.stuckPods),
+        true,
+      );
+    }
+    this.cluster.onWrite = (write) => {
+      const { before, after, by } = write;
+      const shown = after === undefined ? 'deleted' : describeNode(after);
+      this.note((after ?? before)?.metadata.name ?? '', `node (${by}): ${shown}`);
+      this.invariants.wrote(write);
+    };
+    this.invariants.poolChanged();
+    const { cluster, temporal } = this;
+    this.controllers = new Controllers({
+      ...{ clock, cluster, temporal, plants },
+      chance: chance.fork(),
+    });
+  }
+
+  note(who: string, what: string): void {
+    this.trace.add(who, what);
+  }
+
+  /** No number is drawn where there is no choice. */
+  anyPool(chance: Chance): string {
+    return this.pools.length === 1 ? WORKER : chance.pick(this.pools);
+  }
+
+  configsOf(pool: string): readonly SimulatedConfig[] {
+    return this.configs.get(pool) ?? [];
+  }
+
+  anyHost(chance: Chance): Host | undefined {
+    const hosts = [...this.hosts.values()].filter(({ isDead }) => !isDead);
+    return hosts.length === 0 ? undefined : chance.pick(hosts);
+  }
+
+  // -- What people do ---------------------------------------------------------------------------
+
+  /** An update of the rollout; whatever it answers is written down. */
+  ask(
+    pool: string,
+    name: string,
+    input: { readonly node?: string; readonly reason?: string },
+  ): void {
+    if (name === 'retryNode') this.invariants.toldToRetry(input.node ?? '');
+    void this.temporal.update(poolRolloutId(pool), name, input).then((answer) => {
+      this.note('person', `${name}: ${answer.ok ? 'done' : answer.error.message}`);
+    });
+  }
+
+  /** The same, of the rollout of the pool that the node is in. */
+  askOf(node: string, name: string): void {
+    const known = this.cluster.nodes.get(node);
+    this.ask(known === undefined ? WORKER : poolOfLabels(known), name, { node });
+  }
+
+  startByHand(pool: string): void {
+    const config = this.cluster.pool(pool).spec.configuration?.name ?? '';
+    void this.controllers.retarget(pool, config).then((answer) => {
+      this.note('person', `start: ${answer.ok ? 'done' : answer.error.message}`);
+    });
+  }
+
+  async terminate(workflowId: string): Promise<void> {
+    const execution = this.temporal.find(workflowId);
+    if (execution?.status !== 'running') return;
+    if (workflowId.startsWith(UPDATE)) this.invariants.terminated.add(nodeOf(workflowId));
+    await execution.terminate();
+  }
+
+  /** The pool has another rendered config. */
+  render(name: string, config: string): void {
+    if (this.cluster.pool(name).spec.configuration?.name === config) return;
+    this.note('render', config);
+    this.cluster.changePool(name, (pool) => ({
+      ...pool,
+      spec: { ...pool.spec, configuration: { name: config } },
+    }));
+  }
+
+  limit(name: string, maxUnavailable: number | string): void {
+    this.cluster.changePool(name, (pool) => ({ ...pool, spec: { ...pool.spec, maxUnavailable } }));
+    this.invariants.poolChanged();
+  }
+
+  unpause(name: string): void {
+    this.cluster.changePool(name, (pool) => ({ ...pool, spec: { ...pool.spec, paused: false } }));
+  }
+
+  changePolicy(pool: string, chance: Chance): void {
+    this.cluster.policies.set(pool, {
+      ...this.cluster.policy(pool),
+      canary: { nodes: chance.between(0, 2) },
+      failureThreshold: chance.pick([1, 2, '50%', '100%']),
+      prepareAhead: chance.between(0, 4),
+    });
+    this.invariants.policyChanged(pool);
+    this.controllers.hear(pool, 'the rollout policy changed');
+  }
+
+  /** Its label says another pool, in one write. */
+  move(name: string, pool: string): void {
+    if (this.cluster.nodes.has(name)) this.cluster.relabel(name, labelsFor(pool));
+  }
+
+  cordon(name: string): void {
+    const node = this.cluster.nodes.get(name);
+    // `kubectl cordon` does nothing to a node that is cordoned already, by whomever.
+    if (node === undefined || node.spec?.unschedulable === true) return;
+    this.invariants.cordonedByPerson.add(name);
+    this.cluster.changeNode(name, { unschedulable: true }, 'person');
+  }
+
+  uncordon(name: string): void {
+    this.invariants.cordonedByPerson.delete(name);
+    const node = this.cluster.nodes.get(name);
+    if (node?.spec?.unschedulable !== true) return;
+    this.cluster.changeNode(name, { unschedulable: false }, 'person');
+  }
+
+  deleteNode(name: string): void {
+    if (!this.cluster.nodes.has(name) || this.cluster.nodes.size === 1) return;
+    this.hosts.get(name)?.breakDown();
+    this.hosts.delete(name);
+    this.pods.delete(name);
+    this.cluster.removeNode(name);
+  }
+
+  addNode(pool: string): void {
+    this.cluster.addNode(this.machine(pool, this.configAt(pool, 0), false));
+  }
+
+  /** A machine on a config, and the Node that it has when it is ready. */
+  machine(pool: string, config: SimulatedConfig, hasStuckPod: boolean): Node {
+    const name = `node-${String((this.added += 1)).padStart(3, '0')}`;
+    const host = new Host(name, config, this.clock, this.chance.fork(), {
+      reboots: (machine, cause, run) => this.invariants.rebooted(machine, cause, run),
+      reports: (machine, ready) => this.cluster.reportStatus(machine.name, ready, machine.bootId),
+      note: (who, what) => this.note(who, what),
+    });
+    this.hosts.set(name, host);
+    const pods = Array.from({ length: this.added % 4 }, (_, i) => ({
+      name: `pod-${i}`,
+      stuck: false,
+    }));
+    this.pods.set(name, hasStuckPod ? [...pods, { name: 'stuck', stuck: true }] : pods);
+    return readyNode(name, pool, config.name, host.bootId);
+  }
+
+  /** What the rollout answers; undefined = none is open, or it is busy. */
+  async progress(pool: string): Promise<RolloutProgress | undefined> {
+    const execution = this.temporal.find(poolRolloutId(pool));
+    return (await execution?.query('progress')) as RolloutProgress | undefined;
+  }
+
+  // -- Inside -----------------------------------------------------------------------------------
+
+  private configAt(pool: string, index: number): SimulatedConfig {
+    const config = this.configsOf(pool)[index];
+    if (config === undefined) throw new Error(`no config ${index} of ${pool}`);
+    return config;
+  }
+
+  private whenPolled(queue: string, start: () => void): void {
+    if (!queue.startsWith(HOST_QUEUE)) start();
+    // A node that is gone has nobody behind its queue.
+    else this.hosts.get(queue.slice(HOST_QUEUE.length))?.whenPolled(start);
+  }
+
+  private perform(attempt: Attempt): Promise<unknown> {
+    const { queue, type, attempt: count, isLocal } = attempt.call;
+    this.note(attempt.call.workflowId, `${type}${isLocal ? ' (local)' : ''} attempt ${count}`);
+    return this.faults.around(attempt, () => {
+      const host = this.hosts.get(queue.slice(HOST_QUEUE.length));
+      if (!queue.startsWith(HOST_QUEUE)) return performOnCluster(this.clusterWorld, attempt);
+      if (host === undefined) return attempt.never();
+      host.attempts.add(attempt);
+      const work = {
+        config: (name: string) => this.byName.get(name) ?? this.configAt(WORKER, 0),
+        now: () => this.clock.now,
+        plants: this.plants,
+        strike: (step: string) => this.faults.strike(step),
+      };
+      return performOnHost(work, host, attempt).finally(() => host.attempts.delete(attempt));
+    });
+  }
+
+  private readonly clusterWorld = {
+    get clock(): VirtualClock {
+      return this.world().clock;
+    },
+    get chance(): Chance {
+      return this.world().chance;
+    },
+    get cluster(): Cluster {
+      return this.world().cluster;
+    },
+    get pods() {
+      return this.world().pods;
+    },
+    isUpdating: (workflowId: string) => this.temporal.isRunning(workflowId),
+    configNames: () => [...this.byName.keys()],
+    world: (): World => this,
+    plants: (): ActivityPlants => this.plants,
+  };
+
+  private observer(): Observer {
+    const { invariants } = this;
+    return {
+      taskFailed: (execution, why) =>
+        invariants.break('workflow task', `${execution.id} (${execution.runId}): ${why}`),
+      logged: (execution, level, message) => {
+        this.note(execution.id, `${level}: ${message}`);
+        if (message.startsWith('bug: ')) invariants.break('bug', `${execution.id}: ${message}`);
+      },
+      started: ({ id, runId }, input) => {
+        this.note(id, `starts as ${runId}`);
+        const config = (input as { readonly config?: { readonly name: string } }).config;
+        if (config !== undefined) invariants.updateStarted(nodeOf(id), config.name);
+      },
+      closed: (execution) => {
+        this.note(execution.id, `ends: ${execution.status} ${execution.failure?.message ?? ''}`);
+        this.updateClosed(execution);
+      },
+      signals: (from, to, name, input) => {
+        this.note(from.id, `${name} to ${to}`);
+        if (name === 'nodeFinished') invariants.reported(nodeOf(from.id));
+        if (name !== 'proceed') return;
+        const { repair } = input as { readonly repair: boolean };
+        invariants.slotGranted(nodeOf(to), poolOf(from.id), repair);
+        const { atNextSlot } = this;
+        this.atNextSlot = undefined;
+        atNextSlot?.(nodeOf(to));
+      },
+    };
+  }
+
+  private updateClosed({ id, runId, status }: Execution): void {
+    if (!id.startsWith(UPDATE) || status === 'terminated') return;
+    this.invariants.terminated.delete(nodeOf(id));
+    this.invariants.updateClosed(nodeOf(id), runId, status === 'cancelled');
+  }
+}
+
+/** Name of the node that this workflow updates. */
+function nodeOf(workflowId: string): string {
+  return workflowId.slice(UPDATE.length);
+}
+
+/** Name of the pool that this workflow rolls out. */
+function poolOf(workflowId: string): string {
+  return workflowId.slice(poolRolloutId('').length);
+}

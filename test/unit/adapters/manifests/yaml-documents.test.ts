@@ -1,0 +1,112 @@
+import { readYaml } from '../../../../adapters/manifests';
+
+function only(text: string): unknown {
+  const { documents, problems } = readYaml(text);
+  expect(problems).toEqual([]);
+  expect(documents).toHaveLength(1);
+  return documents[0]?.value;
+}
+
+describe('values are those that kubectl reads', () => {
+  it('octal modes, words for booleans, times', () => {
+    expect(only('mode: 0644\nenabled: yes\nat: 2001-12-14\nport: 22:22\nnone:\n')).toEqual({
+      mode: 420,
+      enabled: true,
+      at: '2001-12-14',
+      port: '22:22',
+      none: null,
+    });
+  });
+
+  it('quotes and !!str keep a text', () => {
+    expect(only(`a: '0644'\nb: "yes"\nc: !!str 0644\nd: |\n  yes\n`)).toEqual({
+      a: '0644',
+      b: 'yes',
+      c: '0644',
+      d: 'yes\n',
+    });
+  });
+
+  it('names of fields are texts', () => {
+    expect(only('1: a\ntrue: b\n')).toEqual({ '1': 'a', true: 'b' });
+  });
+
+  it('anchors, aliases and merges', () => {
+    const text = 'base: &base {a: 1, b: 2}\none:\n  <<: *base\n  b: 3\ntwo: *base\n';
+    expect(only(text)).toMatchObject({ one: { a: 1, b: 3 }, two: { a: 1, b: 2 } });
+  });
+
+  it('a field called __proto__ is a field', () => {
+    const value = only('__proto__: {x: 1}\n') as object;
+    expect(Object.keys(value)).toEqual(['__proto__']);
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  });
+
+  it('JSON, indented with tabs', () => {
+    expect(only('{\n\t"a": "x\\/y",\n\t"b": [1, "\\ud83d\\ude00"]\n}\n')).toEqual({
+      a: 'x/y',
+      b: [1, '😀'],
+    });
+  });
+
+  it('empty documents do not count', () => {
+    const { documents, problems } = readYaml('---\n# nothing\n---\na: 1\n---\n...\n');
+    expect(problems).toEqual([]);
+    expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }]);
+    expect(readYaml('')).toEqual({ documents: [], problems: [] });
+  });
+});
+
+describe('problems', () => {
+  it.each<[string, string, number, RegExp]>([
+    ['a tab that indents', 'a:\n\tb: 1\n', 2, /tab/],
+    ['wrong indentation', 'a:\n  b: 1\n c: 2\n', 3, /./],
+    ['an open quote', 'a: "secret-text\nb: 1\n', 3, /missing/],
+    ['a field twice', 'a: 1\nb: 2\na: 3\n', 3, /twice/],
+    ['an unknown alias', 'a: *nobody\n', 1, /anchor|alias/],
+    ['a tag of somebody else', 'a: !secret x\n', 1, /tag/],
+    ['an infinite number', 'a: 1\nb: .inf\n', 2, /finite/],
+    ['a field without a name', '? \n: 1\n', 1, /name of a field/],
+  ])('%s', (_what, text, line, problem) => {
+    const read = readYaml(text);
+    expect(read.documents).toEqual([]);
+    expect(read.problems[0]).toMatchObject({
+      line,
+      problem: expect.stringMatching(problem) as string,
+    });
+    expect(JSON.stringify(read.problems)).not.toContain('secret');
+  });
+
+  it('in one document leave the others alone', () => {
+    const { documents, problems } = readYaml('a: 1\n---\na: 1\na: 2\n---\nb: 1\n');
+    expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { b: 1 }]);
+    expect(problems.map(({ line }) => line)).toEqual([4]);
+  });
+
+  it('aliases of aliases end', () => {
+    const levels = Array.from({ length: 12 }, (_, i) => {
+      const alias = `*l${i}`;
+      return `l${i + 1}: &l${i + 1} [${Array.from({ length: 9 }, () => alias).join(', ')}]`;
+    });
+    const { problems } = readYaml(`l0: &l0 [x]\n${levels.join('\n')}\n`);
+    expect(problems.map(({ problem }) => problem)).toContain(
+      'too many or too deeply nested values',
+    );
+  });
+
+  it('an alias of itself ends', () => {
+    expect(readYaml('a: &a [*a]\n').problems).not.toEqual([]);
+  });
+});
+
+it('knows the line of a field, or of the nearest thing around it', () => {
+  const text = 'kind: X\nspec:\n  files:\n    - path: /a\n    - path: /b\n      mode: 1\n';
+  const [document] = readYaml(text).documents;
+  const line = (...path: (string | number)[]): number | undefined => document?.placeOf(path).line;
+  expect(line('spec', 'files', 1, 'mode')).toBe(6);
+  expect(line('spec', 'files', 1)).toBe(5);
+  expect(line('spec', 'files', 1, 'contents', 'source')).toBe(5);
+  expect(line('spec', 'files', 7)).toBe(3);
+  expect(line('status')).toBe(1);
+  expect(document?.placeOf(['spec', 'files', 1, 'mode'])).toEqual({ line: 6, column: 7 });
+});

@@ -1,0 +1,95 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import { stepOf, stepText } from '../../../cli/running-step';
+
+type Described = Parameters<typeof stepOf>[0];
+
+/** A description with one pending activity, as Temporal gives it. */
+function pending(activity: Record<string, unknown>): Described {
+  return { raw: { pendingActivities: [activity] } };
+}
+
+function heartbeat(details: unknown): Record<string, unknown> {
+  return { heartbeatDetails: { payloads: [defaultPayloadConverter.toPayload(details)] } };
+}
+
+function textOf(described: Described): string {
+  const step = stepOf(described);
+  return step === undefined ? 'none' : stepText(step);
+}
+
+describe('the running step of a node update', () => {
+  it('says how far a pull is', () => {
+    const pull = { bytes: 12_400_000, totalBytes: 35_600_000, layers: 3, totalLayers: 7 };
+
+    expect(textOf(pending({ attempt: 1, ...heartbeat({ at: 'pulling registry/os', pull }) }))).toBe(
+      'pulling registry/os: 12.4 MB of 35.6 MB, layer 3 of 7',
+    );
+  });
+
+  it('says what is known of a pull whose size is not', () => {
+    const pull = { bytes: 500_000, layers: 1 };
+
+    expect(textOf(pending({ attempt: 1, ...heartbeat({ at: 'pulling', pull }) }))).toBe(
+      'pulling: 0.5 MB, 1 layer',
+    );
+  });
+
+  it('names why the attempt before failed', () => {
+    const lastFailure = { message: 'pull registry/os: connection refused' };
+
+    expect(textOf(pending({ attempt: 4, lastFailure }))).toBe(
+      'attempt 4, pull registry/os: connection refused',
+    );
+  });
+
+  it.each([
+    {
+      name: 'that its host worker has not picked up',
+      activity: { state: 1, activityType: { name: 'prepareUpdate' } },
+      says: 'its host worker has not picked it up yet',
+    },
+    {
+      name: 'that no cluster worker has picked up',
+      activity: { state: 1, activityType: { name: 'cordonNode' } },
+      says: 'no cluster worker has picked it up yet',
+    },
+    {
+      name: 'that is picked up',
+      activity: { state: 2, activityType: { name: 'prepareUpdate' } },
+      says: '',
+    },
+    {
+      name: 'that waits for its next attempt',
+      activity: {
+        state: 1,
+        attempt: 2,
+        activityType: { name: 'prepareUpdate' },
+        nextAttemptScheduleTime: { seconds: 1 },
+      },
+      says: 'attempt 2',
+    },
+    {
+      name: 'that a person paused',
+      activity: { state: 1, paused: true, activityType: { name: 'prepareUpdate' } },
+      says: 'its step is paused in Temporal',
+    },
+  ])('says of a step $name whom it waits for', ({ activity, says }) => {
+    expect(textOf(pending({ attempt: 1, ...activity }))).toBe(says);
+  });
+
+  it('says that the whole update is paused, also between two steps', () => {
+    const paused = { status: { name: 'PAUSED' } };
+    const says = 'its update is paused in Temporal';
+
+    expect(textOf({ raw: {}, ...paused })).toBe(says);
+    expect(textOf({ ...pending({ attempt: 1, state: 1 }), ...paused })).toBe(says);
+  });
+
+  it('has nothing to say between two steps, at a first attempt, and of a foreign codec', () => {
+    const foreign = { metadata: { encoding: new TextEncoder().encode('binary/encrypted') } };
+
+    expect(textOf({ raw: {} })).toBe('none');
+    expect(textOf(pending({ attempt: 1 }))).toBe('');
+    expect(textOf(pending({ attempt: 1, heartbeatDetails: { payloads: [foreign] } }))).toBe('');
+  });
+});

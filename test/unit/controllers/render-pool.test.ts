@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import { renderPool } from '../../../controllers/render/render-pool';
+import type { MachineConfig } from '../../../core/machine-config';
+import { LABEL } from '../../../core/names';
+import type { MachineConfigPool } from '../../../core/pool/types';
+
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+const labels = { [LABEL.ROLE]: 'worker' };
+
+function aConfig(name: string, sections: object): MachineConfig {
+  return { metadata: { name, labels }, spec: { config: withSections(sections) } };
+}
+
+function withSections(sections: object): object {
+  return { ignition: { version: '3.5.0' }, ...sections };
+}
+
+const file = (path: string): object => ({ files: [{ path, contents: { source: 'data:,x' } }] });
+const link = { links: [{ path: '/etc/foo', target: '/opt' }] };
+const unit = { units: [{ name: 'x.service', contents: '[Unit]\n' }] };
+const dropin = { units: [{ name: 'x.service', dropins: [{ name: 'a.conf', contents: '[A]\n' }] }] };
+
+function render(sources: readonly MachineConfig[], current?: MachineConfig): string | undefined {
+  const pool: MachineConfigPool = {
+    metadata: { name: 'worker' },
+    spec: {
+      machineConfigSelector: { matchLabels: labels },
+      ...(current === undefined ? {} : { configuration: { name: current.metadata.name } }),
+    },
+  };
+  const view = {
+    machineConfigs: { list: () => sources, get: () => current },
+    controllerConfigs: { get: () => undefined },
+  };
+  return renderPool(view, pool, '0.0.0-test')?.rendered.name;
+}
+
+describe('MachineConfigs that are fine alone and not together', () => {
+  it.each<[string, object, object, string]>([
+    [
+      'a file below a link',
+      { storage: file('/etc/foo/bar') },
+      { storage: link },
+      'MachineConfig 60-a: spec.config.storage.files[0]: file path includes link in config: /etc/foo/bar, merged with /etc/foo in MachineConfig 61-b; keep one of them, or choose another path',
+    ],
+    [
+      'a file in the place of a unit',
+      { storage: file('/etc/systemd/system/x.service') },
+      { systemd: unit },
+      'MachineConfig 60-a: spec.config.storage.files[0].path: path conflicts with systemd unit or dropin: /etc/systemd/system/x.service, merged with /etc/systemd/system/x.service in MachineConfig 61-b; keep one of them, or choose another path',
+    ],
+    [
+      'a file below a file',
+      { storage: file('/etc/foo/bar') },
+      { storage: file('/etc/foo') },
+      'MachineConfig 60-a: spec.config.storage.files[0]: /etc/foo/bar cannot be below /etc/foo, which is a file of MachineConfig 61-b; choose another path for one of them',
+    ],
+    [
+      'a drop-in below a file',
+      { systemd: dropin },
+      { storage: file('/etc/systemd/system/x.service.d') },
+      'MachineConfig 60-a: spec.config.systemd.units[0].dropins[0]: /etc/systemd/system/x.service.d/a.conf cannot be below /etc/systemd/system/x.service.d, which is a file of MachineConfig 61-b; choose another path for one of them',
+    ],
+  ])('%s are refused, both named', (_, a, b, message) => {
+    const [one, other] = [aConfig('60-a', a), aConfig('61-b', b)];
+
+    expect(render([one])).toMatch(/^rendered-worker-/);
+    expect(render([other])).toMatch(/^rendered-worker-/);
+    expect(() => render([one, other])).toThrow(expect.objectContaining({ message }) as Error);
+    expect(() => render([one, other], one)).toThrow(expect.objectContaining({ message }) as Error);
+  });
+
+  it('may not leave the hash of one to the contents of another', () => {
+    const of = (text: string, hash?: string): object => ({
+      storage: {
+        files: [
+          {
+            path: '/etc/a',
+            contents: {
+              source: `data:,${text}`,
+              ...(hash === undefined ? {} : { verification: { hash: `sha256-${hash}` } }),
+            },
+          },
+        ],
+      },
+    });
+    const first = aConfig('60-a', of('one', sha256('one')));
+
+    expect(() => render([first, aConfig('61-b', of('two'))])).toThrow(
+      'MachineConfig 61-b: spec.config.storage.files[0].contents.verification.hash: /etc/a keeps the hash that MachineConfig 60-a gives it, which is not of these contents; give it the hash of its own contents',
+    );
+    expect(render([first, aConfig('61-b', of('two', sha256('two')))])).toMatch(/^rendered-/);
+  });
+
+  it('are told by their names when several make up one entry', () => {
+    const owned = (owner: object): object => ({
+      storage: { files: [{ path: '/etc/a', user: owner, contents: { source: 'data:,' } }] },
+    });
+
+    expect(() =>
+      render([aConfig('60-a', owned({ id: 1 })), aConfig('61-b', owned({ name: 'u' }))]),
+    ).toThrow(
+      'MachineConfig 61-b: spec.config.storage.files[0].user: cannot set both id and name: /etc/a, merged with /etc/a in MachineConfig 60-a; ',
+    );
+  });
+
+  it('may replace one another', () => {
+    const below = { storage: { directories: [{ path: '/etc/foo' }], ...file('/etc/foo/bar') } };
+
+    expect(
+      render([aConfig('60-a', { storage: file('/etc/foo') }), aConfig('61-b', below)]),
+    ).toMatch(/^rendered-worker-/);
+  });
+});
+
+it('refuses a file below a file of the same MachineConfig', () => {
+  const both = [file('/etc/foo'), file('/etc/foo/bar')] as { files: object[] }[];
+  const storage = { files: both.flatMap(({ files }) => files) };
+
+  expect(() => render([aConfig('60-a', { storage })])).toThrow(
+    'MachineConfig 60-a: spec.config.storage.files[1]: /etc/foo/bar cannot be below /etc/foo, which is a file of MachineConfig 60-a',
+  );
+});
+
+it('renders mended MachineConfigs although the config that the pool is on does not validate', () => {
+  const stuck = aConfig('rendered-worker-stuck', {
+    storage: { ...file('/etc/foo/bar'), ...link },
+  });
+  const mended = aConfig('60-a', { storage: file('/etc/foo/bar') });
+
+  expect(render([mended], stuck)).toBe(render([mended]));
+});
+
+it('still compares with a config that validates', () => {
+  const before = aConfig('rendered-worker-before', { storage: file('/etc/a') });
+  const directory = { storage: { directories: [{ path: '/etc/new' }] } };
+
+  expect(() => render([aConfig('60-a', directory)], before)).toThrow(
+    'ignition directories section contains changes',
+  );
+});

@@ -1,0 +1,160 @@
+import { driftAnnotations, driftStatus, isShown, resolveDriftPolicy } from '../../../../core/drift';
+import type { DriftReport } from '../../../../core/drift';
+import { ANNOTATION } from '../../../../core/names';
+import type { MachineConfigNode, Node } from '../../../../core/node/types';
+import type { Condition } from '../../../../core/object-meta';
+
+const CONFIG = 'rendered-worker-1';
+const T0 = '2030-01-01T00:00:00Z';
+const T1 = '2030-01-01T00:01:00Z';
+const T2 = '2030-01-01T00:02:00Z';
+
+const CLEAN: DriftReport = { config: CONFIG, findings: [], count: 0, repairs: [], forced: false };
+const DRIFTED: DriftReport = {
+  ...CLEAN,
+  findings: [{ path: '/etc/a', kind: 'missing', detail: '/etc/a is missing', since: T0 }],
+  count: 3,
+};
+const MESSAGE = `unexpected on-disk state validating against ${CONFIG}: /etc/a is missing (and 2 more)`;
+
+function shown(report: DriftReport, now: string, others: readonly Condition[] = []) {
+  const { condition, drift } = driftStatus('worker-1', report, undefined, now);
+  return {
+    metadata: { name: 'worker-1' },
+    spec: {
+      node: { name: 'worker-1' },
+      pool: { name: 'worker' },
+      configVersion: { desired: CONFIG },
+    },
+    status: { conditions: [...others, condition], drift },
+  } satisfies MachineConfigNode;
+}
+
+function aNode(state: string, reason = '', desired = CONFIG): Node {
+  return {
+    metadata: {
+      name: 'worker-1',
+      annotations: {
+        [ANNOTATION.CURRENT_CONFIG]: CONFIG,
+        [ANNOTATION.DESIRED_CONFIG]: desired,
+        [ANNOTATION.STATE]: state,
+        [ANNOTATION.REASON]: reason,
+      },
+    },
+  };
+}
+
+describe('drift on a MachineConfigNode', () => {
+  it('names the first thing and counts the others', () => {
+    expect(driftStatus('worker-1', DRIFTED, undefined, T0).condition).toEqual({
+      type: 'Drifted',
+      status: 'True',
+      reason: 'ConfigDrift',
+      message: MESSAGE,
+      lastTransitionTime: T0,
+    });
+  });
+
+  it('keeps the transition time while the status is the same', () => {
+    const before = driftStatus('worker-1', DRIFTED, undefined, T0).condition;
+    const more = { ...DRIFTED, count: 4 };
+    expect(driftStatus('worker-1', more, before, T1).condition.lastTransitionTime).toBe(T0);
+    expect(driftStatus('worker-1', CLEAN, before, T1).condition.lastTransitionTime).toBe(T1);
+  });
+
+  it('says how to go on when somebody has made the force file', () => {
+    const { condition } = driftStatus('worker-1', { ...CLEAN, forced: true }, undefined, T0);
+    expect(condition).toMatchObject({ status: 'True', reason: 'ForceRequested' });
+    expect(condition.message).toContain('slipway node retry worker-1');
+  });
+
+  it('is the same in whatever order the API server keeps its fields', () => {
+    const known = shown(DRIFTED, T0);
+    const sorted = JSON.parse(
+      JSON.stringify(known, Object.keys({ ...flat(known) }).sort()),
+    ) as MachineConfigNode;
+    expect(isShown(sorted, driftStatus('worker-1', DRIFTED, undefined, T1))).toBe(true);
+    expect(isShown(known, driftStatus('worker-1', CLEAN, undefined, T1))).toBe(false);
+    const never = { ...known, status: { conditions: [] } };
+    expect(isShown(never, driftStatus('worker-1', CLEAN, undefined, T1))).toBe(true);
+  });
+});
+
+/** Every key that occurs anywhere, for a replacer. */
+function flat(value: unknown): Record<string, true> {
+  if (typeof value !== 'object' || value === null) return {};
+  return Object.entries(value).reduce(
+    (all, [key, inner]) => ({ ...all, [key]: true, ...flat(inner) }),
+    {},
+  );
+}
+
+describe('drift on a Node', () => {
+  const degraded = { [ANNOTATION.STATE]: 'Degraded', [ANNOTATION.REASON]: MESSAGE };
+
+  it('makes a node at rest Degraded, once', () => {
+    expect(driftAnnotations(aNode('Done'), shown(DRIFTED, T0))).toEqual(degraded);
+    expect(driftAnnotations(aNode('Degraded', MESSAGE), shown(DRIFTED, T0))).toBeUndefined();
+  });
+
+  it('leaves alone a node that is being updated, failed otherwise, or is on another config', () => {
+    expect(driftAnnotations(aNode('Working'), shown(DRIFTED, T0))).toBeUndefined();
+    expect(driftAnnotations(aNode('Done', '', 'rendered-2'), shown(DRIFTED, T0))).toBeUndefined();
+    expect(
+      driftAnnotations(aNode('Degraded', 'DrainTimedOut: …'), shown(DRIFTED, T0)),
+    ).toBeUndefined();
+    const older = shown({ ...DRIFTED, config: 'rendered-worker-0' }, T0);
+    expect(driftAnnotations(aNode('Done'), older)).toBeUndefined();
+    expect(driftAnnotations(aNode('Done'), undefined)).toBeUndefined();
+  });
+
+  it('makes it Done again when nothing differs any more', () => {
+    const done = {
+      [ANNOTATION.DESIRED_CONFIG]: CONFIG,
+      [ANNOTATION.STATE]: 'Done',
+      [ANNOTATION.REASON]: '',
+    };
+    expect(driftAnnotations(aNode('Degraded', MESSAGE), shown(CLEAN, T1))).toEqual(done);
+    expect(driftAnnotations(aNode('Done'), shown(CLEAN, T1))).toBeUndefined();
+    expect(driftAnnotations(aNode('Degraded', 'VerifyFailed: …'), shown(CLEAN, T1))).toBe(
+      undefined,
+    );
+  });
+
+  it('lets an update that was refused for it be tried again, but not on older news', () => {
+    const refused = aNode('Degraded', `ConfigDrift: ${MESSAGE}`, 'rendered-2');
+    const since = (lastTransitionTime: string): Condition => ({
+      type: 'NodeDegraded',
+      status: 'True',
+      reason: 'ConfigDrift',
+      message: '',
+      lastTransitionTime,
+    });
+    expect(driftAnnotations(refused, shown(CLEAN, T1, [since(T2)]))).toBeUndefined();
+    expect(driftAnnotations(refused, shown(CLEAN, T2, [since(T1)]))).toMatchObject({
+      [ANNOTATION.DESIRED_CONFIG]: CONFIG,
+      [ANNOTATION.STATE]: 'Done',
+    });
+  });
+});
+
+describe('the drift policy', () => {
+  it('reports, as MCO does, unless a person says otherwise', () => {
+    expect(resolveDriftPolicy(undefined)).toEqual({
+      mode: 'Report',
+      limit: 3,
+      intervalSeconds: 3600,
+    });
+    expect(resolveDriftPolicy({ drift: 'Repair', repair: { intervalSeconds: 60 } })).toEqual({
+      mode: 'Repair',
+      limit: 3,
+      intervalSeconds: 60,
+    });
+  });
+
+  it('refuses what makes no sense', () => {
+    expect(() => resolveDriftPolicy({ repair: { limit: 0 } })).toThrow(
+      'rolloutpolicy: spec.repair.limit is 0, which is impossible; set a whole number of at least 1',
+    );
+  });
+});

@@ -1,0 +1,54 @@
+import { selectFrom, type PoolView } from '../../../../core/rollout';
+
+const names = (count: number): readonly string[] =>
+  Array.from({ length: count }, (_, i) => `n${i}`);
+const because = (count: number) =>
+  names(count).map((node) => ({ node, reason: `${node} is tired` }));
+
+function aView(overrides: Partial<PoolView>): PoolView {
+  return {
+    ...{ pool: 'worker', paused: false, maxUnavailable: 1, machineCount: 200 },
+    ...{ updated: [], outdated: [], unavailable: [], unavailableBecause: [] },
+    ...{ candidates: [], failed: [], held: [], blocked: [] },
+    ...overrides,
+  };
+}
+
+describe('the selection of a view', () => {
+  it('cuts long lists and keeps their counts', () => {
+    const view = aView({ failed: because(60), held: because(51), blocked: because(50) });
+
+    const { failed, failedCount, held, heldCount, blocked, blockedCount } = selectFrom(view, {
+      inFlight: [],
+      limit: 5,
+    });
+
+    expect([failed.length, failedCount]).toEqual([50, 60]);
+    expect([held.length, heldCount]).toEqual([50, 51]);
+    expect([blocked.length, blockedCount]).toEqual([50, 50]);
+  });
+
+  it('puts the node that was asked about first, in whichever list it is', () => {
+    const candidates = names(80).map((node) => ({ node, repair: false }));
+    const view = aView({ candidates, failed: because(60), held: because(5) });
+
+    const { failed, held } = selectFrom(view, { inFlight: [], limit: 0, asked: 'n57' });
+    const { candidates: started } = selectFrom(view, { inFlight: [], limit: 1, asked: 'n79' });
+    const { failed: unasked } = selectFrom(view, { inFlight: ['n57'], limit: 0, asked: 'n57' });
+
+    expect(failed.slice(0, 2).map(({ node }) => node)).toEqual(['n57', 'n0']);
+    expect(failed).toHaveLength(50);
+    expect(held.map(({ node }) => node)).toEqual(names(5));
+    expect(started.map(({ node }) => node)).toEqual(['n79']);
+    expect(unasked[0]?.node).toBe('n0');
+  });
+
+  it('explains the first few unavailable nodes whose update does not run', () => {
+    const view = aView({ unavailable: names(20), unavailableBecause: because(20) });
+
+    const { unavailableBecause } = selectFrom(view, { inFlight: ['n0', 'n2'], limit: 5 });
+
+    expect(unavailableBecause.map(({ node }) => node)).toEqual(['n1', 'n3', 'n4', 'n5', 'n6']);
+    expect(unavailableBecause[0]).toEqual({ node: 'n1', reason: 'n1 is tired' });
+  });
+});

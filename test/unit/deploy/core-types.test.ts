@@ -1,0 +1,178 @@
+/**
+ * The types of core against the schemas, and so against the CRDs (`crd-schemas.test.ts`), as whole objects
+ * and both ways. The compiler compares; where the two differ on purpose it is written down here.
+ */
+
+import type { z } from 'zod';
+import type * as schemas from '../../../adapters/api-schemas';
+import type { DisruptionAction, NodeDisruptionPolicy } from '../../../core/disruption/types';
+import type { MachineConfig } from '../../../core/machine-config/types';
+import type { MachineConfigNode } from '../../../core/node/types';
+import type { Condition } from '../../../core/object-meta';
+import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
+
+/** Without the index signatures of tolerant schemas, and read-only as core has everything. */
+type Known<T> = T extends readonly (infer Item)[]
+  ? readonly Known<Item>[]
+  : T extends object
+    ? string extends keyof T
+      ? KnownFields<T>
+      : { readonly [K in keyof T]: Known<T[K]> }
+    : T;
+type KnownFields<T extends object> = [keyof NamedFields<T>] extends [never]
+  ? Readonly<T>
+  : { readonly [K in keyof NamedFields<T>]: Known<NamedFields<T>[K]> };
+type NamedFields<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
+
+type Schema<S extends z.ZodType> = Known<z.output<S>>;
+
+/** The path of every field that a type names: `spec.pool.name`, `status.conditions[].type`. */
+type Fields<T, P extends string = ''> = T extends readonly (infer Item)[]
+  ? Fields<Item, `${P}[]`>
+  : T extends object
+    ? { [K in keyof T & string]-?: FieldAndBelow<T[K], Joined<P, K>> }[keyof T & string]
+    : never;
+type FieldAndBelow<T, P extends string> = P | Fields<NonNullable<T>, P>;
+type Joined<P extends string, K extends string> = string extends K
+  ? never
+  : P extends ''
+    ? K
+    : `${P}.${K}`;
+
+/** Fields that only one of the two has, each of them and no other. */
+type OnlyIn<One, Other> = Readonly<Record<Exclude<Fields<One>, Fields<Other>>, true>>;
+
+/** What every object has and core has no use for. */
+const HEAD = { apiVersion: true, kind: true } as const;
+/** Cluster-scoped objects have none; `ObjectMeta` of core is also that of Pods. */
+const NAMESPACE = { 'metadata.namespace': true } as const;
+
+/** `Special` is the price of registries.conf, which only MCO's defaults name; nobody can write it. */
+type WithoutSpecial<T> = T extends readonly (infer Item)[]
+  ? readonly WithoutSpecial<Item>[]
+  : T extends { readonly type: infer Type }
+    ? T & { readonly type: Exclude<Type, 'Special'> }
+    : T extends object
+      ? { readonly [K in keyof T]: WithoutSpecial<T[K]> }
+      : T;
+
+type WithOperators<T> = T extends readonly (infer Item)[]
+  ? readonly WithOperators<Item>[]
+  : T extends { readonly operator: string }
+    ? T & { readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist' }
+    : T extends object
+      ? { readonly [K in keyof T]: WithOperators<T[K]> }
+      : T;
+
+/** MCO's references name an object in more ways than by its name. */
+const UNREAD_OF_POOL = {
+  'spec.configuration.apiVersion': true,
+  'spec.configuration.fieldPath': true,
+  'spec.configuration.kind': true,
+  'spec.configuration.namespace': true,
+  'spec.configuration.resourceVersion': true,
+  'spec.configuration.uid': true,
+  'spec.configuration.source[].fieldPath': true,
+  'spec.configuration.source[].namespace': true,
+  'spec.configuration.source[].resourceVersion': true,
+  'spec.configuration.source[].uid': true,
+  'status.configuration.apiVersion': true,
+  'status.configuration.fieldPath': true,
+  'status.configuration.kind': true,
+  'status.configuration.namespace': true,
+  'status.configuration.resourceVersion': true,
+  'status.configuration.uid': true,
+  'status.configuration.source[].fieldPath': true,
+  'status.configuration.source[].namespace': true,
+  'status.configuration.source[].resourceVersion': true,
+  'status.configuration.source[].uid': true,
+} as const;
+
+const same = <T>(value: T): T => value;
+
+describe('whatever the schema gives is what core expects, and the other way round', () => {
+  it('MachineConfig', () => {
+    type Declared = Schema<typeof schemas.MachineConfig>;
+    const there: (value: Declared) => MachineConfig = same;
+    // `config` may also be a text, in the tests of MCO.
+    type WithObject = Omit<MachineConfig, 'spec'> & {
+      readonly spec: Omit<MachineConfig['spec'], 'config'> & {
+        readonly config?: Readonly<Record<string, unknown>>;
+      };
+    };
+    const back: (value: WithObject) => Declared = same;
+    const unread: OnlyIn<Declared, MachineConfig> = {};
+    const undeclared: OnlyIn<MachineConfig, Declared> = NAMESPACE;
+
+    const object = { metadata: { name: 'a' }, spec: { kernelArguments: ['b'] } };
+    expect([there(object), back(object)]).toEqual([object, object]);
+    expect({ ...unread, ...undeclared }).toEqual(NAMESPACE);
+  });
+
+  it('MachineConfigNode', () => {
+    type Declared = Schema<typeof schemas.MachineConfigNode>;
+    const there: (value: Declared) => MachineConfigNode = same;
+    const unread: OnlyIn<Declared, MachineConfigNode> = {
+      ...HEAD,
+      'status.conditions[].observedGeneration': true,
+    };
+    const undeclared: OnlyIn<MachineConfigNode, Declared> = NAMESPACE;
+
+    const name = { name: 'n' };
+    const spec = { node: name, pool: name, configVersion: { desired: 'x' } };
+    const object = { metadata: name, spec };
+    expect(there(object)).toBe(object);
+    expect([unread, undeclared]).toHaveLength(2);
+  });
+
+  it('MachineConfigPool', () => {
+    type Declared = Schema<typeof schemas.MachineConfigPool>;
+    // The CRD, as MCO's, lets a condition be without reason and time. Slipway reads only its own.
+    type WithConditions = Omit<Declared, 'status'> & {
+      readonly status?: Omit<NonNullable<Declared['status']>, 'conditions'> & {
+        readonly conditions?: readonly Condition[];
+      };
+    };
+    const there: (value: WithConditions) => MachineConfigPool = same;
+    // An object of an older CRD may have any operator; `compileSelector` judges it.
+    const back: (value: WithOperators<MachineConfigPool>) => Declared = same;
+    const unread: OnlyIn<Declared, MachineConfigPool> = {
+      ...HEAD,
+      ...UNREAD_OF_POOL,
+    };
+    const undeclared: OnlyIn<MachineConfigPool, Declared> = NAMESPACE;
+
+    const object = { metadata: { name: 'worker' }, spec: { maxUnavailable: '10%' } };
+    expect([there(object), back(object)]).toEqual([object, object]);
+    expect([unread, undeclared]).toHaveLength(2);
+  });
+
+  it('RolloutPolicy', () => {
+    type Declared = Schema<typeof schemas.RolloutPolicy>;
+    const there: (value: Declared) => RolloutPolicy = same;
+    const back: (value: RolloutPolicy) => Declared = same;
+    const unread: OnlyIn<Declared, RolloutPolicy> = HEAD;
+    const undeclared: OnlyIn<RolloutPolicy, Declared> = NAMESPACE;
+
+    const object = { metadata: { name: 'worker' }, spec: { canary: { nodes: 2 } } };
+    expect([there(object), back(object)]).toEqual([object, object]);
+    expect([unread, undeclared]).toHaveLength(2);
+  });
+
+  it('the disruption policies of a MachineConfiguration', () => {
+    type Declared = NonNullable<
+      Schema<typeof schemas.MachineConfiguration>['spec']['nodeDisruptionPolicy']
+    >;
+    const back: (value: WithoutSpecial<NodeDisruptionPolicy>) => Declared = same;
+    // That a Reload has its `reload` is a rule of the CRD, which no type of the schema says.
+    type Action = NonNullable<Declared['files']>[number]['actions'][number];
+    const there: (value: Action['type']) => Exclude<DisruptionAction['type'], 'Special'> = same;
+    const unread: OnlyIn<Declared, NodeDisruptionPolicy> = {};
+    const undeclared: OnlyIn<NodeDisruptionPolicy, Declared> = {};
+
+    const object = { sshkey: { actions: [] } };
+    expect(back(object)).toBe(object);
+    expect(there('Drain')).toBe('Drain');
+    expect([unread, undeclared]).toHaveLength(2);
+  });
+});

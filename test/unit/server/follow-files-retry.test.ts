@@ -1,0 +1,56 @@
+import type * as fs from 'node:fs';
+import { type FSWatcher, mkdtempSync, rmSync, watch } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { followFiles } from '../../../server/follow-files';
+
+jest.mock('node:fs', () => {
+  const actual = jest.requireActual<typeof fs>('node:fs');
+  return { ...actual, watch: jest.fn(actual.watch) };
+});
+
+const watches = jest.mocked(watch);
+let root: string;
+let abort: AbortController;
+const warnings: string[] = [];
+const log = { info: () => undefined, warn: (_: object, text: string) => void warnings.push(text) };
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  root = mkdtempSync(join(tmpdir(), 'slipway-follow-'));
+  abort = new AbortController();
+  warnings.length = 0;
+  watches.mockClear();
+});
+
+afterEach(() => {
+  abort.abort();
+  rmSync(root, { recursive: true });
+  jest.useRealTimers();
+});
+
+it('goes on without a watch that cannot be had, and tries again', () => {
+  watches.mockImplementationOnce(() => {
+    throw Object.assign(new Error('ENOSPC: no space for watchers'), { code: 'ENOSPC' });
+  });
+  let changes = 0;
+  followFiles([join(root, 'c.pem')], () => (changes += 1), { signal: abort.signal, log });
+
+  expect(warnings).toEqual(['files are not followed; will try again']);
+  jest.advanceTimersByTime(10_000);
+
+  expect(watches).toHaveBeenCalledTimes(2);
+  // What changed in between was seen by nobody.
+  expect(changes).toBe(1);
+});
+
+it('opens a watch again that failed', () => {
+  followFiles([join(root, 'c.pem')], () => undefined, { signal: abort.signal, log });
+  const watcher = watches.mock.results[0]?.value as FSWatcher;
+
+  watcher.emit('error', new Error('gone'));
+  jest.advanceTimersByTime(10_000);
+
+  expect(warnings).toHaveLength(1);
+  expect(watches).toHaveBeenCalledTimes(2);
+});

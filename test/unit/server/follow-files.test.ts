@@ -1,0 +1,55 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { followFiles } from '../../../server/follow-files';
+
+let root: string;
+let abort: AbortController;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'slipway-follow-'));
+  abort = new AbortController();
+});
+
+afterEach(() => {
+  abort.abort();
+  rmSync(root, { recursive: true });
+});
+
+const log = { info: () => undefined, warn: () => undefined };
+
+/** Resolves with the next change. */
+function next(file: string): { readonly changed: Promise<void> } {
+  let tell: () => void = () => undefined;
+  const changed = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  followFiles([file], () => tell(), { signal: abort.signal, log });
+  return { changed };
+}
+
+it('follows a file that is replaced', async () => {
+  const file = join(root, 'c.pem');
+  writeFileSync(file, 'one');
+  const { changed } = next(file);
+
+  writeFileSync(`${file}.new`, 'two');
+  renameSync(`${file}.new`, file);
+
+  await expect(changed).resolves.toBeUndefined();
+});
+
+it('follows the target of a link in another directory', async () => {
+  mkdirSync(join(root, 'real'));
+  mkdirSync(join(root, 'links'));
+  const target = join(root, 'real', 'c.pem');
+  const link = join(root, 'links', 'c.pem');
+  writeFileSync(target, 'one');
+  symlinkSync(target, link);
+  const { changed } = next(link);
+
+  writeFileSync(`${target}.new`, 'two');
+  renameSync(`${target}.new`, target);
+
+  await expect(changed).resolves.toBeUndefined();
+});

@@ -1,0 +1,223 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createBootstrapSource } from '../../../../server/ignition/bootstrap-source';
+import { followBootstrapTokens } from '../../../../server/ignition/bootstrap-tokens';
+import { prepareNow } from '../../../../server/ignition/prepare';
+
+let directory: string;
+let abort: AbortController;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'slipway-bootstrap-'));
+  abort = new AbortController();
+});
+afterEach(() => {
+  abort.abort();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+function write(path: string, text: string): void {
+  const file = join(directory, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+const POOL = `metadata: {name: master}
+spec: {}
+status: {configuration: {name: rendered-master-1}}
+`;
+const CONFIG = `metadata: {name: rendered-master-1}
+spec:
+  config:
+    ignition: {version: 3.5.0}
+    storage: {files: [{path: /etc/a, contents: {source: 'data:,very-secret'}}]}
+`;
+
+function writeAll(): void {
+  write('machine-pools/master.yaml', POOL);
+  write('machine-configs/rendered-master-1.yaml', CONFIG);
+}
+
+const source = () => createBootstrapSource({ directory, facts: () => ({ kubeconfig: 'k' }) });
+
+async function look(pool = 'master', from = source()) {
+  const found = await from.look(pool);
+  if ('served' in found) return found.served;
+  const { status, reason, message } = found.missing;
+  return `${status} ${reason}: ${message.replace(directory, '')}`;
+}
+
+describe('first configs of files', () => {
+  it('are made from the pool, its config and the ControllerConfig', async () => {
+    writeAll();
+    write(
+      'controller-config/machine-config-controller.yaml',
+      'metadata: {name: machine-config-controller}\nspec: {cloudProviderCAData: QQ==}\n',
+    );
+
+    const served = await look();
+
+    expect(served).toMatchObject({
+      pool: 'master',
+      name: 'rendered-master-1',
+      facts: { kubeconfig: 'k', cloudAuthority: 'QQ==' },
+    });
+    if (typeof served === 'string') throw new Error(served);
+    const prepared = prepareNow({ ...served, version: '3.5', maxBytes: 1e6 });
+    expect(prepared.state === 'ready' && prepared.bytes.identity.toString()).toContain(
+      'very-secret',
+    );
+  });
+
+  it('are others when a file changes', async () => {
+    writeAll();
+    const from = source();
+    const before = await look('master', from);
+    expect(await look('master', from)).toEqual(before);
+
+    write('machine-configs/rendered-master-1.yaml', `${CONFIG}  kernelArguments: [quiet]\n`);
+
+    const after = await look('master', from);
+    expect(typeof after === 'object' && typeof before === 'object' && after.key).not.toBe(
+      typeof before === 'object' && before.key,
+    );
+  });
+
+  it.each(['worker', 'infra', '../../etc/passwd'])('are none of pool %s', async (pool) => {
+    writeAll();
+    write('machine-pools/worker.yaml', POOL);
+
+    expect(await look(pool)).toBe(
+      `500 unknown-pool: pool ${pool} is not served while a cluster is installed`,
+    );
+  });
+
+  it('are missing with the file that is', async () => {
+    expect(await look()).toBe('404 unknown-pool: there is no /machine-pools/master.yaml');
+    expect(await look('arbiter')).toBe('404 unknown-pool: there is no /machine-pools/arbiter.yaml');
+
+    write('machine-pools/master.yaml', POOL);
+    expect(await look()).toBe(
+      '404 no-rendered-config: there is no /machine-configs/rendered-master-1.yaml',
+    );
+  });
+
+  it.each([
+    ['no status', 'metadata: {name: master}\nspec: {}\n', /status.configuration.name is missing/],
+    [
+      'a path',
+      POOL.replace('rendered-master-1', '../../x'),
+      /status.configuration.name is missing/,
+    ],
+    ['no YAML', '{very-secret: [', /master.yaml is not YAML$/],
+    ['no object', 'very-secret', /master.yaml: the object: /],
+  ])('are missing for a pool with %s', async (_what, text, message) => {
+    writeAll();
+    write('machine-pools/master.yaml', text);
+
+    const missing = await look();
+
+    expect(missing).toMatch(message);
+    expect(missing).not.toContain('very-secret');
+  });
+
+  it('are refused for a config that is none, without quoting it', async () => {
+    writeAll();
+    write('machine-configs/rendered-master-1.yaml', 'very-secret: {');
+    const served = await look();
+    if (typeof served === 'string') throw new Error(served);
+
+    const prepared = prepareNow({ ...served, version: '3.5', maxBytes: 1e6 });
+
+    expect(prepared).toMatchObject({ state: 'refused' });
+    expect(JSON.stringify(prepared)).not.toContain('very-secret');
+  });
+});
+
+describe('join tokens of files', () => {
+  const fields = {
+    pool: 'master',
+    hash: 'a'.repeat(64),
+    createdAt: '2026-01-01T00:00:00Z',
+    expiresAt: '2026-01-02T00:00:00Z',
+  };
+  const secret = (given: Record<string, string>) =>
+    JSON.stringify({
+      metadata: { name: 'join-token-0123456789' },
+      type: 'slipway.dev/join-token',
+      data: Object.fromEntries(
+        Object.entries(given).map(([key, value]) => [key, Buffer.from(value).toString('base64')]),
+      ),
+    });
+
+  const other = (given: Record<string, string>) =>
+    secret(given).replace('join-token-0123456789', 'join-token-9876543210');
+
+  /** Follows the directory; `pool` resolves when a reading has left the token with this pool. */
+  async function follow() {
+    const lines: string[] = [];
+    let read: () => void = () => undefined;
+    const write = (level: string) => (fields: object, message: string) => {
+      lines.push(`${level}: ${message} ${JSON.stringify(fields).replaceAll(directory, '')}`);
+      if (message === 'read the join tokens again') read();
+    };
+    const log = { info: write('info'), warn: write('warn'), error: write('error') };
+    const tokens = await followBootstrapTokens(directory, { signal: abort.signal, log });
+    const pool = (wanted: string | undefined) =>
+      new Promise<void>((resolve) => {
+        read = () => {
+          if (tokens.find('0123456789')?.pool === wanted) resolve();
+        };
+      });
+    return { tokens, lines, pool };
+  }
+
+  it('are read, where there are any', async () => {
+    expect((await follow()).tokens.find('0123456789')).toBeUndefined();
+
+    write('join-tokens/one.yaml', secret(fields));
+    write('join-tokens/README', 'no token');
+
+    const { tokens, lines } = await follow();
+    expect(tokens.isSynced).toBe(true);
+    expect(tokens.find('0123456789')).toEqual({ id: '0123456789', ...fields });
+    expect(lines).toEqual([]);
+  });
+
+  it('are read again when files come, change and go, also in a directory that came later', async () => {
+    const { pool } = await follow();
+    const folder = join(directory, 'join-tokens');
+    const come = pool('master');
+    write('join-tokens/one.yaml', secret(fields));
+    await come;
+
+    const changed = pool('arbiter');
+    write('join-tokens/one.yaml', secret({ ...fields, pool: 'arbiter' }));
+    await changed;
+
+    const gone = pool(undefined);
+    rmSync(folder, { recursive: true });
+    await gone;
+
+    const back = pool('master');
+    write('join-tokens/one.yaml', secret(fields));
+    await expect(back).resolves.toBeUndefined();
+  });
+
+  it.each([
+    ['a wrong hash', secret({ ...fields, hash: 'short' }), 'hash is not a SHA-256 in hex'],
+    ['no YAML', '{very-secret: [', '/join-tokens/one.yaml is not YAML'],
+  ])('leave out a file with %s, loudly, and keep the others', async (_, text, reason) => {
+    write('join-tokens/one.yaml', text);
+    write('join-tokens/two.yaml', other(fields));
+
+    const { tokens, lines } = await follow();
+
+    expect(tokens.find('0123456789')).toBeUndefined();
+    expect(tokens.find('9876543210')?.pool).toBe('master');
+    expect(lines).toEqual([
+      `error: a file holds no join token, and is left out ${JSON.stringify({ file: '/join-tokens/one.yaml', reason })}`,
+    ]);
+  });
+});

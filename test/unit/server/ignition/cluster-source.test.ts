@@ -1,0 +1,260 @@
+import type { CacheEvent } from '../../../../adapters/kube/cache';
+import type { KubeObject } from '../../../../adapters/kube/resources';
+import { fail } from '../../../../core/errors';
+import type { MachineConfig } from '../../../../core/machine-config/types';
+import type { MachineConfigPool } from '../../../../core/pool/types';
+import { createClusterSource } from '../../../../server/ignition/cluster-source';
+import type { FileFacts } from '../../../../server/ignition/facts';
+import type { Look } from '../../../../server/ignition/source';
+import { aRendered } from './builders';
+
+/** A watch cache that the test writes to. */
+function aCache<T extends KubeObject>() {
+  const objects = new Map<string, T>();
+  const listeners = new Set<(event: CacheEvent<T>) => void>();
+  const state = { isSynced: true };
+  return {
+    get isSynced() {
+      return state.isSynced;
+    },
+    state,
+    synced: Promise.resolve(),
+    get: (name: string) => objects.get(name),
+    list: () => [...objects.values()],
+    subscribe: (listener: (event: CacheEvent<T>) => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    put(object: T) {
+      objects.set(object.metadata.name, object);
+      for (const listener of listeners) listener({ type: 'added', object });
+    },
+    remove(name: string) {
+      const object = objects.get(name);
+      objects.delete(name);
+      if (object) for (const listener of listeners) listener({ type: 'deleted', object });
+    },
+  };
+}
+
+function aPool(now: string, next = now, updatedMachineCount = 0): MachineConfigPool {
+  return {
+    metadata: { name: 'worker' },
+    spec: { configuration: { name: next } },
+    status: { configuration: { name: now }, updatedMachineCount },
+  };
+}
+
+function aCluster() {
+  const pools = aCache<MachineConfigPool>();
+  const controllerConfigs = aCache<KubeObject>();
+  const configs = new Map<string, MachineConfig>([
+    ['one', aRendered('one')],
+    ['two', aRendered('two')],
+  ]);
+  const reads: string[] = [];
+  const warnings: object[] = [];
+  const state = {
+    away: false,
+    failure: undefined as Error | undefined,
+    /** What every read waits for. */
+    slow: undefined as Promise<void> | undefined,
+    now: 0,
+    facts: {} as FileFacts,
+  };
+  const source = createClusterSource({
+    pools,
+    controllerConfigs,
+    readMachineConfig: async (name) => {
+      reads.push(name);
+      const found = configs.get(name);
+      await state.slow;
+      if (state.failure !== undefined) throw state.failure;
+      if (state.away) throw fail('ApiUnavailable', 'connection refused');
+      return found;
+    },
+    log: { warn: (fields) => void warnings.push(fields) },
+    facts: () => state.facts,
+    ageSeconds: () => 0,
+    clock: () => state.now,
+  });
+  const look = async (pool = 'worker'): Promise<Look> => source.look(pool);
+  const name = async (): Promise<string> => {
+    const found = await look();
+    return 'served' in found
+      ? found.served.name
+      : `${found.missing.status} ${found.missing.reason}`;
+  };
+  const key = async (): Promise<string> => {
+    const found = await look();
+    if ('missing' in found) throw new Error(found.missing.message);
+    return found.served.key;
+  };
+  return { source, pools, controllerConfigs, configs, reads, state, warnings, look, name, key };
+}
+
+describe('first configs of a watched cluster', () => {
+  it('are read once and served from memory', async () => {
+    const { pools, reads, name } = aCluster();
+    pools.put(aPool('one'));
+
+    expect(await Promise.all([name(), name(), name()])).toEqual(['one', 'one', 'one']);
+    await name();
+    expect(reads).toEqual(['one']);
+  });
+
+  it('change with the pool, and with nothing else', async () => {
+    const { pools, name, key } = aCluster();
+    pools.put(aPool('one', 'two', 0));
+    expect(await name()).toBe('one');
+    const before = await key();
+    pools.put({ ...aPool('one', 'two', 0), metadata: { name: 'worker', resourceVersion: '7' } });
+    expect(await key()).toBe(before);
+
+    pools.put(aPool('one', 'two', 1));
+
+    expect(await name()).toBe('two');
+    expect(await key()).not.toBe(before);
+  });
+
+  it('are of the newer config when the older one was read for so long', async () => {
+    const { pools, state, name } = aCluster();
+    pools.put(aPool('one'));
+    let go: () => void = () => undefined;
+    state.slow = new Promise((resolve) => (go = resolve));
+    const asked = name();
+    state.slow = undefined;
+    pools.put(aPool('two'));
+    expect(await name()).toBe('two');
+    go();
+
+    expect(await asked).toBe('two');
+    state.away = true;
+    expect(await name()).toBe('two');
+  });
+
+  it('are not of an older config because the newer one may not be read', async () => {
+    const { pools, state, warnings, name } = aCluster();
+    pools.put(aPool('one'));
+    await name();
+    pools.put(aPool('two'));
+
+    state.failure = fail('ApiForbidden', 'no right');
+    expect(await name()).toBe('503 not-ready');
+    state.failure = undefined;
+    state.away = true;
+    expect(await name()).toBe('one');
+    expect(warnings).toEqual([expect.objectContaining({ pool: 'worker', served: 'one' })]);
+    state.away = false;
+    expect(await name()).toBe('two');
+  });
+
+  it('change with the ControllerConfig and with files', async () => {
+    const { pools, controllerConfigs, state, look, key } = aCluster();
+    pools.put(aPool('one'));
+    const keys = [await key()];
+
+    controllerConfigs.put({
+      metadata: { name: 'machine-config-controller' },
+      spec: { kubeAPIServerServingCAData: 'QQ==', cloudProviderCAData: 7 },
+    } as KubeObject);
+    keys.push(await key());
+    state.facts = { kubeconfig: 'k' };
+    keys.push(await key());
+
+    expect(new Set(keys).size).toBe(3);
+    expect(await look()).toMatchObject({
+      served: { facts: { kubeconfig: 'k', kubeletAuthority: 'QQ==' } },
+    });
+  });
+
+  it('are refused by reason', async () => {
+    const { pools, name } = aCluster();
+    expect(await name()).toBe('500 unknown-pool');
+
+    pools.put({ metadata: { name: 'worker' }, spec: {} });
+    expect(await name()).toBe('500 no-rendered-config');
+
+    pools.put(aPool('three'));
+    expect(await name()).toBe('500 no-rendered-config');
+  });
+
+  it('wait until the cluster has been seen', async () => {
+    const { pools, controllerConfigs, name } = aCluster();
+    pools.put(aPool('one'));
+    controllerConfigs.state.isSynced = false;
+
+    expect(await name()).toBe('503 not-ready');
+  });
+
+  it('are served on while the API server is away, also when the pool has gone on', async () => {
+    const { pools, state, name, reads } = aCluster();
+    pools.put(aPool('one', 'two', 0));
+    await name();
+    state.away = true;
+    state.now = 3_600_000;
+
+    expect(await name()).toBe('one');
+    pools.put(aPool('one', 'two', 1));
+    expect(await name()).toBe('one');
+
+    state.away = false;
+    expect(await name()).toBe('two');
+    expect(reads.at(-1)).toBe('two');
+  });
+
+  it('cannot be made up while the API server is away from the beginning', async () => {
+    const { pools, state, look } = aCluster();
+    pools.put(aPool('one'));
+    state.away = true;
+
+    expect(await look()).toMatchObject({
+      missing: {
+        status: 503,
+        reason: 'not-ready',
+        message: 'config one cannot be read: connection refused',
+      },
+    });
+  });
+
+  it('end when somebody deletes the rendered config', async () => {
+    const { pools, configs, state, name } = aCluster();
+    pools.put(aPool('one'));
+    await name();
+    configs.delete('one');
+    state.now = 61_000;
+
+    // Looked at behind the request that finds it old.
+    expect(await name()).toBe('one');
+    await Promise.resolve();
+    expect(await name()).toBe('500 no-rendered-config');
+  });
+
+  it('go with their pool', async () => {
+    const { pools, reads, name } = aCluster();
+    pools.put(aPool('one'));
+    await name();
+    pools.remove('worker');
+    expect(await name()).toBe('500 unknown-pool');
+
+    pools.put(aPool('one'));
+    await name();
+
+    expect(reads).toEqual(['one', 'one']);
+  });
+
+  it('are told of when they change', async () => {
+    const { source, pools, controllerConfigs, name } = aCluster();
+    pools.put(aPool('one'));
+    const changed: string[] = [];
+    source.onChange?.((pool) => changed.push(pool));
+    await pools.synced;
+    await name();
+    expect(changed).toEqual(['worker']);
+
+    pools.put(aPool('two'));
+    controllerConfigs.put({ metadata: { name: 'machine-config-controller' } });
+
+    expect(changed).toEqual(['worker', 'worker', 'worker']);
+  });
+});

@@ -1,0 +1,196 @@
+import { pino } from 'pino';
+import type { DriftReport, DriftStatus } from '../../../core/drift';
+import { fail } from '../../../core/errors';
+import type { MachineConfigNode } from '../../../core/node/types';
+import type { RolloutPolicySpec } from '../../../core/pool/types';
+import { buildServer } from '../../../server/app';
+import type { PeerSubject } from '../../../server/ports';
+
+const peer = (node: string): PeerSubject => ({
+  commonNames: [`system:node:${node}`],
+  organizations: ['system:nodes'],
+});
+
+const CLEAN: DriftReport = {
+  config: 'rendered-worker-1',
+  findings: [],
+  count: 0,
+  repairs: [],
+  forced: false,
+};
+const DRIFTED: DriftReport = {
+  ...CLEAN,
+  findings: [
+    {
+      path: '/etc/a',
+      kind: 'content',
+      detail: 'content mismatch for file "/etc/a"',
+      since: '2030-01-01T00:00:00Z',
+    },
+  ],
+  count: 1,
+};
+
+function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfigNode' } = {}) {
+  const state = {
+    peer: peer('worker-1') as PeerSubject | undefined,
+    away: false,
+    now: 0,
+    known: {
+      metadata: { name: 'worker-1', uid: 'u1', resourceVersion: '1' },
+      spec: {
+        node: { name: 'worker-1' },
+        pool: { name: 'worker' },
+        configVersion: { desired: 'rendered-worker-1' },
+      },
+    } as MachineConfigNode,
+  };
+  const written: { node: string; status: DriftStatus }[] = [];
+  const lines: string[] = [];
+  const labels = { 'node-role.kubernetes.io/worker': '' };
+  const server = buildServer({
+    cluster: {
+      node: (name) => (name === 'worker-1' ? { metadata: { name, labels } } : undefined),
+      pools: () => [
+        { metadata: { name: 'worker' }, spec: { nodeSelector: { matchLabels: labels } } },
+      ],
+      machineConfigNode: () => (options.without === undefined ? state.known : undefined),
+      policy: (name) =>
+        options.policy === undefined ? undefined : { metadata: { name }, spec: options.policy },
+      disruptionPolicy: () => ({ files: [{ path: '/etc/a', actions: [{ type: 'None' }] }] }),
+      missing: () => [],
+    },
+    readMachineConfig: async () => undefined,
+    writeDrift: async (node, status) => {
+      if (state.away) throw fail('ApiUnavailable', 'connection refused');
+      written.push({ node, status });
+      return {
+        ...state.known,
+        metadata: { ...state.known.metadata, resourceVersion: String(written.length + 1) },
+        status: { conditions: [status.condition], drift: status.drift },
+      };
+    },
+    logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
+    identify: () => state.peer,
+    reportClock: () => state.now,
+  });
+  const put = (payload: object | string, headers: Record<string, string> = {}) =>
+    server.host.inject({
+      method: 'PUT',
+      url: '/host/report',
+      payload,
+      headers: { 'content-type': 'application/json', ...headers },
+    });
+  return { state, written, lines, put };
+}
+
+describe('PUT /host/report', () => {
+  it('records what differs and answers what the pool wants', async () => {
+    const { put, written } = aServer({ policy: { drift: 'Repair', repair: { limit: 5 } } });
+
+    const answer = await put(DRIFTED);
+
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json()).toEqual({
+      drift: { mode: 'Repair', limit: 5, intervalSeconds: 3600 },
+      disruptionPolicies: { files: [{ path: '/etc/a', actions: [{ type: 'None' }] }] },
+    });
+    expect(written).toMatchObject([
+      {
+        node: 'worker-1',
+        status: {
+          condition: {
+            type: 'Drifted',
+            status: 'True',
+            reason: 'ConfigDrift',
+            message:
+              'unexpected on-disk state validating against rendered-worker-1: content mismatch for file "/etc/a"',
+          },
+          drift: { count: 1, findings: DRIFTED.findings },
+        },
+      },
+    ]);
+  });
+
+  it('writes nothing about a disk that never drifted, nor twice the same', async () => {
+    const { put, written } = aServer();
+
+    await put(CLEAN);
+    expect(written).toHaveLength(0);
+    await put(DRIFTED);
+    await put(DRIFTED);
+    expect(written).toHaveLength(1);
+    await put(CLEAN);
+    expect(written.map(({ status }) => status.condition.status)).toEqual(['True', 'False']);
+  });
+
+  it('records reports of one host in the order in which they came', async () => {
+    const { put, written } = aServer();
+
+    await Promise.all([put(DRIFTED), put(CLEAN), put(DRIFTED)]);
+
+    expect(written.map(({ status }) => status.condition.status)).toEqual(['True', 'False', 'True']);
+  });
+
+  it('takes a report from a node alone, about itself alone', async () => {
+    const { put, state, written } = aServer();
+    state.peer = { commonNames: ['admin'], organizations: ['system:masters'] };
+    expect((await put(DRIFTED)).statusCode).toBe(401);
+    state.peer = peer('stranger');
+    expect((await put(DRIFTED)).statusCode).toBe(503);
+    state.peer = peer('worker-1');
+    expect((await put({ ...DRIFTED, node: 'worker-2' })).json()).toMatchObject({
+      status: 400,
+      message: 'body: Unrecognized key: "node"',
+    });
+    expect(written).toHaveLength(0);
+  });
+
+  it.each([
+    ['not JSON', '{', 400],
+    ['a list', [], 400],
+    ['a finding with its content', withFinding({ content: 'secret' }), 400],
+    ['a kind that is none', withFinding({ kind: 'colour' }), 400],
+    ['control characters', withFinding({ path: '/etc/\u001b[31m' }), 400],
+    ['a path that never ends', withFinding({ path: `/${'a'.repeat(600)}` }), 400],
+    ['more findings than counted', { ...DRIFTED, count: 0 }, 400],
+    ['too many findings', { ...DRIFTED, findings: Array(21).fill(DRIFTED.findings[0]) }, 400],
+    ['too many bytes', { ...DRIFTED, config: 'a'.repeat(300_000) }, 413],
+  ])('refuses %s', async (_what, body, status) => {
+    const { put, written } = aServer();
+
+    const answer = await put(body);
+
+    expect(answer.statusCode).toBe(status);
+    expect(written).toHaveLength(0);
+  });
+
+  it('slows a host down whose disk flaps', async () => {
+    const { put, state } = aServer();
+    const answers: number[] = [];
+    for (let i = 0; i < 11; i += 1) answers.push((await put(DRIFTED)).statusCode);
+
+    expect(answers).toEqual([...Array<number>(10).fill(200), 429]);
+    expect((await put(DRIFTED)).headers['retry-after']).toBe('2');
+    state.now += 2_000;
+    expect((await put(DRIFTED)).statusCode).toBe(200);
+  });
+
+  it('asks to come again when there is no place for it yet, or no API server', async () => {
+    expect((await aServer({ without: 'MachineConfigNode' }).put(DRIFTED)).statusCode).toBe(503);
+    const { put, state } = aServer();
+    state.away = true;
+    expect((await put(DRIFTED)).json()).toMatchObject({ status: 503, reason: 'ApiUnavailable' });
+  });
+
+  it('lets a policy that makes no sense change nothing', async () => {
+    const { put, lines } = aServer({ policy: { drift: 'Explode' as 'Report' } });
+
+    expect((await put(DRIFTED)).json()).toMatchObject({ drift: { mode: 'Report' } });
+    expect(lines.join('')).toContain('set Report or Repair');
+  });
+});
+
+function withFinding(more: object): object {
+  return { ...DRIFTED, findings: [{ ...DRIFTED.findings[0], ...more }] };
+}

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { SecureContextOptions } from 'node:tls';
+import { followTls, readTls } from '../../../server/tls';
+import { newAuthority, type Credentials } from '../../../tools/cluster/certificates';
+
+let root: string;
+let abort: AbortController;
+let first: Credentials;
+let second: Credentials;
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([newAuthority('first'), newAuthority('second')]);
+});
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'slipway-tls-'));
+  abort = new AbortController();
+});
+
+afterEach(() => {
+  abort.abort();
+  rmSync(root, { recursive: true });
+});
+
+function files() {
+  return { certificateFile: join(root, 'tls.crt'), keyFile: join(root, 'tls.key') };
+}
+
+function write({ certificate, key }: Credentials): void {
+  writeFileSync(files().certificateFile, certificate);
+  writeFileSync(files().keyFile, key);
+}
+
+/** What the server is given, and what the log says of it: each event resolves what waits for it. */
+function follow(tls: Awaited<ReturnType<typeof readTls>>) {
+  const given: string[] = [];
+  let heard: (message: string) => void = () => undefined;
+  const said = new Promise<string>((resolve) => (heard = resolve));
+  followTls(
+    {
+      setSecureContext: ({ cert }: SecureContextOptions) => {
+        if (Buffer.isBuffer(cert)) given.push(cert.toString());
+      },
+    },
+    files(),
+    {
+      tls,
+      signal: abort.signal,
+      log: { info: (_, text) => heard(text), warn: (_, text) => heard(text) },
+    },
+  );
+  return { given, said };
+}
+
+it('gives the server what was renewed between its start and the watch', async () => {
+  write(first);
+  const tls = await readTls(files());
+  write(second);
+
+  const { given, said } = follow(tls);
+
+  expect(await said).toBe('certificate reloaded');
+  expect(given).toEqual([second.certificate]);
+});
+
+it('keeps what the server has when key and certificate do not belong together', async () => {
+  write(first);
+  const tls = await readTls(files());
+  writeFileSync(files().keyFile, second.key);
+
+  const { given, said } = follow(tls);
+
+  expect(await said).toBe('certificate not reloaded');
+  expect(given).toEqual([]);
+});

@@ -1,0 +1,99 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+import { follow } from '../../../../tools/observer/follow';
+
+interface Told {
+  readonly type: string;
+  readonly name?: string;
+  readonly version: string;
+}
+
+/** What each watch is told before it is cut; the last one stays open. */
+let watches: Told[][];
+let asked: URLSearchParams[];
+let server: Server;
+
+beforeEach(async () => {
+  asked = [];
+  server = createServer((request, response) => {
+    asked.push(new URL(request.url ?? '', 'http://here').searchParams);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    for (const { type, name, version } of watches.shift() ?? []) {
+      const metadata = { name, uid: name, resourceVersion: version };
+      response.write(`${JSON.stringify({ type, object: { metadata } })}\n`);
+    }
+    if (watches.length > 0) response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+interface Seen {
+  readonly seen: string[];
+  readonly gone: string[];
+  /** Resolves with the first object that is gone. */
+  readonly loss: Promise<void>;
+  stop(): void;
+}
+
+async function following(): Promise<Seen> {
+  const config = new KubeConfig();
+  const { port } = server.address() as AddressInfo;
+  const cluster = { name: 'c', server: `http://127.0.0.1:${port}`, skipTLSVerify: true };
+  config.loadFromClusterAndUser(cluster, { name: 'u' });
+  const seen: string[] = [];
+  const gone: string[] = [];
+  const nameOf = (object: { metadata?: { name?: string } }) => object.metadata?.name ?? '';
+  let lost = (): void => undefined;
+  const loss = new Promise<void>((resolve) => {
+    lost = resolve;
+  });
+  const followed = await follow(config, {
+    path: '/api/v1/nodes',
+    seen: (object) => seen.push(nameOf(object)),
+    gone: (object) => {
+      gone.push(nameOf(object));
+      lost();
+    },
+  });
+  return { seen, gone, loss, stop: () => followed.stop() };
+}
+
+test('a list that is cut is begun again, not resumed at one of its objects', async () => {
+  watches = [
+    [{ type: 'ADDED', name: 'b', version: '7' }],
+    [
+      { type: 'ADDED', name: 'a', version: '5' },
+      { type: 'ADDED', name: 'b', version: '7' },
+      { type: 'BOOKMARK', version: '9' },
+    ],
+  ];
+  const followed = await following();
+  followed.stop();
+  expect(asked.map((query) => query.get('resourceVersion'))).toEqual([null, null]);
+  expect(followed.seen).toEqual(['b', 'a', 'b']);
+});
+
+test('a watch that is cut is resumed, and one that is too old finds out what is gone', async () => {
+  watches = [
+    [
+      { type: 'ADDED', name: 'a', version: '5' },
+      { type: 'BOOKMARK', version: '9' },
+    ],
+    [{ type: 'ERROR', version: '' }],
+    [
+      { type: 'ADDED', name: 'b', version: '12' },
+      { type: 'BOOKMARK', version: '13' },
+    ],
+  ];
+  const followed = await following();
+  await followed.loss;
+  followed.stop();
+  expect(asked.map((query) => query.get('resourceVersion'))).toEqual([null, '9', null]);
+  expect(followed.gone).toEqual(['a']);
+});

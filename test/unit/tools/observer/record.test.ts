@@ -1,0 +1,148 @@
+/** Planted violations: each is found, by its name, and what only looks like one is not. */
+
+import type { ObservedNode, ObservedPod } from '../../../../tools/observer/observed';
+import { RolloutRecord } from '../../../../tools/observer/record';
+import { byUpdate, node, on } from './objects';
+
+const OLD = 'rendered-worker-a';
+const NEW = 'rendered-worker-b';
+const WORKING = on(OLD, NEW, 'Working');
+
+function judge(
+  changes: readonly ObservedNode[],
+  limits = {},
+): readonly (readonly [string, string])[] {
+  const record = new RolloutRecord(limits);
+  changes.forEach((change, index) => record.nodeSeen(change, index));
+  return record.found.map(({ invariant, text }) => [invariant, text]);
+}
+
+describe('I1, never too many nodes unavailable', () => {
+  const limits = { maxUnavailable: 1 };
+
+  test('a node that is down for another reason counts', () => {
+    const found = judge(
+      [node('a', { ready: false }), node('b'), node('b', { unschedulable: true })],
+      limits,
+    );
+    expect(found).toEqual([['I1', 'b: 2 nodes unavailable, 1 allowed: a, b']]);
+  });
+
+  test('each further node is a violation, the way back is none', () => {
+    const down = { unschedulable: true };
+    const found = judge(
+      [node('a', down), node('b', down), node('c', down), node('c'), node('b'), node('b', down)],
+      limits,
+    );
+    expect(found.map(([, text]) => text.slice(0, 1))).toEqual(['b', 'c', 'b']);
+  });
+
+  test('one after the other is as it should be', () => {
+    const down = { unschedulable: true };
+    expect(judge([node('a', down), node('a'), node('b', down), node('b')], limits)).toEqual([]);
+  });
+});
+
+describe("I3, people's cordons", () => {
+  const byPerson = node('a', { unschedulable: true });
+
+  test('a cordon that goes together with our words was removed by us', () => {
+    expect(judge([byPerson, node('a', { annotations: on(NEW) })])).toEqual([
+      ['I3', "a: a person's cordon was removed by who updates the node"],
+    ]);
+  });
+
+  test('a cordon that gets our mark was taken over', () => {
+    const taken = node('a', { unschedulable: true, annotations: byUpdate('a') });
+    expect(judge([byPerson, taken])).toEqual([['I3', "a: a person's cordon was taken over"]]);
+  });
+
+  test('a person may take it away, and we may take ours away', () => {
+    const ours = node('a', { unschedulable: true, annotations: { ...WORKING, ...byUpdate('a') } });
+    expect(judge([byPerson, node('a')])).toEqual([]);
+    expect(judge([node('a'), ours, node('a', { annotations: on(NEW) })])).toEqual([]);
+  });
+});
+
+describe('I3, pods', () => {
+  const pod = (parts: Partial<ObservedPod>): ObservedPod => ({
+    name: 'shop/cart-1',
+    app: 'cart',
+    node: 'a',
+    ready: true,
+    terminating: false,
+    ...parts,
+  });
+
+  test.each([
+    [undefined, ['pod shop/cart-1: it was removed, and not by an eviction']],
+    ['EvictionByEvictionAPI', []],
+  ])('a pod that goes with reason %s', (disruption, wanted) => {
+    const record = new RolloutRecord({});
+    record.podSeen('shop/cart-1', pod({}));
+    record.podSeen(
+      'shop/cart-1',
+      pod({ ready: false, terminating: true, ...(disruption === undefined ? {} : { disruption }) }),
+    );
+    expect(record.found.map(({ text }) => text)).toEqual(wanted);
+  });
+
+  test('fewer ready pods than the budget wants', () => {
+    const record = new RolloutRecord({ minAvailable: { cart: 2 } });
+    record.podSeen('1', pod({ name: '1' }));
+    expect(record.found).toEqual([]); // it has not come up yet
+    record.podSeen('2', pod({ name: '2' }));
+    record.podSeen('2', pod({ name: '2', ready: false }));
+    expect(record.found.map(({ text }) => text)).toEqual([
+      'cart: 1 pods ready, its budget wants 2',
+    ]);
+  });
+});
+
+describe('I5, reboots', () => {
+  const working = (bootID: string) => node('a', { bootID, annotations: WORKING });
+  const done = (bootID: string) => node('a', { bootID, annotations: on(NEW) });
+  const back = (bootID: string) => node('a', { bootID, annotations: on(OLD, NEW, 'Degraded') });
+
+  test('none without an order', () => {
+    expect(judge([node('a'), node('a', { bootID: 'boot-2' })])).toEqual([
+      ['I5', 'a: rebooted, and nothing was ordered'],
+    ]);
+  });
+
+  test('one for an update that succeeds, and one for the next', () => {
+    const next = node('a', {
+      bootID: 'boot-3',
+      annotations: on(NEW, 'rendered-worker-c', 'Working'),
+    });
+    expect(judge([node('a'), working('boot-1'), working('boot-2'), done('boot-2'), next])).toEqual(
+      [],
+    );
+  });
+
+  test('not two for an update that succeeds', () => {
+    const changes = [node('a'), working('boot-1'), working('boot-2'), working('boot-3')];
+    expect(judge(changes)).toEqual([]); // it may be going back
+    expect(judge([...changes, done('boot-3')])).toEqual([
+      ['I5', `a: rebooted 2 times for its update to ${NEW}`],
+    ]);
+  });
+
+  test('two for one that is taken back, and then it may be tried again', () => {
+    const forthAndBack = [node('a'), working('boot-1'), working('boot-2'), working('boot-3')];
+    expect(judge([...forthAndBack, back('boot-3'), working('boot-3'), working('boot-4')])).toEqual(
+      [],
+    );
+    expect(judge([...forthAndBack, working('boot-4')])).toEqual([
+      ['I5', `a: rebooted 3 times in one update to ${NEW}`],
+    ]);
+  });
+});
+
+test('I7, a node that is not Ready is on no new config yet', () => {
+  const found = judge([
+    node('a', { ready: false }),
+    node('a', { ready: false, annotations: on(NEW) }),
+  ]);
+  expect(found).toEqual([['I7', `a: currentConfig became ${NEW} while it was not Ready`]]);
+});

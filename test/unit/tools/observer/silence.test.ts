@@ -1,0 +1,100 @@
+import { RolloutRecord } from '../../../../tools/observer/record';
+import { Silence, SILENCE_MS } from '../../../../tools/observer/silence';
+import { byUpdate, node, on, status } from './objects';
+
+const NEW = 'rendered-worker-b';
+const OPEN = ['update-node/a', 'pool-rollout/worker'];
+
+interface Scene {
+  readonly record: RolloutRecord;
+  blockers: Record<string, string>;
+  look(atMs: number, ids?: readonly string[]): Promise<readonly string[]>;
+  silence: Silence;
+}
+
+function scene(): Scene {
+  const record = new RolloutRecord({});
+  record.nodeSeen(node('a', { annotations: on('rendered-worker-a', NEW, 'Working') }), 0);
+  record.poolSeen(status('worker', { target: NEW }));
+  const made: Scene = {
+    record,
+    blockers: { 'pool-rollout/worker': 'its nodes' },
+    silence: new Silence(record, { blockerOf: (id) => Promise.resolve(made.blockers[id]) }),
+    look: async (atMs, ids = OPEN) => {
+      const found = await made.silence.look({ ids: new Set(ids) }, atMs);
+      return found.map(({ invariant, subject, text }) => `${invariant} ${subject}: ${text}`);
+    },
+  };
+  return made;
+}
+
+const UPDATE_SILENT = 'I6 a: its update waits and does not say for what';
+
+test('an update that shows nothing for a minute, once', async () => {
+  const { look } = scene();
+  expect(await look(0)).toEqual([]);
+  expect(await look(SILENCE_MS - 1)).toEqual([]);
+  expect(await look(SILENCE_MS)).toEqual([UPDATE_SILENT]);
+  expect(await look(SILENCE_MS + 10_000)).toEqual([]);
+});
+
+test('one that says what it waits for is not silent', async () => {
+  const { look, blockers } = scene();
+  blockers['update-node/a'] = 'waiting for pod shop/cart-1';
+  await look(0);
+  expect(await look(SILENCE_MS)).toEqual([]);
+});
+
+test('one that shows something new has another minute', async () => {
+  const { look, record } = scene();
+  await look(0);
+  record.nodeSeen(
+    node('a', { ready: false, annotations: on('rendered-worker-a', NEW, 'Working') }),
+    1,
+  );
+  expect(await look(SILENCE_MS)).toEqual([]);
+  expect(await look(2 * SILENCE_MS)).toEqual([UPDATE_SILENT]);
+});
+
+test('a time in which nobody could look does not count', async () => {
+  const { look, silence } = scene();
+  await look(0);
+  silence.interrupted();
+  expect(await look(SILENCE_MS)).toEqual([]);
+});
+
+test('a rollout that waits and says nothing', async () => {
+  const { look, blockers } = scene();
+  blockers['update-node/a'] = 'its slot';
+  delete blockers['pool-rollout/worker'];
+  await look(0);
+  expect(await look(SILENCE_MS)).toEqual([
+    'I6 worker: its rollout is 1 nodes behind, waits, and does not say for what',
+  ]);
+});
+
+test('a pool that is behind, and nobody cares; not when it is paused or was cancelled', async () => {
+  const { look, record } = scene();
+  await look(0, []);
+  expect(await look(SILENCE_MS, [])).toEqual([
+    'I6 worker: 1 nodes are behind, and no rollout runs',
+  ]);
+  for (const parts of [
+    { paused: true },
+    { annotations: { 'slipway.dev/rollout-cancelled': NEW } },
+  ]) {
+    record.poolSeen(status('worker', { target: NEW, ...parts }));
+    expect(await look(SILENCE_MS, [])).toEqual([]);
+    expect(await look(3 * SILENCE_MS, [])).toEqual([]);
+  }
+});
+
+test('a cordon of ours on a node on which nothing works', async () => {
+  const { look, record } = scene();
+  record.nodeSeen(node('a', { unschedulable: true, annotations: byUpdate('a') }), 1);
+  record.poolSeen(status('worker'));
+  await look(0, []);
+  expect(await look(SILENCE_MS, [])).toEqual([
+    'I2 a: nothing works on it, and it carries a cordon of update-node/a',
+  ]);
+});

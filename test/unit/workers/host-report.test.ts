@@ -1,0 +1,152 @@
+/** What a person at the console is shown, of a machine in a directory with the real ports. */
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { UpdateHeader } from '../../../activities/host/ports';
+import { writeCurrentConfig } from '../../../activities/host/records';
+import { fail } from '../../../core/errors';
+import { createMachinePorts } from '../../../workers/host-machine';
+import { printHostStatus } from '../../../workers/host-console';
+import { readHostReport } from '../../../workers/host-report';
+import { reportLines } from '../../../workers/host-report-text';
+import { createHostState, readHostState } from '../../../workers/host-state';
+import { createLogger } from '../../../workers/logging';
+import type { HostActivities } from '../../../workflows/activity-contracts';
+import { aConfig, orderFor } from '../activities/host/a-host';
+
+const OLD = aConfig('rendered-worker-old');
+const NEW = aConfig('rendered-worker-new');
+const log = createLogger({ process: 'test', level: 'silent' });
+
+describe('the status of a machine', () => {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'slipway-report-'));
+    mkdirSync(join(root, 'etc'));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  const settings = () => ({
+    node: 'worker-1',
+    root,
+    driver: 'none' as const,
+    kubeletHealthSeconds: 0,
+    inhibitorSeconds: 0,
+    shutdownSeconds: 0,
+  });
+
+  async function beginUpdate(driver: UpdateHeader['driver'] = 'none'): Promise<void> {
+    const { ports } = await createMachinePorts(settings());
+    const order = orderFor(NEW, 'applyUpdate');
+    const { bootId } = await ports.os.status();
+    const journal = await ports.journal.begin(order.orderId, {
+      orderId: order.orderId,
+      driver,
+      target: order.config,
+      previous: OLD.reference,
+      previousDeployment: 'none',
+      before: { bootId, kernelArguments: [], extensions: [], kernelType: 'default' },
+      plan: {
+        units: { changed: [], removed: [] },
+        reboot: true,
+      } as unknown as UpdateHeader['plan'],
+    });
+    await journal.mark({ kind: 'applied' });
+    await journal.mark({ kind: 'armed', bootId, expected: 'none' });
+  }
+
+  it('is short for a machine that has nothing yet', async () => {
+    const report = await readHostReport(settings());
+
+    expect(report).toMatchObject({ node: 'worker-1', problems: [], driver: { name: 'none' } });
+    expect(reportLines(report)).toEqual(
+      expect.arrayContaining([
+        'config:     none yet',
+        'update:     none open',
+        'worker:     has not run in this boot',
+      ]),
+    );
+  });
+
+  it('has the config, the open update with its phase, and what comes next', async () => {
+    const { ports } = await createMachinePorts(settings());
+    await writeCurrentConfig(ports.files, { ...OLD, raw: OLD.spec });
+    await beginUpdate();
+
+    const report = await readHostReport(settings());
+
+    expect(report).toMatchObject({
+      currentConfig: 'rendered-worker-old',
+      update: { target: 'rendered-worker-new', previous: 'rendered-worker-old', phase: 'armed' },
+    });
+    const text = reportLines(report).join('\n');
+    expect(text).toContain('update:     to rendered-worker-new: armed');
+    expect(text).toContain('its reboot is due');
+  });
+
+  it('says that the open update is of another OS driver, and still shows it', async () => {
+    await beginUpdate('bootc');
+
+    const { update, problems } = await readHostReport(settings());
+
+    expect(update).toMatchObject({ target: 'rendered-worker-new' });
+    expect(problems).toEqual([expect.stringContaining('driver: bootc') as string]);
+  });
+
+  it('has the worker, its connection and the last order, also one that failed', async () => {
+    const state = createHostState(root, 'temporal:7233', log);
+    state.connection('connected');
+    const { applyUpdate } = state.watch({
+      applyUpdate: async () => {
+        expect(readHostState(root)?.lastOrder).not.toHaveProperty('endedAt');
+        throw fail('ApplyFailed', 'write /etc/motd: disk full');
+      },
+    } as unknown as HostActivities);
+    await expect(applyUpdate(orderFor(NEW, 'applyUpdate'))).rejects.toThrow();
+
+    const { worker, problems } = await readHostReport(settings());
+
+    expect(problems).toEqual([]);
+    expect(worker).toMatchObject({
+      pid: process.pid,
+      running: true,
+      connection: 'connected',
+      lastOrder: { activity: 'applyUpdate', failure: 'ApplyFailed' },
+    });
+    expect(reportLines(await readHostReport(settings())).join('\n')).toMatch(
+      /last order: applyUpdate of rendered-worker-new, ended .*: ApplyFailed: write \/etc\/motd/,
+    );
+  });
+
+  it('changes nothing: what is left of a journal that never began is there afterwards', async () => {
+    const left = join(root, 'var/lib/slipway/journal/left');
+    mkdirSync(left, { recursive: true });
+    writeFileSync(join(left, 'log'), '');
+
+    expect((await readHostReport(settings())).update).toBeUndefined();
+
+    expect(readFileSync(join(left, 'log'), 'utf8')).toBe('');
+  });
+
+  it('names what cannot be read, and shows the rest', async () => {
+    await beginUpdate();
+    const { ports } = await createMachinePorts(settings());
+    const [name] = await ports.files.list('/var/lib/slipway/journal');
+    const file = join(root, 'var/lib/slipway/journal', name ?? '', 'log');
+    writeFileSync(file, readFileSync(file, 'utf8').replace('worker-new', 'worker-odd'));
+    const written: string[] = [];
+
+    const isWell = await printHostStatus({ root, driver: 'none', node: 'worker-1' }, 'json', {
+      environment: {},
+      write: (text) => written.push(text),
+    });
+
+    expect(isWell).toBe(false);
+    const report = JSON.parse(written.join('')) as { node: string; problems: string[] };
+    expect(report.node).toBe('worker-1');
+    expect(report.problems).toEqual([
+      expect.stringMatching(/read journal .*; nothing was changed/),
+    ]);
+  });
+});

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import {
+  readAttach,
+  readNodeGone,
+  readNodeReport,
+  readPrepared,
+  readProceed,
+} from '../../../workflows/signal-payloads';
+
+const REPORT = {
+  node: 'worker-1',
+  config: 'rendered-worker-1',
+  outcome: 'updated',
+  phases: [{ phase: 'Draining', seconds: 1.5 }],
+  disruption: 'drain',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  finishedAt: '2026-01-01T00:01:00.000Z',
+};
+const FULL_REPORT = {
+  ...REPORT,
+  ...{ uid: 'uid-1', phase: 'Applying', reason: 'disk full', failure: 'ApplyFailed' },
+  ...{ inServiceAt: '17', hostIsBack: false },
+};
+const PREPARED = { node: 'worker-1', config: 'rendered-worker-1', holdsSlot: false };
+const FULL_PREPARED = { ...PREPARED, uid: 'uid-1', stage: 'waiting', returned: true };
+const PROCEED = { slot: 'pool-rollout/worker', repair: false };
+const ATTACH = { reportTo: 'pool-rollout/worker' };
+const NODE_GONE = { reason: 'node worker-1 was deleted' };
+
+const READERS = [
+  ['nodeFinished', readNodeReport, REPORT],
+  ['prepared', readPrepared, PREPARED],
+  ['proceed', readProceed, PROCEED],
+  ['attach', readAttach, ATTACH],
+  ['nodeGone', readNodeGone, NODE_GONE],
+] as const;
+
+it.each([
+  ...READERS,
+  ['a full nodeFinished', readNodeReport, FULL_REPORT],
+  ['a full prepared', readPrepared, FULL_PREPARED],
+] as const)('%s is read as it was sent', (_signal, read, payload) => {
+  expect(read(payload)).toEqual(payload);
+});
+
+describe.each(READERS)('%s', (_signal, read, payload) => {
+  it.each([
+    ['nothing', undefined],
+    ['null', null],
+    ['a string', 'worker-1'],
+    ['a number', 1],
+    ['a list', [payload]],
+    ['an empty object', {}],
+    ['bytes', new Uint8Array(3)],
+  ])('is not read from %s', (_what, wrong) => {
+    expect(read(wrong)).toBeUndefined();
+  });
+
+  it.each(Object.keys(payload))('is not read without %s, nor with a wrong one', (field) => {
+    expect(read({ ...payload, [field]: undefined })).toBeUndefined();
+    expect(read({ ...payload, [field]: null })).toBeUndefined();
+    expect(read({ ...payload, [field]: 7 })).toBeUndefined();
+  });
+
+  it('is read from anything without an error', () => {
+    fc.assert(
+      fc.property(fc.anything(), fc.constantFrom(...Object.keys(payload)), (value, field) => {
+        expect(() => read(value)).not.toThrow();
+        expect(() => read({ ...payload, [field]: value })).not.toThrow();
+      }),
+    );
+  });
+});
+
+it.each([
+  ['an unknown outcome', { outcome: 'exploded' }],
+  ['an unknown disruption', { disruption: 'flood' }],
+  ['a time that is none', { finishedAt: 'yesterday' }],
+  ['a phase without seconds', { phases: [{ phase: 'Draining' }] }],
+  ['a phase that is nothing', { phases: [null] }],
+  ['a node without a name', { node: '' }],
+  ['a name that no node has', { node: 'n'.repeat(254) }],
+  ['a reason that is no text', { reason: { because: 'so' } }],
+  ['a host that is back', { hostIsBack: true }],
+])('nodeFinished is not read with %s', (_what, wrong) => {
+  expect(readNodeReport({ ...FULL_REPORT, ...wrong })).toBeUndefined();
+});
+
+it.each([
+  ['an unknown stage', { stage: 'sleeping' }],
+  ['a name that no node has', { node: 'n'.repeat(254) }],
+  ['returned that is not so', { returned: false }],
+])('prepared is not read with %s', (_what, wrong) => {
+  expect(readPrepared({ ...FULL_PREPARED, ...wrong })).toBeUndefined();
+});
+
+it.each(['', 'pool-rollout/', 'update-node/worker-1', `pool-rollout/${'p'.repeat(254)}`])(
+  'attach to %j is not read, because no pool rollout has that ID',
+  (reportTo) => {
+    expect(readAttach({ reportTo })).toBeUndefined();
+  },
+);
