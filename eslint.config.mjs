@@ -19,6 +19,41 @@ function layer(files, patterns, extra = {}) {
 
 const folder = (name, message) => ({ regex: `^(\\.\\./)+${name}(/|$)`, message });
 
+const ACTIVITIES = [
+  {
+    regex: '^@kubernetes/',
+    message:
+      'Activities see ports (activities/ports.ts); the Kubernetes client lives in adapters/kube/.',
+  },
+  {
+    regex: '^@temporalio/(worker|client)',
+    message: 'Workers and clients are made in workers/.',
+  },
+  {
+    regex: '^pino',
+    message: 'Activities log through @temporalio/activity; pino is set up in workers/logging.ts.',
+  },
+  folder(
+    '(workers|cli|controllers|server|tools)',
+    'Composition roots import activities/, not the other way.',
+  ),
+];
+
+const ADAPTERS = [
+  { regex: '^@temporalio/', message: 'Adapters know core/ and their own client library only.' },
+  folder(
+    '(workflows|activities|workers|cli|controllers|server|tools)',
+    'Adapters know core/ and their own client library only.',
+  ),
+];
+
+/** What runs on every machine. */
+const HOST = [
+  { regex: '^@kubernetes/', message: 'The host worker holds no Kubernetes client.' },
+  { regex: '^zod$', message: 'zod costs the host worker memory: parse by hand here.' },
+  folder('adapters/kube', 'The host worker holds no Kubernetes client.'),
+];
+
 export default tseslint.config(
   {
     ignores: [
@@ -121,8 +156,7 @@ export default tseslint.config(
     [
       NODE_BUILTINS,
       {
-        regex:
-          '^(pino|zod|@kubernetes/.*|@temporalio/(client|worker|activity)|fastify|commander|yaml|undici)',
+        regex: '^(?!\\.|@temporalio/(workflow|common)(/|$))',
         message: 'Workflows run in the sandbox: validate at the edges, act in activities/.',
       },
       {
@@ -131,39 +165,8 @@ export default tseslint.config(
       },
     ],
   ),
-  layer(
-    ['activities/**/*.ts'],
-    [
-      {
-        regex: '^@kubernetes/',
-        message:
-          'Activities see ports (activities/ports.ts); the Kubernetes client lives in adapters/kube/.',
-      },
-      {
-        regex: '^@temporalio/(worker|client)',
-        message: 'Workers and clients are made in workers/.',
-      },
-      {
-        regex: '^pino',
-        message:
-          'Activities log through @temporalio/activity; pino is set up in workers/logging.ts.',
-      },
-      folder(
-        '(workers|cli|controllers|server|tools)',
-        'Composition roots import activities/, not the other way.',
-      ),
-    ],
-  ),
-  layer(
-    ['adapters/**/*.ts'],
-    [
-      { regex: '^@temporalio/', message: 'Adapters know core/ and their own client library only.' },
-      folder(
-        '(workflows|activities|workers|cli|controllers|server|tools)',
-        'Adapters know core/ and their own client library only.',
-      ),
-    ],
-  ),
+  layer(['activities/**/*.ts'], ACTIVITIES),
+  layer(['adapters/**/*.ts'], ADAPTERS),
   layer(
     ['server/**/*.ts'],
     [
@@ -182,19 +185,10 @@ export default tseslint.config(
       ),
     ],
   ),
-  layer(
-    [
-      'workers/host-worker.ts',
-      'workers/host-settings.ts',
-      'activities/host/**/*.ts',
-      'adapters/host/**/*.ts',
-    ],
-    [
-      { regex: '^@kubernetes/', message: 'The host worker holds no Kubernetes client.' },
-      { regex: '^zod$', message: 'zod costs the host worker memory: parse by hand here.' },
-      folder('adapters/kube', 'The host worker holds no Kubernetes client.'),
-    ],
-  ),
+  // A later rule takes the place of an earlier one, so each of these has the patterns of its folder, too.
+  layer(['workers/host-worker.ts', 'workers/host-settings.ts'], HOST),
+  layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
+  layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: { '@typescript-eslint/unbound-method': 'off' },

@@ -42,8 +42,12 @@ module.exports = {
     project('unit'),
     project('workflow'),
     project('replay'),
+    project('simulation'),
     project('integration'),
     project('e2e'),
+    project('faults'),
+    // Real machines: root, and a network of their own (tools/setup/in-namespace.sh).
+    project('hosts', { globalSetup: '<rootDir>/test/hosts/support/global-setup.ts' }),
   ],
   // Two cores are what a continuous-integration machine has; the suites start real servers.
   maxWorkers: 2,
