@@ -1,5 +1,5 @@
-// What end-to-end hosts need of the machine that they run on: root, and a few Debian packages, which
-// are installed when they are missing. Says in one sentence what is missing when that cannot be.
+// What tests need of the machine that they run on: end-to-end hosts root, and both they and the unit
+// tests a few Debian packages, which are installed when they are missing. Says in one sentence what is missing when that cannot be.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
@@ -30,6 +30,9 @@ const PACKAGES = {
   faketime: '/usr/bin/faketime',
 };
 
+/** Debian packages that unit tests of the undo journal need: the kernel has no other way in for Node. */
+const UNIT_PACKAGES = ['attr'];
+
 /**
  * Makes the machine ready for end-to-end hosts.
  *
@@ -45,21 +48,38 @@ export function requireHostPackages() {
         'run `sudo npm test -- hosts`, or the other tests alone: `npm test -- unit replay workflow integration e2e`',
     );
   }
-  const missing = Object.entries(PACKAGES)
-    .filter(([, file]) => !existsSync(file))
-    .map(([name]) => name);
+  install('end-to-end hosts', Object.keys(PACKAGES));
+}
+
+/**
+ * Makes the machine ready for unit tests; nothing to do on one that has the packages already.
+ *
+ * @throws Error with one sentence that says what is missing
+ */
+export function requireUnitPackages() {
+  install('unit tests', UNIT_PACKAGES);
+}
+
+function install(who, names) {
+  const missing = names.filter((name) => !existsSync(PACKAGES[name]));
   if (missing.length === 0) return;
-  if (!existsSync('/usr/bin/apt-get')) {
-    throw new Error(`end-to-end hosts need these Debian packages: ${missing.join(', ')}`);
+  const list = missing.join(', ');
+  if (!existsSync('/usr/bin/apt-get') || process.getuid?.() !== 0) {
+    throw new Error(`${who} need these Debian packages, and only root can install them: ${list}`);
   }
-  process.stderr.write(`slipway: installing ${missing.join(', ')} …\n`);
+  process.stderr.write(`slipway: installing ${list} …\n`);
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const install = ['install', '--yes', '--no-install-recommends', ...missing];
-  for (const args of [['update', '--quiet'], install]) {
-    const run = spawnSync('apt-get', args, { env: environment, stdio: ['ignore', 'ignore', 2] });
+  // Another run may be at it.
+  const patiently = ['-o', 'DPkg::Lock::Timeout=300'];
+  const packages = ['install', '--yes', '--no-install-recommends', ...missing];
+  for (const args of [['update', '--quiet'], packages]) {
+    const run = spawnSync('apt-get', [...patiently, ...args], {
+      env: environment,
+      stdio: ['ignore', 'ignore', 2],
+    });
     if (run.status !== 0) {
       throw new Error(
-        `end-to-end hosts need these Debian packages, and apt-get did not install them: ${missing.join(', ')}`,
+        `${who} need these Debian packages, and apt-get did not install them: ${list}`,
       );
     }
   }

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { requireHostPackages } from './host-packages.mjs';
+import { requireHostPackages, requireUnitPackages } from './host-packages.mjs';
 import { runProject } from './test-project.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -39,8 +39,11 @@ function step(command, args) {
 
 // At once, not after a quarter of an hour of other tests; it is counted as a failure at the end.
 const needHosts = projects.some((name) => NEED_HOST_PACKAGES.has(name));
-const noHosts = needHosts ? whatHostsLack() : undefined;
+const noHosts = needHosts ? whatLacks(requireHostPackages) : undefined;
 if (noHosts !== undefined) process.stderr.write(`slipway: ${noHosts}\n`);
+const noUnits = projects.includes('unit') ? whatLacks(requireUnitPackages) : undefined;
+// They run all the same: those that need it fail, and this is why.
+if (noUnits !== undefined) process.stderr.write(`slipway: ${noUnits}\n`);
 
 step(process.execPath, ['tools/setup/build.mjs', '--quiet']);
 // Binaries first, so that no test's own time limit pays for a build.
@@ -77,9 +80,9 @@ async function runLane(lane) {
 }
 
 /** One sentence; undefined when nothing is missing. */
-function whatHostsLack() {
+function whatLacks(require) {
   try {
-    requireHostPackages();
+    require();
     return undefined;
   } catch (error) {
     return error.message;

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { requireUnitPackages } from './host-packages.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const bin = (name) => join(root, 'node_modules', '.bin', name);
@@ -37,6 +38,13 @@ const steps = [
   ['generated files', process.execPath, ['dist/tools/generate/main.js', '--check']],
   ['links in documents', process.execPath, ['tools/setup/doc-links.mjs']],
 ];
+
+try {
+  requireUnitPackages();
+} catch (error) {
+  // All else is checked all the same; the tests that need them fail, and this is why.
+  process.stderr.write(`slipway: ${error.message}\n`);
+}
 
 for (const [name, command, args] of steps) {
   const started = Date.now();
