@@ -11,7 +11,7 @@ export interface DriftRecords {
   readonly config: string;
   /** RFC 3339 by `path`, `unit NAME` or `os`. */
   readonly since: Readonly<Record<string, string>>;
-  /** Every attempt within the interval, oldest first. */
+  /** Every attempt within the interval, oldest first; written down before it is made. */
   readonly repairs: readonly DriftRepair[];
 }
 

@@ -29,6 +29,8 @@ export interface RepairInput {
   readonly policies: DisruptionPolicies;
   /** Whether this path may be rewritten once more; else it is only reported. */
   readonly mayRepair: (path: string) => boolean;
+  /** Writes down that these paths are being rewritten: a repair that ends the machine counts, too. */
+  readonly count: (paths: readonly string[]) => Promise<void>;
 }
 
 export interface Repaired {
@@ -48,6 +50,7 @@ export async function repairDrift(ports: RepairPorts, input: RepairInput): Promi
   const told = refusals.length === 0 ? {} : { unrepaired: refusals.join('; ') };
   if (due.length === 0) return { paths: [], ...told };
   const paths = due.map(({ path }) => path);
+  await input.count(paths);
   const problem = await rewrite(ports, input.config, due, actions);
   if (problem === undefined) return { paths, ...told };
   return { paths, unrepaired: [`not repaired: ${problem}`, ...refusals].join('; ') };

@@ -317,6 +317,7 @@ class DriftWatch {
     const now = this.#ports.now();
     const { limit, intervalSeconds } = answer.drift;
     const earlier = repairsWithin(this.#records?.repairs ?? [], intervalSeconds, now);
+    const at = now.toISOString().replace(/\.\d{3}Z$/, 'Z');
     const { log } = this.#options;
     const { paths, unrepaired } = await repairDrift(
       { ...this.#ports, context: () => this.#step() },
@@ -325,10 +326,10 @@ class DriftWatch {
         findings,
         policies: mergeDisruptionPolicies(answer.disruptionPolicies),
         mayRepair: (path) => earlier.filter((one) => one.path === path).length < limit,
+        count: (tried) =>
+          this.#remember(host, [...earlier, ...tried.map((path) => ({ path, at }))]),
       },
     );
-    const at = now.toISOString().replace(/\.\d{3}Z$/, 'Z');
-    await this.#remember(host, [...earlier, ...paths.map((path) => ({ path, at }))]);
     this.#unrepaired = unrepaired;
     log.info({ node: this.#ports.node, paths: paths.slice(0, 5), unrepaired }, 'drift repaired');
     for (const { path, kind } of findings) this.#touched.add(kind === 'unit' ? UNITS : path);

@@ -343,6 +343,31 @@ describe('a host whose pool wants repair', () => {
     expect(text()).toBe('right');
   });
 
+  it('has a repair counted before it is made: one that ends the process is not made for ever', async () => {
+    answer = { ...REPAIR, drift: { ...REPAIR.drift, limit: 1 } };
+    const interrupted = new Promise<string>((resolve) => {
+      void start({}, (ports) => ({
+        ...ports,
+        systemd: {
+          ...ports.systemd,
+          restart: () => {
+            resolve(readFileSync(real('/var/lib/slipway/drift.json'), 'utf8'));
+            // As if the process ended here: nothing that comes after a repair is done.
+            return new Promise<never>((_, reject) => {
+              stop.signal.addEventListener('abort', () => reject(new Error('the process ends')));
+            });
+          },
+        },
+      }));
+    });
+    await reported(isClean);
+    writeFileSync(real('/etc/one.conf'), 'wrong');
+
+    const records = JSON.parse(await interrupted) as { repairs: { path: string }[] };
+
+    expect(records.repairs.map(({ path }) => path)).toEqual(['/etc/one.conf']);
+  });
+
   it('has no journal left when its services do not come back on anything', async () => {
     answer = REPAIR;
     await start({}, (ports) => ({
