@@ -1,7 +1,9 @@
 /** Which paths an update changes, seen from the disk: what is right already is not written again. */
 
+import { isDeepStrictEqual } from 'node:util';
 import { fail } from '../../core/errors';
 import { claimOf, withAppended } from './appended';
+import { NOT_COMPARED } from './drift';
 import { keepOriginal, restoreOriginal } from './originals';
 import type { HostPorts, PathChange, PathFacts } from './ports';
 import { replacedKeys } from './ssh-keys';
@@ -42,7 +44,11 @@ export async function pathChanges(
   for (const [path, entry] of desired) {
     const claimed = old?.get(path);
     const wanted = await withAppended(ports.files, path, entry, claimed);
-    refuseObstacle(path, await ports.files.facts(path));
+    const now = await ports.files.facts(path);
+    refuseObstacle(path, now);
+    // Whatever others wrote there since is newer than the config, unless that says something new.
+    const isOfOthers = NOT_COMPARED.includes(path) && isDeepStrictEqual(claimed, entry);
+    if (isOfOthers && now.kind === 'file') continue;
     if (wanted.part !== 'sshKeys' && wanted.kind !== 'absent') {
       changes.push(...(await keepOriginal(ports.files, path, claimOf(claimed))));
     }

@@ -103,6 +103,18 @@ describe('a path that a config no longer has', () => {
     expect(read('/etc/kubernetes/kubelet-ca.crt')).toBe('ca');
   });
 
+  it('stays as others wrote it, until a config says something new about it', async () => {
+    const path = '/etc/kubernetes/kubelet-ca.crt';
+    await change(withFiles('a', aFile(path, 'ca')));
+    write(path, 'renewed');
+
+    await change(withFiles('b', aFile(path, 'ca'), aFile('/etc/x', 'one')));
+    expect(read(path)).toBe('renewed');
+
+    await change(withFiles('c', aFile(path, 'of the config')));
+    expect(read(path)).toBe('of the config');
+  });
+
   it('takes its unit and the links of its unit with it, and leaves the unit of the distribution', async () => {
     const vendor = '/usr/lib/systemd/system/v.service';
     write(vendor, '[Install]\nWantedBy=x.target\n');
