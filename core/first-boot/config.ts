@@ -26,6 +26,7 @@ import {
   findObstacle,
   FIRST_BOOT_FILE,
   withFiles,
+  withMissingFiles,
   withReplacedFiles,
   type FirstBootFile,
 } from './files';
@@ -69,15 +70,23 @@ export function firstBootConfig(input: FirstBootInput): string {
   const { machineConfig, ignition } = withKernelArguments(input);
   const { name } = machineConfig.metadata;
   const { facts, version } = input;
-  const first = withFiles(ignition, [
+  const annotated = withFiles(ignition, [
     { path: FIRST_BOOT_FILE.NODE_ANNOTATIONS, contents: goJson(annotationsOf(name)) },
-    ...optional(FIRST_BOOT_FILE.KUBECONFIG, facts.kubeconfig),
+  ]);
+  const bootstrapping = withMissingFiles(
+    annotated,
+    optional(FIRST_BOOT_FILE.KUBECONFIG, facts.kubeconfig),
+  );
+  const served = withFiles(bootstrapping, [
     { path: FIRST_BOOT_FILE.SERVED_CONFIG, contents: JSON.stringify(machineConfig, null, 4) },
-    ...Object.entries(facts.registryAuthorities ?? {}).map(([registry, contents]) => ({
+  ]);
+  const first = withMissingFiles(
+    served,
+    Object.entries(facts.registryAuthorities ?? {}).map(([registry, contents]) => ({
       path: `/etc/docker/certs.d/${registry}/ca.crt`,
       contents,
     })),
-  ]);
+  );
   const second = withReplacedFiles(first, [
     ...authority(FIRST_BOOT_FILE.KUBELET_AUTHORITY, facts.kubeletAuthority),
     ...authority(FIRST_BOOT_FILE.CLOUD_AUTHORITY, facts.cloudAuthority),

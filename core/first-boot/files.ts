@@ -35,6 +35,24 @@ export function withFiles(config: IgnitionObject, added: readonly FirstBootFile[
   ]);
 }
 
+/**
+ * The config with those of the files after its own that it does not bring itself, as a file or a link: a
+ * machine that got something else there would never be on its config.
+ */
+export function withMissingFiles(
+  config: IgnitionObject,
+  added: readonly FirstBootFile[],
+): IgnitionObject {
+  const storage = structOf(config['storage']);
+  const own = new Set(
+    ['files', 'links'].flatMap((list) => listOf(storage[list]).map(({ path }) => wordOf(path))),
+  );
+  return withFiles(
+    config,
+    added.filter(({ path }) => !own.has(path)),
+  );
+}
+
 /** The config with each file in place of the one at its path, or after the others where there is none. */
 export function withReplacedFiles(
   config: IgnitionObject,
@@ -60,18 +78,26 @@ export function withReplacedFiles(
 
 /**
  * A link at or above the path of a file, or a directory at it: Ignition takes no such config since 3.0,
- * and says only at which index of its list.
+ * and says only at which index of its list. Or a file above it, with which Ignition fails on the machine.
  */
-export function findObstacle(
-  config: IgnitionObject,
-): { readonly kind: 'link' | 'directory'; readonly at: string; readonly file: string } | undefined {
+export function findObstacle(config: IgnitionObject):
+  | {
+      readonly kind: 'link' | 'directory' | 'file';
+      readonly at: string;
+      readonly file: string;
+    }
+  | undefined {
   const storage = structOf(config['storage']);
   const pathsOf = (list: string) => listOf(storage[list]).map((entry) => wordOf(entry['path']));
   const [links, directories] = [new Set(pathsOf('links')), new Set(pathsOf('directories'))];
-  for (const file of pathsOf('files')) {
+  const files = new Set(pathsOf('files'));
+  for (const file of files) {
     if (directories.has(file)) return { kind: 'directory', at: file, file };
-    const at = [file, ...parentsOf(file)].find((path) => links.has(path));
-    if (at !== undefined) return { kind: 'link', at, file };
+    const parents = parentsOf(file);
+    const link = [file, ...parents].find((path) => links.has(path));
+    if (link !== undefined) return { kind: 'link', at: link, file };
+    const above = parents.find((path) => files.has(path));
+    if (above !== undefined) return { kind: 'file', at: above, file };
   }
   return undefined;
 }

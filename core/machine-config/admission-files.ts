@@ -1,5 +1,6 @@
 /** Files and units that no host could apply, or that would not survive there. */
 
+import { FIRST_BOOT_FILE } from '../first-boot/files';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { reportContents, type ContentPorts } from './admission-contents';
 import type { Report } from './admission-problem';
@@ -15,6 +16,12 @@ const REFUSED_PLACES: readonly (readonly [string, string])[] = [
   ['/tmp/', 'this directory is emptied'],
   ['/var/tmp/', 'this directory is emptied'],
   ['/etc/machine-config-daemon/', 'hosts record here what they are on'],
+  [FIRST_BOOT_FILE.ENCAPSULATED_CONFIG, 'with this file a host begins its first boot'],
+  [
+    `${FIRST_BOOT_FILE.ENCAPSULATED_CONFIG}.bak`,
+    'hosts keep here what their first boot began with',
+  ],
+  [FIRST_BOOT_FILE.SERVED_CONFIG, 'every new host gets here what it was served'],
   ['/var/lib/slipway/', 'Slipway keeps its own state here'],
   ['/etc/slipway/', 'Slipway keeps its own settings here'],
   ['/boot/', 'the operating system owns this directory'],
@@ -28,6 +35,7 @@ const ALLOWED_PLACES: readonly string[] = ['/etc/machine-config-daemon/no-reboot
 /** No host has a file here, and none replaces a directory by a file. */
 const DIRECTORIES: readonly string[] = [
   '/etc',
+  '/etc/kubernetes',
   '/etc/systemd',
   '/etc/systemd/system',
   '/usr',

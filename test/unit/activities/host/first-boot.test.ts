@@ -2,8 +2,17 @@
 
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { completeFirstBoot, FIRST_BOOT_PLACES, settleAtStart } from '../../../../activities/host';
 import { readCurrentConfig } from '../../../../activities/host/records';
+import { decodeDataUrl, decodeUtf8 } from '../../../../core/encoding';
+import {
+  FIRST_BOOT_FILE,
+  firstBootConfig,
+  type FirstBootFacts,
+  readServedIgnition,
+} from '../../../../core/first-boot';
+import type { IgnitionConfig, MachineConfig } from '../../../../core/machine-config/types';
 import { aConfig, aFile, orderFor, type TestConfig } from './a-host';
 import { anOstreeHost, type OstreeHost } from './an-ostree-host';
 import { dyingAt } from './describe-crashes';
@@ -57,6 +66,19 @@ function ignite({ reference: { name }, spec }: TestConfig, moved: readonly strin
   write(FIRST_BOOT_PLACES.ANNOTATIONS, '{}');
   write(FIRST_BOOT_PLACES.SERVED, JSON.stringify(object, null, 4));
   write(FIRST_BOOT_PLACES.ENCAPSULATED, JSON.stringify(empty));
+}
+
+/** What Ignition leaves of the bytes that the server makes of a config. */
+function igniteServed({ reference: { name }, spec }: TestConfig, facts: FirstBootFacts): void {
+  const machineConfig = { metadata: { name }, spec } as MachineConfig;
+  const ignition = readServedIgnition(machineConfig, { gunzip: gunzipSync });
+  const served = firstBootConfig({ machineConfig, ignition, facts, version: '3.5' });
+  const { storage } = JSON.parse(served) as IgnitionConfig;
+  for (const { path, contents, mode } of storage?.files ?? []) {
+    const decoded = decodeDataUrl(contents?.source ?? '');
+    if (decoded.error !== undefined) throw new Error(`${path}: ${decoded.error}`);
+    write(path, decodeUtf8(decoded.bytes), mode);
+  }
 }
 
 /** The two programs before the kubelet, with the reboots that they ask for; how many there were. */
@@ -136,6 +158,31 @@ describe('a first boot', () => {
 
     await expectComplete(AGREED);
     expect(host.reboots).toEqual([]);
+  });
+
+  it('is on a config that brings what the server would add', async () => {
+    const { KUBECONFIG, KUBELET_AUTHORITY } = FIRST_BOOT_FILE;
+    const registry = '/etc/docker/certs.d/registry.example.com/ca.crt';
+    const own = [KUBECONFIG, registry, KUBELET_AUTHORITY].map((path) => aFile(path, 'own', 0o600));
+    const config = aConfig('rendered-worker-6', {
+      osImageURL: INSTALLED_IMAGE,
+      config: { storage: { files: own } },
+    });
+    host.remove();
+    host = await anOstreeHost(INSTALLED, [config]);
+    rmSync(at('/etc/machine-config-daemon/currentconfig'));
+    rmSync(at('/var/lib/slipway/committed.json'));
+    igniteServed(config, {
+      kubeconfig: 'of the server',
+      kubeletAuthority: Buffer.from('of the cluster').toString('base64'),
+      registryAuthorities: { 'registry.example.com': 'of the server' },
+    });
+
+    expect(await bootUntilComplete()).toBe(0);
+
+    await expectComplete(config);
+    expect(readFileSync(at(KUBECONFIG), 'utf8')).toBe('own');
+    expect(readFileSync(at(KUBELET_AUTHORITY), 'utf8')).toBe('of the cluster');
   });
 
   it('is over once, and keeps to itself what has secrets in it', async () => {

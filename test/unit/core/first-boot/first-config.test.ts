@@ -19,6 +19,8 @@ const FACTS: FirstBootFacts = {
   registryAuthorities: { 'registry.example.com:5000': 'registry authority' },
 };
 
+const REGISTRY_AUTHORITY = '/etc/docker/certs.d/registry.example.com:5000/ca.crt';
+
 function aConfig(config: Partial<IgnitionConfig> = {}, spec: object = {}): MachineConfig {
   return {
     metadata: {
@@ -169,7 +171,7 @@ describe('the first config of a machine', () => {
       storage: {
         files: [
           { path: FIRST_BOOT_FILE.ENCAPSULATED_CONFIG, contents: { source } },
-          { path: FIRST_BOOT_FILE.KUBECONFIG, contents: { source } },
+          { path: FIRST_BOOT_FILE.SERVED_CONFIG, contents: { source } },
         ],
       },
     });
@@ -178,14 +180,35 @@ describe('the first config of a machine', () => {
 
     expect(new Set(paths).size).toBe(paths.length);
     expect(paths.at(-1)).toBe(FIRST_BOOT_FILE.ENCAPSULATED_CONFIG);
-    expect(contents(FIRST_BOOT_FILE.KUBECONFIG)).toBe(FACTS.kubeconfig);
+    expect(contents(FIRST_BOOT_FILE.SERVED_CONFIG)).toContain('rendered-worker-1');
   });
+
+  it.each([FIRST_BOOT_FILE.KUBECONFIG, REGISTRY_AUTHORITY])(
+    'leaves %s to the config that brings it, so that the machine is on its config',
+    (path) => {
+      const file = { path, mode: 384, contents: { source: 'data:,mine' } };
+
+      const { files, paths } = serve(aConfig({ storage: { files: [file] } }), '3.5');
+
+      expect(files.filter((served) => served.path === path)).toEqual([file]);
+      expect(new Set(paths).size).toBe(paths.length);
+    },
+  );
+
+  it.each([FIRST_BOOT_FILE.KUBECONFIG, REGISTRY_AUTHORITY])(
+    'adds no %s where the config has a link there',
+    (path) => {
+      const links = [{ path, target: '/usr/share/elsewhere' }];
+
+      expect(serve(aConfig({ storage: { links } }), '3.5').paths).not.toContain(path);
+    },
+  );
 
   it.each([
     ['links', '/etc/docker'],
-    ['links', '/etc/docker/certs.d/registry.example.com:5000/ca.crt'],
     ['links', '/etc/kubernetes'],
-    ['links', FIRST_BOOT_FILE.KUBECONFIG],
+    ['files', '/etc/kubernetes'],
+    ['directories', FIRST_BOOT_FILE.KUBECONFIG],
     ['links', FIRST_BOOT_FILE.KUBELET_AUTHORITY],
     ['directories', FIRST_BOOT_FILE.KUBELET_AUTHORITY],
     ['links', FIRST_BOOT_FILE.NODE_ANNOTATIONS],

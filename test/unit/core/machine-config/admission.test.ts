@@ -275,6 +275,9 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     '/var/run/a',
     '/var/tmp/a',
     '/etc/machine-config-daemon/currentconfig',
+    '/etc/ignition-machine-config-encapsulated.json',
+    '/etc/ignition-machine-config-encapsulated.json.bak',
+    '/etc/mcs-machine-config-content.json',
     '/boot/a',
     '/var/lib/slipway/a',
   ])('no file at %s', (path) => {
@@ -297,6 +300,7 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ['/sysroot', 'the operating system owns this directory'],
     ['/ostree', 'the operating system owns this directory'],
     ['/etc', 'it is a directory on every host'],
+    ['/etc/kubernetes', 'it is a directory on every host'],
     ['/etc/systemd/system', 'it is a directory on every host'],
     ['/var', 'it is a directory on every host'],
   ])('no file in the place of the directory %s', (path, why) => {
