@@ -8,7 +8,7 @@ import type { HostPorts, UnitState } from './ports';
 const ACTIVE_WITHIN_MS = 100_000;
 /** So long it must then stay active: most crashes on a bad file come at once. */
 const STAYS_MS = 5_000;
-const LOOK_EVERY_MS = 500;
+export const LOOK_EVERY_MS = 500;
 
 type Ports = Pick<HostPorts, 'systemd' | 'context' | 'pause'>;
 
@@ -74,7 +74,7 @@ export async function staysUp(ports: Ports, watched: readonly WatchedService[]):
 }
 
 function verdictOf(state: UnitState): 'up' | 'finished' | 'down' | 'wait' {
-  if (state.sub === 'auto-restart') return 'down';
+  if (isBetweenStarts(state)) return 'down';
   switch (state.active) {
     case 'active':
     case 'reloading':
@@ -88,6 +88,11 @@ function verdictOf(state: UnitState): 'up' | 'finished' | 'down' | 'wait' {
     default:
       return 'down';
   }
+}
+
+/** Ended, and about to be started by systemd itself: `auto-restart`, `failed-before-auto-restart`, … */
+export function isBetweenStarts({ sub }: UnitState): boolean {
+  return sub.includes('auto-restart');
 }
 
 /** Names the service and what systemd says; why it says so is in the journal of the machine. */
@@ -109,7 +114,12 @@ export function serviceFailed(
   });
 }
 
-async function pause({ pause: wait }: Ports, ms: number, signal: AbortSignal): Promise<void> {
+/** Between two looks. */
+export async function pause(
+  { pause: wait }: Pick<HostPorts, 'pause'>,
+  ms: number,
+  signal: AbortSignal,
+): Promise<void> {
   if (wait === undefined) await sleep(ms, undefined, { signal });
   else await wait(ms, signal);
 }

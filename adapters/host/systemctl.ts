@@ -58,7 +58,7 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
         ['show', `--property=${UNIT_PROPERTIES.join(',')}`, '--', unit],
         { timeout: TIMEOUT_MS },
       );
-      return parseUnitState(stdout);
+      return parseUnitState(stdout, monotonicMs());
     },
     async updateTrust() {
       try {
@@ -68,6 +68,11 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
       }
     },
   };
+}
+
+/** The clock of systemd's monotonic times: `performance.now()` begins with the process. */
+function monotonicMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
 }
 
 /** What systemctl said last: its errors end with the cause. */

@@ -16,6 +16,10 @@ export interface UnitState {
   readonly restarts: number;
   /** Of the main process; 0 while it runs. */
   readonly exitStatus: number;
+  /** `no`, `always`, `on-failure`, …: after which ends systemd starts it again; empty for other units. */
+  readonly restartPolicy: string;
+  /** Milliseconds since it became active; 0 while it is not. */
+  readonly upMs: number;
 }
 
 /** What to ask for: `systemctl show --property=…`. */
@@ -27,12 +31,18 @@ export const UNIT_PROPERTIES = [
   'Type',
   'NRestarts',
   'ExecMainStatus',
+  'Restart',
+  'ActiveEnterTimestampMonotonic',
 ] as const;
 
 type Property = (typeof UNIT_PROPERTIES)[number];
 
-/** Reads `Key=value` lines; properties that a kind of unit does not have are empty or 0. */
-export function parseUnitState(text: string): UnitState {
+/**
+ * Reads `Key=value` lines; properties that a kind of unit does not have are empty or 0.
+ *
+ * @param nowMs - by the clock of systemd's own times (`CLOCK_MONOTONIC`)
+ */
+export function parseUnitState(text: string, nowMs: number): UnitState {
   const values = new Map<string, string>();
   for (const line of text.split('\n')) {
     const equals = line.indexOf('=');
@@ -40,6 +50,8 @@ export function parseUnitState(text: string): UnitState {
   }
   const word = (key: Property): string => values.get(key) ?? '';
   const number = (key: Property): number => Number.parseInt(word(key), 10) || 0;
+  const isUp = word('ActiveState') === 'active';
+  const since = number('ActiveEnterTimestampMonotonic') / 1000;
   return {
     load: word('LoadState'),
     active: word('ActiveState'),
@@ -48,5 +60,7 @@ export function parseUnitState(text: string): UnitState {
     type: word('Type'),
     restarts: number('NRestarts'),
     exitStatus: number('ExecMainStatus'),
+    restartPolicy: word('Restart'),
+    upMs: isUp ? Math.max(0, Math.round(nowMs - since)) : 0,
   };
 }

@@ -15,9 +15,11 @@ const RUNNING: UnitState = {
   type: 'simple',
   restarts: 0,
   exitStatus: 0,
+  restartPolicy: 'no',
+  upMs: 1_000,
 };
-const DEAD: UnitState = { ...RUNNING, active: 'inactive', sub: 'dead' };
-const MISSING: UnitState = { ...DEAD, load: 'not-found', type: '' };
+const DEAD: UnitState = { ...RUNNING, active: 'inactive', sub: 'dead', upMs: 0 };
+const MISSING: UnitState = { ...DEAD, load: 'not-found', type: '', restartPolicy: '' };
 const ONESHOT: UnitState = { ...DEAD, type: 'oneshot' };
 const CRASHED: UnitState = {
   ...RUNNING,
@@ -25,6 +27,7 @@ const CRASHED: UnitState = {
   sub: 'failed',
   result: 'exit-code',
   exitStatus: 3,
+  upMs: 0,
 };
 const LOOPING: UnitState = { ...CRASHED, active: 'activating', sub: 'auto-restart', restarts: 1 };
 
@@ -224,16 +227,19 @@ describe('the state of a unit', () => {
       'LoadState=loaded',
       'ActiveState=failed',
       'SubState=failed',
+      'Restart=on-failure',
+      'ActiveEnterTimestampMonotonic=2000000',
     ];
-    expect(parseUnitState(text.join('\n'))).toEqual({
+    expect(parseUnitState(text.join('\n'), 7_000)).toEqual({
       ...CRASHED,
       type: 'notify',
       restarts: 2,
       exitStatus: 1,
+      restartPolicy: 'on-failure',
     });
-    expect(parseUnitState('LoadState=not-found\nActiveState=inactive\nSubState=dead\n')).toEqual({
-      ...MISSING,
-      result: '',
-    });
+    const missing = 'LoadState=not-found\nActiveState=inactive\nSubState=dead\n';
+    expect(parseUnitState(missing, 7_000)).toEqual({ ...MISSING, result: '' });
+    const up = 'ActiveState=active\nSubState=running\nActiveEnterTimestampMonotonic=2000400\n';
+    expect(parseUnitState(up, 7_000).upMs).toBe(5_000);
   });
 });

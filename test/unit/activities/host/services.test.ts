@@ -29,6 +29,8 @@ const POLICIES: NodeDisruptionPolicy = {
   units: [{ name: 'one.service', actions: [{ type: 'DaemonReload' }] }],
 };
 
+const LOADED = { load: 'loaded', type: 'simple', restartPolicy: 'no', upMs: 0 };
+
 describe('services of an update that does not hold', () => {
   let host: TestHost;
   /** What happened to services, each with the file that was there at that moment. */
@@ -87,7 +89,7 @@ describe('services of an update that does not hold', () => {
   });
 
   it('that crash on the new file have it undone, and must be up on the old one', async () => {
-    const running = { load: 'loaded', type: 'simple', exitStatus: 0, restarts: 0 };
+    const running = { ...LOADED, exitStatus: 0, restarts: 0 };
     const crashing = async (): Promise<HostPorts> => {
       const real = await ports();
       const state = async (service: string) =>
@@ -143,7 +145,7 @@ describe('services of an update that does not hold', () => {
   });
 
   it('may be started again, however often they failed on the new files', async () => {
-    const running = { load: 'loaded', type: 'simple', exitStatus: 0, restarts: 0 };
+    const running = { ...LOADED, exitStatus: 0, restarts: 0 };
     const up = { ...running, active: 'active', sub: 'running', result: 'success' };
     const counting = async (failing?: string): Promise<HostPorts> => {
       const real = await ports(failing);

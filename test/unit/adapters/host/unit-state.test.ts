@@ -34,9 +34,11 @@ it('is asked for by property, and a name is never taken for an option', async ()
     type: 'simple',
     restarts: 1,
     exitStatus: 9,
+    restartPolicy: '',
+    upMs: 0,
   });
   expect(words()).toEqual([
-    'show --property=LoadState,ActiveState,SubState,Result,Type,NRestarts,ExecMainStatus -- -x.service',
+    'show --property=LoadState,ActiveState,SubState,Result,Type,NRestarts,ExecMainStatus,Restart,ActiveEnterTimestampMonotonic -- -x.service',
   ]);
 });
 
