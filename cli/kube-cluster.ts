@@ -18,7 +18,7 @@ import {
   ROLLOUT_POLICIES,
 } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
-import type { NodeDisruptionPolicy } from '../core/disruption/types';
+import { type NodeDisruptionPolicy, readDisruptionPolicy } from '../core/disruption';
 import { nameOf } from '../core/drain';
 import { fail, failureName, messageOf } from '../core/errors';
 import { ANNOTATION, FIELD_MANAGER } from '../core/names';
@@ -54,7 +54,7 @@ export function kubeCluster(client: KubeClient, log: Log): CliCluster {
     joinTokens: new JoinTokenStore(client, FIELD_MANAGER.CLI),
     serverFacts: () => readServerFacts(client),
     machineConfig: (name) => client.get(MACHINE_CONFIGS, { name }),
-    disruptionPolicy: () => readDisruptionPolicy(client),
+    disruptionPolicy: () => clusterDisruptionPolicy(client),
     pods: () => list(PODS),
     budgets: () => list(POD_DISRUPTION_BUDGETS),
     daemonSets: async () => (await list(DAEMON_SETS)).map(nameOf),
@@ -81,11 +81,11 @@ function byName<T extends KubeObject>(objects: readonly T[]): ReadonlyMap<string
   return new Map(objects.map((object) => [object.metadata.name, object]));
 }
 
-/** The user's policies; none when the kind is not served or the object is absent. */
-async function readDisruptionPolicy(client: KubeClient): Promise<NodeDisruptionPolicy> {
+/** The user's policies, as rollouts read them; none when the kind is not served or the object is absent. */
+async function clusterDisruptionPolicy(client: KubeClient): Promise<NodeDisruptionPolicy> {
   try {
     const found = await client.get(MACHINE_CONFIGURATIONS, { name: 'cluster' });
-    return found.spec?.nodeDisruptionPolicy ?? {};
+    return readDisruptionPolicy(found.spec?.nodeDisruptionPolicy);
   } catch (error) {
     if (failureName(error) === 'ObjectNotFound') return {};
     throw error;

@@ -145,3 +145,10 @@ export function updateNodeId(node: string): string {
 
 /** Pools whose machines are installed from files; those of others wait for the cluster. */
 export const BOOTSTRAP_POOLS: readonly string[] = ['master', 'arbiter'];
+
+const OWN_SERVICE = /^slipway-host(-settle|-first-boot)?(\.service)?$/;
+
+/** The services of Slipway's that a machine needs to be reached, and to go back by itself. */
+export function isOwnService(unit: string): boolean {
+  return OWN_SERVICE.test(unit);
+}

@@ -3,6 +3,8 @@
  * same words, for whoever has no API server at hand.
  */
 
+import { isOwnService } from '../names';
+
 /** One refusal; `path` leads to the field from the object. */
 export interface PolicyProblem {
   readonly path: readonly (string | number)[];
@@ -127,10 +129,21 @@ function serviceProblems(
     const path = service === undefined ? at : [...at, field];
     return [{ path, problem, fix: `write ${field}: {serviceName: <name>.service}` }];
   }
-  if (service === undefined || UNIT_NAME.test(service.serviceName)) return [];
+  if (service === undefined) return [];
+  const path = [...at, field, 'serviceName'];
+  if (isOwnService(service.serviceName)) {
+    return [
+      {
+        path,
+        problem: 'a host cannot restart or reload its own worker in the middle of an update',
+        fix: 'use a Reboot action, which starts it again, too',
+      },
+    ];
+  }
+  if (UNIT_NAME.test(service.serviceName)) return [];
   return [
     {
-      path: [...at, field, 'serviceName'],
+      path,
       problem: 'serviceName must be a systemd unit name with its suffix, for example crio.service',
       fix: `write the whole name of the unit instead of "${service.serviceName}"`,
     },

@@ -1,12 +1,13 @@
 /** Reads a person's disruption policies from the cluster, leaving out what makes no sense. */
 
+import { isOwnService } from '../names';
 import type { DisruptionAction, FilePolicy, NodeDisruptionPolicy, UnitPolicy } from './types';
 
 const PLAIN = ['None', 'DaemonReload', 'Drain', 'Reboot'] as const;
 
 /**
- * `spec.nodeDisruptionPolicy` of the MachineConfiguration. An entry with an unreadable action is
- * dropped as a whole, so that its path keeps the default cost and never becomes cheaper by mistake.
+ * `spec.nodeDisruptionPolicy` of the MachineConfiguration. An entry with an unreadable action,
+ * or with one that no host can carry out, is dropped as a whole, so that its path keeps the default cost and never becomes cheaper by mistake.
  */
 export function readDisruptionPolicy(value: unknown): NodeDisruptionPolicy {
   const policy = record(value);
@@ -55,7 +56,9 @@ function actionOf(value: unknown): DisruptionAction | undefined {
 
 function serviceOf(value: unknown): string | undefined {
   const name = record(value)?.['serviceName'];
-  return typeof name === 'string' && name !== '' ? name : undefined;
+  if (typeof name !== 'string' || name === '') return undefined;
+  // A cluster with MCO's CRD lets this pass, and the host would end itself in the middle of its update.
+  return isOwnService(name) ? undefined : name;
 }
 
 function list(value: unknown): readonly unknown[] {

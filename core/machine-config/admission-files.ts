@@ -2,6 +2,7 @@
 
 import { FIRST_BOOT_FILE } from '../first-boot/files';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
+import { isOwnService } from '../names';
 import { reportContents, type ContentPorts } from './admission-contents';
 import type { Report } from './admission-problem';
 
@@ -135,11 +136,8 @@ export function reportUnits(config: IgnitionObject, report: Report): void {
   });
 }
 
-/** The services of Slipway's that a machine needs to be reached, and to go back by itself. */
-const OWN_UNITS = /^slipway-host(-settle|-first-boot)?\.service$/;
-
 function reportOwnUnit(unit: IgnitionObject, field: string, report: Report): void {
-  if (!OWN_UNITS.test(wordOf(unit['name']))) return;
+  if (!isOwnService(wordOf(unit['name']))) return;
   const problem =
     'without it no update could reach the machine again, and none would be taken back';
   if (unit['mask'] === true) report(`${field}.mask`, problem, 'do not mask it');

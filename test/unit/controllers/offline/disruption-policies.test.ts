@@ -62,6 +62,19 @@ describe('disruption policies', () => {
     ]);
   });
 
+  it('are refused when they restart or reload the host worker itself', () => {
+    const text = policyText(`  nodeDisruptionPolicy:
+    units:
+      - name: slipway-host.service
+        actions:
+          - {type: DaemonReload}
+          - {type: Restart, restart: {serviceName: slipway-host.service}}
+`);
+    expect(findingsOf(renderTexts({ 'm.yaml': text }))).toEqual([
+      'error m.yaml:11 spec.nodeDisruptionPolicy.units[0].actions[1].restart.serviceName a host cannot restart or reload its own worker in the middle of an update',
+    ]);
+  });
+
   it('of an unknown type, or without a service, are refused as the schema says', () => {
     const text = policyText(`  nodeDisruptionPolicy:
     sshkey:
@@ -87,6 +100,7 @@ describe('disruption policies', () => {
             { type: 'None' },
             { type: 'Reboot' },
             { type: 'Reload', reload: { serviceName: 'crio' } },
+            { type: 'Restart', restart: { serviceName: 'slipway-host.service' } },
           ],
         },
       },
@@ -95,6 +109,6 @@ describe('disruption policies', () => {
     // The name of the object is judged with the names of all kinds.
     const others = new Set(rules.filter((message) => message?.includes('its name must') !== true));
     expect(said).toEqual(expect.arrayContaining([...others]));
-    expect(others.size).toBe(7);
+    expect(others.size).toBe(8);
   });
 });

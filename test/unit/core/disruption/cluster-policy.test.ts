@@ -42,3 +42,26 @@ it('does not let a person write the action that only registries.conf has', () =>
     readDisruptionPolicy({ files: [{ path: '/etc/a', actions: [{ type: 'Special' }] }] }),
   ).toEqual({});
 });
+
+it('drops an entry that would have the host worker end itself in the middle of an update', () => {
+  const restart = (serviceName: string) => [{ type: 'Restart', restart: { serviceName } }];
+  const policy = {
+    files: [
+      { path: '/etc/a', actions: restart('slipway-host.service') },
+      { path: '/etc/b', actions: restart('slipway-host') },
+      { path: '/etc/c', actions: restart('slipway-host-monitor.service') },
+    ],
+    units: [
+      {
+        name: 'slipway-host-settle.service',
+        actions: [{ type: 'Reload', reload: { serviceName: 'slipway-host-settle.service' } }],
+      },
+      { name: 'slipway-host.service', actions: [{ type: 'DaemonReload' }] },
+    ],
+  };
+
+  expect(readDisruptionPolicy(policy)).toEqual({
+    files: [{ path: '/etc/c', actions: restart('slipway-host-monitor.service') }],
+    units: [{ name: 'slipway-host.service', actions: [{ type: 'DaemonReload' }] }],
+  });
+});
