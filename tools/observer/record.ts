@@ -33,6 +33,8 @@ export class RolloutRecord {
   readonly #pods = new Map<string, ObservedPod>();
   readonly #pools = new Map<string, ObservedStatus>();
   readonly #machineConfigNodes = new Map<string, ObservedStatus>();
+  /** Pods that have been Ready. */
+  readonly #started = new Set<string>();
   readonly #lowestHealthy = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   readonly #boots = new Boots();
@@ -103,6 +105,7 @@ export class RolloutRecord {
   podSeen(key: string, pod: ObservedPod): void {
     const previous = this.#pods.get(key);
     this.#pods.set(key, pod);
+    if (pod.ready) this.#started.add(key);
     if (pod.terminating && previous?.terminating !== true) this.#checkRemoval(pod);
     this.#checkHealthy(pod.app);
     this.#tell();
@@ -111,6 +114,7 @@ export class RolloutRecord {
   podGone(key: string): void {
     const pod = this.#pods.get(key);
     this.#pods.delete(key);
+    this.#started.delete(key);
     if (pod !== undefined) this.#checkHealthy(pod.app);
     this.#tell();
   }
@@ -173,7 +177,10 @@ export class RolloutRecord {
   #checkHealthy(app: string): void {
     const wanted = this.limits.minAvailable?.[app];
     if (wanted === undefined) return;
-    const ready = this.pods.filter((pod) => pod.app === app && pod.ready).length;
+    const serving = [...this.#pods].filter(
+      ([key, pod]) => pod.app === app && this.#serves(key, pod),
+    );
+    const ready = serving.length;
     const lowest = this.#lowestHealthy.get(app);
     // Counting starts when the workload has come up.
     if (lowest === undefined) {
@@ -184,6 +191,16 @@ export class RolloutRecord {
     if (ready < wanted) {
       this.report('I3', app, `${ready} pods ready, its budget wants ${wanted}`);
     }
+  }
+
+  /**
+   * The controller manager knows of a node's Ready up to five seconds late, and for so long calls pods not
+   * Ready that come to a node which is back from its reboot. Nobody has taken such a pod away. One on a
+   * node that is down does not serve.
+   */
+  #serves(key: string, pod: ObservedPod): boolean {
+    if (pod.ready) return true;
+    return this.#started.has(key) && !pod.terminating && this.#nodes.get(pod.node)?.ready === true;
   }
 }
 

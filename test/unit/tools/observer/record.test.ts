@@ -99,6 +99,44 @@ describe('I3, pods', () => {
   });
 });
 
+describe('I3, a pod that is called not Ready', () => {
+  const pod = (name: string, parts: Partial<ObservedPod> = {}): ObservedPod => ({
+    ...{ name, app: 'cart', node: 'a', ready: true, terminating: false, ...parts },
+  });
+  const record = (isNodeReady: boolean): RolloutRecord => {
+    const made = new RolloutRecord({ minAvailable: { cart: 1 } });
+    made.nodeSeen(node('a', { ready: isNodeReady }), 0);
+    made.podSeen('1', pod('1'));
+    return made;
+  };
+
+  test('on a node that is back: late news of the controller manager, nobody took it away', () => {
+    const late = record(true);
+    late.podSeen('1', pod('1', { ready: false }));
+    expect(late.violations).toEqual([]);
+    late.podSeen(
+      '1',
+      pod('1', { ready: false, terminating: true, disruption: 'EvictionByEvictionAPI' }),
+    );
+    expect(late.found.map(({ text }) => text)).toEqual(['cart: 0 pods ready, its budget wants 1']);
+  });
+
+  test('on a node that is down: it does not serve', () => {
+    const down = record(false);
+    down.podSeen('1', pod('1', { ready: false }));
+    expect(down.found.map(({ text }) => text)).toEqual(['cart: 0 pods ready, its budget wants 1']);
+  });
+
+  test('one that has not started yet does not serve', () => {
+    const replaced = record(true);
+    replaced.podSeen('2', pod('2', { ready: false }));
+    replaced.podGone('1');
+    expect(replaced.found.map(({ text }) => text)).toEqual([
+      'cart: 0 pods ready, its budget wants 1',
+    ]);
+  });
+});
+
 describe('I5, reboots', () => {
   const working = (bootID: string) => node('a', { bootID, annotations: WORKING });
   const done = (bootID: string) => node('a', { bootID, annotations: on(NEW) });
