@@ -111,7 +111,7 @@ async function writeConfig(
   const password = await passwordChange(ports, from, to);
   const consumed = forced ? [FORCE_CONSUMED] : [];
   const spent = [...consumed, ...(await withoutIgnitionPresets(ports, wanted))];
-  await makeChanges(ports, journal, [...planned.changes, ...password, ...spent]);
+  await makeChanges(ports, journal, to, [...planned.changes, ...password, ...spent]);
 
   const units = (to.spec.config.systemd?.units ?? []).map(({ name }) => name);
   const again = forced ? new Set(units) : planned.units;
@@ -128,6 +128,7 @@ async function writeConfig(
 async function makeChanges(
   ports: HostPorts,
   journal: OpenJournal,
+  to: HostConfig,
   changes: readonly PathChange[],
 ): Promise<void> {
   await journal.record(changes.map(({ path }) => path));
@@ -135,6 +136,7 @@ async function makeChanges(
   const directories = await missingDirectories(
     ports,
     written.map(({ path }) => path),
+    to.spec,
   );
   const { signal, progress } = ports.context();
   let done = 0;

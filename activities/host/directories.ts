@@ -1,5 +1,7 @@
-/** Directories on the way to what is written: MCO's attributes, and those of the `core` user's keys. */
+/** Directories on the way to what is written: as the config lists them, else with MCO's attributes. */
 
+import type { IgnitionDirectory, RenderedSpec } from '../../core/machine-config/types';
+import { ownerOf } from './path-changes';
 import type { HostPorts, PathChange } from './ports';
 import { ancestors } from './records';
 import { SSH_KEYS_FILE } from './ssh-keys';
@@ -8,17 +10,20 @@ import { CORE_USER } from './wanted-paths';
 /** sshd wants these to belong to their user alone. */
 const OF_CORE: readonly string[] = ancestors(SSH_KEYS_FILE).filter((path) => path !== '/home');
 
-const BY_DEFAULT = { kind: 'directory', mode: 0o755, owner: { uid: 0, gid: 0 } } as const;
+const DEFAULT_MODE = 0o755;
 
 /**
  * The directories that are missing for these paths, outermost first.
  *
- * @throws `ApplyFailed` when the host has no user to own them
+ * @param spec - the config that may list them; absent = the paths are of none
+ * @throws `ApplyFailed` when the host has no user or group to own them
  */
 export async function missingDirectories(
-  { files, users }: Pick<HostPorts, 'files' | 'users'>,
+  ports: Pick<HostPorts, 'files' | 'users'>,
   paths: Iterable<string>,
+  spec?: Pick<RenderedSpec, 'config'>,
 ): Promise<readonly PathChange[]> {
+  const listed = new Map(spec?.config.storage?.directories?.map((entry) => [entry.path, entry]));
   const seen = new Set<string>();
   const changes: PathChange[] = [];
   for (const path of paths) {
@@ -26,17 +31,23 @@ export async function missingDirectories(
       if (seen.has(directory)) continue;
       seen.add(directory);
       // A link to a directory is as good as one; a dangling one is found out when it is written to.
-      if ((await files.facts(directory)).kind !== 'absent') continue;
-      if (!OF_CORE.includes(directory)) {
-        changes.push({ path: directory, state: BY_DEFAULT });
-        continue;
-      }
-      const { uid, gid } = await users.user(CORE_USER);
-      changes.push({
-        path: directory,
-        state: { kind: 'directory', mode: 0o700, owner: { uid, gid } },
-      });
+      if ((await ports.files.facts(directory)).kind !== 'absent') continue;
+      const state = await attributesOf(ports, directory, listed.get(directory));
+      changes.push({ path: directory, state: { kind: 'directory', ...state } });
     }
   }
   return changes;
+}
+
+async function attributesOf(
+  ports: Pick<HostPorts, 'users'>,
+  directory: string,
+  listed: IgnitionDirectory | undefined,
+) {
+  if (listed === undefined && OF_CORE.includes(directory)) {
+    const { uid, gid } = await ports.users.user(CORE_USER);
+    return { mode: 0o700, owner: { uid, gid } };
+  }
+  const { mode = DEFAULT_MODE, user, group } = listed ?? {};
+  return { mode, owner: await ownerOf(ports, { user, group }) };
 }

@@ -134,6 +134,7 @@ async function writeAll(
   const directories = await missingDirectories(
     ports,
     written.map(({ path }) => path),
+    spec,
   );
   await journal.record(changes.map(({ path }) => path));
   await ports.files.change([...directories, ...changes]);

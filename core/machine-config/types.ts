@@ -42,7 +42,7 @@ export interface IgnitionConfig {
   };
   readonly storage?: {
     readonly files?: readonly IgnitionFile[];
-    readonly directories?: readonly unknown[];
+    readonly directories?: readonly IgnitionDirectory[];
     readonly links?: readonly unknown[];
     readonly disks?: readonly unknown[];
     readonly raid?: readonly unknown[];
@@ -69,6 +69,15 @@ export interface IgnitionResource {
   readonly compression?: string;
   readonly verification?: { readonly hash?: string };
   readonly httpHeaders?: readonly unknown[];
+}
+
+/** Made by Ignition on a new machine; a host looks at it only when it has to make it again. */
+export interface IgnitionDirectory {
+  readonly path: string;
+  /** Permission bits as a decimal integer; absent = 0755. */
+  readonly mode?: number;
+  readonly user?: { readonly id?: number; readonly name?: string };
+  readonly group?: { readonly id?: number; readonly name?: string };
 }
 
 export interface IgnitionFile {

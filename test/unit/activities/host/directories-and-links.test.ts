@@ -47,13 +47,20 @@ const changed = Object.entries(CHANGES).map(
   ([what, storage]) =>
     [what, config(`rendered-worker-${what.replaceAll(' ', '-')}`, storage)] as const,
 );
+const owned = { user: { id: 1_000 }, group: { id: 1_000 } };
+const listed = { directories: [{ path: '/etc/made', mode: 0o710, ...owned }] };
+const BEFORE = config('rendered-worker-before', { ...listed, files: [] });
+const BELOW = config('rendered-worker-below', {
+  ...listed,
+  files: [aFile('/etc/made/below/one.conf', 'one')],
+});
 const NO_LINKS = config('rendered-worker-no-links', { directories: both.directories, files });
 
 let host: TestHost;
 const at = (path: string) => join(host.root, path);
 
 beforeEach(async () => {
-  host = await aHost([OLD, NEW, NO_LINKS, ...changed.map(([, one]) => one)]);
+  host = await aHost([OLD, NEW, NO_LINKS, BEFORE, BELOW, ...changed.map(([, one]) => one)]);
   // As Ignition has left them.
   mkdirSync(at('etc/dir'), { recursive: true });
   chmodSync(at('etc/dir'), 0o700);
@@ -118,4 +125,35 @@ it('a config without its links is taken, and they stay on the machine', async ()
   await update(NO_LINKS);
 
   expect(facts()).toEqual({ mode: 0o700, link: '/etc/one' });
+});
+
+describe('a directory of the config that somebody removed', () => {
+  const directoryFacts = async (path: string) => (await host.ports()).files.facts(path);
+  beforeEach(async () => {
+    host.remove();
+    host = await aHost([BEFORE, BELOW]);
+    await bootInto(host, BEFORE);
+  });
+
+  it('is made again as the config has it, for what is written below', async () => {
+    await update(BELOW);
+
+    expect(await directoryFacts('/etc/made')).toEqual({
+      kind: 'directory',
+      mode: 0o710,
+      owner: { uid: 1_000, gid: 1_000 },
+    });
+    expect(await directoryFacts('/etc/made/below')).toMatchObject({ mode: 0o755 });
+  });
+
+  it('is gone again when the update is taken back', async () => {
+    const activities = await host.activities();
+    await activities.prepareUpdate(orderFor(BELOW, 'prepareUpdate'));
+    await activities.applyUpdate(orderFor(BELOW, 'applyUpdate'));
+    expect(existsSync(at('etc/made/below/one.conf'))).toBe(true);
+
+    await activities.goBack(orderFor(BELOW, 'goBack'));
+
+    expect(existsSync(at('etc/made'))).toBe(false);
+  });
 });
