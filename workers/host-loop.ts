@@ -25,6 +25,12 @@ import { untilAvailable } from './waiting';
 const SHUTDOWN_GRACE = '20s';
 const SHUTDOWN_FORCE = '30s';
 
+/** The reboot that was due last, for as long as the process lives: connections come and go. */
+export interface LastReboot {
+  /** Why the machine is still up; absent or undefined = it need not go down, or was not told to yet. */
+  problem?: string | undefined;
+}
+
 /** Everything about a host but its Temporal worker. */
 export interface Host {
   readonly node: string;
@@ -37,6 +43,8 @@ export interface Host {
    * Temporal worker left behind may still be writing when the next connection is there.
    */
   readonly exclusive: Exclusive;
+  /** Absent = one that the loop keeps to itself. */
+  readonly lastReboot?: LastReboot;
   /** Called when nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;
   /** Absent = drift is not watched for. */
@@ -81,11 +89,11 @@ export async function runHost(host: Host, options: HostLoopOptions): Promise<voi
 async function serveThroughReboots(host: Host, options: HostLoopOptions): Promise<void> {
   const { signal, log } = options;
   const wish: RebootWish = { stop: () => undefined };
-  let problem: string | undefined;
+  const { lastReboot = {} } = host;
   while (!signal.aborted) {
     // A machine that does not go down serves orders all the same, so that it can say why.
-    if (problem === undefined) wish.reason ??= await settleHost(host, log);
-    const serving = { ...options, wish, problem: () => problem };
+    if (lastReboot.problem === undefined) wish.reason ??= await settleHost(host, log);
+    const serving = { ...options, wish, problem: () => lastReboot.problem };
     await untilAvailable(`Temporal queue of ${host.node}`, () => serve(host, serving), options);
     if (signal.aborted) return;
     const { reason } = wish;
@@ -93,7 +101,7 @@ async function serveThroughReboots(host: Host, options: HostLoopOptions): Promis
     // Withdrawn while the worker shut down.
     if (reason === undefined) continue;
     log.info({ node: host.node, reason }, 'rebooting');
-    problem = await rebootHost(host, reason, options);
+    lastReboot.problem = await rebootHost(host, reason, options);
   }
 }
 

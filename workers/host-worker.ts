@@ -14,7 +14,7 @@ import { watchContact } from './host-contact';
 import { journalLogger } from './host-journal';
 import { startWhatWaited } from './host-kubelet';
 import { createLimit } from './host-limit';
-import { type Host, runHost, settleHost } from './host-loop';
+import { type Host, type LastReboot, runHost, settleHost } from './host-loop';
 import { createMachinePorts } from './host-machine';
 import { createNotifier, type SystemdNotifier } from './host-notify';
 import { rebootMachine } from './host-reboot';
@@ -206,10 +206,12 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
     state.connection(connection);
     void systemd.status(SHOWN[connection]);
   };
+  const lastReboot: LastReboot = {};
   const host: Host = {
     node,
     identity: `slipway-host@${node}`,
     exclusive: createExclusive(),
+    lastReboot,
     onSettled: () => {
       state.settled();
       void startWhatWaited(log);
@@ -229,7 +231,8 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   if (reason !== undefined) {
     // Should it not go down, it serves: whoever asks is told that it is still in the old boot.
     await host.reboot(reason, signal).catch((error: unknown) => {
-      log.error({ node, reason: messageOf(error) }, 'reboot did not come about');
+      lastReboot.problem = messageOf(error);
+      log.error({ node, reason: lastReboot.problem }, 'reboot did not come about');
     });
   }
   const awaited = await confirmation(host, settings.reconnectSeconds, log);

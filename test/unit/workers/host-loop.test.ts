@@ -6,7 +6,7 @@ import type { NativeConnection } from '@temporalio/worker';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createExclusive } from '../../../activities/host';
 import { createLimit } from '../../../workers/host-limit';
-import { type Host, runHost } from '../../../workers/host-loop';
+import { type Host, type LastReboot, runHost } from '../../../workers/host-loop';
 import { createLogger } from '../../../workers/logging';
 import type { HostActivities } from '../../../workflows/activity-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../activities/host/a-host';
@@ -68,6 +68,8 @@ const later = { notAfter: '2099-01-01T00:00:00Z' };
 const give = (activities: HostActivities, step: 'prepareUpdate' | 'applyUpdate' | 'armReboot') =>
   new MockActivityEnvironment().run(activities[step], orderFor(NEW, step, later));
 
+const bootId = async () => (await host.ports.os.status()).bootId;
+
 async function arm(activities: HostActivities): Promise<void> {
   await give(activities, 'prepareUpdate');
   await give(activities, 'applyUpdate');
@@ -128,5 +130,35 @@ describe('a reboot that was asked for', () => {
     expect(reboots).toEqual([]);
     expect(created).toBe(2);
     expect(() => readFileSync(join(machine.root, 'etc/motd'))).toThrow('ENOENT');
+  });
+
+  it('is not tried again by the next connection when the machine did not go down', async () => {
+    const lastReboot: LastReboot = {};
+    host = {
+      ...host,
+      lastReboot,
+      reboot: async (reason) => {
+        reboots.push(reason);
+        throw new Error('the machine did not go down');
+      },
+    };
+    let serves = 0;
+    lives.push(arm);
+    for (let connection = 1; connection <= 2; connection += 1) {
+      lives.push(async (activities) => {
+        serves += 1;
+        const order = { ...orderFor(NEW, 'verifyUpdate', later), rebootedFrom: await bootId() };
+        await expect(
+          new MockActivityEnvironment().run(activities.verifyUpdate, order),
+        ).rejects.toThrow('is still in boot');
+        expect(lastReboot.problem).toBe('the machine did not go down');
+        stop.abort();
+      });
+      await run();
+      stop = new AbortController();
+    }
+
+    expect(serves).toBe(2);
+    expect(reboots).toEqual(['update to rendered-worker-new']);
   });
 });
