@@ -49,7 +49,7 @@ export interface ServerDependencies {
 
 /** Times of a connection of a host, in milliseconds. */
 const HOST_TIMEOUTS: Readonly<
-  Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'idle', number>
+  Record<'handshake' | 'headers' | 'request' | 'keepAlive' | 'idle' | 'patience', number>
 > = {
   handshake: 30_000,
   /** From the connection, or the last answer, to the end of the next request's headers. */
@@ -59,6 +59,8 @@ const HOST_TIMEOUTS: Readonly<
   keepAlive: 10_000,
   /** Without a byte in either direction, also while an answer is waited for. */
   idle: 120_000,
+  /** So long a connection keeps its place without a word when others of its address have none. */
+  patience: 1_000,
 };
 
 export interface Server {
@@ -84,12 +86,18 @@ export function buildServer(dependencies: ServerDependencies): Server {
   const connections =
     dependencies.limits &&
     limitConnections(host.server as unknown as HttpsServer, dependencies.limits, {
+      patience: dependencies.timeouts?.patience ?? HOST_TIMEOUTS.patience,
       dropped(reason, address) {
         if (named.take(reason) === 0) {
           logger.warn({ reason, address }, 'connections of hosts are closed: there are too many');
         }
       },
     });
+  // TLS has let it in: a host is answered to the end, however full it is.
+  host.addHook('onRequest', async ({ raw: { socket } }, { raw }) => {
+    connections?.atWork(socket);
+    raw.once('close', () => connections?.waitFor(socket));
+  });
   observe(host, metrics);
   const identify = dependencies.identify ?? peerOf;
 

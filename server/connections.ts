@@ -1,10 +1,11 @@
 /**
  * Bounds on connections: how many at once, in all and of one address, and how long each may take. What
- * is too much is closed before TLS costs anything.
+ * is too much is closed before TLS costs anything; first of all those go that leave the server waiting.
  */
 
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { createWaiting } from './giving-way';
 import { countedAs, plainAddress } from './join-networks';
 
 export interface ConnectionLimits {
@@ -32,19 +33,33 @@ export const TIMEOUTS = {
   idle: 30_000,
   /** From a request to the last byte of its answer: 15 MB at a hundred kilobytes a second. */
   answer: 150_000,
+  /** So long a connection keeps its place without a word when others of its address have none. */
+  patience: 1_000,
 } as const;
 
-/** Why a new connection is closed at once. */
-export type DropReason = 'too-many' | 'too-many-of-address' | 'network';
+/** Why a connection is closed: a new one at once, or one that the server waits for (`gave-way`). */
+export type DropReason = 'too-many' | 'too-many-of-address' | 'network' | 'gave-way';
 
 /** The part of a server that is bounded. */
-type BoundedServer = Pick<HttpsServer, 'maxConnections' | 'on'>;
+type BoundedServer = Pick<HttpsServer, 'on'>;
 
-/** The open connections of a server. */
+/** The open connections of a server. A connection is named by TCP's socket, or by that of TLS on it. */
 export interface Connections {
   readonly count: () => number;
+  /** From now on it is this server's turn: the connection gives way to nobody. */
+  readonly atWork: (socket: Peer) => void;
+  /** The client's turn, as it is when a connection begins: where there is no room, it gives way. */
+  readonly waitFor: (socket: Peer) => void;
   /** Ends all of them, whatever they are at. */
   readonly destroyAll: () => void;
+}
+
+/** What names a connection. */
+export type Peer = Pick<Socket, 'remoteAddress' | 'remotePort'>;
+
+/** The same for a connection and for the TLS on it. */
+export function peerOf({ remoteAddress, remotePort }: Peer): string {
+  return `${remoteAddress ?? ''} ${remotePort ?? ''}`;
 }
 
 /** Keeps the server within the limits. */
@@ -52,53 +67,90 @@ export function limitConnections(
   server: BoundedServer,
   limits: ConnectionLimits,
   told: {
-    /** `address` is absent where the server has looked at nothing of the connection. */
-    readonly dropped: (reason: DropReason, address?: string) => void;
+    readonly dropped: (reason: DropReason, address: string) => void;
     /** Of every connection that may stay. */
     readonly admitted?: ((socket: Socket) => void) | undefined;
     /** Whether an address may connect at all; absent = every one. */
     readonly isAllowed?: ((address: string) => boolean) | undefined;
+    /** Milliseconds, as `TIMEOUTS` has it. */
+    readonly patience?: number | undefined;
+    /** Milliseconds of a clock that never goes back; the default is the process'. */
+    readonly now?: () => number;
   },
 ): Connections {
   const { dropped, admitted, isAllowed = () => true } = told;
+  const { patience = TIMEOUTS.patience, now = () => performance.now() } = told;
   const byAddress = new Map<string, number>();
-  const open = new Set<Socket>();
-  server.maxConnections = limits.maxConnections;
-  server.on('drop', () => dropped('too-many'));
+  const open = new Map<string, OpenConnection>();
+  const waiting = createWaiting<OpenConnection>({ patience, now });
+
+  function forget(connection: OpenConnection): void {
+    const { peer, address } = connection;
+    if (open.get(peer) !== connection) return;
+    open.delete(peer);
+    waiting.remove(connection, address);
+    const counted = countedAs(address);
+    const left = (byAddress.get(counted) ?? 1) - 1;
+    if (left === 0) byAddress.delete(counted);
+    else byAddress.set(counted, left);
+  }
+
+  /** False = there is nobody who gives way. */
+  function makeRoom(giving: OpenConnection | undefined): boolean {
+    if (giving === undefined) return false;
+    dropped('gave-way', giving.address);
+    forget(giving);
+    giving.socket.destroy();
+    return true;
+  }
+
+  function refusalOf(address: string): DropReason | undefined {
+    if (!isAllowed(address)) return 'network';
+    const { maxConnections, maxConnectionsPerAddress } = limits;
+    const ofAddress = byAddress.get(countedAs(address)) ?? 0;
+    if (ofAddress >= maxConnectionsPerAddress && !makeRoom(waiting.ofSame(address))) {
+      return 'too-many-of-address';
+    }
+    return open.size >= maxConnections && !makeRoom(waiting.ofAny(address))
+      ? 'too-many'
+      : undefined;
+  }
+
   // The connection of TCP; that of TLS is 'secureConnection'.
   server.on('connection', (socket: Socket) => {
     const address = plainAddress(socket.remoteAddress ?? '');
-    const counted = countedAs(address);
-    const ofAddress = byAddress.get(counted) ?? 0;
-    const refusal = refusalOf(isAllowed(address), ofAddress, limits);
+    const refusal = refusalOf(address);
     if (refusal !== undefined) {
       dropped(refusal, address);
       socket.destroy();
       return;
     }
-    open.add(socket);
-    byAddress.set(counted, ofAddress + 1);
-    socket.once('close', () => {
-      open.delete(socket);
-      const left = (byAddress.get(counted) ?? 1) - 1;
-      if (left === 0) byAddress.delete(counted);
-      else byAddress.set(counted, left);
-    });
+    const connection = { socket, address, peer: peerOf(socket) };
+    open.set(connection.peer, connection);
+    waiting.add(connection, address);
+    const counted = countedAs(address);
+    byAddress.set(counted, (byAddress.get(counted) ?? 0) + 1);
+    socket.once('close', () => forget(connection));
     admitted?.(socket);
   });
+  const known = (socket: Peer, then: (connection: OpenConnection) => void): void => {
+    const connection = open.get(peerOf(socket));
+    if (connection !== undefined) then(connection);
+  };
   return {
     count: () => open.size,
+    atWork: (socket) =>
+      known(socket, (connection) => waiting.remove(connection, connection.address)),
+    waitFor: (socket) => known(socket, (connection) => waiting.add(connection, connection.address)),
     destroyAll: () => {
-      for (const socket of open) socket.destroy();
+      for (const { socket } of open.values()) socket.destroy();
     },
   };
 }
 
-function refusalOf(
-  isAllowed: boolean,
-  ofAddress: number,
-  { maxConnectionsPerAddress }: ConnectionLimits,
-): DropReason | undefined {
-  if (!isAllowed) return 'network';
-  return ofAddress >= maxConnectionsPerAddress ? 'too-many-of-address' : undefined;
+interface OpenConnection {
+  readonly socket: Socket;
+  /** In one spelling. */
+  readonly address: string;
+  readonly peer: string;
 }

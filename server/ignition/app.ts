@@ -95,7 +95,7 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const turns = createTurns(BYTES_PER_TURN);
   const answer = (request: FastifyRequest, reply: FastifyReply) =>
-    route({ ...dependencies, turns }, request, reply);
+    route({ ...dependencies, turns, connections }, request, reply);
   app.all('/*', answer);
   // Also for methods that Fastify has no name for.
   app.setNotFoundHandler(answer);
@@ -107,8 +107,16 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   });
   const server = app.server as unknown as HttpsServer;
   takeOddClients(server);
-  const arrivals = dependencies.tls && queueArrivals(server, timeouts);
-  const connections = boundConnections(server, dependencies, arrivals?.hear);
+  const arrivals =
+    dependencies.tls &&
+    queueArrivals(server, timeouts, {
+      atWork: (socket) => connections.atWork(socket),
+      waitFor: (socket) => connections.waitFor(socket),
+    });
+  const connections = boundConnections(server, dependencies, {
+    admitted: arrivals?.hear,
+    patience: timeouts.patience,
+  });
   app.addHook('preClose', async () => arrivals?.close());
   return { app, connections: connections.count, cutOff: connections.destroyAll };
 }
@@ -117,15 +125,18 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
 function boundConnections(
   server: HttpsServer,
   { events, limits, isAllowed, logger }: IgnitionDependencies,
-  admitted: ((socket: Socket) => void) | undefined,
+  given: {
+    readonly admitted: ((socket: Socket) => void) | undefined;
+    readonly patience: number;
+  },
 ): Connections {
   const named = createAddressLimit(NAMED_LIMIT, () => performance.now());
   return limitConnections(server, limits, {
-    admitted,
+    ...given,
     isAllowed,
     dropped(reason, address) {
       events.dropped(reason);
-      if (reason === 'network' && address !== undefined && named.take(address) === 0) {
+      if (reason === 'network' && named.take(address) === 0) {
         logger.warn({ address }, 'connection refused: the address is on no allowed network');
       }
     },
@@ -163,7 +174,10 @@ function createApp(
   });
 }
 
-type Parts = IgnitionDependencies & { readonly turns: Turns };
+type Parts = IgnitionDependencies & {
+  readonly turns: Turns;
+  readonly connections: Pick<Connections, 'atWork' | 'waitFor'>;
+};
 
 /** Every answer of the server begins here. */
 async function route(
@@ -189,7 +203,7 @@ async function route(
 }
 
 async function serve(
-  { gate, source, shelf, events, turns }: Parts,
+  { gate, source, shelf, events, turns, connections }: Parts,
   pool: string,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -206,6 +220,9 @@ async function serve(
     return empty(reply, verdict.status);
   }
   if (verdict.tokenId !== undefined) line.tokenId = verdict.tokenId;
+  // Who is let in is answered to the end, however full it is.
+  connections.atWork(request.socket);
+  reply.raw.once('close', () => connections.waitFor(request.socket));
   const wanted = servedVersion(accept);
   if ('refused' in wanted && wanted.refused === 'unsupported') return empty(reply, 400);
   const found = await lookUp(source, pool);

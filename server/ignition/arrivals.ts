@@ -6,6 +6,7 @@
 
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import { type Connections, peerOf } from '../connections';
 import { createTurns } from './turns';
 
 export interface ArrivalTimes {
@@ -40,8 +41,16 @@ const COUNTS_MS = 100;
 /** The part of a server that is slowed down. */
 type SlowedServer = Pick<HttpsServer, 'listeners' | 'on' | 'removeAllListeners'>;
 
-/** Takes new connections from the server, which from now on gets them when their turn has come. */
-export function queueArrivals(server: SlowedServer, times: ArrivalTimes): Arrivals {
+/**
+ * Takes new connections from the server, which from now on gets them when their turn has come.
+ *
+ * @param turn - told whose turn it is: of a machine that has said something and waits, the server's
+ */
+export function queueArrivals(
+  server: SlowedServer,
+  times: ArrivalTimes,
+  turn: Pick<Connections, 'atWork' | 'waitFor'>,
+): Arrivals {
   const beginTls = taken(server, 'connection');
   const beginHttp = taken(server, 'secureConnection');
   const handshakes = createTurns(HANDSHAKES_PER_TURN);
@@ -69,6 +78,7 @@ export function queueArrivals(server: SlowedServer, times: ArrivalTimes): Arriva
       socket.off('close', gone);
       // It has said goodbye instead.
       if (socket.readableLength === 0) return lose();
+      turn.atWork(socket);
       queue.push(socket);
       advance();
     });
@@ -100,6 +110,7 @@ export function queueArrivals(server: SlowedServer, times: ArrivalTimes): Arriva
     socket.once('close', () => {
       if (shaking.get(peer) === over) over();
     });
+    turn.waitFor(socket);
     beginTls(socket);
   }
 
@@ -110,8 +121,11 @@ export function queueArrivals(server: SlowedServer, times: ArrivalTimes): Arriva
   server.on('secureConnection', (socket: Socket) => {
     shaking.get(peerOf(socket))?.();
     socket.on('error', () => void socket.destroy());
+    turn.atWork(socket);
     requests(1, () => {
-      if (!socket.destroyed) beginHttp(socket);
+      if (socket.destroyed) return;
+      turn.waitFor(socket);
+      beginHttp(socket);
     });
   });
   return {
@@ -149,9 +163,4 @@ function taken(server: SlowedServer, event: string): (socket: Socket) => void {
   return (socket) => {
     for (const listener of listeners) listener.call(server, socket);
   };
-}
-
-/** The same for a connection and for the TLS on it. */
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress ?? ''} ${remotePort ?? ''}`;
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import type { Preparer } from '../../../server/ignition/prepare';
 import { createThreadPreparer } from '../../../server/ignition/thread-preparer';
@@ -25,6 +26,18 @@ const SHORT = {
   keepAlive: 2_000,
   idle: 5_000,
 };
+/** Longer than a test: what waits for it fails. */
+const NEVER = 300_000;
+const FOREVER = {
+  hello: NEVER,
+  handshake: NEVER,
+  headers: NEVER,
+  request: NEVER,
+  keepAlive: NEVER,
+  idle: NEVER,
+};
+/** Begins a handshake whose rest never comes: the head of a record of 512 bytes. */
+const HALF_A_HELLO = Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00]);
 /** Bytes of an answer that no socket takes at once. */
 const LARGE = 64 * 1024 * 1024;
 
@@ -199,10 +212,69 @@ describe('connections from elsewhere', () => {
   });
 });
 
+describe('silent connections', () => {
+  /** As many of each kind as they say; none of them ever goes on. */
+  async function fill(server: MachineServer, each: number): Promise<Socket[]> {
+    const many = (make: () => Promise<Socket>) =>
+      Promise.all(Array.from({ length: each }, () => make()));
+    const mute = await many(() => tcpTo(server));
+    const half = await many(() => tcpTo(server));
+    for (const socket of half) socket.write(HALF_A_HELLO);
+    const idle = await many(() => tlsTo(server));
+    const headers = await many(() => tlsTo(server));
+    for (const socket of headers) socket.write(REQUEST);
+    return [...mute, ...half, ...idle, ...headers];
+  }
+
+  it.each([
+    ['the server', { maxConnections: 40, maxConnectionsPerAddress: 1_000 }],
+    ['their address', { maxConnections: 1_000, maxConnectionsPerAddress: 40 }],
+  ])('fill %s, and keep no machine out', async (_what, limits) => {
+    const server = await start({ limits, timeouts: { ...FOREVER, patience: 0 } });
+    const silent = await fill(server, 10);
+    await server.whenOpen(40);
+
+    const answers = await Promise.all(Array.from({ length: 20 }, () => statusOf(server)));
+
+    expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 200 OK']));
+    expect(server.counted).toContain('dropped gave-way');
+    for (const socket of silent) socket.destroy();
+    await server.whenOpen(0);
+  });
+
+  it('are not those whose answer is under way', async () => {
+    const limits = { maxConnections: 40, maxConnectionsPerAddress: 40 };
+    const { prepare: bytesOf, close } = bytesPreparer(1_000);
+    let prepare: () => void = () => undefined;
+    const prepared = new Promise<void>((resolve) => {
+      prepare = resolve;
+    });
+    const server = await start({
+      limits,
+      timeouts: { ...FOREVER, patience: 0 },
+      preparer: { prepare: (job) => prepared.then(() => bytesOf(job)), close },
+    });
+    const asked = await tlsTo(server);
+    const answer = allOf(asked);
+    asked.write(`${REQUEST}Connection: close\r\n\r\n`);
+    // Whoever is answered now came after the request of the other.
+    expect(await statusOf(server, '/healthz')).toBe('HTTP/1.1 200 OK');
+
+    const silent = await fill(server, 10);
+    expect(server.counted).toContain('dropped gave-way');
+    prepare();
+
+    expect(await answer).toMatch(/^HTTP\/1\.1 200 OK/);
+    for (const socket of silent) socket.destroy();
+  });
+});
+
 describe('too many connections', () => {
+  const timeouts = { patience: NEVER };
+
   it('are closed before TLS, while those that are open are served', async () => {
     const limits = { maxConnections: 50, maxConnectionsPerAddress: 1_000 };
-    const server = await start({ limits });
+    const server = await start({ limits, timeouts });
     const first = await tlsTo(server);
     const idle = await Promise.all(Array.from({ length: 49 }, () => tcpTo(server)));
     await server.whenOpen(50);
@@ -221,7 +293,7 @@ describe('too many connections', () => {
 
   it('of one address are closed, too', async () => {
     const limits = { maxConnections: 1_000, maxConnectionsPerAddress: 20 };
-    const server = await start({ limits });
+    const server = await start({ limits, timeouts });
     const idle = await Promise.all(Array.from({ length: 20 }, () => tcpTo(server)));
     await server.whenOpen(20);
 

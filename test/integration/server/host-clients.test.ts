@@ -12,6 +12,8 @@ import {
   newAuthority,
 } from '../../../tools/cluster/certificates';
 
+/** Longer than a test: what waits for it fails. */
+const NEVER = 300_000;
 /** Short enough to wait for. */
 const SHORT = { handshake: 500, headers: 500, request: 1_000, keepAlive: 500, idle: 1_000 };
 
@@ -101,7 +103,10 @@ describe('clients of the host endpoint', () => {
   }, 20_000);
 
   it('that are too many of one address are closed, while the others are answered', async () => {
-    const server = await start({ limits: { maxConnections: 10, maxConnectionsPerAddress: 2 } });
+    const server = await start({
+      limits: { maxConnections: 10, maxConnectionsPerAddress: 2 },
+      timeouts: { patience: NEVER },
+    });
     const [idle, good] = [await server.tcp(), await server.tls()];
     const closed = once(await server.tcp(), 'close');
 
@@ -110,5 +115,24 @@ describe('clients of the host endpoint', () => {
     good.write(`${REQUEST}Connection: close\r\n\r\n`);
     expect(await textOf(good)).toMatch(/^HTTP\/1\.1 503 /);
     idle.destroy();
+  });
+
+  it.each([
+    ['the server', { maxConnections: 20, maxConnectionsPerAddress: 1_000 }],
+    ['their address', { maxConnections: 1_000, maxConnectionsPerAddress: 20 }],
+  ])('that are silent and fill %s keep no host out', async (_what, limits) => {
+    const server = await start({
+      limits,
+      timeouts: { handshake: NEVER, headers: NEVER, request: NEVER, idle: NEVER, patience: 0 },
+    });
+    const silent: Socket[] = [];
+    for (let i = 0; i < 10; i += 1) silent.push(await server.tcp(), await server.tls());
+
+    for (let i = 0; i < 5; i += 1) {
+      const host = await server.tls();
+      host.write(`${REQUEST}Connection: close\r\n\r\n`);
+      expect(await textOf(host)).toMatch(/^HTTP\/1\.1 503 /);
+    }
+    for (const socket of silent) socket.destroy();
   });
 });

@@ -6,7 +6,10 @@ import { limitConnections, type ConnectionLimits } from '../../../server/connect
 class APeer extends EventEmitter {
   destroyed = false;
 
-  constructor(readonly remoteAddress: string) {
+  constructor(
+    readonly remoteAddress: string,
+    readonly remotePort: number,
+  ) {
     super();
   }
 
@@ -16,8 +19,12 @@ class APeer extends EventEmitter {
   }
 }
 
+const PATIENCE = 1_000;
+
 function aServer(limits: Partial<ConnectionLimits>, isAllowed?: (address: string) => boolean) {
-  const server = Object.assign(new EventEmitter(), { maxConnections: 0 });
+  const server = new EventEmitter();
+  let port = 1_024;
+  let clock = 0;
   const dropped: string[] = [];
   const admitted: Socket[] = [];
   const connections = limitConnections(
@@ -27,14 +34,20 @@ function aServer(limits: Partial<ConnectionLimits>, isAllowed?: (address: string
       dropped: (reason, address = '') => void dropped.push(`${reason} ${address}`),
       admitted: (socket) => void admitted.push(socket),
       isAllowed,
+      patience: PATIENCE,
+      now: () => clock,
     },
   );
   const connect = (address: string): APeer => {
-    const peer = new APeer(address);
+    port += 1;
+    const peer = new APeer(address, port);
     server.emit('connection', peer);
     return peer;
   };
-  return { server, connect, connections, dropped, admitted };
+  const pass = (ms: number): void => {
+    clock += ms;
+  };
+  return { server, connect, connections, dropped, admitted, pass };
 }
 
 describe('connections of one address', () => {
@@ -61,6 +74,77 @@ describe('connections of one address', () => {
     expect(connect('192.0.2.1').destroyed).toBe(true);
     // Not one /64 with all others of IPv4.
     expect(connect('::ffff:192.0.2.2').destroyed).toBe(false);
+  });
+});
+
+describe('where there is no room', () => {
+  it('who has said nothing for a while gives way to others of its address, the oldest first', () => {
+    const { connect, connections, dropped, pass } = aServer({});
+    const oldest = connect('192.0.2.1');
+    pass(10);
+    const second = connect('192.0.2.1');
+    pass(PATIENCE - 10);
+
+    expect(connect('192.0.2.1').destroyed).toBe(false);
+    // The second one has some of its time left.
+    expect(connect('192.0.2.1').destroyed).toBe(true);
+
+    expect([oldest.destroyed, second.destroyed]).toEqual([true, false]);
+    expect(dropped).toEqual(['gave-way 192.0.2.1', 'too-many-of-address 192.0.2.1']);
+    expect(connections.count()).toBe(2);
+  });
+
+  it('who holds most of it gives way at once, to whoever holds less', () => {
+    const { connect, connections, dropped } = aServer({
+      maxConnections: 4,
+      maxConnectionsPerAddress: 3,
+    });
+    const crowd = [1, 2, 3].map(() => connect('192.0.2.1'));
+    const other = connect('2001:db8::1');
+
+    const machine = connect('192.0.2.2');
+
+    expect(crowd.map(({ destroyed }) => destroyed)).toEqual([true, false, false]);
+    expect([other, machine].map(({ destroyed }) => destroyed)).toEqual([false, false]);
+    expect(dropped).toEqual(['gave-way 192.0.2.1']);
+    expect(connections.count()).toBe(4);
+  });
+
+  it('nobody gives way at once to a neighbour who would hold as much', () => {
+    const { connect, pass } = aServer({ maxConnections: 2 });
+    const [first] = [connect('192.0.2.1'), connect('192.0.2.2')];
+
+    expect(connect('192.0.2.3').destroyed).toBe(true);
+    pass(PATIENCE);
+    expect(connect('192.0.2.3').destroyed).toBe(false);
+    expect(first?.destroyed).toBe(true);
+  });
+
+  it('nobody gives way while the server works for them, and everybody afterwards', () => {
+    const { connect, connections, pass } = aServer({});
+    const peers = [connect('192.0.2.1'), connect('192.0.2.1')];
+    for (const peer of peers) connections.atWork(peer);
+    pass(PATIENCE);
+
+    expect(connect('192.0.2.1').destroyed).toBe(true);
+    for (const peer of peers) connections.waitFor(peer);
+    expect(connect('192.0.2.1').destroyed).toBe(true);
+    pass(PATIENCE);
+    expect(connect('192.0.2.1').destroyed).toBe(false);
+
+    expect(peers.map(({ destroyed }) => destroyed)).toEqual([true, false]);
+  });
+
+  it('a connection that is gone makes room once', () => {
+    const { connect, connections, pass } = aServer({});
+    const peers = [connect('192.0.2.1'), connect('192.0.2.1')];
+    pass(PATIENCE);
+    connect('192.0.2.1');
+    for (const peer of peers) peer.destroy();
+
+    expect(connections.count()).toBe(1);
+    expect(connect('192.0.2.1').destroyed).toBe(false);
+    expect(connect('192.0.2.1').destroyed).toBe(true);
   });
 });
 
