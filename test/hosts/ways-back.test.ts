@@ -117,6 +117,19 @@ test(
 );
 
 test(
+  'a unit that crashes again and again: the machine goes back, with what it ended with',
+  async () => {
+    // Too slow for systemd's own limit, which would call it failed, and up at most looks.
+    const command = "/bin/sh -c 'sleep 2; exit 3'\nRestart=always\nRestartSec=1";
+    const reason = await expectWayBack({ units: [service('story.service', command)] });
+
+    expect(reason).toContain('story.service does not come up');
+    expect(reason).toContain('exit status 3');
+  },
+  STORY_MS,
+);
+
+test(
   'a file that cannot be written: nothing is half done',
   async () => {
     const { machine } = world;
