@@ -1,6 +1,6 @@
-/** How often one address may ask for first configs. */
+/** How often one address may ask for first configs, and for anything else. */
 
-import { countedAs } from './join-networks';
+import { countedAs, plainAddress } from './join-networks';
 
 export interface LimitSettings {
   /** So many at once. */
@@ -20,11 +20,14 @@ export const GOOD_LIMIT: LimitSettings = { burst: 10_000, perSecond: 100, maxAdd
 /** Enough for a rack with an old token to be told so; guesses get two a second. */
 export const FAILED_LIMIT: LimitSettings = { burst: 100, perSecond: 2, maxAddresses: 10_000 };
 
+/** Probes of balancers, and whatever else asks for no config: its answers are empty, and so is its use. */
+export const OTHER_LIMIT: LimitSettings = { burst: 1_000, perSecond: 20, maxAddresses: 10_000 };
+
 /** What is named in the log is named once a minute. */
 export const NAMED_LIMIT: LimitSettings = { burst: 1, perSecond: 1 / 60, maxAddresses: 1_000 };
 
 export interface AddressLimit {
-  /** Takes one; or the seconds to wait for it, more than 0. */
+  /** Takes one; or the seconds to wait for it, more than 0. However the address is spelled. */
   take(address: string): number;
   /** Addresses that are remembered. */
   readonly size: number;
@@ -45,7 +48,7 @@ export function createAddressLimit(settings: LimitSettings, now: () => number): 
       return buckets.size;
     },
     take(address) {
-      const key = countedAs(address);
+      const key = countedAs(plainAddress(address));
       const at = now();
       const known = buckets.get(key) ?? { left: burst, at };
       const left = Math.min(burst, known.left + ((at - known.at) / 1000) * perSecond);

@@ -26,7 +26,7 @@ import {
   type DropReason,
 } from '../connections';
 import type { JoinGate } from '../join-gate';
-import { createAddressLimit, NAMED_LIMIT } from '../join-limit';
+import { createAddressLimit, NAMED_LIMIT, OTHER_LIMIT, type AddressLimit } from '../join-limit';
 import { queueArrivals } from './arrivals';
 import { refuseUnreadable, takeOddClients } from './odd-clients';
 import { chooseEncoding, isKnown } from './encodings';
@@ -94,8 +94,9 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const turns = createTurns(BYTES_PER_TURN);
+  const others = createAddressLimit(OTHER_LIMIT, () => performance.now());
   const answer = (request: FastifyRequest, reply: FastifyReply) =>
-    route({ ...dependencies, turns, connections }, request, reply);
+    route({ ...dependencies, turns, connections, others }, request, reply);
   app.all('/*', answer);
   // Also for methods that Fastify has no name for.
   app.setNotFoundHandler(answer);
@@ -176,6 +177,8 @@ function createApp(
 
 type Parts = IgnitionDependencies & {
   readonly turns: Turns;
+  /** Of requests that are not for a config, which have limits of their own. */
+  readonly others: AddressLimit;
   readonly connections: Pick<Connections, 'atWork' | 'waitFor'>;
 };
 
@@ -187,6 +190,11 @@ async function route(
 ): Promise<FastifyReply> {
   const target = readTarget(request.raw.url ?? '');
   const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (target.kind === 'config') lines.set(request, { pool: target.pool.slice(0, 253) });
+  if (target.kind !== 'config' || !isRead) {
+    const wait = dependencies.others.take(request.socket.remoteAddress ?? '');
+    if (wait > 0) return empty(reply.header('retry-after', String(wait)), 429);
+  }
   switch (target.kind) {
     case 'malformed':
       return empty(reply, 400);
@@ -197,7 +205,6 @@ async function route(
     case 'nothing':
       return empty(reply, isRead ? 404 : 405);
     case 'config':
-      lines.set(request, { pool: target.pool.slice(0, 253) });
       return isRead ? serve(dependencies, target.pool, request, reply) : empty(reply, 405);
   }
 }

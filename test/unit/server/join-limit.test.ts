@@ -24,6 +24,18 @@ describe('the limit of one address', () => {
     expect(later).toBe(0);
   });
 
+  it('is one, whether the address came through a socket of IPv4 or of both', () => {
+    const limit = createAddressLimit(settings, () => 0);
+
+    const taken = ['192.0.2.1', '::ffff:192.0.2.1', '::FFFF:192.0.2.1', '192.0.2.1'].map(
+      (address) => limit.take(address),
+    );
+
+    expect(taken).toEqual([0, 0, 0, 2]);
+    // Not all of IPv4 is one network then.
+    expect(limit.take('::ffff:192.0.2.2')).toBe(0);
+  });
+
   it('saves up no more than the burst', () => {
     let now = 0;
     const limit = createAddressLimit(settings, () => now);

@@ -315,6 +315,27 @@ describe('what there is no first config for', () => {
 });
 
 describe('other requests', () => {
+  it('have a limit for each address, in whichever spelling, that is not the one of configs', async () => {
+    const { app, logged } = aServer();
+    const ask = async (remoteAddress: string, url: string, method: 'GET' | 'POST' = 'GET') =>
+      app.inject({ url, method, remoteAddress, headers: V34 });
+
+    for (let i = 0; i < 600; i += 1) {
+      await ask('192.0.2.1', '/healthz');
+      await ask('::ffff:192.0.2.1', '/nothing');
+      await ask('192.0.2.1', '/config/worker', 'POST');
+    }
+
+    const [health, nothing] = [await ask('192.0.2.1', '/healthz'), await ask('192.0.2.1', '/x')];
+    expect([health.statusCode, nothing.statusCode]).toEqual([429, 429]);
+    expect(Number(health.headers['retry-after'])).toBeGreaterThan(0);
+    expect(health.body).toBe('');
+    expect((await ask('192.0.2.1', '/config/worker')).statusCode).toBe(200);
+    expect((await ask('::ffff:192.0.2.2', '/healthz')).statusCode).toBe(200);
+    const named = logged.filter((line) => line.includes('"status":429'));
+    expect(named).toHaveLength(1);
+  });
+
   it.each([
     ['GET', '/healthz', 200],
     ['HEAD', '/healthz', 200],
