@@ -93,7 +93,7 @@ async function serveThroughReboots(host: Host, options: HostLoopOptions): Promis
   while (!signal.aborted) {
     // A machine that does not go down serves orders all the same, so that it can say why.
     if (lastReboot.problem === undefined) wish.reason ??= await settleHost(host, log);
-    const serving = { ...options, wish, problem: () => lastReboot.problem };
+    const serving = { ...options, wish, lastReboot };
     await untilAvailable(`Temporal queue of ${host.node}`, () => serve(host, serving), options);
     if (signal.aborted) return;
     const { reason } = wish;
@@ -130,12 +130,12 @@ interface RebootWish {
 
 interface Serving extends HostLoopOptions {
   readonly wish: RebootWish;
-  readonly problem: () => string | undefined;
+  readonly lastReboot: LastReboot;
 }
 
 /** Serves the host's queue until it should stop or a reboot is due. */
 async function serve(host: Host, options: Serving): Promise<void> {
-  const { signal, problem, wish } = options;
+  const { signal, lastReboot, wish } = options;
   if (wish.reason !== undefined) return;
   const stop = new AbortController();
   wish.stop = () => stop.abort();
@@ -147,9 +147,11 @@ async function serve(host: Host, options: Serving): Promise<void> {
     reboot: {
       request: (why: string) => {
         wish.reason = why;
+        // Another one, which the next connection may have to see to.
+        delete lastReboot.problem;
         wish.stop();
       },
-      problem,
+      problem: () => lastReboot.problem,
     },
   };
   const activities = withdrawing(createHostActivities(ports, host.exclusive), wish);

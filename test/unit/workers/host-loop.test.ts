@@ -161,4 +161,20 @@ describe('a reboot that was asked for', () => {
     expect(serves).toBe(2);
     expect(reboots).toEqual(['update to rendered-worker-new']);
   });
+
+  it('is seen to by the next connection when this one ends before it, whatever an earlier one did', async () => {
+    const lastReboot: LastReboot = { problem: 'the machine did not go down for the last update' };
+    host = { ...host, lastReboot };
+    lives.push(async (activities) => {
+      await arm(activities);
+      stop.abort();
+    });
+    await run();
+    expect(reboots).toEqual([]);
+    stop = new AbortController();
+
+    await run();
+
+    expect(reboots).toEqual(['update to rendered-worker-new']);
+  });
 });
