@@ -43,6 +43,8 @@ beforeAll(async () => {
     nodeSelector: 'node-role.kubernetes.io/worker',
     pool: 'worker',
     maxUnavailable: 1,
+    // Nobody is there who could still put anything right.
+    restMs: 2_000,
     ...(auditLog === undefined ? {} : { auditLog }),
   });
 }, START_MS);

@@ -11,8 +11,11 @@ import type { RolloutRecord } from './record';
 import { problemsAtRest } from './rest';
 import { watchTemporal } from './temporal-look';
 
-/** Statuses follow what they are about; how long, is not promised, but this is plenty. */
-const REST_MS = 20_000;
+/**
+ * Statuses follow what they are about. How long that takes is not promised, but controllers that were killed
+ * are followed after 17 s, counted from when the next ones look first, and have their work to do then.
+ */
+const REST_MS = 60_000;
 
 function say(said: Said): void {
   process.stdout.write(`${JSON.stringify(said)}\n`);
@@ -37,7 +40,7 @@ async function main(assignment: Assignment): Promise<void> {
   say({ kind: 'ready' });
   for await (const line of createInterface({ input: process.stdin })) {
     if (line !== 'rest') continue;
-    await judgeRest(record, assignment.pool);
+    await judgeRest(record, assignment);
     tell();
     say({ kind: 'rest', ...summaryOf(record) });
   }
@@ -49,7 +52,8 @@ async function main(assignment: Assignment): Promise<void> {
 }
 
 /** Whatever is still wrong when statuses have had their time is a violation. */
-async function judgeRest(record: RolloutRecord, pool: string): Promise<void> {
+async function judgeRest(record: RolloutRecord, assignment: Assignment): Promise<void> {
+  const { pool, restMs = REST_MS } = assignment;
   const rested = (): boolean => problemsAtRest(record, pool).length === 0;
   await new Promise<void>((resolve) => {
     const finish = (): void => {
@@ -60,7 +64,7 @@ async function judgeRest(record: RolloutRecord, pool: string): Promise<void> {
     const stop = record.onChange(() => {
       if (rested()) finish();
     });
-    const timer = setTimeout(finish, REST_MS);
+    const timer = setTimeout(finish, restMs);
     if (rested()) finish();
   });
   for (const { invariant, subject, text } of problemsAtRest(record, pool)) {

@@ -13,6 +13,8 @@ export interface Assignment {
   readonly temporal?: { readonly address: string; readonly namespace: string };
   /** The API server's audit log; absent = who removed what is told from the Node alone. */
   readonly auditLog?: string;
+  /** How long a pool may take to be at rest; absent = plenty. */
+  readonly restMs?: number;
 }
 
 /** What it has seen so far. */
