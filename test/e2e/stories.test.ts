@@ -40,12 +40,11 @@ beforeAll(async () => {
       drain: { timeoutSeconds: 15 },
     },
   });
-  await world.stack.manifests.applyObject(stubborn(FIRST));
+  for (const node of world.workers) await world.stack.manifests.applyObject(stubborn(node));
 }, START_MS);
 
 afterEach(async () => {
-  await world.allowEvictions(true);
-  await hold(false);
+  await letGo();
   expect(world.record.violations).toEqual([]);
 });
 
@@ -77,7 +76,7 @@ test(
   'a budget that never allows blocks one node: it is passed over, named, tried again last, and follows when it may',
   async () => {
     const mark = markOf(world.record);
-    await hold(true);
+    await hold([FIRST]);
 
     const config = await world.roll(rebooting('50-blocked'));
     const others = world.workers.filter((node) => node !== FIRST);
@@ -91,7 +90,7 @@ test(
       JSON.stringify(world.record.machineConfigNode(FIRST)).includes('shop/stubborn'),
     );
 
-    await hold(false);
+    await letGo();
     await world.allUpdatedTo(config);
     expectReboots(mark, [config]);
     // Passed over once, and tried again only after everybody else. Who is prepared first is first.
@@ -106,7 +105,7 @@ test(
   'retargeted three times in a row: everybody ends on the last, and who was held up reboots once',
   async () => {
     const mark = markOf(world.record);
-    await hold(true);
+    await hold([FIRST]);
     const configs: string[] = [];
     for (const name of ['60-one', '61-two', '62-three', '63-four']) {
       configs.push(await world.roll(rebooting(name)));
@@ -117,7 +116,7 @@ test(
         ),
       );
     }
-    await hold(false);
+    await letGo();
 
     const [, , , last = ''] = configs;
     await world.allUpdatedTo(last);
@@ -160,7 +159,7 @@ test(
   async () => {
     const mark = markOf(world.record);
     const before = world.target();
-    await hold(true);
+    await hold([FIRST]);
     const config = await world.roll(rebooting('72-uncordoned'));
     await world.until('the node is drained', () => world.node(FIRST).unschedulable);
 
@@ -174,7 +173,7 @@ test(
     expect((await world.slipway(['node', 'skip', FIRST])).code).toBeLessThan(5);
     await world.allUpdatedTo(config, others);
 
-    await hold(false);
+    await letGo();
     expect((await world.slipway(['node', 'retry', FIRST])).code).toBe(0);
     await world.allUpdatedTo(config);
     expectReboots(mark, [config]);
@@ -187,7 +186,7 @@ test(
   async () => {
     const mark = markOf(world.record);
     const before = world.target();
-    await world.allowEvictions(false);
+    await hold(world.workers);
     const config = await world.roll(rebooting('73-deleted'));
     await world.until('a node is drained', () => cordonedBySlipway(world.record).length > 0);
 
@@ -201,7 +200,7 @@ test(
         return !unschedulable && annotations[STATE] === 'Done' && annotations[DESIRED] === before;
       });
     });
-    await world.allowEvictions(true);
+    await letGo();
     await world.allUpdatedTo(before);
     expectReboots(mark, []);
   },
@@ -212,7 +211,7 @@ test(
   'the pool is deleted in the middle of its rollout: its nodes are given back, and a new pool goes on',
   async () => {
     const mark = markOf(world.record);
-    await world.allowEvictions(false);
+    await hold(world.workers);
     const config = await world.roll(rebooting('74-pool'));
     await world.until('a node is drained', () => cordonedBySlipway(world.record).length > 0);
     const { apiVersion, kind, metadata, spec } = await world.api.call<PoolManifest>(
@@ -229,7 +228,7 @@ test(
       expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, []]);
     }
 
-    await world.allowEvictions(true);
+    await letGo();
     const again = {
       apiVersion,
       kind,
@@ -253,42 +252,49 @@ interface PoolManifest {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Whether the one pod that runs on the first node only may be evicted. */
-async function hold(isHeld: boolean): Promise<void> {
-  const budgets = '/apis/policy/v1/namespaces/shop/poddisruptionbudgets';
-  if (!isHeld) {
-    await world.api.call('DELETE', `${budgets}?fieldSelector=metadata.name%3Dstubborn`);
-    return;
+/**
+ * The one pod that runs on such a node only may not be evicted: whoever drains it stands still. The other
+ * pods would not do: none of them is left on a node that was the last to reboot.
+ */
+async function hold(nodes: readonly string[]): Promise<void> {
+  for (const node of nodes) {
+    await world.until(`the stubborn pod of ${node} is there`, () =>
+      world.record.pods.some(({ app, ready, ...pod }) => {
+        return app === STUBBORN && ready && pod.node === node;
+      }),
+    );
+    await world.stack.manifests.applyObject({
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { ...inShop(node), labels: { app: STUBBORN } },
+      spec: { minAvailable: 1, selector: { matchLabels: labelsOn(node) } },
+    } as object);
   }
-  await world.until('the pod is there', () =>
-    world.record.pods.some(({ app, ready }) => app === 'stubborn' && ready),
-  );
-  await world.stack.manifests.applyObject(STUBBORN_BUDGET);
 }
 
-const STUBBORN = { name: 'stubborn', namespace: 'shop' };
-const STUBBORN_LABELS = { app: 'stubborn' };
+async function letGo(): Promise<void> {
+  const budgets = '/apis/policy/v1/namespaces/shop/poddisruptionbudgets';
+  await world.api.call('DELETE', `${budgets}?labelSelector=app%3D${STUBBORN}`);
+}
 
-const STUBBORN_BUDGET = {
-  apiVersion: 'policy/v1',
-  kind: 'PodDisruptionBudget',
-  metadata: STUBBORN,
-  spec: { minAvailable: 1, selector: { matchLabels: STUBBORN_LABELS } },
-};
+const STUBBORN = 'stubborn';
+const inShop = (node: string) => ({ name: `${STUBBORN}-${node}`, namespace: 'shop' });
+const labelsOn = (node: string) => ({ app: STUBBORN, on: node });
 
 function stubborn(node: string) {
+  const labels = labelsOn(node);
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { ...STUBBORN, labels: STUBBORN_LABELS },
+    metadata: { ...inShop(node), labels },
     spec: {
       replicas: 1,
-      selector: { matchLabels: STUBBORN_LABELS },
+      selector: { matchLabels: labels },
       template: {
-        metadata: { labels: STUBBORN_LABELS },
+        metadata: { labels },
         spec: {
           nodeSelector: { 'kubernetes.io/hostname': node },
-          containers: [{ name: 'stubborn', image: 'registry.example.com/shop/stubborn:1' }],
+          containers: [{ name: STUBBORN, image: 'registry.example.com/shop/stubborn:1' }],
         },
       },
     },
