@@ -13,20 +13,22 @@ import Fastify, {
 } from 'fastify';
 import { failureName, messageOf } from '../core/errors';
 import { OBJECT_NAME } from '../core/names';
+import type { Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
-import { mayRead, nodeOfPeer } from './access';
+import { mayRead, nodeOfPeer, type Verdict } from './access';
 import { later, refuse } from './answers';
 import { createConfigStore } from './config-store';
 import { limitConnections, type ConnectionLimits } from './connections';
-import { createAddressLimit, NAMED_LIMIT } from './join-limit';
+import { createAddressLimit, NAMED_LIMIT, type LimitSettings } from './join-limit';
 import { addConfigLookups, createServerMetrics, type ServerMetrics } from './metrics';
-import type { ClusterView, PeerSubject, ReadMachineConfig, WriteDrift } from './ports';
+import type { ClusterView, PeerSubject, ReadMachineConfig, ReadNode, WriteDrift } from './ports';
 import { serveReports } from './report-endpoint';
 import type { HostTls } from './tls';
 
 export interface ServerDependencies {
   readonly cluster: ClusterView;
   readonly readMachineConfig: ReadMachineConfig;
+  readonly readNode: ReadNode;
   readonly writeDrift: WriteDrift;
   readonly logger: FastifyBaseLogger;
   /** Key, certificate and client authority of the host endpoint; absent = requests are injected. */
@@ -62,6 +64,9 @@ const HOST_TIMEOUTS: Readonly<
   /** So long a connection keeps its place without a word when others of its address have none. */
   patience: 1_000,
 };
+
+/** Looks at a Node in the API before it is refused a config: no node makes a load of them. */
+const LOOK_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 10, maxAddresses: 10_000 };
 
 export interface Server {
   /** `GET /host/configs/<name>`, `PUT /host/report`; mutual TLS. */
@@ -99,6 +104,8 @@ export function buildServer(dependencies: ServerDependencies): Server {
     raw.once('close', () => connections?.waitFor(socket));
   });
   observe(host, metrics);
+  const looks = createAddressLimit(LOOK_LIMIT, () => performance.now());
+  const { readNode } = dependencies;
   const identify = dependencies.identify ?? peerOf;
 
   host.get<{ Params: { name: string } }>('/host/configs/:name', async (request, reply) => {
@@ -125,10 +132,16 @@ export function buildServer(dependencies: ServerDependencies): Server {
     }
     const pools = cluster.pools();
     const machineConfigNode = cluster.machineConfigNode(nodeName);
-    const verdict = mayRead({ nodeName, node, pools, machineConfigNode, config });
+    const judge = (known: Node): Verdict =>
+      mayRead({ nodeName, node: known, pools, machineConfigNode, config });
+    let verdict = judge(node);
     // A pool that was just made may be slower in the watch than its config is in a read.
     if (!verdict.allowed && isOfUnknownPool(config, pools)) {
       return later(reply, `pool ${config.pool} of config ${name} is not known to the server`);
+    }
+    // Whoever was just moved here by a label may be faster than the watch, and a refusal is final.
+    if (!verdict.allowed && looks.take(nodeName) === 0) {
+      verdict = judge((await readNode(nodeName)) ?? node);
     }
     if (!verdict.allowed) {
       request.log.warn({ ...line, reason: verdict.reason }, 'config refused');

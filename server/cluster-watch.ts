@@ -22,7 +22,7 @@ import { FIELD_MANAGER } from '../core/names';
 import type { MachineConfigNode } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
 import type { Logger } from '../workers/logging';
-import type { ClusterView, ReadMachineConfig, WriteDrift } from './ports';
+import type { ClusterView, ReadMachineConfig, ReadNode, WriteDrift } from './ports';
 
 /** Where MCO keeps it: the one MachineConfiguration of a cluster. */
 const MACHINE_CONFIGURATION = 'cluster';
@@ -95,12 +95,18 @@ export function driftWriter(client: KubeClient): WriteDrift {
 }
 
 export function machineConfigReader(client: KubeClient): ReadMachineConfig {
-  return async (name) => {
-    try {
-      return await client.get(MACHINE_CONFIGS, { name });
-    } catch (error) {
-      if (failureName(error) === 'ObjectNotFound') return undefined;
-      throw error;
-    }
-  };
+  return (name) => unlessGone(client.get(MACHINE_CONFIGS, { name }));
+}
+
+export function nodeReader(client: KubeClient): ReadNode {
+  return (name) => unlessGone(client.get(NODES, { name }));
+}
+
+async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (failureName(error) === 'ObjectNotFound') return undefined;
+    throw error;
+  }
 }

@@ -11,7 +11,7 @@ import { watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens
 import { FIELD_MANAGER } from '../core/names';
 import { createLogger, type Logger } from '../workers/logging';
 import { buildPlain, buildServer } from './app';
-import { driftWriter, machineConfigReader, watchCluster } from './cluster-watch';
+import { driftWriter, machineConfigReader, nodeReader, watchCluster } from './cluster-watch';
 import { keepContact } from './ignition/api-contact';
 import { createBootstrapSource } from './ignition/bootstrap-source';
 import { followBootstrapTokens } from './ignition/bootstrap-tokens';
@@ -142,6 +142,7 @@ async function startInCluster(context: Context): Promise<Urls> {
   const { host, plain, cutOffHosts } = buildServer({
     cluster: watch.view,
     readMachineConfig,
+    readNode: nodeReader(client),
     writeDrift: driftWriter(client),
     logger,
     tls,

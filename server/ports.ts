@@ -24,6 +24,9 @@ export interface ClusterView {
 /** Reads one MachineConfig; undefined when there is none. @throws `ApiUnavailable` */
 export type ReadMachineConfig = (name: string) => Promise<MachineConfig | undefined>;
 
+/** Reads one Node as it is now; undefined when there is none. @throws `ApiUnavailable` */
+export type ReadNode = (name: string) => Promise<Node | undefined>;
+
 /**
  * Writes the condition and the list of drift on a MachineConfigNode, and nothing else of it.
  *

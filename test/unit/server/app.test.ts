@@ -54,6 +54,8 @@ interface Seen {
   /** The pools that MachineConfigNodes name. */
   readonly shownPools?: Readonly<Record<string, string>>;
   readonly nodes?: readonly Node[];
+  /** As they are in the API; the default is what was seen. */
+  readonly nodesNow?: readonly Node[];
   readonly pools?: readonly string[];
 }
 
@@ -64,7 +66,12 @@ function aServer(options: Seen = {}) {
     aRendered('rendered-master-1', 'master'),
   ];
   const lines: string[] = [];
-  const state = { away: false, reads: 0, peer: peer('worker-1') as PeerSubject | undefined };
+  const state = {
+    away: false,
+    reads: 0,
+    looks: 0,
+    peer: peer('worker-1') as PeerSubject | undefined,
+  };
   const server = buildServer({
     cluster: {
       node: (name) => nodes.find(({ metadata }) => metadata.name === name),
@@ -82,6 +89,11 @@ function aServer(options: Seen = {}) {
       state.reads += 1;
       if (state.away) throw fail('ApiUnavailable', `get ${name}: connection refused`);
       return configs.find(({ metadata }) => metadata.name === name);
+    },
+    async readNode(name) {
+      state.looks += 1;
+      if (state.away) throw fail('ApiUnavailable', `get ${name}: connection refused`);
+      return (options.nodesNow ?? nodes).find(({ metadata }) => metadata.name === name);
     },
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     identify: () => state.peer,
@@ -116,6 +128,31 @@ describe('the host endpoint', () => {
       reason: 'Forbidden',
       message: 'config rendered-master-1 belongs to pool master, node worker-1 to pool worker',
     });
+  });
+
+  it('gives a node the config of the pool to which a label has just moved it', async () => {
+    const nodes = [aNode('worker-1', 'infra')];
+    const { get, state } = aServer({ nodes, nodesNow: [aNode('worker-1', 'worker')] });
+
+    expect((await get('rendered-worker-1')).statusCode).toBe(200);
+    expect(state.looks).toBe(1);
+    // What was seen is enough for everybody else.
+    expect((await aServer().get('rendered-worker-1')).statusCode).toBe(200);
+  });
+
+  it('looks for nobody as often as it is asked, and refuses nobody for good without a look', async () => {
+    const { get, state } = aServer();
+    expect((await get('rendered-master-1')).statusCode).toBe(403);
+    // The config is kept, so it is the Node that cannot be read.
+    state.away = true;
+    const unread = await get('rendered-master-1');
+    state.away = false;
+    for (let i = 0; i < 20; i += 1) {
+      expect((await get('rendered-master-1')).statusCode).toBe(403);
+    }
+
+    expect(unread.statusCode).toBe(503);
+    expect(state.looks).toBeLessThan(10);
   });
 
   it('asks to come again when it has not seen the pool of the config yet', async () => {

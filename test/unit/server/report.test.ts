@@ -61,6 +61,7 @@ function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfig
       missing: () => [],
     },
     readMachineConfig: async () => undefined,
+    readNode: async () => undefined,
     writeDrift: async (node, status) => {
       if (state.away) throw fail('ApiUnavailable', 'connection refused');
       written.push({ node, status });
