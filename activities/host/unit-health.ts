@@ -88,11 +88,12 @@ class UnitWatch {
     else if (tellsOfFailure(state)) this.#trouble ??= state;
     if (isSteady(this.name, state)) return true;
     const isDown = state.active === 'inactive' && !isBetweenStarts(state);
+    const hasRun = this.#trouble !== undefined || (state.type === 'oneshot' && state.hasRun);
+    // It did its work, be it in the end.
+    if (isDown && hasRun && state.result === 'success') return true;
     if (this.#trouble === undefined) {
       return waited >= STARTS_WITHIN_MS || (isDown && !this.#isEnabled);
     }
-    // A oneshot that did its work in the end.
-    if (isDown && state.result === 'success') return true;
     const again = state.restarts - this.#restarts;
     if (again >= STARTS_OF_A_LOOP || waited >= RECOVERS_WITHIN_MS) {
       throw notUp(this.name, this.#trouble, state);

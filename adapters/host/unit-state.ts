@@ -20,6 +20,8 @@ export interface UnitState {
   readonly restartPolicy: string;
   /** Milliseconds since it became active; 0 while it is not. */
   readonly upMs: number;
+  /** Its main process has ended, and none runs; systemd forgets it of units that nothing needs. */
+  readonly hasRun: boolean;
 }
 
 /** What to ask for: `systemctl show --property=…`. */
@@ -33,6 +35,7 @@ export const UNIT_PROPERTIES = [
   'ExecMainStatus',
   'Restart',
   'ActiveEnterTimestampMonotonic',
+  'ExecMainExitTimestampMonotonic',
 ] as const;
 
 type Property = (typeof UNIT_PROPERTIES)[number];
@@ -61,6 +64,7 @@ export function parseUnitState(text: string, nowMs: number): UnitState {
     restarts: number('NRestarts'),
     exitStatus: number('ExecMainStatus'),
     restartPolicy: word('Restart'),
+    hasRun: number('ExecMainExitTimestampMonotonic') > 0,
     upMs: isUp ? Math.max(0, Math.round(nowMs - since)) : 0,
   };
 }

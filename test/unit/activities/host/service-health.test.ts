@@ -17,6 +17,7 @@ const RUNNING: UnitState = {
   exitStatus: 0,
   restartPolicy: 'no',
   upMs: 1_000,
+  hasRun: false,
 };
 const DEAD: UnitState = { ...RUNNING, active: 'inactive', sub: 'dead', upMs: 0 };
 const MISSING: UnitState = { ...DEAD, load: 'not-found', type: '', restartPolicy: '' };
@@ -229,6 +230,7 @@ describe('the state of a unit', () => {
       'SubState=failed',
       'Restart=on-failure',
       'ActiveEnterTimestampMonotonic=2000000',
+      'ExecMainExitTimestampMonotonic=3000000',
     ];
     expect(parseUnitState(text.join('\n'), 7_000)).toEqual({
       ...CRASHED,
@@ -236,6 +238,7 @@ describe('the state of a unit', () => {
       restarts: 2,
       exitStatus: 1,
       restartPolicy: 'on-failure',
+      hasRun: true,
     });
     const missing = 'LoadState=not-found\nActiveState=inactive\nSubState=dead\n';
     expect(parseUnitState(missing, 7_000)).toEqual({ ...MISSING, result: '' });

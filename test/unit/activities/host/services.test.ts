@@ -29,7 +29,7 @@ const POLICIES: NodeDisruptionPolicy = {
   units: [{ name: 'one.service', actions: [{ type: 'DaemonReload' }] }],
 };
 
-const LOADED = { load: 'loaded', type: 'simple', restartPolicy: 'no', upMs: 0 };
+const LOADED = { load: 'loaded', type: 'simple', restartPolicy: 'no', upMs: 0, hasRun: false };
 
 describe('services of an update that does not hold', () => {
   let host: TestHost;

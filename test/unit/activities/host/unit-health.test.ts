@@ -15,8 +15,10 @@ const UP: UnitState = {
   exitStatus: 0,
   restartPolicy: 'no',
   upMs: 60_000,
+  hasRun: false,
 };
 const DOWN: UnitState = { ...UP, active: 'inactive', sub: 'dead', upMs: 0 };
+const ENDED: UnitState = { ...DOWN, type: 'oneshot', hasRun: true };
 const STARTING: UnitState = { ...UP, active: 'activating', sub: 'start', upMs: 0 };
 const FAILED: UnitState = {
   ...DOWN,
@@ -86,6 +88,10 @@ const always =
 describe('a unit that an update brought', () => {
   it('is not waited for when it has been up for long enough', async () => {
     expect(await prove({ units: [enabled(A)], systemd: { [A]: always(UP) } })).toBe(0);
+  });
+
+  it('is not waited for when it is a oneshot that did its work', async () => {
+    expect(await prove({ units: [enabled(A)], systemd: { [A]: always(ENDED) } })).toBe(0);
   });
 
   it('is watched until it has been up for long enough', async () => {
@@ -194,7 +200,7 @@ describe('a service that is started again and again', () => {
   });
 
   it('may be a oneshot that succeeds in the end', async () => {
-    const story: Story = (at) => (at < 3_000 ? BETWEEN : { ...DOWN, type: 'oneshot', restarts: 1 });
+    const story: Story = (at) => (at < 3_000 ? BETWEEN : { ...ENDED, restarts: 1 });
 
     expect(await prove({ units: [enabled(A)], systemd: { [A]: story } })).toBe(3_000);
   });

@@ -36,9 +36,10 @@ it('is asked for by property, and a name is never taken for an option', async ()
     exitStatus: 9,
     restartPolicy: '',
     upMs: 0,
+    hasRun: false,
   });
   expect(words()).toEqual([
-    'show --property=LoadState,ActiveState,SubState,Result,Type,NRestarts,ExecMainStatus,Restart,ActiveEnterTimestampMonotonic -- -x.service',
+    'show --property=LoadState,ActiveState,SubState,Result,Type,NRestarts,ExecMainStatus,Restart,ActiveEnterTimestampMonotonic,ExecMainExitTimestampMonotonic -- -x.service',
   ]);
 });
 
