@@ -111,6 +111,34 @@ function lastCordoned({ record }: Observer): readonly string[] {
   return [...new Set(newest)].filter((name) => now.has(name));
 }
 
+/** Who goes and who moves: in the middle of their updates, done, and not touched yet. */
+interface Chosen {
+  readonly target: string;
+  readonly cut: readonly string[];
+  readonly moving: string;
+  readonly done: string;
+  readonly untouched: readonly string[];
+}
+
+const NOBODY: Chosen = { target: '', cut: [], moving: '', done: '', untouched: [] };
+
+/**
+ * From one state of the record, in the moment in which it is seen: a moment later the nodes at work may be
+ * done. Undefined = a few are not done yet, or too few are at work.
+ */
+function choose(before: string): Chosen | undefined {
+  const target = targetOf(workers, 'worker');
+  const [first, second, moving] = lastCordoned(workers);
+  const [done, ...others] = target === before ? [] : nodesOn(workers, target);
+  if (first === undefined || second === undefined || moving === undefined) return undefined;
+  if (done === undefined || others.length < 2) return undefined;
+  const untouched = workers.record.nodes
+    .filter(({ annotations }) => annotations[DESIRED_CONFIG] === before)
+    .map(({ name }) => name)
+    .sort((one, other) => Number(other.split('-')[1]) - Number(one.split('-')[1]));
+  return { target, cut: [first, second], moving, done, untouched };
+}
+
 test(
   'five join, five go and five move during one rollout of sixty, and everybody ends on their config',
   async () => {
@@ -126,26 +154,18 @@ test(
         files: [plainFile('/etc/story', 'rolled\n')],
       }),
     );
+    let chosen: Chosen | undefined;
     await until(
       workers.record,
       'the rollout has done a few and is at work on others',
       () => {
-        const target = targetOf(workers, 'worker');
-        const isUnderWay = target !== before && nodesOn(workers, target).length >= 3;
-        return isUnderWay && cordoned(workers).length >= 3;
+        chosen = choose(before);
+        return chosen !== undefined;
       },
       PATIENCE_MS,
     );
-    const target = targetOf(workers, 'worker');
-
-    // Two in the middle of their updates, one that is done, two that nobody has touched.
-    const [first = '', second = '', moving = ''] = lastCordoned(workers);
-    const [done = ''] = nodesOn(workers, target);
-    const untouched = workers.record.nodes
-      .filter(({ annotations }) => annotations[DESIRED_CONFIG] === before)
-      .map(({ name }) => name)
-      .sort((one, other) => Number(other.split('-')[1]) - Number(one.split('-')[1]));
-    const gone = [first, second, done, ...untouched.slice(0, 2)];
+    const { target, cut: started, done, moving, untouched } = chosen ?? NOBODY;
+    const gone = [...started, done, ...untouched.slice(0, 2)];
     const moved = [moving, ...untouched.slice(2, 6)];
     const changing = [
       ...gone.map((name) => api().call('DELETE', `/api/v1/nodes/${name}`)),
@@ -180,7 +200,7 @@ test(
     await expectRolloutsOver();
     await expectStatuses({ worker: expected, infra: EACH });
     // On a busy machine they may have been done a moment before their Nodes went.
-    const cut = [first, second].filter((name) => !wasEverOn(workers, name, target));
+    const cut = started.filter((name) => !wasEverOn(workers, name, target));
     expect(await Promise.all(cut.map(failureOf))).toEqual(cut.map(() => 'NodeDeleted'));
     await expectMachineConfigNodes(gone);
   },
