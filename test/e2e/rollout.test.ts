@@ -25,6 +25,7 @@ import {
   startWorld,
   STOP_MS,
   STORY_MS,
+  type CliRun,
   type World,
 } from './support/world';
 
@@ -184,8 +185,11 @@ test(
     expect(await pictureOf(world.stack.hostRoot(mine))).toEqual(disk);
     expect(rebootsOf(world.record, mine, mark)).toEqual([]);
 
-    const status = await world.slipway(['rollout', 'status', POOL, '-o', 'json']);
-    const snapshot = JSON.parse(status.out) as RolloutSnapshot;
+    const status = await world.slipwayUntil(
+      ['rollout', 'status', POOL, '-o', 'json'],
+      (run) => snapshotIn(run).blocker?.startsWith('nothing is left to start') === true,
+    );
+    const snapshot = snapshotIn(status);
     expect(snapshot).toMatchObject({ machineCount: 6, updated: 5, state: 'Blocked' });
     const left = 'cordoned by a person, so it is left alone; uncordon it to let it be updated';
     expect(snapshot.blocker).toBe(
@@ -201,6 +205,10 @@ test(
   },
   STORY_MS,
 );
+
+function snapshotIn({ out }: CliRun): RolloutSnapshot {
+  return JSON.parse(out) as RolloutSnapshot;
+}
 
 /** What only the first config had is gone, and what it had replaced is back. */
 function expectGone(node: string): void {
@@ -232,20 +240,17 @@ test(
     await world.until(`a worker is on ${first}`, () => reached(first).length > 0);
     // From here no pod may go, so whoever is drained stays where it is, before its reboot.
     await world.allowEvictions(false);
-    await world.until('every node on its way is held up in its drain', () => {
-      const onTheWay = cordonedBySlipway(world.record);
-      return onTheWay.length === MAX_UNAVAILABLE && onTheWay.every(isHeldUp);
-    });
-    const heldUp = cordonedBySlipway(world.record);
+    const heldUp = await untilHeldUp();
     const updatedOnce = world.workers.filter((node) => !reached(before).includes(node));
 
+    // From before the change: they may have been given back, and taken again, when it is seen.
+    const retargeted = markOf(world.record);
     const second = await world.roll(
       machineConfig('80-second', {
         kernelArguments: ['second=1'],
         files: [plainFile('/etc/b', 'b')],
       }),
     );
-    const retargeted = markOf(world.record);
     await world.until('the nodes that were held up have been given back', () =>
       heldUp.every((node) =>
         changesOf(world.record, node, retargeted).some((change) => !change.node.unschedulable),
@@ -269,8 +274,31 @@ function reached(config: string): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** It still has a pod that no budget lets go. */
-function isHeldUp(node: string): boolean {
+/** No pod may go any more, and every slot is taken by a node that has some. @returns these nodes */
+async function untilHeldUp(): Promise<readonly string[]> {
+  for (;;) {
+    await world.until('every node on its way is held up in its drain', () => {
+      const onTheWay = cordonedBySlipway(world.record);
+      return onTheWay.length === MAX_UNAVAILABLE && onTheWay.every(seemsHeldUp);
+    });
+    const nodes = cordonedBySlipway(world.record);
+    const held = await Promise.all(nodes.map(isHeldUp));
+    if (held.every(Boolean)) return nodes;
+  }
+}
+
+/** As the observer has it, which may not have heard yet of the last evictions that were granted. */
+function seemsHeldUp(node: string): boolean {
   const pods = world.record.pods.filter((pod) => pod.node === node);
   return pods.length > 0 && pods.every((pod) => !pod.terminating);
+}
+
+/** It still has a pod that no budget lets go: as the API server has it, so for as long as they do not. */
+async function isHeldUp(node: string): Promise<boolean> {
+  const path = `/api/v1/pods?fieldSelector=spec.nodeName%3D${node}`;
+  const { items } = await world.api.call<{
+    readonly items: readonly { readonly metadata: { readonly deletionTimestamp?: string } }[];
+  }>('GET', path);
+  const isLeaving = items.some(({ metadata }) => metadata.deletionTimestamp !== undefined);
+  return items.length > 0 && !isLeaving;
 }

@@ -51,9 +51,10 @@ async function rollUntilHeldUp(name: string): Promise<{ config: string; first: s
   return { config, first: cordonedBySlipway(world.record)[0] ?? '' };
 }
 
-async function snapshot(): Promise<RolloutSnapshot> {
-  const run = await world.slipway(['rollout', 'status', POOL, '-o', 'json']);
-  return JSON.parse(run.out) as RolloutSnapshot;
+const STATUS = ['rollout', 'status', POOL, '-o', 'json'];
+
+function snapshotIn({ out }: CliRun): RolloutSnapshot {
+  return JSON.parse(out) as RolloutSnapshot;
 }
 
 function itemsOf(run: CliRun): readonly unknown[] {
@@ -82,7 +83,8 @@ test(
 
     await world.allowEvictions(true);
     await world.allUpdatedTo(config, [first]);
-    expect(await snapshot()).toMatchObject({ state: 'Paused', updated: 1, slotsHeld: 0 });
+    const rested = await world.slipwayUntil(STATUS, (run) => snapshotIn(run).slotsHeld === 0);
+    expect(snapshotIn(rested)).toMatchObject({ state: 'Paused', updated: 1, slotsHeld: 0 });
     const others = world.workers.filter((node) => node !== first);
     expect(others.filter((node) => wasEverCordoned(world.record, node, mark))).toEqual([]);
     const again = await world.slipway(['rollout', 'pause', POOL]);
@@ -95,7 +97,8 @@ test(
     const rest = world.workers.filter((node) => node !== skipped);
     await world.allUpdatedTo(config, rest);
     expect(wasEverCordoned(world.record, skipped, mark)).toBe(false);
-    const row = (await snapshot()).rows.find(({ node }) => node === skipped);
+    const { rows } = snapshotIn(await world.slipway(STATUS));
+    const row = rows.find(({ node }) => node === skipped);
     expect(row).toMatchObject({ group: 'Held' });
     expect(row?.detail).toContain('disk is tested');
 
@@ -132,7 +135,11 @@ test(
       expect(world.node(node).annotations[CURRENT_CONFIG]).toBe(old);
       expect(await differences(world.api, old, world.stack.hostRoot(node))).toEqual([]);
     }
-    const history = await world.slipway(['rollout', 'history', POOL, '-o', 'json']);
+    // It ends when the last node is given back, not before, so a moment later.
+    const history = await world.slipwayUntil(
+      ['rollout', 'history', POOL, '-o', 'json'],
+      (run) => !JSON.stringify(itemsOf(run)[0]).includes('"RUNNING"'),
+    );
     expect(history.code).toBe(0);
     expect(itemsOf(history)[0]).toMatchObject({ pool: POOL, config, status: 'CANCELLED' });
 

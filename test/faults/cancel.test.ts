@@ -72,7 +72,7 @@ test.each(BOUNDARIES.map((boundary) => [boundary] as const))(
     expect(rebootsOf(world.record, node, mark)).toEqual(isCancelled ? [] : [config]);
 
     if (isCancelled) {
-      expect(await world.slipway(['node', 'retry', node])).toMatchObject({ code: 0 });
+      expect(await world.retry(node)).toMatchObject({ code: 0 });
       await world.allUpdatedTo(config);
     }
     await expectRest(world, config, mark);

@@ -100,7 +100,7 @@ test(
     expect(rebootsOf(world.record, name, mark)).toEqual([]);
 
     clock.step(0);
-    expect(await world.slipway(['node', 'retry', name])).toMatchObject({ code: 0 });
+    expect(await world.retry(name)).toMatchObject({ code: 0 });
 
     await expectRest(world, target, mark);
     tally('clock', { victim: 'host-worker', blow: '9 h ahead', boundary: 'Cordoning' });

@@ -3,7 +3,8 @@
 import { existsSync, readFileSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
-const PATIENCE_MS = 30_000;
+/** A process has to start first, among many that start. */
+const PATIENCE_MS = 120_000;
 
 export interface LogLine {
   readonly level: string | number;

@@ -21,9 +21,12 @@ import { explain } from './explain';
 /** Time limit of one story; a story that hangs fails earlier, at the point where it hangs. */
 export const STORY_MS = 240_000;
 export const START_MS = 240_000;
-export const STOP_MS = 60_000;
+/** More than a judgement at rest waits for statuses, so that it is the judgement that is told. */
+export const STOP_MS = 180_000;
 /** A command that is still there after this long hangs. */
-const CLI_PATIENCE_MS = 120_000;
+const CLI_PATIENCE_MS = 180_000;
+/** A question that is asked again and again is answered as wanted before then. */
+const ANSWER_PATIENCE_MS = 90_000;
 
 export const POOL = 'worker';
 export const MAX_UNAVAILABLE = 2;
@@ -52,6 +55,15 @@ export interface World {
   readonly workers: readonly string[];
   /** Runs `slipway` as a child process, as a person would; `env` is added to the environment. */
   slipway(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<CliRun>;
+  /**
+   * Runs it again until it answers as wanted. A rollout hears of the end of an update after the last
+   * write to its Node, so who has seen the Node may still be ahead of what the rollout says.
+   *
+   * @throws Error with the last answer when none is as wanted
+   */
+  slipwayUntil(args: readonly string[], isWanted: (run: CliRun) => boolean): Promise<CliRun>;
+  /** Has a failed or held node tried again, once its last update has ended. */
+  retry(node: string): Promise<CliRun>;
   /** The node as it is now. */
   node(name: string): ObservedNode;
   /** Config that the pool is to be on. */
@@ -167,6 +179,15 @@ function describeWorld(parts: Parts): World {
   };
   const target = (): string => record.pool(POOL)?.target ?? '';
   const slipway: World['slipway'] = (args, env) => runCli(stack, args, env);
+  const slipwayUntil: World['slipwayUntil'] = async (args, isWanted) => {
+    const deadline = performance.now() + ANSWER_PATIENCE_MS;
+    for (;;) {
+      const run = await slipway(args);
+      if (isWanted(run)) return run;
+      if (performance.now() < deadline) continue;
+      throw new Error(`slipway ${args.join(' ')} ended with ${run.code}\n${run.out}${run.err}`);
+    }
+  };
   const wait: World['until'] = async (what, holds) => {
     try {
       await until(record, what, holds, patienceMs);
@@ -190,6 +211,9 @@ function describeWorld(parts: Parts): World {
     judge,
     workers,
     slipway,
+    slipwayUntil,
+    retry: (name) =>
+      slipwayUntil(['node', 'retry', name], ({ err }) => !/is running already/.test(err)),
     node,
     target,
     targetAfter,
