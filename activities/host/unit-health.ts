@@ -109,8 +109,9 @@ function isSteady(name: string, { active, sub, restarts, upMs }: UnitState): boo
   return upMs >= (restarts === 0 ? STEADY_MS : STEADY_AGAIN_MS);
 }
 
+/** Nothing that could be started; MCO's `systemctl enable` fails on such units. */
 function isUnreadable({ load }: UnitState): boolean {
-  return load === 'bad-setting' || load === 'error';
+  return load === 'bad-setting' || load === 'error' || load === 'not-found';
 }
 
 function hasJustFailed(state: UnitState): boolean {
@@ -126,7 +127,8 @@ function tellsOfFailure({ restarts, restartPolicy }: UnitState): boolean {
 function notUp(name: string, trouble: UnitState, { restarts }: UnitState): Error {
   const { active, sub, load, result, exitStatus } = trouble;
   const detail = [
-    ...(isUnreadable(trouble) ? [`systemd cannot read it (${load})`] : []),
+    ...(load === 'not-found' ? ['there is no such unit on this machine'] : []),
+    ...(load !== 'not-found' && isUnreadable(trouble) ? [`systemd cannot read it (${load})`] : []),
     `it is ${active} (${sub})`,
     ...(result === '' ? [] : [`result ${result}`]),
     ...(exitStatus === 0 ? [] : [`exit status ${exitStatus}`]),

@@ -145,6 +145,18 @@ describe('a unit that an update brought', () => {
     });
   });
 
+  it('fails the update when the config enables it and the machine does not have it', async () => {
+    const missing = { ...DOWN, load: 'not-found', type: '' };
+    const dropin = { name: A, dropins: [{ name: '10-a.conf', contents: '[Service]\n' }] };
+
+    await expect(
+      prove({ units: [enabled(A)], systemd: { [A]: always(missing) } }),
+    ).rejects.toMatchObject({
+      message: expect.stringContaining('there is no such unit on this machine') as string,
+    });
+    expect(await prove({ units: [dropin], systemd: { [A]: always(missing) } })).toBe(0);
+  });
+
   it('may take longer to start, or not begin at all', async () => {
     expect(await prove({ units: [enabled(A)], systemd: { [A]: always(STARTING) } })).toBe(10_000);
     expect(await prove({ units: [enabled(A)], systemd: { [A]: always(DOWN) } })).toBe(10_000);
