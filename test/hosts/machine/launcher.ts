@@ -49,10 +49,14 @@ export function createLauncher(options: LauncherOptions): Launcher {
   let ended: Promise<void> = Promise.resolve();
   const waiting = new Set<() => void>();
 
-  const bootOnce = async (log: WriteStream): Promise<number | null> => {
+  /** @returns how it ended; undefined = the power went before it began */
+  const bootOnce = async (log: WriteStream): Promise<number | null | undefined> => {
     options.groups.sweep();
     await options.network.renew();
-    const child = await start(options);
+    const args = await bootArguments(options);
+    // Cut between two boots, when there was nothing to end: nothing may begin either.
+    if (!isOn) return undefined;
+    const child = start(options, args);
     current = child;
     child.stdout?.pipe(log, { end: false });
     child.stderr?.pipe(log, { end: false });
@@ -71,7 +75,7 @@ export function createLauncher(options: LauncherOptions): Launcher {
     try {
       for (;;) {
         const status = await bootOnce(log);
-        log.write(`-- nspawn ended with ${status}\n`);
+        log.write(status === undefined ? '-- no power\n' : `-- nspawn ended with ${status}\n`);
         if (status !== ASKED_TO_REBOOT || !isOn) return;
       }
     } finally {
@@ -115,14 +119,15 @@ export function createLauncher(options: LauncherOptions): Launcher {
   };
 }
 
-async function start(options: LauncherOptions): Promise<ChildProcess> {
-  const { name, sysroot, network, groups, directory } = options;
+/** What the boot loader has read from the disk: the arguments of the next boot. */
+async function bootArguments(options: LauncherOptions): Promise<readonly string[]> {
+  const { name, sysroot, network, directory } = options;
   const entry = await nextBoot(sysroot);
   const deployment = await realpath(entry.deployment);
   const boot = join(directory, 'boot-loader');
   await mkdir(boot, { recursive: true });
   writeFileSync(join(boot, 'cmdline'), `${entry.options}\n`);
-  const args = [
+  return [
     ...['--quiet', '--directory', deployment, '--boot', '--register=no', '--keep-unit'],
     ...[`--machine=${name}`, `--hostname=${name}`, '--link-journal=no'],
     ...[`--bind=${sysroot}:/sysroot:norbind`, `--bind=${sysroot}/boot:/boot`],
@@ -132,17 +137,15 @@ async function start(options: LauncherOptions): Promise<ChildProcess> {
     ...['--capability=all', '--system-call-filter=@keyring bpf'],
     `--network-namespace-path=${network.namespace}`,
   ];
+}
+
+function start({ groups }: LauncherOptions, args: readonly string[]): ChildProcess {
   // The shell goes into the groups, and nspawn makes them the machine's own.
-  const child = spawn(
-    '/bin/sh',
-    ['-c', `${groups.join} && exec systemd-nspawn "$@"`, 'sh', ...args],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      detached: true,
-      env: { PATH: process.env['PATH'] ?? '', SYSTEMD_LOG_LEVEL: 'info' },
-    },
-  );
-  return child;
+  return spawn('/bin/sh', ['-c', `${groups.join} && exec systemd-nspawn "$@"`, 'sh', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+    env: { PATH: process.env['PATH'] ?? '', SYSTEMD_LOG_LEVEL: 'info' },
+  });
 }
 
 function childrenOf(pid: number): readonly number[] {
