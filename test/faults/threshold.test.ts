@@ -16,6 +16,10 @@ const STORY_MS = 240_000;
 const POOLS = '/apis/machineconfiguration.openshift.io/v1/machineconfigpools';
 const NODES = 8;
 const IN_FLIGHT = 4;
+/** Their way to the reboot takes some longer than others: so long that all are down at one time. */
+const REBOOT_SECONDS = 3;
+/** Longer than a reboot, so that all come up in the moment in which the hosts go on. */
+const FROZEN_MS = REBOOT_SECONDS * 1000 + 500;
 const workers = Array.from({ length: NODES }, (_, index) => `worker-${index}`);
 
 let world: World;
@@ -28,7 +32,7 @@ beforeAll(async () => {
     simulation: {
       stageSeconds: 0,
       applySeconds: 0.2,
-      rebootSeconds: 1,
+      rebootSeconds: REBOOT_SECONDS,
       jitter: 0,
       failures: workers.map((node) => `node=${node},at=verify,times=1000`),
     },
@@ -156,7 +160,7 @@ test.each(CASES)(
       `${together} nodes are down at once`,
       () => workers.filter(down).length === together,
     );
-    await freeze(world.stack.product.pid(`host-worker/${POOL}`), 1_500);
+    await freeze(world.stack.product.pid(`host-worker/${POOL}`), FROZEN_MS);
     await untilHalted(mark, config, one);
 
     // By Temporal's own record: no slot is given after the failure that counts was told.
