@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { Client, Connection } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { NODES } from '../../../adapters/kube/resources';
 import { hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { createLogger } from '../../../workers/logging';
 import type {
   ConfigReference,
   HostActivities,
@@ -17,6 +19,8 @@ import { startHosts, type HostsHere } from './simulated-hosts';
 jest.setTimeout(240_000);
 
 const NODE_NAMES = ['worker-0', 'worker-1', 'worker-2'];
+/** Its host worker starts while Temporal is away. */
+const LATE = 'worker-3';
 
 function aSpec(text: string, more: object = {}) {
   return {
@@ -44,7 +48,7 @@ let run = 0;
 
 beforeAll(async () => {
   [endpoint, temporal] = await Promise.all([
-    startEndpoint(NODE_NAMES),
+    startEndpoint([...NODE_NAMES, LATE]),
     startTemporal({ ui: false }),
   ]);
   first = await endpoint.addConfig('rendered-worker-1', 'worker', aSpec('one'));
@@ -174,5 +178,40 @@ describe('simulated hosts on a real Temporal server', () => {
       'DigestMismatch',
     );
     expect(motd('worker-2')).toBe('one');
+  });
+});
+
+describe('a host worker that starts while Temporal is away', () => {
+  it('waits, says so once, and takes orders when Temporal is there; the others go on', async () => {
+    const lines: { readonly level: string; readonly msg: string; readonly server?: string }[] = [];
+    const destination = new PassThrough().on('data', (line: Buffer) => {
+      lines.push(JSON.parse(line.toString()) as (typeof lines)[number]);
+    });
+    await temporal.kill();
+    const starting = startHosts(endpoint, temporal, {
+      nodes: [LATE],
+      firstBoot: 'rendered-worker-1',
+      log: createLogger({ process: 'test', level: 'debug', destination }),
+    });
+    try {
+      await eventually(() => {
+        expect(lines.map(({ msg }) => msg)).toContain('still waiting for server');
+      });
+
+      await temporal.restart();
+
+      const late = await starting;
+      const server = `Temporal at ${temporal.address}`;
+      const said = lines.filter((line) => line.server === server && line.level !== 'debug');
+      expect(said.map(({ level, msg }) => [level, msg])).toEqual([
+        ['warn', 'waiting for server'],
+        ['info', 'server answers'],
+      ]);
+      expect(late.configOf(LATE)).toBe('rendered-worker-1');
+      expect(await give('prepareUpdate', LATE)).toMatchObject({ alreadyOnTarget: false });
+      expect(await give('prepareUpdate', 'worker-0')).toMatchObject({ alreadyOnTarget: true });
+    } finally {
+      await starting.then((late) => late.stop());
+    }
   });
 });

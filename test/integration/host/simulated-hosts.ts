@@ -9,7 +9,7 @@ import {
   type SimulatedHosts,
   type SimulatedHostsSettings,
 } from '../../../workers/host-worker';
-import { createLogger } from '../../../workers/logging';
+import { createLogger, type Logger } from '../../../workers/logging';
 import type { EndpointFixture } from '../server/endpoint-fixture';
 
 export interface HostsHere {
@@ -25,13 +25,17 @@ export interface HostsOptions {
   readonly firstBoot: string;
   readonly rebootSeconds?: number;
   readonly failures?: SimulatedHostsSettings['failures'];
+  /** Absent = silent. */
+  readonly log?: Logger;
 }
+
+const SILENT = createLogger({ process: 'test', level: 'silent' });
 
 /** Resolves once all of them take orders; each has the certificate of its own node. */
 export async function startHosts(
   { server, kube, credentialsOf }: EndpointFixture,
   temporal: TemporalServer,
-  { nodes, firstBoot, rebootSeconds = 0, failures = [] }: HostsOptions,
+  { nodes, firstBoot, rebootSeconds = 0, failures = [], log = SILENT }: HostsOptions,
 ): Promise<HostsHere> {
   const credentials = new Map(
     await Promise.all(nodes.map(async (node) => [node, await credentialsOf(node)] as const)),
@@ -56,7 +60,7 @@ export async function startHosts(
       failures,
       firstBoot,
     },
-    { log: createLogger({ process: 'test', level: 'silent' }) },
+    { log },
   );
   await hosts.ready;
   return {
