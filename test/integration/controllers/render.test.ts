@@ -1,9 +1,29 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
+import { type BreakableProxy, startBreakableProxy } from '../kube/breakable-proxy';
 import { aConfig, aFile, aPool, condition, metric, useBench } from './bench';
 
 jest.setTimeout(60_000);
 
-const bench = useBench();
+let directory: string;
+/** Between the controllers and the API server; the tests have their own connections. */
+let relay: BreakableProxy;
+
+const bench = useBench(async ({ client, kubeconfig }) => {
+  relay = await startBreakableProxy(Number(new URL(client.server).port));
+  directory = await mkdtemp(join(tmpdir(), 'slipway-relay-'));
+  const relayed = join(directory, 'kubeconfig');
+  const direct = await readFile(kubeconfig, 'utf8');
+  await writeFile(relayed, direct.replace(client.server, `https://127.0.0.1:${relay.port}`));
+  return { kubeconfig: relayed };
+});
+
+afterAll(async () => {
+  await relay?.close();
+  if (directory !== undefined) await rm(directory, { recursive: true });
+});
 
 describe('rendering', () => {
   it('points the pool to a rendered config of its own, with its sources', async () => {
@@ -50,7 +70,9 @@ describe('rendering', () => {
       },
     );
 
-    await Promise.all(
+    // They come to the controllers together, however long the API server takes to store them.
+    relay.hold();
+    const applied = Promise.all(
       names.map((name) =>
         bench.api.client.create(
           MACHINE_CONFIGS,
@@ -58,6 +80,7 @@ describe('rendering', () => {
         ),
       ),
     );
+    await applied.finally(() => relay.release());
     await bench.observer.pool('burst', ({ spec }) => spec.configuration?.source?.length === 50);
 
     const renders = await metric(bench.controllers.metrics, 'slipway_controllers_renders_total', {

@@ -7,12 +7,18 @@ export interface BreakableProxy {
   /** Ends every connection, and refuses new ones until `mend`. */
   cut(): void;
   mend(): void;
+  /** Keeps what the server says to itself, until `release`: then all of it comes at once. */
+  hold(): void;
+  release(): void;
   close(): Promise<void>;
 }
 
 export async function startBreakableProxy(targetPort: number): Promise<BreakableProxy> {
   const sockets = new Set<Socket>();
+  /** What each connection gets from the server. */
+  const answers = new Map<Socket, Socket>();
   let isCut = false;
+  let isHeld = false;
   const server = createServer((client) => {
     if (isCut) {
       client.destroy();
@@ -25,9 +31,14 @@ export async function startBreakableProxy(targetPort: number): Promise<Breakable
       // A cut connection is what this proxy is for.
       socket.on('error', () => socket.destroy());
     }
-    client.pipe(upstream).pipe(client);
+    client.pipe(upstream);
+    answers.set(upstream, client);
+    if (!isHeld) upstream.pipe(client);
     client.on('close', () => upstream.destroy());
-    upstream.on('close', () => client.destroy());
+    upstream.on('close', () => {
+      answers.delete(upstream);
+      client.destroy();
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const cut = (): void => {
@@ -39,6 +50,14 @@ export async function startBreakableProxy(targetPort: number): Promise<Breakable
     cut,
     mend: () => {
       isCut = false;
+    },
+    hold: () => {
+      isHeld = true;
+      for (const [upstream, client] of answers) upstream.unpipe(client);
+    },
+    release: () => {
+      isHeld = false;
+      for (const [upstream, client] of answers) upstream.pipe(client);
     },
     close: async () => {
       cut();
