@@ -33,6 +33,8 @@ export const ROLE = 'machineconfiguration.openshift.io/role';
 /** A Temporal that remembers what it was asked, and can be away. */
 export class FakeRollouts implements RolloutGateway {
   readonly asked: string[] = [];
+  /** What was asked while it was away. */
+  readonly unanswered: string[] = [];
   readonly open = new Map<string, string>();
   away = false;
   #listeners = new Set<() => void>();
@@ -54,20 +56,29 @@ export class FakeRollouts implements RolloutGateway {
 
   /** Resolves when something was asked that matches. */
   async until(matches: (asked: string) => boolean): Promise<void> {
+    await this.#untilIn(this.asked, matches);
+  }
+
+  /** Resolves when something was asked in vain that matches. */
+  async untilUnanswered(matches: (asked: string) => boolean): Promise<void> {
+    await this.#untilIn(this.unanswered, matches);
+  }
+
+  async #untilIn(list: readonly string[], matches: (asked: string) => boolean): Promise<void> {
     await eventually(
-      () => this.asked.some(matches),
+      () => list.some(matches),
       (check) => {
         this.#listeners.add(check);
         return () => this.#listeners.delete(check);
       },
-      () => `asked so far: ${JSON.stringify(this.asked)}`,
+      () => `so far: ${JSON.stringify(list)}`,
     );
   }
 
   #ask(question: string): void {
-    if (this.away) throw new Error('Temporal is away');
-    this.asked.push(question);
+    (this.away ? this.unanswered : this.asked).push(question);
     for (const listener of this.#listeners) listener();
+    if (this.away) throw new Error('Temporal is away');
   }
 }
 
