@@ -62,7 +62,9 @@ export function followAnswer(
   });
   raw.once('close', () => {
     clearTimeout(timer);
-    const isNamed = reply.statusCode !== 429 || tooMany.take(address ?? '') === 0;
+    // What has no line anyway must not take the place of what has one.
+    const isNamed =
+      lines.has(request) && (reply.statusCode !== 429 || tooMany.take(address ?? '') === 0);
     if (isNamed) logRequest(request, reply, { address, isComplete });
     if (!isComplete) return events.dropped(cut);
     sending.get(request)?.();
