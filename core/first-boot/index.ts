@@ -8,4 +8,4 @@ export {
 } from './config';
 export { FIRST_BOOT_FILE } from './files';
 export { bootstrapKubeconfig } from './kubeconfig';
-export { servedConfigName } from './served-name';
+export { provedConfigName, servedConfigName } from './served-name';

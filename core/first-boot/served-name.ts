@@ -4,13 +4,25 @@ import type { MachineConfigPool } from '../pool/types';
 
 /**
  * The config that the pool goes to once a machine has proved it, until then the one that all of its
- * machines are on: a config that breaks machines does not break those that join.
+ * machines are on: a config that breaks machines does not break those that join. A status from before the
+ * latest change of the pool counts machines that are on some earlier config, and proves nothing.
  *
+ * @param proved - the config that an earlier status of this pool has proved; it stays so
  * @returns undefined when the pool has none yet
- * @see MCO pkg/server/cluster_server.go (7ff337a4), GetConfig
+ * @see MCO pkg/server/cluster_server.go (7ff337a4), GetConfig, which takes any count
  */
-export function servedConfigName(pool: MachineConfigPool): string | undefined {
-  const isProved = (pool.status?.updatedMachineCount ?? 0) > 0;
-  const configuration = isProved ? pool.spec.configuration : pool.status?.configuration;
-  return configuration?.name || undefined;
+export function servedConfigName(pool: MachineConfigPool, proved?: string): string | undefined {
+  const next = pool.spec.configuration?.name || undefined;
+  const isProved = next !== undefined && (next === proved || provedConfigName(pool) === next);
+  return isProved ? next : pool.status?.configuration?.name || undefined;
+}
+
+/** The config of the pool when its status, made for this very state of the pool, counts a machine on it. */
+export function provedConfigName(pool: MachineConfigPool): string | undefined {
+  const { observedGeneration, updatedMachineCount = 0 } = pool.status ?? {};
+  const { generation = 0 } = pool.metadata;
+  const isCurrent = (observedGeneration ?? generation) >= generation;
+  return isCurrent && updatedMachineCount > 0
+    ? pool.spec.configuration?.name || undefined
+    : undefined;
 }

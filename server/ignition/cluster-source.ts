@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { CacheView } from '../../adapters/kube/cache';
 import type { KubeObject } from '../../adapters/kube/resources';
 import { failureName, messageOf } from '../../core/errors';
-import { servedConfigName } from '../../core/first-boot';
+import { provedConfigName, servedConfigName } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ReadMachineConfig } from '../ports';
@@ -52,6 +52,18 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
     string,
     { readonly served: ServedConfig; readonly from: readonly unknown[] }
   >();
+
+  /** By pool: the config that a machine has proved, also while a later status is still to come. */
+  const proved = new Map<string, string>();
+  const notice = (pool: MachineConfigPool): void => {
+    const name = provedConfigName(pool);
+    if (name !== undefined) proved.set(pool.metadata.name, name);
+  };
+  void pools.synced.then(() => pools.list().forEach(notice));
+  pools.subscribe(({ type, object }) => {
+    if (type === 'deleted') proved.delete(object.metadata.name);
+    else notice(object);
+  });
 
   function load(name: string): Promise<KeptConfig | undefined> {
     let loading = underWay.get(name);
@@ -129,7 +141,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
 
   function nameServed(pool: string): string | undefined {
     const object = pools.get(pool);
-    return object === undefined ? undefined : servedConfigName(object);
+    return object && servedConfigName(object, proved.get(pool));
   }
 
   async function look(pool: string): Promise<Look> {

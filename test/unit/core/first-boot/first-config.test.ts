@@ -303,4 +303,20 @@ describe('the config that a pool serves', () => {
   ])('is %s', (_what, given, expected) => {
     expect(servedConfigName(given)).toBe(expected);
   });
+
+  it.each([
+    ['not by a count of machines on the one before', 6, undefined, 'old'],
+    ['by a count of machines on it', 7, undefined, 'new'],
+    ['by what was known before the pool was paused, say', 6, 'new', 'new'],
+    ['not by what was known of another one', 6, 'other', 'old'],
+  ])('is proved %s', (_what, observedGeneration, proved, expected) => {
+    const given = pool(1, 'old', 'new');
+    const seen = {
+      ...given,
+      metadata: { name: 'worker', generation: 7 },
+      status: { ...given.status, observedGeneration },
+    };
+
+    expect(servedConfigName(seen, proved)).toBe(expected);
+  });
 });

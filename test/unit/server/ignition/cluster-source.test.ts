@@ -117,6 +117,24 @@ describe('first configs of a watched cluster', () => {
     expect(await key()).not.toBe(before);
   });
 
+  it('stay what is proved while the status of the pool is behind, and no more than that', async () => {
+    const { pools, name } = aCluster();
+    const at = (generation: number, observedGeneration: number, pool: MachineConfigPool) => ({
+      ...pool,
+      metadata: { ...pool.metadata, generation },
+      status: { ...pool.status, observedGeneration },
+    });
+    pools.put(at(1, 1, aPool('one', 'one', 3)));
+
+    // All three are counted on the config before.
+    pools.put(at(2, 1, aPool('one', 'two', 3)));
+    expect(await name()).toBe('one');
+    pools.put(at(2, 2, aPool('one', 'two', 1)));
+    expect(await name()).toBe('two');
+    pools.put(at(3, 2, aPool('one', 'two', 1)));
+    expect(await name()).toBe('two');
+  });
+
   it('are of the newer config when the older one was read for so long', async () => {
     const { pools, state, name } = aCluster();
     pools.put(aPool('one'));
