@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { ServerSettings } from '../../../server/settings';
 import type { Preparer } from '../../../server/ignition/prepare';
 import { createThreadPreparer } from '../../../server/ignition/thread-preparer';
 import { repositoryRoot } from '../../../tools/repository-root';
@@ -266,6 +267,29 @@ describe('silent connections', () => {
 
     expect(await answer).toMatch(/^HTTP\/1\.1 200 OK/);
     for (const socket of silent) socket.destroy();
+  });
+});
+
+describe('10,000 idle connections', () => {
+  it('leave the server to those that ask', async () => {
+    const { maxConnections, maxConnectionsPerAddress } = ServerSettings.parse({
+      ...{ certificateFile: 'a', keyFile: 'b', bootstrapDir: 'c' },
+    });
+    const server = await start({
+      limits: { maxConnections, maxConnectionsPerAddress },
+      timeouts: { hello: NEVER, patience: 0 },
+    });
+    const idle: Socket[] = [];
+    while (idle.length < 10_000) {
+      idle.push(...(await Promise.all(Array.from({ length: 500 }, () => tcpTo(server)))));
+    }
+
+    const answers = await Promise.all(Array.from({ length: 20 }, () => statusOf(server)));
+
+    expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 200 OK']));
+    expect(server.connections()).toBeLessThanOrEqual(maxConnectionsPerAddress);
+    for (const socket of idle) socket.destroy();
+    await server.whenOpen(0);
   });
 });
 
