@@ -1,8 +1,9 @@
-/** In which order nodes get their turn: what is broken first, then MCO's order by zone and age. */
+/** In which order nodes get their turn: what is broken or new first, then MCO's order by zone and age. */
 
 import { comparePlaces, placeOf } from '../pool/candidates';
 import { isDegraded } from '../node/predicates';
 import type { Node } from '../node/types';
+import { isAdopted } from './availability';
 
 /** A node that may be updated, as far as its order is concerned. */
 export interface Orderable {
@@ -12,8 +13,9 @@ export interface Orderable {
 }
 
 /**
- * Repairs first, because they cost no slot and give one back; then nodes that report a failure but
- * are in service; then all others. In each group by zone and age as in MCO, at last by name, so that
+ * Repairs first, because they cost no slot and give one back; then nodes that joined and have never had a
+ * config: most came with the pool's and only have to be asked, and the others have the least to lose. Then
+ * nodes that report a failure but are in service; then all others. In each group by zone and age as in MCO, at last by name, so that
  * equal clusters give equal orders.
  */
 export function orderCandidates<T extends Orderable>(candidates: readonly T[]): T[] {
@@ -34,7 +36,8 @@ export function orderCandidates<T extends Orderable>(candidates: readonly T[]): 
 
 function urgencyOf({ node, repair }: Orderable): number {
   if (repair) return 0;
-  return isDegraded(node) ? 1 : 2;
+  if (!isAdopted(node)) return 1;
+  return isDegraded(node) ? 2 : 3;
 }
 
 function compareNames(a: Node, b: Node): number {

@@ -36,7 +36,7 @@ export interface PoolSelection {
   readonly unavailable: readonly string[];
   /** Of the nodes seen in service: those whose picture here is older than that. */
   readonly outdated: readonly string[];
-  /** In the order in which they should start: repairs first, then by zone and age. */
+  /** In the order in which they should start (`orderCandidates`). */
   readonly candidates: readonly Candidate[];
   /** All candidates that are not in flight, also those beyond the limit. */
   readonly candidateCount: number;

@@ -274,8 +274,9 @@ describe('a node that is not tried again until told', () => {
 });
 
 describe('the order of candidates', () => {
-  it('is repairs, then failed ones in service, then by zone, age and name', () => {
+  it('is repairs, then new nodes, then failed ones in service, then by zone, age and name', () => {
     const view = look([
+      aNewNode('joined'),
       aNode('z', { zone: 'b' }),
       aNode('b', { zone: 'a', created: '2029-02-01T00:00:00Z' }),
       aNode('c', { zone: 'a', created: '2029-01-01T00:00:00Z' }),
@@ -285,7 +286,7 @@ describe('the order of candidates', () => {
       aNode('repair', { desired: X, state: 'Working', zone: 'z' }),
     ]);
 
-    expect(names(view)).toEqual(['repair', 'failed', 'c', 'a', 'b', 'z', 'none']);
+    expect(names(view)).toEqual(['repair', 'joined', 'failed', 'c', 'a', 'b', 'z', 'none']);
   });
 });
 
