@@ -66,6 +66,8 @@ export interface IgnitionDependencies {
   readonly tls?: Pick<SecureContextOptions, 'cert' | 'ciphers' | 'key'>;
   /** Shorter times, for tests. */
   readonly timeouts?: Partial<Record<keyof typeof TIMEOUTS, number>>;
+  /** Milliseconds of a clock that never goes back; the default is the process'. */
+  readonly clock?: () => number;
 }
 
 export interface IgnitionServer {
@@ -83,10 +85,10 @@ const BYTES_PER_TURN = 4 * 1024 * 1024;
 
 /** Builds the application; opens nothing. */
 export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServer {
-  const { events } = dependencies;
+  const { events, clock = () => performance.now() } = dependencies;
   const timeouts = { ...TIMEOUTS, ...dependencies.timeouts };
   const app = createApp(dependencies, timeouts);
-  const tooMany = createAddressLimit(NAMED_LIMIT, () => performance.now());
+  const tooMany = createAddressLimit(NAMED_LIMIT, clock);
   app.addHook('onRequest', async (request, reply) => {
     followAnswer(request, reply, { ms: timeouts.answer, events, tooMany });
   });
@@ -94,7 +96,7 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   const turns = createTurns(BYTES_PER_TURN);
-  const others = createAddressLimit(OTHER_LIMIT, () => performance.now());
+  const others = createAddressLimit(OTHER_LIMIT, clock);
   const answer = (request: FastifyRequest, reply: FastifyReply) =>
     route({ ...dependencies, turns, connections, others }, request, reply);
   app.all('/*', answer);

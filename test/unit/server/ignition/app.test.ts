@@ -316,7 +316,7 @@ describe('what there is no first config for', () => {
 
 describe('other requests', () => {
   it('have a limit for each address, in whichever spelling, that is not the one of configs', async () => {
-    const { app, logged } = aServer();
+    const { app, logged } = aServer({ clock: () => 0 });
     const ask = async (remoteAddress: string, url: string, method: 'GET' | 'POST' = 'GET') =>
       app.inject({ url, method, remoteAddress, headers: V34 });
 
