@@ -136,6 +136,12 @@ export const FAILURES = {
     means: 'the node was moved to another pool while it was being updated',
     next: 'nothing; the rollout of its new pool updates it',
   },
+  EarlierUpdateLost: {
+    kind: 'cancelled',
+    means:
+      'the host still had an update to another config whose workflow was lost; it was taken back first',
+    next: 'nothing; the node is tried again from its previous config',
+  },
   NodeNotReady: {
     kind: 'stalled',
     means: 'the node did not become Ready in time after its update',

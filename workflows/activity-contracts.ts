@@ -46,8 +46,13 @@ export interface PreparedUpdate {
   /** Nothing to do: the host is on the config and its disk matches. */
   readonly alreadyOnTarget: boolean;
   readonly plan: UpdatePlan;
-  /** Half-done work that was found: taken over, or undone before preparing. */
+  /** Half-done work that was found: taken over, finished or undone before preparing. */
   readonly settled?: string;
+  /**
+   * It is not over, and only a reboot takes it back: this update proves it, or takes it back once the
+   * node is out of service. Absent = the node may serve with the host as it is.
+   */
+  readonly unsettled?: true;
 }
 
 export interface AppliedUpdate {

@@ -16,7 +16,7 @@ export interface NodeUpdate {
   readonly life: NodeLife;
   readonly host: HostSteps;
   readonly cluster: ClusterSteps;
-  /** The host has answered: what was half done before is settled. */
+  /** The host has answered, and no reboot is due because of an earlier update. */
   settled: boolean;
   /** The Node may have been written. */
   touched: boolean;

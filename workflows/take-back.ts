@@ -88,10 +88,17 @@ function causeOf(
   return { outcome: isNoFailure(failure) ? 'cancelled' : 'failed', failure };
 }
 
-/** The node has done nothing wrong: it is updated when a rollout wants it again. */
+/** The node has done nothing wrong with this config: it is updated when a rollout wants it again. */
 function isNoFailure({ name }: Failure): boolean {
-  return name === 'CordonedByUser' || name === 'NodeMoved' || name === 'RolloutGone';
+  return name !== undefined && NO_FAILURES.has(name);
 }
+
+const NO_FAILURES: ReadonlySet<string> = new Set([
+  'CordonedByUser',
+  'EarlierUpdateLost',
+  'NodeMoved',
+  'RolloutGone',
+]);
 
 interface HostBack {
   /** The host is known to be in a good state. */

@@ -57,7 +57,7 @@ async function bring(update: NodeUpdate): Promise<Ending> {
   try {
     // 1, 2. Nothing is disturbed before everything that can be checked or downloaded is.
     const prepared = await progress.during('Preparing', host.prepare, 'the host to prepare it');
-    update.settled = true;
+    update.settled = prepared.unsettled !== true;
     progress.plan = prepared.plan;
     if (prepared.alreadyOnTarget) return await life.shielded(() => complete(update));
     refuseUnreconcilable(prepared.plan);

@@ -25,7 +25,7 @@ import { missingDirectories } from './directories';
 import { FORCE_CONSUMED, isForced } from './force';
 import { beforeUpdate } from './proof';
 import { refuseDrift } from './prepare';
-import { sameConfig } from './settle';
+import { refuseUnsettled, sameConfig } from './settle';
 import { undoHere } from './undo';
 import { CORE_USER, passwordHash } from './wanted-paths';
 
@@ -34,18 +34,21 @@ import { CORE_USER, passwordHash } from './wanted-paths';
  * extensions. What a crash left behind is undone and done again, so running it twice is safe; once
  * all of it is there, it does nothing. Stops between two changes when it is cancelled: `goBack` undoes.
  *
- * @throws `ApplyFailed` naming the path, `ConfigDrift` when the disk changed since it was prepared,
+ * @throws `EarlierUpdateLost` when an update has to be taken back first by a reboot, `ApplyFailed`
+ * naming the path, `ConfigDrift` when the disk changed since it was prepared,
  * `Unreconcilable` when a running machine cannot take the change
  */
 export async function applyUpdate(ports: HostPorts, order: HostOrder): Promise<AppliedUpdate> {
-  const from = await currentConfig(ports, order);
-  const to = await desiredConfig(ports, order);
   const found = await openJournal(ports);
+  const from = await currentConfig(ports, order);
   if (found !== undefined && isAppliedFor(found, order)) return countsOf(found.header.plan);
   if (found !== undefined) {
-    await undoHere(ports, found, await ports.os.status());
+    const status = await ports.os.status();
+    refuseUnsettled(ports, found, status, order);
+    await undoHere(ports, found, status);
     await found.close();
   }
+  const to = await desiredConfig(ports, order);
   if (from !== undefined) await refuseDrift(ports, from);
   const status = await ports.os.status();
   const forced = await isForced(ports.files);

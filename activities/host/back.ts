@@ -13,7 +13,7 @@ import { atBest, type HostPorts, markOf, type OpenJournal, type OsStatus } from 
 import { proveAsBefore, proveKubelet } from './proof';
 import { dropKeptConfigs } from './records';
 import { tellOfOldFiles } from './services';
-import { refuseForeign } from './standing';
+import { backTakesBoot, refuseForeign } from './standing';
 import { undoHere } from './undo';
 
 export interface GoneBack {
@@ -42,16 +42,11 @@ export async function goBack(ports: HostPorts, because?: string): Promise<GoneBa
   const status = await statusOrUndo(ports, journal, because);
   const { bootId, booted, pending } = status;
   refuseForeign(ports, journal, status);
-  const armed = markOf(journal, 'armed');
   const { header } = journal;
   const begun = markOf(journal, 'goingBack');
-  // A machine that rebooted on the way boots again, so that nothing runs that has read the new files;
-  // unless it has done so already, by itself or in an attempt whose answer got lost.
-  const isNew = begun === undefined || begun.unseen === true;
-  const isDue = isNew ? armed !== undefined && armed.bootId !== bootId : begun.bootId === bootId;
-  const rebooting = isDue || booted.id !== header.previousDeployment;
+  const rebooting = backTakesBoot(journal, status);
   const why = because ?? begun?.because;
-  if (isNew) {
+  if (begun === undefined || begun.unseen === true) {
     await journal.mark({
       kind: 'goingBack',
       ...(rebooting ? { bootId } : {}),
@@ -167,7 +162,8 @@ function discard(ports: HostPorts): Promise<void> {
  * Proves that the host is where it was, drops the deployment of the update, and then the journal: only
  * now are the before-images not needed any more.
  *
- * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path
+ * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest` when
+ * the update that is under way was not taken back
  */
 export async function verifyBack(
   ports: HostPorts,
@@ -176,6 +172,7 @@ export async function verifyBack(
   const status = await statusOf(ports);
   refuseSameBoot(ports, status.bootId, order.rebootedFrom);
   const journal = await openJournal(ports);
+  if (journal !== undefined) refuseNotTakenBack(ports, journal);
   const expected = journal?.header.previousDeployment;
   if (expected !== undefined && status.booted.id !== expected) {
     throw fail(
@@ -195,6 +192,13 @@ export async function verifyBack(
   if (journal !== undefined) await endBack(ports, journal, status);
   await dropKeptConfigs(ports.files);
   return { bootId: status.bootId };
+}
+
+/** Its before-images are needed yet. @throws `RefusedRequest` */
+function refuseNotTakenBack({ node }: HostPorts, journal: OpenJournal): void {
+  if (markOf(journal, 'goingBack') !== undefined || journal.header.repair === true) return;
+  const { name } = journal.header.target;
+  throw fail('RefusedRequest', `${node} is not on its way back: ${name} is under way there`);
 }
 
 /** The last part of the way back; each of it may be repeated. */

@@ -32,7 +32,8 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
  * Proves that the host is on the ordered config: another boot than before, the deployment that was
  * staged, files, units and kernel arguments.
  *
- * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path
+ * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest` when
+ * an update to another config is under way
  */
 export async function verifyUpdate(
   ports: HostPorts,
@@ -40,6 +41,7 @@ export async function verifyUpdate(
 ): Promise<VerifiedHost> {
   const status = await patiently(ports, 'look at the operating system', () => ports.os.status());
   const journal = await openJournal(ports);
+  refuseOther(ports, journal, order, 'verify');
   // Taken back before the reboot, to do all of it again: whoever waits for the reboot sees to that.
   const isAgain = journal !== undefined && markOf(journal, 'goingBack')?.again === true;
   if (!isAgain) refuseSameBoot(ports, status.bootId, order.rebootedFrom);
@@ -78,10 +80,16 @@ function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatu
   }
 }
 
-/** Makes the new config the current one and drops the before-images. Nothing to do = done. */
+/**
+ * Makes the new config the current one and drops the before-images. Nothing to do = done.
+ *
+ * @throws `WrongDeployment`, `RefusedRequest` when it is not applied, was taken back, or an update to
+ * another config is under way
+ */
 export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<void> {
   const journal = await openJournal(ports);
-  if (journal !== undefined && sameConfig(journal.header.target, order.config)) {
+  refuseOther(ports, journal, order, 'commit');
+  if (journal !== undefined && journal.header.repair !== true) {
     await desiredConfig(ports, order);
     await commit(ports, journal);
     return;
@@ -93,6 +101,24 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
     return;
   }
   throw fail('RefusedRequest', `commit ${order.config.name} on ${ports.node}: it is not applied`);
+}
+
+/**
+ * What proves or ends an update has nothing to say about another one that is under way.
+ *
+ * @throws `RefusedRequest`
+ */
+function refuseOther(
+  { node }: Pick<HostPorts, 'node'>,
+  journal: OpenJournal | undefined,
+  { config }: HostOrder,
+  verb: string,
+): void {
+  // A repair of drift is of the config that the host is on.
+  if (journal === undefined || journal.header.repair === true) return;
+  if (sameConfig(journal.header.target, config)) return;
+  const other = journal.header.target.name;
+  throw fail('RefusedRequest', `${verb} ${config.name} on ${node}: ${other} is under way there`);
 }
 
 /** @throws `NotYetRebooted` while the machine is still in the boot that must be over */

@@ -139,11 +139,9 @@ async function isBooted(
   order: HostOrder,
 ): Promise<boolean> {
   if (!sameConfig(journal.header.target, order.config)) return false;
-  if (markOf(journal, 'goingBack') !== undefined || !(await hasRebooted(ports, journal))) {
-    return false;
-  }
-  const { booted } = await ports.os.status();
-  return booted.id === markOf(journal, 'armed')?.expected;
+  const status = await ports.os.status();
+  if (markOf(journal, 'goingBack') !== undefined || !hasRebooted(journal, status)) return false;
+  return status.booted.id === markOf(journal, 'armed')?.expected;
 }
 
 /**

@@ -5,9 +5,10 @@ import { parse as parseToml } from 'smol-toml';
 import { mergeDisruptionPolicies } from '../../core/disruption';
 import { fail } from '../../core/errors';
 import { planUpdate, type UpdatePlan } from '../../core/node/plan';
+import { planPhases } from '../../core/node/plan-phases';
 import type { HostOrder } from '../../workflows/activity-contracts';
 import { forcedPlan } from './force';
-import type { HostPorts, OsStatus } from './ports';
+import type { HostPorts, OsStatus, UpdateHeader } from './ports';
 import type { HostConfig } from './records';
 
 /** Of `registries.conf`, which is read for the plan. */
@@ -49,6 +50,18 @@ export function planFor(
   });
   if (!ports.os.managesOs) refuseOsChanges(ports.os.name, plan);
   return forced ? forcedPlan(plan) : plan;
+}
+
+/** The plan of an update that takes an earlier one back, before anything else, once the node is drained. */
+export function planBack(
+  { target, plan }: UpdateHeader,
+  { reboot }: { reboot: boolean },
+): UpdatePlan {
+  const actions = reboot ? [{ type: 'Reboot' } as const] : plan.actions;
+  const back = { ...plan, actions, drain: true, reboot };
+  const reason = reboot ? 'the node reboots' : 'services are told of the old files';
+  const summary = `take the update to ${target.name} back, which was lost`;
+  return { ...back, phases: planPhases(back, { drain: true, reason }), summary };
 }
 
 /** Whether the plan changes what the next boot starts; kernel arguments in another order do too. */

@@ -27,13 +27,15 @@ import { holds, sameConfig, settle } from './settle';
 export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise<PreparedUpdate> {
   const { progress } = ports.context();
   progress('looking at the host');
-  const { what, takenOver } = await settle(ports, order);
+  const { what, underWay } = await settle(ports, order);
   const from = await currentConfig(ports, order);
   const named = from === undefined ? {} : { currentConfig: from.reference.name };
   const status = await ports.os.status();
   const common = { bootId: status.bootId, ...named };
-  if (takenOver !== undefined) {
-    return { ...common, ...settledText(what), alreadyOnTarget: false, plan: takenOver.header.plan };
+  if (underWay !== undefined) {
+    const { plan, needsDrain } = underWay;
+    const left = needsDrain ? ({ unsettled: true } as const) : {};
+    return { ...common, ...settledText(what), alreadyOnTarget: false, plan, ...left };
   }
 
   await refuseForeignDeployment(ports, status);

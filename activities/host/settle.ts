@@ -1,29 +1,37 @@
 /**
- * Half-done work that is found on a host: finished when all of it is there and holds, taken over when
- * the new order wants the same, and undone otherwise. Afterwards the host is in a known state.
+ * Half-done work that is found on a host: committed when it was verified and counts, taken over when the
+ * new order wants the same, undone otherwise. What would disturb the node on its way back stays as it is
+ * until the node is out of service. Nothing is committed unproven, and nothing is put back half.
  */
 
+import type { UpdatePlan } from '../../core/node/plan';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { ConfigReference, HostOrder } from '../../workflows/activity-contracts';
 import { writeCommitted } from './committed';
 import { findDrift, findOsDrift } from './drift';
 import { openJournal } from './open-journal';
+import { planBack } from './plan';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { endRepair } from './repair-end';
 import { dropKeptConfigs, type HostConfig, readKeptConfig, writeCurrentConfig } from './records';
 import { tellOfOldFiles } from './services';
-import { refuseForeign } from './standing';
+import { backDisturbs, backTakesBoot, refuseForeign, standingOf } from './standing';
 import { undoHere } from './undo';
 
 export interface Settled {
   /** A sentence for the record; absent = there was nothing. */
   readonly what?: string;
-  /** The update goes on from here; present when it was taken over. */
-  readonly takenOver?: OpenJournal;
+  /** What the orders that follow have to do about it; absent = nothing is under way any more. */
+  readonly underWay?: {
+    readonly plan: UpdatePlan;
+    /** What takes it back disturbs the node: a reboot, or services. */
+    readonly needsDrain: boolean;
+  };
 }
 
 /**
- * Settles what an earlier update left. Safe to repeat.
+ * Settles what an earlier update left. Safe to repeat, and the node may serve meanwhile: it never asks
+ * for a reboot, and leaves alone what needs one.
  *
  * @throws `RollbackFailed`, `WrongDeployment` when a person booted a deployment of their own
  */
@@ -33,25 +41,69 @@ export async function settle(ports: HostPorts, order: HostOrder): Promise<Settle
   const status = await ports.os.status();
   if (journal.header.repair === true) return { what: await endRepair(ports, journal, status) };
   refuseForeign(ports, journal, status);
-  const { target } = journal.header;
-  if (await isCommittable(ports, journal)) {
+  const { target, plan } = journal.header;
+  if (await isCommittable(ports, journal, order)) {
     await commit(ports, journal);
     return { what: `finished the update to ${target.name}, which was left verified` };
   }
-  const isComplete =
-    markOf(journal, 'applied') !== undefined && markOf(journal, 'goingBack') === undefined;
-  if (isComplete && sameConfig(target, order.config) && !(await hasRebooted(ports, journal))) {
-    return { what: `took over the update to ${target.name}`, takenOver: journal };
+  const needsDrain = backDisturbs(journal, status);
+  if (isWholeHere(journal, status) && sameConfig(target, order.config)) {
+    return { what: `took over the update to ${target.name}`, underWay: { plan, needsDrain } };
   }
-  const problem = await undo(ports, journal);
-  const but = problem === undefined ? '' : `; its services are not well: ${problem}`;
+  if (needsDrain) {
+    const back = planBack(journal.header, { reboot: backTakesBoot(journal, status) });
+    const what = `the update to ${target.name} was lost, and is taken back once the node is drained`;
+    return { what, underWay: { plan: back, needsDrain } };
+  }
+  const said = await undo(ports, journal, status);
+  const but = said === undefined ? '' : `; its services are not well: ${said}`;
   return { what: `undid the unfinished update to ${target.name}${but}` };
 }
 
-/** Whether nothing is missing but the commit, or its end. A way back that was begun is final. */
-async function isCommittable(ports: HostPorts, journal: OpenJournal): Promise<boolean> {
+/**
+ * An update that is still to be taken back is in the way of another one, which would take its files for
+ * those of the config before. Whoever hears of it takes the host back.
+ *
+ * @throws `EarlierUpdateLost`
+ */
+export function refuseUnsettled(
+  { node }: Pick<HostPorts, 'node'>,
+  journal: OpenJournal,
+  status: OsStatus,
+  { config }: HostOrder,
+): void {
+  if (!backDisturbs(journal, status)) return;
+  const { name } = journal.header.target;
+  throw fail(
+    'EarlierUpdateLost',
+    `${node} still has an update to ${name} that was lost; it is taken back, and ${config.name} is tried ` +
+      'after that',
+  );
+}
+
+/**
+ * Whether nothing is missing but the commit, or its end. A way back that was begun is final. Where the
+ * Node does not say that it is on this config, another update would go back to what nobody knows of.
+ */
+async function isCommittable(
+  ports: HostPorts,
+  journal: OpenJournal,
+  { config, currentConfig }: HostOrder,
+): Promise<boolean> {
   if (markOf(journal, 'goingBack') !== undefined) return false;
-  return markOf(journal, 'committing') !== undefined || isFinished(ports, journal);
+  if (markOf(journal, 'committing') !== undefined) return true;
+  const { target } = journal.header;
+  const isOther = !sameConfig(target, config) && !sameConfig(target, currentConfig ?? target);
+  if (isOther || markOf(journal, 'verified') === undefined) return false;
+  const kept = await readKeptConfig(ports.files, target);
+  return kept !== undefined && (await holds(ports, kept));
+}
+
+/** Whether everything was written, and the machine is where orders can go on from. */
+function isWholeHere(journal: OpenJournal, status: OsStatus): boolean {
+  const { kind } = standingOf(journal, status);
+  const isStanding = kind === 'asLeft' || kind === 'adopted' || kind === 'rebootDue';
+  return isStanding && markOf(journal, 'applied') !== undefined;
 }
 
 /**
@@ -103,9 +155,13 @@ function refuseOldDeployment(ports: HostPorts, journal: OpenJournal, { booted }:
  *
  * @returns what a service said; undefined = they are well
  */
-async function undo(ports: HostPorts, journal: OpenJournal): Promise<string | undefined> {
+async function undo(
+  ports: HostPorts,
+  journal: OpenJournal,
+  status: OsStatus,
+): Promise<string | undefined> {
   await ports.os.discard();
-  await undoHere(ports, journal, await ports.os.status());
+  await undoHere(ports, journal, status);
   let problem: string | undefined;
   try {
     await tellOfOldFiles(ports, journal);
@@ -119,21 +175,9 @@ async function undo(ports: HostPorts, journal: OpenJournal): Promise<string | un
 }
 
 /** Whether the machine has booted since the reboot was armed. */
-export async function hasRebooted(ports: HostPorts, journal: OpenJournal): Promise<boolean> {
+export function hasRebooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
   const armed = markOf(journal, 'armed');
-  return armed !== undefined && (await ports.os.status()).bootId !== armed.bootId;
-}
-
-/** Whether everything was done, and the host proves it. */
-async function isFinished(ports: HostPorts, journal: OpenJournal): Promise<boolean> {
-  const { plan, target } = journal.header;
-  const config = await readKeptConfig(ports.files, target);
-  if (config === undefined || markOf(journal, 'applied') === undefined) return false;
-  const acted = plan.reboot
-    ? await hasRebooted(ports, journal)
-    : markOf(journal, 'services') !== undefined ||
-      plan.actions.every(({ type }) => type === 'None' || type === 'Drain');
-  return acted && (await holds(ports, config));
+  return armed !== undefined && bootId !== armed.bootId;
 }
 
 /** Whether disk and operating system are as the config says. */

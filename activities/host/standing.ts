@@ -77,6 +77,26 @@ function isOfUpdate(journal: OpenJournal, { booted }: OsStatus): boolean {
   return plan.osImage !== undefined && plan.osImage.to === booted.image;
 }
 
+/**
+ * Whether the way back takes a boot that has not been yet: out of the update's deployment, or so that
+ * nothing runs that has read the new files. A machine that has booted so already, by itself or in an
+ * attempt whose answer got lost, does not do it twice.
+ */
+export function backTakesBoot(journal: OpenJournal, { bootId, booted }: OsStatus): boolean {
+  if (booted.id !== journal.header.previousDeployment) return true;
+  const begun = markOf(journal, 'goingBack');
+  const isNew = begun === undefined || begun.unseen === true;
+  if (!isNew) return begun.bootId === bootId;
+  const armed = markOf(journal, 'armed');
+  return armed !== undefined && armed.bootId !== bootId;
+}
+
+/** Whether the way back disturbs a node in service: by its boot, or by services that took a drain, too. */
+export function backDisturbs(journal: OpenJournal, status: OsStatus): boolean {
+  const haveServices = markOf(journal, 'servicesBegun') !== undefined;
+  return backTakesBoot(journal, status) || (journal.header.plan.drain && haveServices);
+}
+
 /** Boots in which the way back was gone on with. */
 function bootsBack(journal: OpenJournal): ReadonlySet<string> {
   const marks = journal.marks().flatMap((mark) => (mark.kind === 'goingBack' ? [mark.bootId] : []));

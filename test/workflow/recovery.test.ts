@@ -143,6 +143,57 @@ describe('a rollout that was terminated and started again', () => {
   });
 });
 
+describe('a host that a lost update left on what does not hold', () => {
+  it('is taken back when the node is drained, and tried again by itself', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    world.host(node).isLeft = true;
+
+    await world.startRollout();
+
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
+    const steps = world.stepsOf(node).filter((step) => !step.startsWith('report '));
+    expect(steps.slice(0, 7)).toEqual([
+      'prepareUpdate',
+      'cordonNode',
+      'drainNode',
+      'applyUpdate',
+      'goBack',
+      'verifyBack',
+      'awaitNodeReady',
+    ]);
+    expect(steps.filter((step) => step === 'prepareUpdate')).toHaveLength(2);
+    expect(steps.filter((step) => step === 'armReboot')).toHaveLength(1);
+    expect(world.host(node).boots).toBe(3);
+    expect(world.violations).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
+  });
+
+  it('is not put back into service when the update that found it is cancelled before', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    const lost = world.hold('drainNode', node);
+    await world.startRollout();
+    await lost.reached;
+    await world.rollout().terminate('test');
+    await world.update(node).terminate('test');
+    lost.open();
+    world.host(node).isLeft = true;
+    const gate = world.hold('drainNode', node);
+    await world.startRollout();
+    await gate.reached;
+
+    await world.update(node).cancel();
+    gate.open();
+
+    await expect(world.update(node).result()).rejects.toThrow();
+    expect(world.cordoned()).toEqual([node]);
+    expect(world.annotation(node, ANNOTATION.CORDONED_BY)).toBeDefined();
+    expect(world.host(node).boots).toBe(1);
+    await world.rollout().terminate();
+  });
+});
+
 describe('a node update that is terminated from outside', () => {
   it('is noticed; its node keeps the slot and is taken up again', async () => {
     const world = await bench.world({ nodes: 3 });

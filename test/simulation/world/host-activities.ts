@@ -118,7 +118,9 @@ class Work {
 const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } = {
   prepareUpdate: async (work) => {
     const { host, target } = work;
-    const settled = settle(work);
+    const { settled, underWay } = settle(work);
+    const isUnsettled =
+      underWay !== undefined && host.journal !== undefined && backTakesBoot(host, host.journal);
     await work.half();
     work.strike();
     const isThere = host.current === target.name && host.files === target.name;
@@ -129,15 +131,20 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       bootId: host.bootId,
       currentConfig: host.current,
       alreadyOnTarget,
-      plan: planFor(host, target),
+      plan: underWay ?? planFor(host, target),
       ...(settled === undefined ? {} : { settled }),
+      ...(isUnsettled ? { unsettled: true } : {}),
     };
   },
   applyUpdate: async (work) => {
     const { host, target } = work;
     const found = host.journal;
     if (found?.target.name === target.name && found.applied && !found.goingBack) return counts();
-    if (found !== undefined) undo(host, found);
+    if (found !== undefined) {
+      if (backTakesBoot(host, found))
+        throw fail('EarlierUpdateLost', `left on ${found.target.name}`);
+      undo(host, found);
+    }
     const journal: Journal = {
       target,
       previousFiles: host.files,
@@ -182,6 +189,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     const { host, target } = work;
     work.refuseSameBoot();
     const { journal } = host;
+    refuseOther(work);
     if (journal?.goingBack !== undefined) {
       const { because } = journal.goingBack;
       if (host.os !== target.os) throw fail('WrongDeployment', because);
@@ -197,7 +205,8 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
   commitUpdate: async (work) => {
     const { host, target } = work;
     await work.half();
-    if (host.journal?.target.name === target.name) {
+    refuseOther(work);
+    if (host.journal !== undefined) {
       if (host.journal.goingBack !== undefined) throw fail('RefusedRequest', 'it was taken back');
       commit(host, target);
     } else if (host.current !== target.name) {
@@ -213,11 +222,8 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       return { rebooting: false, bootId };
     }
     await work.half();
-    const { armed, goingBack: begun } = journal;
-    const isDue =
-      begun === undefined ? armed !== undefined && armed !== host.boot : begun.bootId === host.boot;
-    const rebooting = isDue || host.os !== journal.previousOs;
-    if (begun === undefined) {
+    const rebooting = backTakesBoot(host, journal);
+    if (journal.goingBack === undefined) {
       const because = 'it was told to go back';
       journal.goingBack = { because, again: false, ...(rebooting ? { bootId: host.boot } : {}) };
     }
@@ -231,6 +237,9 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     const { host } = work;
     work.refuseSameBoot();
     const { journal } = host;
+    if (journal !== undefined && journal.goingBack === undefined) {
+      throw fail('RefusedRequest', `${journal.target.name} is under way on ${host.name}`);
+    }
     if (journal !== undefined && host.os !== journal.previousOs) {
       throw fail('WrongDeployment', `booted ${host.os}, expected ${journal.previousOs}`);
     }
@@ -248,20 +257,47 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
   },
 };
 
-/** What an earlier update left: finished, taken over, or undone. */
-function settle({ host, target }: Work): string | undefined {
+interface Settled {
+  readonly settled?: string;
+  /** What the orders that follow have to do about it. */
+  readonly underWay?: UpdatePlan;
+}
+
+/** What an earlier update left: finished, taken over, undone, or left to be taken back after the drain. */
+function settle(work: Work): Settled {
+  const { host, target, order } = work;
   const { journal } = host;
-  if (journal === undefined) return undefined;
-  const hasRebooted = journal.armed !== undefined && journal.armed !== host.boot;
+  if (journal === undefined) return {};
+  const { name } = journal.target;
   const isWhole = journal.applied && journal.goingBack === undefined;
-  const acted = journal.reboots ? hasRebooted : journal.services || !journal.target.restartsService;
-  if (isWhole && acted && host.os === journal.target.os) {
+  const isWanted = name === target.name || name === (order.currentConfig?.name ?? name);
+  if (isWhole && journal.verified && isWanted) {
     commit(host, journal.target);
-    return `finished ${journal.target.name}`;
+    return { settled: `finished ${name}` };
   }
-  if (isWhole && journal.target.name === target.name && !hasRebooted) return 'took it over';
+  if (isWhole && name === target.name) {
+    return { settled: `took over ${name}`, underWay: planFor(host, target, journal) };
+  }
+  if (backTakesBoot(host, journal)) {
+    const plan = { ...planFor(host, journal.target, journal), reboot: true, drain: true };
+    return { settled: `is to take ${name} back`, underWay: plan };
+  }
   undo(host, journal);
-  return `undid ${journal.target.name}`;
+  return { settled: `undid ${name}` };
+}
+
+/** Out of the update's operating system, or of a boot that began on its files. */
+function backTakesBoot({ boot, os }: Host, { armed, goingBack, previousOs }: Journal): boolean {
+  if (os !== previousOs) return true;
+  return goingBack === undefined
+    ? armed !== undefined && armed !== boot
+    : goingBack.bootId === boot;
+}
+
+/** What proves or ends an update has nothing to say about another one. */
+function refuseOther({ host, target }: Work): void {
+  if (host.journal === undefined || host.journal.target.name === target.name) return;
+  throw fail('RefusedRequest', `${host.journal.target.name} is under way on ${host.name}`);
 }
 
 function commit(host: Host, config: SimulatedConfig): void {
@@ -295,8 +331,9 @@ function counts() {
   return { files: 1, units: 0 };
 }
 
-function planFor(host: Host, target: SimulatedConfig): UpdatePlan {
-  const reboot = host.os !== target.os;
+/** @param begun - the update that is taken over: it was planned before it began */
+function planFor(host: Host, target: SimulatedConfig, begun?: Journal): UpdatePlan {
+  const reboot = begun?.reboots ?? host.os !== target.os;
   const restart = { type: 'Restart', restart: { serviceName: 'chronyd.service' } } as const;
   const actions = reboot ? [{ type: 'Reboot' } as const] : target.restartsService ? [restart] : [];
   return {

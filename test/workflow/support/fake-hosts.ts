@@ -13,6 +13,8 @@ export interface FakeHost {
   boots: number;
   /** Reboot armed; it takes place when somebody asks next. */
   armed: boolean;
+  /** On what a lost update left, which does not hold: only a reboot takes it back. */
+  isLeft: boolean;
 }
 
 export function aHost(config: string | undefined): FakeHost {
@@ -23,6 +25,7 @@ export function aHost(config: string | undefined): FakeHost {
     rebooted: false,
     boots: 1,
     armed: false,
+    isLeft: false,
   };
 }
 
@@ -63,11 +66,16 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
         alreadyOnTarget: host.config === order.config.name,
         plan: world.planFor(order.node),
         ...(settled === undefined ? {} : { settled }),
+        ...(host.isLeft ? { unsettled: true } : {}),
       };
     },
     applyUpdate: async (order) => {
       const host = world.host(order.node);
       world.expectMayDisturb(order.node, order.config.name);
+      if (host.isLeft) {
+        await step('applyUpdate', order);
+        throw ApplicationFailure.nonRetryable('left on c0', 'EarlierUpdateLost');
+      }
       host.applied = order.config.name;
       await step('applyUpdate', order);
       return { files: 1, units: 0 };
@@ -99,7 +107,8 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
     },
     goBack: async (order) => {
       const host = await step('goBack', order);
-      const rebooting = host.rebooted || host.armed;
+      const rebooting = host.rebooted || host.armed || host.isLeft;
+      host.isLeft = false;
       host.applied = undefined;
       host.staged = undefined;
       host.armed = rebooting;

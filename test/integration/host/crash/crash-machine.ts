@@ -232,10 +232,13 @@ function bytesOf(name: string): Buffer {
 export class Conductor {
   readonly #config: TestConfig;
   readonly #steps: readonly Step[];
+  readonly #runId: string;
   #rebootedFrom: string | undefined;
 
-  constructor(config: TestConfig, options: { readonly reboots: boolean }) {
+  /** @param options - `run`: which workflow it is; another one after it was lost */
+  constructor(config: TestConfig, options: { readonly reboots: boolean; readonly run?: number }) {
     this.#config = config;
+    this.#runId = `${config.reference.name}${options.run === undefined ? '' : `-${options.run}`}`;
     this.#steps = STEPS.filter(
       (step) => step !== (options.reboots ? 'performServiceActions' : 'armReboot'),
     );
@@ -273,7 +276,7 @@ export class Conductor {
   #order(step: string) {
     const reload = { type: 'Reload', reload: { serviceName: 'stays.service' } } as const;
     return orderFor(this.#config, step, {
-      orderId: `update-node/${NODE}/${this.#config.reference.name}/${step}`,
+      orderId: `update-node/${NODE}/${this.#runId}/${step}`,
       disruptionPolicies: { files: [{ path: '/etc/changed', actions: [reload] }] },
     });
   }
@@ -290,6 +293,13 @@ export class Conductor {
       }
     }
     return 'finished';
+  }
+
+  /** From the beginning, whatever an earlier workflow has left. */
+  async bring(machine: CrashMachine): Promise<string> {
+    const activities = await machine.activities();
+    const { alreadyOnTarget } = await activities.prepareUpdate(this.#order('prepareUpdate'));
+    return alreadyOnTarget ? 'finished' : this.finish(machine, 'applyUpdate');
   }
 
   /** With the reboots that a host asks for because of what cut the first one off. */

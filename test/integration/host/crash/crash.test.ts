@@ -60,6 +60,13 @@ describe.each(SCENARIOS)('$name', (scenario) => {
     });
   });
 
+  it('is on the new config in the end when its workflow is lost with it, and another one comes', async () => {
+    const search = { sequels: ['anew'], deaths: ['killed', 'synced'] } as const;
+    await expectWhole('there, then anew', run.moments, search);
+    const back = await runBack(run, 'verifyUpdate');
+    await expectWhole('back, then anew', back, search);
+  });
+
   it('is on its old config, whenever it dies on the way back', async () => {
     const applied = scenario.reboots ? 'armReboot' : 'performServiceActions';
     for (const step of [applied, 'verifyUpdate'] as const) {

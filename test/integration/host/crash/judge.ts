@@ -89,8 +89,8 @@ function survivalOf(death: Death) {
   return death === 'killed' ? 'all' : death;
 }
 
-/** How the machine goes on after its death. */
-export type Sequel = 'finish' | 'back';
+/** How the machine goes on after its death. `anew`: the workflow is lost, and another one comes. */
+export type Sequel = 'finish' | 'back' | 'anew';
 
 /**
  * Lets the machine die in this moment, start again, and come to rest.
@@ -143,13 +143,23 @@ export async function atRest(
 ): Promise<string | undefined> {
   const conductor = new Conductor(run.scenario.config, run.scenario);
   const isBack = sequel === 'back' || step === 'goBack';
-  const end = isBack
-    ? await conductor.goBack(machine).then(() => 'went back')
-    : await conductor.finish(machine, step, rebootedFrom);
+  const end =
+    sequel === 'anew'
+      ? await anew(run, machine)
+      : isBack
+        ? await conductor.goBack(machine).then(() => 'went back')
+        : await conductor.finish(machine, step, rebootedFrom);
   const memory = machine.memory().filter((name) => !AT_REST.has(name));
   if (memory.length > 0) return `${end}, and it still remembers ${memory.join(', ')}`;
   const wanted = end === 'finished' ? run.after : run.before;
   return difference(wanted, machine.tree(), end);
+}
+
+/** What has to be taken back first costs one workflow more. */
+async function anew({ scenario }: Run, machine: CrashMachine): Promise<string> {
+  const next = (run: number) => new Conductor(scenario.config, { ...scenario, run });
+  const said = await next(2).bring(machine);
+  return said.includes('EarlierUpdateLost') ? next(3).bring(machine) : said;
 }
 
 function isEither(

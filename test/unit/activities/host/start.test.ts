@@ -226,8 +226,10 @@ describe('a host worker that starts', () => {
   });
 
   it('finishes an update that was left verified, when the next order comes', async () => {
-    await armNew();
+    const rebootedFrom = await armNew();
     await host.boot();
+    const verifying = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
+    await (await host.activities()).verifyUpdate(verifying);
 
     const prepared = await (
       await host.activities()
