@@ -25,6 +25,7 @@ import {
   writeCurrentConfig,
 } from './records';
 import { hasRebooted, sameConfig } from './settle';
+import { settleAtStart } from './start';
 
 /**
  * Writes a config to a machine that has none and makes it the current one. `install` gives the
@@ -74,6 +75,9 @@ export async function completeFirstBoot(
   const ports = { ...given, configs: havingConfig(given, config) };
   const { name } = config.reference;
   const order = firstOrder(ports, config);
+  // A reboot that was due before this began, and has been counted if it was to be.
+  const { reboot } = await settleAtStart(ports);
+  if (reboot !== undefined) return { kind: 'reboot', config: name };
   const journal = await openJournal(ports);
   const current = await readCurrentConfig(ports.files);
   if (journal === undefined && current !== undefined && isComplete(current, config)) {

@@ -98,8 +98,9 @@ export type UpdateMark =
   /** It holds: the new config becomes the current one. */
   | { readonly kind: 'committing' }
   /**
-   * It does not: everything is put back; `bootId` = a reboot into the old deployment is due. One mark
-   * for each boot in which this was gone on with. `because` = a sentence, unless an order asked for it.
+   * It does not: everything is put back; `bootId` = the boot that has to end, into the old deployment,
+   * or because services started on the new files in it. One mark for each boot in which this was gone
+   * on with. `because` = a sentence, unless an order asked for it.
    * `again` = a power cut was to blame, so the update may do everything once more. `unseen` = the
    * operating system did not tell how it is, so whether a reboot is due is not known.
    */

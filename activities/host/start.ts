@@ -11,7 +11,7 @@ import { type HostPorts, markOf, type OpenJournal, type OsStatus, type StepConte
 import { endRepair } from './repair-end';
 import { changesUnits } from './services';
 import { foreignText, standingOf } from './standing';
-import { undoHere } from './undo';
+import { differsHere, undoHere } from './undo';
 
 /** What settling did, in sentences for the log and for the person at the console. */
 export interface Settlement {
@@ -92,7 +92,8 @@ function atStart(): StepContext {
 /**
  * The kubelet has not read the files yet, but systemd has, and whatever starts before this: the
  * network, udev, modules. Only another boot starts all of them on the old files, and one is enough:
- * the next undo finds nothing to change.
+ * the next one finds nothing to change. It is noted as due before the files are put back, because
+ * afterwards nothing on the disk tells that it is.
  *
  * @returns whether that boot is due
  */
@@ -102,24 +103,28 @@ async function undoAtStart(
   status: OsStatus,
   { because, again }: { readonly because: string; readonly again: boolean },
 ): Promise<boolean> {
-  if (markOf(journal, 'goingBack') === undefined) {
-    await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : {}) });
+  const { bootId } = status;
+  // In the boot that wrote the files, nothing started on them by itself.
+  const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before?.bootId;
+  const isOther = writtenIn !== undefined && writtenIn !== bootId;
+  const isBootDue = isOther && (await differsHere(journal, status));
+  if (isBootDue || markOf(journal, 'goingBack') === undefined) {
+    const due = isBootDue ? { bootId } : {};
+    await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : {}), ...due });
   }
   await ports.os.discard();
   // The boot loader fell back from it. It is still the default, and the next boot would try it again.
   const { booted, pending } = status;
   const isOurs = pending !== undefined && pending.id === markOf(journal, 'armed')?.expected;
   if (isOurs) await ports.os.rollback(booted.id);
-  const hasChanged = await undoHere(ports, journal, status);
+  await undoHere(ports, journal, status);
   if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
-  // In the boot that wrote the files, nothing started on them by itself.
-  const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before?.bootId;
-  return hasChanged && writtenIn !== undefined && writtenIn !== status.bootId;
+  return isBootDue;
 }
 
 /** The mark comes before the deeds here too: whoever left it may have died between the two. */
 async function goOnBack(ports: StartPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
-  const { bootId, booted } = status;
+  const { bootId, booted, pending } = status;
   const { previousDeployment } = journal.header;
   const last = markOf(journal, 'goingBack');
   if (last?.bootId !== bootId) {
@@ -128,7 +133,10 @@ async function goOnBack(ports: StartPorts, journal: OpenJournal, status: OsStatu
   }
   await ports.os.discard();
   await undoHere(ports, journal, status);
-  if (booted.id !== previousDeployment) await ports.os.rollback(previousDeployment);
+  // The next boot may also be that of one from which the boot loader fell back.
+  if (booted.id !== previousDeployment || pending !== undefined) {
+    await ports.os.rollback(previousDeployment);
+  }
 }
 
 /** An update that the machine has rebooted into, and of which nobody knows yet whether it holds. */

@@ -7,19 +7,25 @@ import { forgetResults } from './orders';
  * Puts every path back, unless that was done already on the booted deployment. What the host answered
  * to earlier orders is no longer true then.
  *
- * @returns whether anything was changed
  * @throws `RollbackFailed` naming the path
  */
 export async function undoHere(
   ports: Pick<HostPorts, 'files' | 'warn'>,
   journal: OpenJournal,
-  { booted }: OsStatus,
-): Promise<boolean> {
-  const isDone = journal
-    .marks()
-    .some((mark) => mark.kind === 'undone' && mark.deployment === booted.id);
-  const hasChanged = isDone ? false : await journal.undo();
-  if (!isDone) await journal.mark({ kind: 'undone', deployment: booted.id });
+  status: OsStatus,
+): Promise<void> {
+  if (!isUndoneHere(journal, status)) {
+    await journal.undo();
+    await journal.mark({ kind: 'undone', deployment: status.booted.id });
+  }
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
-  return hasChanged;
+}
+
+/** Whether something is left to put back on the booted deployment. Changes nothing. */
+export async function differsHere(journal: OpenJournal, status: OsStatus): Promise<boolean> {
+  return !isUndoneHere(journal, status) && (await journal.differs());
+}
+
+function isUndoneHere(journal: OpenJournal, { booted }: OsStatus): boolean {
+  return journal.marks().some((mark) => mark.kind === 'undone' && mark.deployment === booted.id);
 }

@@ -152,6 +152,23 @@ async function refuseDamaged(
   }
 }
 
+/** Whether anything is not as its image says. Changes nothing. */
+export async function differs(
+  files: HostFiles,
+  packPath: string,
+  images: BeforeImages,
+): Promise<boolean> {
+  const now = new Map<string, PathFacts>();
+  for (const path of images.keys()) now.set(path, await files.facts(path));
+  const attributes = await attributesIn(files, now);
+  for (const [path, image] of images) {
+    const facts = now.get(path) ?? { kind: 'absent' };
+    const at = { path, image, facts, attributes: attributes.get(path) ?? {} };
+    if (!(await isAsBefore(files, packPath, at))) return true;
+  }
+  return false;
+}
+
 /** Returns how many there were. */
 async function removeAll(files: HostFiles, paths: readonly string[]): Promise<number> {
   const directories: string[] = [];
@@ -203,48 +220,75 @@ function directoriesFirst<Entry extends readonly [string, BeforeImage]>(
   ];
 }
 
+/** A path: what was there, and what is. */
+interface Compared {
+  readonly path: string;
+  readonly image: BeforeImage;
+  readonly facts: PathFacts;
+  readonly attributes: Attributes;
+}
+
+async function isAsBefore(
+  files: HostFiles,
+  packPath: string,
+  { path, image, facts, attributes }: Compared,
+): Promise<boolean> {
+  switch (image.kind) {
+    case 'absent':
+      return facts.kind === 'absent';
+    case 'directory':
+      return (
+        facts.kind === 'directory' && facts.mode === image.mode && sameOwner(facts.owner, image)
+      );
+    case 'symlink':
+      return (
+        facts.kind === 'symlink' &&
+        facts.target === image.target &&
+        sameAttributes(attributes, image.attributes ?? {})
+      );
+    case 'file':
+      return (
+        facts.kind === 'file' &&
+        facts.mode === image.mode &&
+        sameOwner(facts.owner, image) &&
+        sameAttributes(attributes, image.attributes ?? {}) &&
+        (await files.holds(path, contentIn(packPath, image)))
+      );
+  }
+}
+
+function contentIn(
+  packPath: string,
+  image: Extract<BeforeImage, { readonly kind: 'file' }>,
+): Buffer | FilePart {
+  return 'packed' in image
+    ? { path: packPath, ...image.packed }
+    : Buffer.from(image.content, 'base64');
+}
+
 /** What puts a path back; undefined when it is as it was. */
 async function restoring(
   files: HostFiles,
   packPath: string,
-  at: {
-    readonly path: string;
-    readonly image: BeforeImage;
-    readonly facts: PathFacts;
-    readonly attributes: Attributes;
-  },
+  at: Compared,
 ): Promise<PathChange | undefined> {
   const { path, image, facts } = at;
-  if (image.kind === 'absent') return undefined;
+  // What was not there is gone by now.
+  if (image.kind === 'absent' || (await isAsBefore(files, packPath, at))) return undefined;
   if (image.kind === 'directory') {
     const { mode, uid, gid } = image;
-    const isSame =
-      facts.kind === 'directory' && facts.mode === mode && sameOwner(facts.owner, image);
-    if (isSame) return undefined;
     const attributes = { mode, owner: { uid, gid } };
     if (facts.kind === 'absent') await files.makeDirectory(path, attributes);
     else await files.setDirectory(path, attributes);
     return undefined;
   }
-  const wanted = image.attributes ?? {};
-  const exactly = { attributes: { exactly: wanted } };
+  const exactly = { attributes: { exactly: image.attributes ?? {} } };
   if (image.kind === 'symlink') {
-    const isSame = facts.kind === 'symlink' && facts.target === image.target;
-    if (isSame && sameAttributes(at.attributes, wanted)) return undefined;
     return { path, state: { kind: 'symlink', target: image.target, ...exactly } };
   }
-  const content: Buffer | FilePart =
-    'packed' in image ? { path: packPath, ...image.packed } : Buffer.from(image.content, 'base64');
   const { mode, uid, gid } = image;
-  const isSame =
-    facts.kind === 'file' &&
-    facts.mode === mode &&
-    sameOwner(facts.owner, image) &&
-    sameAttributes(at.attributes, wanted) &&
-    (await files.holds(path, content));
-  return isSame
-    ? undefined
-    : { path, state: { kind: 'file', content, mode, owner: { uid, gid }, ...exactly } };
+  const content = contentIn(packPath, image);
+  return { path, state: { kind: 'file', content, mode, owner: { uid, gid }, ...exactly } };
 }
 
 function sameOwner(

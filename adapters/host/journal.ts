@@ -6,7 +6,7 @@
 
 import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
-import { putBack, takeImages } from './before-images';
+import { differs, putBack, takeImages } from './before-images';
 import type { HostFiles } from './files';
 import { hostPathOf, journalFailure, onJournal, systemCode } from './journal-failure';
 import {
@@ -39,6 +39,12 @@ export interface OpenJournal<Header, Mark> {
   record(paths: readonly string[]): Promise<void>;
   /** Adds a mark, durably. */
   mark(mark: Mark): Promise<void>;
+  /**
+   * Whether anything is not as before. Changes nothing.
+   *
+   * @throws `RollbackFailed` naming the path
+   */
+  differs(): Promise<boolean>;
   /**
    * Puts every path back. Safe to repeat.
    *
@@ -217,6 +223,11 @@ function openJournal<Header, Mark>(
     async mark(mark) {
       await onJournal(directory, () => append([{ type: 'mark', mark }]));
       marks.push(mark);
+    },
+    async differs() {
+      return differs(files, packPath(directory), before).catch((error: unknown) => {
+        throw notPutBack(directory, error);
+      });
     },
     async undo() {
       await onJournal(directory, sealUnsynced);

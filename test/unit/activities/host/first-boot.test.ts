@@ -17,6 +17,8 @@ import { aConfig, aFile, orderFor, type TestConfig } from './a-host';
 import { anOstreeHost, type OstreeHost } from './an-ostree-host';
 import { dyingAt } from './describe-crashes';
 
+const IGNITION_PRESETS = '/etc/systemd/system-preset/20-ignition.preset';
+
 const INSTALLED_IMAGE = `os@sha256:${'1'.repeat(64)}`;
 const SERVED_IMAGE = `os@sha256:${'2'.repeat(64)}`;
 
@@ -225,6 +227,44 @@ describe('a first boot', () => {
     expect((await host.status()).booted.image).toBe(SERVED_IMAGE);
     await expectComplete(SERVED);
   });
+
+  it('boots once for what started on files that were put back, also when nobody did so at once', async () => {
+    const begin = async (): Promise<void> => {
+      host.remove();
+      host = await anOstreeHost(INSTALLED, [SERVED]);
+      rmSync(at('/etc/machine-config-daemon/currentconfig'));
+      rmSync(at('/var/lib/slipway/committed.json'));
+      ignite(SERVED);
+      // An update takes it away, so that there is something to put back.
+      write(IGNITION_PRESETS, 'enable a.service');
+      await completeFirstBoot(await host.ports());
+      await host.powerCut();
+      expect(existsSync(at(IGNITION_PRESETS))).toBe(false);
+    };
+    await begin();
+    const whole = dyingAt(Number.POSITIVE_INFINITY);
+    expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/starts again/);
+    for (let step = 1; step <= whole.steps() + 1; step += 3) {
+      await begin();
+      await settleAtStart(await host.ports(dyingAt(step).fs)).catch(() => undefined);
+      let counted = 0;
+      const first = async () =>
+        completeFirstBoot(await host.ports(), async () => void (counted += 1));
+
+      expect({ step, ...(await first()), counted }).toEqual({
+        step,
+        kind: 'reboot',
+        config: SERVED.reference.name,
+        counted: 0,
+      });
+      await host.reboot();
+      expect(await first()).toMatchObject({ kind: 'reboot' });
+      expect(counted).toBe(1);
+      await host.reboot();
+      expect(await first()).toMatchObject({ kind: 'complete' });
+      await expectComplete(SERVED);
+    }
+  }, 120_000);
 
   it('does not go on from a disk that is not as Ignition should have left it', async () => {
     ignite(SERVED);

@@ -6,8 +6,10 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { settleAtStart } from '../../../../activities/host';
 import { aConfig, aFile, orderFor } from './a-host';
 import { anOstreeHost, type OstreeHost } from './an-ostree-host';
+import { dyingAt } from './describe-crashes';
 
 const OLD_IMAGE = `os@sha256:${'1'.repeat(64)}`;
 const NEW_IMAGE = `os@sha256:${'2'.repeat(64)}`;
@@ -309,6 +311,64 @@ describe('the way back', () => {
     await goBackToTheEnd();
     await expectAsBefore();
   });
+
+  it.each([
+    [
+      'after a way back',
+      async () => {
+        await upTo('armReboot');
+        await host.reboot();
+        await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
+        await host.reboot();
+      },
+    ],
+    [
+      'after a power cut',
+      async () => {
+        await upTo('armReboot');
+        await host.powerCut();
+      },
+    ],
+    [
+      'after a boot that fell back',
+      async () => {
+        await upTo('armReboot');
+        await host.boot({ broken: true });
+      },
+    ],
+  ])(
+    'boots once more %s, whatever was the last call of the program that undid',
+    async (_, cut) => {
+      const begin = async (): Promise<void> => {
+        host.remove();
+        host = await anOstreeHost(OLD, [NEW]);
+        await cut();
+        expect(motd()).toBe('new');
+      };
+      await begin();
+      const whole = dyingAt(Number.POSITIVE_INFINITY);
+      expect((await settleAtStart(await host.ports(whole.fs))).reboot).toMatch(/starts again/);
+      expect(whole.steps()).toBeGreaterThan(10);
+      for (let step = 1; step <= whole.steps(); step += 3) {
+        await begin();
+        const dying = await host.ports(dyingAt(step).fs);
+        // It does not fail on what it only does as well as it can; that nobody reboots is what counts.
+        await settleAtStart(dying).catch(() => undefined);
+
+        expect({ step, reboot: (await host.settleOnce()).reboot }).toEqual({
+          step,
+          reboot: expect.any(String) as string,
+        });
+        expect(await picture()).toEqual(ON_OLD);
+        // A process that starts once more in this boot knows it, too.
+        expect((await host.settleOnce()).reboot).toBeDefined();
+        await host.reboot();
+        expect((await host.settleOnce()).reboot).toBeUndefined();
+        expect(await picture()).toEqual(ON_OLD);
+      }
+    },
+    120_000,
+  );
 
   it('needs no other boot for what the same boot wrote', async () => {
     await upTo('applyUpdate');

@@ -166,6 +166,9 @@ describe('a host worker that starts', () => {
 
     expect((await settleAtStart(await host.ports())).what).toMatch(/booted deployment .* again/);
     expect(motd()).toBe('old');
+    // What had started on the new files starts again.
+    await host.boot();
+    expect((await settleAtStart(await host.ports())).reboot).toBeUndefined();
     const activities = await host.activities();
     await expect(
       activities.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: bootId }),
