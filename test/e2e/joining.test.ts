@@ -3,9 +3,11 @@
 import { Client, Connection } from '@temporalio/client';
 import { createNodes } from '../../tools/cluster';
 import { type Observer, startObserver } from '../../tools/observer/observer';
+import type { ObserverProcess } from '../../tools/observer/own-process';
 import { until } from '../../tools/observer/until';
 import { type Stack, startStack } from '../../tools/stack/stack';
 import { machineConfig, plainFile } from './support/configs';
+import { hearVerdict, startJudge } from './support/verdict';
 import { CURRENT_CONFIG, DESIRED_CONFIG, START_MS, STATE, STOP_MS } from './support/world';
 
 const GROUP = 'machineconfiguration.openshift.io';
@@ -22,6 +24,7 @@ let stack: Stack;
 /** One for each pool: a node that moves goes from the one to the other. */
 let workers: Observer;
 let infra: Observer;
+const judges: ObserverProcess[] = [];
 let client: Client;
 
 /** Nodes of the late joiners, which are there before the pool sees them. */
@@ -56,6 +59,7 @@ beforeAll(async () => {
     },
     workloads: [],
     temporalUi: false,
+    audit: true,
   });
   const { admin, adminKubeconfig } = stack.cluster;
   // Machines that nobody has seen yet: their hosts run, their Nodes come later.
@@ -66,20 +70,31 @@ beforeAll(async () => {
     ...ofInfra,
     metadata: { ...ofInfra.metadata, labels: { [`${GROUP}/role`]: 'infra' } },
   });
-  const watch = (nodeSelector: string, maxUnavailable: number): Promise<Observer> =>
-    startObserver({ kubeconfig: adminKubeconfig, nodeSelector, maxUnavailable });
-  workers = await watch(`${ROLE}/worker,!${ROLE}/infra`, SLOTS);
-  infra = await watch(`${ROLE}/infra`, INFRA_SLOTS);
+  const { cluster, temporal } = stack;
+  const watch = async (
+    pool: string,
+    limits: { readonly nodeSelector: string; readonly maxUnavailable: number },
+  ): Promise<Observer> => {
+    judges.push(await startJudge({ ...limits, pool, cluster, temporal }));
+    return startObserver({ ...limits, kubeconfig: adminKubeconfig });
+  };
+  const ofWorkers = `${ROLE}/worker,!${ROLE}/infra`;
+  workers = await watch('worker', { nodeSelector: ofWorkers, maxUnavailable: SLOTS });
+  infra = await watch('infra', { nodeSelector: `${ROLE}/infra`, maxUnavailable: INFRA_SLOTS });
   const { address, namespace } = stack.temporal;
   const connection = await Connection.connect({ address });
   client = new Client({ connection, namespace });
 }, START_MS);
 
 afterAll(async () => {
-  workers?.stop();
-  infra?.stop();
-  await client?.connection.close();
-  await stack?.stop();
+  try {
+    for (const judge of judges) await hearVerdict(judge);
+  } finally {
+    workers?.stop();
+    infra?.stop();
+    await client?.connection.close();
+    await stack?.stop();
+  }
 }, STOP_MS);
 
 const api = () => stack.cluster.admin;

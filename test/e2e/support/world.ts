@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import type { ApiClient } from '../../../tools/cluster';
 import type { Observer } from '../../../tools/observer/observer';
 import { startObserver } from '../../../tools/observer/observer';
-import { observeInOwnProcess, type ObserverProcess } from '../../../tools/observer/own-process';
+import type { ObserverProcess } from '../../../tools/observer/own-process';
 import type { ObservedNode } from '../../../tools/observer/observed';
 import type { RolloutRecord } from '../../../tools/observer/record';
 import { until } from '../../../tools/observer/until';
-import { describeViolation } from '../../../tools/observer/violation';
 import { repositoryRoot } from '../../../tools/repository-root';
 import type { Stack, StackOptions } from '../../../tools/stack/stack';
 import { startStack } from '../../../tools/stack/stack';
 import type { Workload } from '../../../tools/stack/workloads';
 import { messageOf } from '../../../core/errors';
 import { explain } from './explain';
+import { hearVerdict, startJudge } from './verdict';
 
 /** Time limit of one story; a story that hangs fails earlier, at the point where it hangs. */
 export const STORY_MS = 240_000;
@@ -114,14 +114,14 @@ export async function startWorld(options: Partial<WorldOptions> = {}): Promise<W
   const stops: (() => Promise<void> | void)[] = [() => stack.stop()];
   try {
     const judged = {
-      kubeconfig: stack.cluster.adminKubeconfig,
       nodeSelector: `node-role.kubernetes.io/${POOL}`,
       maxUnavailable: Number(rest.maxUnavailable),
       minAvailable: Object.fromEntries(
         workloads.map(({ app, minAvailable }) => [app, minAvailable]),
       ),
     };
-    const observer = await startObserver(judged);
+    const { cluster, temporal } = stack;
+    const observer = await startObserver({ ...judged, kubeconfig: cluster.adminKubeconfig });
     stops.push(() => observer.stop());
     const { record } = observer;
     const pods = workloads.reduce((sum, { replicas }) => sum + replicas, 0);
@@ -130,14 +130,8 @@ export async function startWorld(options: Partial<WorldOptions> = {}): Promise<W
       `all ${pods} pods of the workloads are ready`,
       () => record.pods.filter(({ ready }) => ready).length === pods,
     );
-    const { auditLog } = stack.cluster;
-    const judge = await observeInOwnProcess({
-      ...judged,
-      pool: POOL,
-      temporal: { address: stack.temporal.address, namespace: stack.temporal.namespace },
-      ...(auditLog === undefined ? {} : { auditLog }),
-    });
-    stops.push(() => judge.stop());
+    const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal });
+    stops.push(() => hearVerdict(judge));
     return describeWorld({ stack, observer, judge, workloads, stops, patienceMs });
   } catch (error) {
     await endAll(stops);
@@ -232,11 +226,7 @@ function describeWorld(parts: Parts): World {
       ),
     allowEvictions: (allowed) => allowEvictions(api, workloads, allowed),
     until: wait,
-    stop: async () => {
-      await endAll([...stops, async () => void (await judge.rest())]);
-      const found = judge.violations.map(describeViolation);
-      if (found.length > 0) throw new Error(`the observer found:\n${found.join('\n')}`);
-    },
+    stop: () => endAll(stops),
   };
 }
 

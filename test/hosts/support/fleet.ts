@@ -62,7 +62,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     const layout = await osImages();
     const { registry, images } = await startOsRegistry(directory, layout);
     stops.push(() => registry.stop());
-    const cluster = await startCluster({ kwok: false, address: CONTROL_PLANE });
+    const cluster = await startCluster({ kwok: false, audit: true, address: CONTROL_PLANE });
     stops.push(() => cluster.stop());
     const temporal = await startTemporal({
       ip: CONTROL_PLANE,

@@ -11,7 +11,9 @@ import { type Observer, startObserver } from '../../../tools/observer/observer';
 import type { ObservedNode } from '../../../tools/observer/observed';
 import type { RolloutRecord } from '../../../tools/observer/record';
 import { until } from '../../../tools/observer/until';
+import type { Invariant } from '../../../tools/observer/violation';
 import { repositoryRoot } from '../../../tools/repository-root';
+import { hearVerdict, startJudge } from '../../e2e/support/verdict';
 import { PATIENCE_MS, withDeadline } from '../machine/deadline';
 import type { Machine } from '../machine/machine';
 import { type Fleet, type FleetOptions, POOL, startFleet } from './fleet';
@@ -55,21 +57,30 @@ export interface World {
   atRest(node: string): Promise<void>;
   slipway(...args: readonly string[]): Promise<CliRun>;
   until(what: string, holds: () => boolean): Promise<void>;
+  /** @throws Error with what the observer in its own process has found */
   stop(): Promise<void>;
 }
 
-export async function startWorld(options: FleetOptions): Promise<World> {
+export interface WorldOptions extends FleetOptions {
+  /** What the stories break with their own hands: they cut the power, and reboot by themselves. */
+  readonly broken?: readonly Invariant[];
+}
+
+export async function startWorld(options: WorldOptions): Promise<World> {
   const fleet = await startFleet(options);
   try {
-    const observer = await startObserver({
-      kubeconfig: fleet.cluster.adminKubeconfig,
+    const judged = {
       nodeSelector: `node-role.kubernetes.io/${POOL}`,
       maxUnavailable: options.maxUnavailable ?? 1,
       minAvailable: {},
-    });
-    const world = describeWorld(fleet, observer);
-    await world.allUpdatedTo(fleet.firstConfig);
-    return world;
+    };
+    const { cluster, temporal } = fleet;
+    const observer = await startObserver({ ...judged, kubeconfig: cluster.adminKubeconfig });
+    const { allUpdatedTo } = describeWorld(fleet, observer, () => Promise.resolve());
+    // The first boots are no updates.
+    await allUpdatedTo(fleet.firstConfig);
+    const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal });
+    return describeWorld(fleet, observer, () => hearVerdict(judge, options.broken));
   } catch (error) {
     const consoles = await Promise.all(fleet.machines.map(journalOf));
     await fleet.stop();
@@ -88,7 +99,7 @@ export async function journalOf(machine: Machine): Promise<string> {
   return `${machine.name}:\n${out}${err}`;
 }
 
-function describeWorld(fleet: Fleet, observer: Observer): World {
+function describeWorld(fleet: Fleet, observer: Observer, verdict: () => Promise<void>): World {
   const { record } = observer;
   const api = fleet.cluster.admin;
   const [machine] = fleet.machines;
@@ -165,8 +176,12 @@ function describeWorld(fleet: Fleet, observer: Observer): World {
     slipway: (...args) => runCli(fleet, args),
     until: wait,
     stop: async () => {
-      observer.stop();
-      await fleet.stop();
+      try {
+        await verdict();
+      } finally {
+        observer.stop();
+        await fleet.stop();
+      }
     },
   };
 }
