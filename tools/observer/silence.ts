@@ -11,6 +11,11 @@ import { CORDONED_BY } from './record';
 export const SILENCE_MS = 60_000;
 /** Before it is over: what is asked has time to answer. */
 const ASK_AFTER_MS = 45_000;
+/**
+ * Who does not answer for as long is as good as silent. Until then it is whoever should have carried the
+ * question (Temporal, a cluster worker) that is away, which is no fault of what waits.
+ */
+export const UNANSWERED_MS = 300_000;
 
 /** What Temporal shows at one moment. */
 export interface OpenWorkflows {
@@ -20,9 +25,15 @@ export interface OpenWorkflows {
 
 /** What the observer can ask about one node update or rollout. */
 export interface Inquiry {
-  /** The sentence that says what a workflow waits for; undefined = it says none. */
+  /**
+   * The sentence that says what a workflow waits for; undefined = it says none.
+   *
+   * @throws whatever kept the question or its answer from arriving
+   */
   blockerOf(workflowId: string): Promise<string | undefined>;
 }
+
+type Answer = 'says for what' | 'says nothing' | 'no answer';
 
 /** One thing that waits. */
 export interface Silent {
@@ -34,6 +45,8 @@ export interface Silent {
 interface Watched {
   sign: string;
   sinceMs: number;
+  /** Since when it has been asked in vain. */
+  unansweredSinceMs?: number;
   told: boolean;
 }
 
@@ -63,24 +76,34 @@ export class Silence {
     for (const key of this.#watched.keys()) if (!keys.has(key)) this.#watched.delete(key);
     const found: Silent[] = [];
     for (const { key, sign, ask, silent } of waiting) {
-      const forMs = this.#unchangedMs(key, sign, nowMs);
-      if (forMs < ASK_AFTER_MS || this.#watched.get(key)?.told === true) continue;
-      const blocker = ask === undefined ? undefined : await this.inquiry.blockerOf(ask);
-      if (blocker !== undefined && blocker !== '') this.#watched.delete(key);
-      else if (forMs >= SILENCE_MS) {
-        const watched = this.#watched.get(key);
-        if (watched !== undefined) watched.told = true;
-        found.push(silent);
+      const watched = this.#watch(key, sign, nowMs);
+      if (watched.told || nowMs - watched.sinceMs < ASK_AFTER_MS) continue;
+      const answer = await this.#ask(ask);
+      if (answer === 'says for what') this.#watched.delete(key);
+      else if (isTooLong(watched, answer, nowMs)) {
+        watched.told = true;
+        found.push(answer === 'no answer' ? unanswered(silent) : silent);
       }
     }
     return found;
   }
 
-  #unchangedMs(key: string, sign: string, nowMs: number): number {
+  #watch(key: string, sign: string, nowMs: number): Watched {
     const known = this.#watched.get(key);
-    if (known?.sign === sign) return nowMs - known.sinceMs;
-    this.#watched.set(key, { sign, sinceMs: nowMs, told: false });
-    return 0;
+    if (known?.sign === sign) return known;
+    const watched = { sign, sinceMs: nowMs, told: false };
+    this.#watched.set(key, watched);
+    return watched;
+  }
+
+  async #ask(workflowId: string | undefined): Promise<Answer> {
+    if (workflowId === undefined) return 'says nothing';
+    try {
+      const blocker = await this.inquiry.blockerOf(workflowId);
+      return blocker === undefined || blocker === '' ? 'says nothing' : 'says for what';
+    } catch {
+      return 'no answer';
+    }
   }
 
   /** Updates that run. */
@@ -142,6 +165,21 @@ export class Silence {
       return [{ key: `behind ${name}`, sign, silent: { invariant: 'I6', subject: name, text } }];
     });
   }
+}
+
+function isTooLong(watched: Watched, answer: Answer, nowMs: number): boolean {
+  if (answer !== 'no answer') {
+    delete watched.unansweredSinceMs;
+    return nowMs - watched.sinceMs >= SILENCE_MS;
+  }
+  watched.unansweredSinceMs ??= nowMs;
+  // Whoever was away has a moment to say it, once back.
+  watched.sinceMs = nowMs - ASK_AFTER_MS;
+  return nowMs - watched.unansweredSinceMs >= UNANSWERED_MS;
+}
+
+function unanswered({ invariant, subject }: Silent): Silent {
+  return { invariant, subject, text: 'waits, and nobody answers who asks for what' };
 }
 
 interface Waiting {

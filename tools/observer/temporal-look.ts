@@ -31,7 +31,7 @@ export async function watchTemporal(
   const within = <T>(ask: () => Promise<T>) =>
     connection.withDeadline(Date.now() + PATIENCE_MS, ask);
   const silence = new Silence(record, {
-    blockerOf: (id) => within(() => blockerOf(client, id)).catch(() => undefined),
+    blockerOf: (id) => within(() => blockerOf(client, id)),
   });
   const isStopped = (): boolean => signal.aborted;
   while (!isStopped()) {

@@ -1,5 +1,5 @@
 import { RolloutRecord } from '../../../../tools/observer/record';
-import { Silence, SILENCE_MS } from '../../../../tools/observer/silence';
+import { Silence, SILENCE_MS, UNANSWERED_MS } from '../../../../tools/observer/silence';
 import { byUpdate, node, on, status } from './objects';
 
 const NEW = 'rendered-worker-b';
@@ -8,6 +8,8 @@ const OPEN = ['update-node/a', 'pool-rollout/worker'];
 interface Scene {
   readonly record: RolloutRecord;
   blockers: Record<string, string>;
+  /** Whoever should answer for the workflows is away. */
+  away: boolean;
   look(atMs: number, ids?: readonly string[]): Promise<readonly string[]>;
   silence: Silence;
 }
@@ -19,7 +21,11 @@ function scene(): Scene {
   const made: Scene = {
     record,
     blockers: { 'pool-rollout/worker': 'its nodes' },
-    silence: new Silence(record, { blockerOf: (id) => Promise.resolve(made.blockers[id]) }),
+    away: false,
+    silence: new Silence(record, {
+      blockerOf: (id) =>
+        made.away ? Promise.reject(new Error('no worker')) : Promise.resolve(made.blockers[id]),
+    }),
     look: async (atMs, ids = OPEN) => {
       const found = await made.silence.look({ ids: new Set(ids) }, atMs);
       return found.map(({ invariant, subject, text }) => `${invariant} ${subject}: ${text}`);
@@ -61,6 +67,30 @@ test('a time in which nobody could look does not count', async () => {
   await look(0);
   silence.interrupted();
   expect(await look(SILENCE_MS)).toEqual([]);
+});
+
+describe('one that could not be asked', () => {
+  test('is not silent yet, and has a moment to say it when it can be', async () => {
+    const scenery = scene();
+    await scenery.look(0);
+    scenery.away = true;
+    for (let at = 45_000; at <= 200_000; at += 5_000) expect(await scenery.look(at)).toEqual([]);
+    scenery.away = false;
+    expect(await scenery.look(205_000)).toEqual([]);
+    expect(await scenery.look(215_000)).toEqual([UPDATE_SILENT]);
+  });
+
+  test('for five minutes is reported', async () => {
+    const scenery = scene();
+    await scenery.look(0);
+    scenery.away = true;
+    expect(await scenery.look(SILENCE_MS)).toEqual([]);
+    expect(await scenery.look(SILENCE_MS + UNANSWERED_MS)).toEqual([
+      'I6 a: waits, and nobody answers who asks for what',
+      'I6 worker: waits, and nobody answers who asks for what',
+    ]);
+    expect(await scenery.look(SILENCE_MS + 2 * UNANSWERED_MS)).toEqual([]);
+  });
 });
 
 test('a rollout that waits and says nothing', async () => {
