@@ -1,9 +1,11 @@
-// `npm test`: everything, cheapest first; does all its own set-up. The closing line counts all suites.
+// `npm test`: everything, cheapest first; does all its own set-up. The closing line counts all suites,
+// and there is one also when the set-up fails: what that keeps from running counts as failed.
 // `npm test -- unit workflow` runs only those projects; other arguments go to jest.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { requireHostPackages, requireUnitPackages } from './host-packages.mjs';
 import { runProject } from './test-project.mjs';
@@ -32,51 +34,83 @@ const lanes = LANES.map((lane) =>
 const projects = lanes.flat();
 const alone = lanes.some((lane) => lane.length === 0);
 
-function step(command, args) {
-  const run = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
-  if (run.status !== 0) process.exit(run.status ?? 1);
-}
+/** Project → why it cannot run. Those that can, do. */
+const obstacles = new Map();
+const totals = { passed: 0, failed: 0, skipped: 0 };
 
 // At once, not after a quarter of an hour of other tests; it is counted as a failure at the end.
 const needHosts = projects.some((name) => NEED_HOST_PACKAGES.has(name));
 const noHosts = needHosts ? whatLacks(requireHostPackages) : undefined;
-if (noHosts !== undefined) process.stderr.write(`slipway: ${noHosts}\n`);
+if (noHosts !== undefined) {
+  process.stderr.write(`slipway: ${noHosts}\n`);
+  obstacles.set(HOSTS, noHosts);
+}
 const noUnits = projects.includes('unit') ? whatLacks(requireUnitPackages) : undefined;
 // They run all the same: those that need it fail, and this is why.
 if (noUnits !== undefined) process.stderr.write(`slipway: ${noUnits}\n`);
 
-step(process.execPath, ['tools/setup/build.mjs', '--quiet']);
+prepare(projects, 'the build failed', ['tools/setup/build.mjs', '--quiet']);
 // Binaries first, so that no test's own time limit pays for a build.
-if (projects.some((name) => NEED_SERVERS.has(name)))
-  step(process.execPath, ['dist/tools/fetch.js']);
-if (needHosts && noHosts === undefined) {
-  const validators = ['ignition-validate', 'ignition-validate-2'];
-  step(process.execPath, ['dist/tools/fetch.js', 'ignition', ...validators]);
-  step(process.execPath, ['dist/test/hosts/standin/main.js']);
+prepare(NEED_SERVERS, 'the development servers are not there', ['dist/tools/fetch.js']);
+if (noHosts === undefined) {
+  const validators = ['ignition', 'ignition-validate', 'ignition-validate-2'];
+  prepare(NEED_HOST_PACKAGES, 'Ignition is not there', ['dist/tools/fetch.js', ...validators]);
+  const standin = ['dist/test/hosts/standin/main.js'];
+  prepare(NEED_HOST_PACKAGES, 'the stand-ins of the machines are not there', standin);
 }
-if (projects.includes(HOSTS) && noHosts === undefined) {
-  step(process.execPath, ['tools/setup/host-bundle.mjs']);
-  step(process.execPath, ['dist/test/hosts/build/main.js']);
-}
+prepare([HOSTS], 'the host worker was not bundled', ['tools/setup/host-bundle.mjs']);
+prepare([HOSTS], 'the images of the machines are not there', ['dist/test/hosts/build/main.js']);
 
-const directory = mkdtempSync(join(tmpdir(), 'slipway-test-'));
-const totals = { passed: 0, failed: 0, skipped: 0 };
+// A signal that came meanwhile is heard only now; nothing is begun after it.
+await setImmediate();
 try {
-  await Promise.all(lanes.map(runLane));
-} finally {
-  rmSync(directory, { recursive: true, force: true });
+  await runProjects();
+} catch (error) {
+  fail(`the tests were not run: ${error.message}`);
+}
+if (totals.skipped > 0) process.stdout.write(`\n${totals.skipped} skipped`);
+process.stdout.write(`\n${totals.passed} passed, ${totals.failed} failed\n`);
+process.exit(totals.failed > 0 ? 1 : 0);
+
+/** One step of the set-up. Projects that need it do not run without it, and count as failed. */
+function prepare(names, failure, args) {
+  const those = [...names].filter((name) => projects.includes(name) && !obstacles.has(name));
+  if (those.length === 0) return;
+  const { status, signal } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
+  if (status === 0) return;
+  const why = `${failure} (${signal ?? `exit status ${status}`})`;
+  for (const name of those) obstacles.set(name, why);
 }
 
-async function runLane(lane) {
+async function runProjects() {
+  const directory = mkdtempSync(join(tmpdir(), 'slipway-test-'));
+  try {
+    await Promise.all(lanes.map((lane) => runLane(lane, directory)));
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function runLane(lane, directory) {
   for (const name of lane) {
-    if (name === HOSTS && noHosts !== undefined) {
-      process.stderr.write(`\n== hosts tests\nslipway: ${noHosts}\n`);
-      totals.failed += 1;
+    const obstacle = obstacles.get(name);
+    if (obstacle !== undefined) {
+      fail(`${name} tests were not run: ${obstacle}`);
       continue;
     }
     const outputFile = join(directory, `${name}.json`);
-    count(name, outputFile, await runProject({ root, name, outputFile, rest, alone }));
+    try {
+      count(name, outputFile, await runProject({ root, name, outputFile, rest, alone }));
+    } catch (error) {
+      // The other lane goes on, and is counted.
+      fail(`${name} tests were not run to their end: ${error.message}`);
+    }
   }
+}
+
+function fail(sentence) {
+  process.stderr.write(`\nslipway: ${sentence}\n`);
+  totals.failed += 1;
 }
 
 /** One sentence; undefined when nothing is missing. */
@@ -94,8 +128,7 @@ function count(name, outputFile, status) {
   try {
     results = JSON.parse(readFileSync(outputFile, 'utf8'));
   } catch (error) {
-    process.stderr.write(`slipway: jest left no results for ${name}: ${error.message}\n`);
-    totals.failed += 1;
+    fail(`jest left no results for ${name}: ${error.message}`);
     return;
   }
   totals.passed += results.numPassedTests;
@@ -104,7 +137,3 @@ function count(name, outputFile, status) {
   const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
   totals.failed += failed === 0 && status !== 0 ? 1 : failed;
 }
-
-const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : '';
-process.stdout.write(`\n${totals.passed} passed, ${totals.failed} failed${skipped}\n`);
-process.exit(totals.failed > 0 ? 1 : 0);

@@ -1,0 +1,183 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { repositoryRoot } from '../../../../tools/repository-root';
+
+/** Each takes a while on a busy machine: npm and two or three programs one after the other. */
+const LIMIT_MS = 60_000;
+
+let clone: string;
+beforeEach(() => {
+  clone = aClone();
+});
+afterEach(() => {
+  rmSync(clone, { recursive: true, force: true });
+});
+
+test(
+  'tests that pass are counted over all projects, and the exit status is 0',
+  () => {
+    expect(run('npm', ['test', '--silent', '--', 'replay', 'e2e'])).toMatchObject({
+      last: '4 passed, 0 failed',
+      status: 0,
+    });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'tests that were skipped are on a line of their own before the closing one',
+  () => {
+    put('node_modules/.bin/jest', jestThat({ numPassedTests: 3, numPendingTests: 2 }));
+
+    const { lines } = run('npm', ['test', '--silent', '--', 'replay']);
+
+    expect(lines.slice(-2)).toEqual(['2 skipped', '3 passed, 0 failed']);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a build that fails counts for every project that it keeps from running',
+  () => {
+    put('tools/setup/build.mjs', 'process.exit(2);');
+
+    const ended = run('npm', ['test', '--silent', '--', 'replay', 'e2e']);
+
+    expect(ended).toMatchObject({ last: '0 passed, 2 failed', status: 1 });
+    expect(ended.errors).toContain('the build failed (exit status 2)');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'without servers the projects that need none still run, and the others count as failed',
+  () => {
+    put('dist/tools/fetch.js', 'process.exit(1);');
+
+    const ended = run('npm', ['test', '--silent', '--', 'replay', 'workflow', 'e2e']);
+
+    expect(ended).toMatchObject({ last: '2 passed, 2 failed', status: 1 });
+    expect(ended.errors).toContain('the development servers are not there (exit status 1)');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a project whose runner cannot be started counts as failed',
+  () => {
+    rmSync(join(clone, 'node_modules', '.bin', 'jest'));
+
+    expect(run('npm', ['test', '--silent', '--', 'replay', 'e2e'])).toMatchObject({
+      last: '0 passed, 2 failed',
+      status: 1,
+    });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'tests that were interrupted during the set-up count as failed, and none is begun',
+  () => {
+    put('tools/setup/build.mjs', "process.kill(process.ppid, 'SIGINT');");
+
+    const ended = run('node', ['tools/setup/test.mjs', 'replay']);
+
+    expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
+    expect(ended.lines).not.toContain('== replay tests …');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'no room for results counts as failed',
+  () => {
+    const nowhere = { TMPDIR: join(clone, 'nowhere') };
+
+    const ended = run('node', ['tools/setup/test.mjs', 'replay'], nowhere);
+
+    expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
+    expect(ended.errors).toContain('ENOENT');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'dependencies that cannot be installed count as failed',
+  () => {
+    put('package-lock.json', 'no lockfile');
+
+    const ended = run('npm', ['test', '--silent']);
+
+    expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
+    expect(ended.errors).toContain('slipway: npm ci failed');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'continuous integration ends with the closing line also when the fast gate fails',
+  () => {
+    put(
+      'tools/setup/verify.mjs',
+      "process.stdout.write('verify: format … failed\\n'); process.exit(1);",
+    );
+
+    expect(run('.ci/run', [])).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
+  },
+  LIMIT_MS,
+);
+
+/** What `npm test` and continuous integration consist of, with stand-ins for what takes minutes. */
+function aClone(): string {
+  clone = mkdtempSync(join(tmpdir(), 'slipway-closing-line-'));
+  for (const path of ['tools/setup', 'package.json', '.ci/run'])
+    cpSync(join(repositoryRoot(), path), join(clone, path), { recursive: true });
+  put('package-lock.json', '{}');
+  put(
+    'node_modules/.cache/slipway/installed-lockfile',
+    createHash('sha256').update('{}').digest('hex'),
+  );
+  put('tools/setup/build.mjs', '');
+  put('dist/tools/fetch.js', '');
+  put('node_modules/.bin/jest', jestThat({ numPassedTests: 2 }));
+  return clone;
+}
+
+function put(path: string, text: string): void {
+  mkdirSync(dirname(join(clone, path)), { recursive: true });
+  writeFileSync(join(clone, path), text, { mode: 0o755 });
+}
+
+/** A runner that leaves these results. */
+function jestThat(results: Readonly<Record<string, number>>): string {
+  const none = {
+    numPassedTests: 0,
+    numFailedTests: 0,
+    numPendingTests: 0,
+    numTodoTests: 0,
+    numRuntimeErrorTestSuites: 0,
+  };
+  return [
+    `#!${process.execPath}`,
+    "const file = process.argv.find((one) => one.startsWith('--outputFile=')).slice(13);",
+    `require('node:fs').writeFileSync(file, '${JSON.stringify({ ...none, ...results })}');`,
+  ].join('\n');
+}
+
+function run(
+  command: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): { status: number | null; lines: readonly string[]; last: string | undefined; errors: string } {
+  const path = command.includes('/') ? join(clone, command) : command;
+  const { status, stdout, stderr } = spawnSync(path, args, {
+    cwd: clone,
+    encoding: 'utf8',
+    env: { ...process.env, ...environment },
+  });
+  const lines = stdout.trimEnd().split('\n');
+  return { status, lines, last: lines.at(-1), errors: stderr };
+}
