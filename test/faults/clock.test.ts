@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
   const { product } = world.stack;
   await product.end(`host-worker/${POOL}`);
-  await product.restartHosts(POOL, clock.environment);
+  await product.restartHosts(POOL, { environment: clock.environment });
 }, START_MS);
 
 afterAll(async () => {

@@ -39,6 +39,8 @@ export interface Product {
   readonly hostsDirectory: string;
   /** https URL under which hosts reach the server. */
   readonly hostEndpoint: string;
+  /** The same of a second server. */
+  readonly secondHostEndpoint: string;
   /** https URL under which new machines find their first config. */
   readonly ignitionEndpoint: string;
   /** Base URL of health and metrics. */
@@ -61,8 +63,8 @@ export interface Product {
   end(name: string): Promise<void>;
   /** Process id of one that runs. @throws Error when it does not */
   pid(name: string): number;
-  /** Starts a killed host process again, as systemd would; `environment` is added to its own. */
-  restartHosts(pool: string, environment?: Environment): Promise<void>;
+  /** Starts a killed host process again, as systemd would. */
+  restartHosts(pool: string, options?: HostProcessOptions): Promise<void>;
   /** Starts a second process for the same machines; resolves when it runs. @returns its name */
   startSecondHosts(pool: string): Promise<string>;
   running(): readonly ManagedProcess[];
@@ -71,6 +73,14 @@ export interface Product {
 }
 
 type Environment = Readonly<Record<string, string>>;
+
+/** How one start of a host process differs from the others. */
+export interface HostProcessOptions {
+  /** Added to its own. */
+  readonly environment?: Environment;
+  /** Where it finds the server; default: `hostEndpoint`. */
+  readonly serverUrl?: string;
+}
 
 export interface ProductContext {
   readonly directory: string;
@@ -131,11 +141,15 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   const hostsDirectory = join(directory, 'hosts');
   const hostEndpoint = `https://${address}:${hostPort}`;
   const ignitionEndpoint = `https://${address}:${ignitionPort}`;
+  const endpointsOfSecond = second.slice(PRODUCT_NAMES.length);
 
-  const startHosts = async (group: HostGroup, environment: Environment = {}): Promise<void> => {
+  const startHosts = async (
+    group: HostGroup,
+    { environment = {}, serverUrl = hostEndpoint }: HostProcessOptions = {},
+  ): Promise<void> => {
     hosts.set(group.pool, group);
     const name = `host-worker/${group.pool}`;
-    const place = { serverUrl: hostEndpoint, baseDirectory: hostsDirectory };
+    const place = { serverUrl, baseDirectory: hostsDirectory };
     const linesBefore = countReadyLines(processes.logFile(name));
     await processes.start(
       name,
@@ -152,6 +166,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
   return {
     hostsDirectory,
     hostEndpoint,
+    secondHostEndpoint: `https://${address}:${endpointsOfSecond[0] ?? 0}`,
     ignitionEndpoint,
     healthUrl,
     hostRoot: (node) => join(hostsDirectory, node),
@@ -164,8 +179,10 @@ export async function createProduct(context: ProductContext): Promise<Product> {
       ),
     startSecond: async (name) => {
       const port = second[PRODUCT_NAMES.indexOf(name)] ?? 0;
-      await processes.start(`${name}-2`, [name, ...argumentsOf(name, port, second.slice(3))], () =>
-        answersOk(`http://127.0.0.1:${port}/healthz`),
+      await processes.start(
+        `${name}-2`,
+        [name, ...argumentsOf(name, port, endpointsOfSecond)],
+        () => answersOk(`http://127.0.0.1:${port}/healthz`),
       );
       return `${name}-2`;
     },
@@ -184,7 +201,7 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     kill: (name) => processes.kill(name),
     end: (name) => processes.end(name),
     pid: (name) => processes.found(name).pid,
-    restartHosts: (pool, environment) => startHosts(groupOf(pool), environment),
+    restartHosts: (pool, options) => startHosts(groupOf(pool), options),
     running: () => processes.running(),
     logFile: (name) => processes.logFile(name),
     stopAll: () => processes.stopAll(),

@@ -23,8 +23,10 @@ export type Blow = (typeof BLOWS)[number];
 /** A process that is struck is missed for a while: leases and heartbeats run out first. */
 export const PATIENCE_MS = 240_000;
 
-/** Longer than a heartbeat of anything; a fault that lasts is the length of this time. */
+/** Longer than the time between two heartbeats of anything; a fault that lasts is the length of this time. */
 const FROZEN_MS = 2_500;
+/** Longer than the longest heartbeat (30 s) and the lease of the controllers (15 s). */
+export const OUTLASTING_MS = 35_000;
 
 /** Strikes, and resolves when the process is back and says that it is ready. */
 export async function strike(stack: Stack, victim: Victim, blow: Blow): Promise<void> {
@@ -45,6 +47,11 @@ export async function strike(stack: Stack, victim: Victim, blow: Blow): Promise<
       await (blow === 'kill' ? product.kill(victim) : product.end(victim));
       return product.start(victim);
   }
+}
+
+/** A process stands still for a time of its own. */
+export function stillFor(stack: Stack, victim: Victim, forMs: number): Promise<void> {
+  return freeze(pidOf(stack, victim), forMs);
 }
 
 /** The process stands still and knows nothing of it. */
