@@ -201,7 +201,7 @@ export async function settleHost(host: Host, log: Logger): Promise<string | unde
   const { node } = host;
   try {
     const { what, reboot, foreign } = await host.exclusive(() =>
-      settleAtStart({ ...host.ports, ...telling(node, log) }),
+      settleAtStart({ ...host.ports, ...telling(node, log), now: () => new Date() }),
     );
     if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
     if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');

@@ -4,7 +4,7 @@ import { findForeignDeployment } from '../activities/host/committed';
 import { otherDriver } from '../activities/host/open-journal';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from '../activities/host/ports';
 import { readCurrentConfig } from '../activities/host/records';
-import { foreignText, standingOf } from '../activities/host/standing';
+import { foreignText, isForeign, standingOf } from '../activities/host/standing';
 import { FIRST_BOOT_PLACES } from '../activities/host/first-boot-files';
 import { type FirstBootRecord, readFirstBoot } from '../activities/host/first-boot-record';
 import { messageOf } from '../core/errors';
@@ -90,8 +90,7 @@ async function foreignDeployment(
   journal: OpenJournal | undefined,
 ): Promise<string | undefined> {
   if (journal !== undefined) {
-    const isForeign = standingOf(journal, os).kind === 'foreign';
-    return isForeign ? foreignText(ports.node, journal, os) : undefined;
+    return isForeign(journal, os) ? foreignText(ports.node, journal, os) : undefined;
   }
   return findForeignDeployment(ports, os);
 }
@@ -109,7 +108,7 @@ function updateOf(journal: OpenJournal, os: OsStatus | undefined): OpenUpdate {
 }
 
 function standingText(journal: OpenJournal, os: OsStatus): string {
-  const standing = standingOf(journal, os);
+  const standing = standingOf(journal, os, new Date());
   switch (standing.kind) {
     case 'asLeft':
       return 'orders go on from here';

@@ -87,7 +87,11 @@ async function settlePatiently(
   for (let attempt = 1; ; attempt += 1) {
     try {
       const { ports } = await createMachinePorts(settings);
-      return await settleAtStart({ ...ports, ...telling(settings.node, log) });
+      return await settleAtStart({
+        ...ports,
+        ...telling(settings.node, log),
+        now: () => new Date(),
+      });
     } catch (error) {
       // A damaged journal, or a way back that does not end: waiting mends neither.
       const isHopeless = failureName(error) === 'RollbackFailed' || attempt >= ATTEMPTS;

@@ -4,6 +4,7 @@ import { fail } from '../../core/errors';
 import type { ArmedReboot, HostOrder } from '../../workflows/activity-contracts';
 import { applyUpdate } from './apply';
 import { openJournal } from './open-journal';
+import { refuseExpired } from './orders';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { sameConfig } from './settle';
 import { appliedDeployment, isStaged, type NamedDeployment } from './standing';
@@ -46,11 +47,14 @@ async function arm(
   const status = await ports.os.status();
   const expected = expectedDeployment(journal, status);
   await proveNext(ports, status, expected);
-  if (markOf(journal, 'armed') === undefined) {
+  const armed = markOf(journal, 'armed');
+  // Another update that takes this one over orders the reboot anew.
+  if (armed === undefined || armed.notAfter !== order.notAfter) {
     await journal.mark({
       kind: 'armed',
       bootId: status.bootId,
       expected: expected.id,
+      notAfter: order.notAfter,
       ...(attempt === 1 ? {} : { attempt }),
       ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
     });
@@ -116,9 +120,11 @@ export async function applyAgainIfInterrupted(ports: HostPorts, order: HostOrder
 
 /**
  * A power cut after the reboot was armed and before the new deployment was in place: the old one came
- * up, its files were put back. Everything is made again, and the reboot armed again, a few times.
+ * up, its files were put back. Everything is made again, and the reboot armed again, a few times, for as
+ * long as the order holds.
  *
- * @throws `NotYetRebooted` when the machine is to reboot once more
+ * @throws `NotYetRebooted` when the machine is to reboot once more, `OrderRefused` when nobody waits for
+ * that any longer
  */
 export async function goOnIfInterrupted(
   ports: HostPorts,
@@ -136,6 +142,7 @@ export async function goOnIfInterrupted(
   // Unarmed after its reboot: all of this was cut off, too.
   const isCutOff = back === undefined ? armed === undefined : back.again === true;
   if (order.rebootedFrom === undefined || !isCutOff || attempt >= MOST_ATTEMPTS) return;
+  refuseExpired(ports, order);
   if (armed !== undefined && armed.expected !== booted.id) await ports.os.cleanUp(armed.expected);
   await applyUpdate(ports, order);
   const next = await journalOf(ports, order);

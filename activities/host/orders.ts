@@ -32,17 +32,25 @@ export function checkOrder(
       `order ${order.orderId} is for ${order.node}, this is ${ports.node}`,
     );
   }
-  const expires = Date.parse(order.notAfter);
-  if (Number.isNaN(expires)) {
+  if (Number.isNaN(Date.parse(order.notAfter))) {
     throw fail('OrderRefused', `order ${order.orderId} has no readable expiry: ${order.notAfter}`);
   }
-  const now = ports.now();
-  if (goesOn(step) && now.getTime() > expires) {
-    throw fail(
-      'OrderRefused',
-      `order ${order.orderId} expired at ${order.notAfter}, and the clock of this host says ${now.toISOString()}`,
-    );
-  }
+  if (goesOn(step)) refuseExpired(ports, order);
+}
+
+/** @throws `OrderRefused` when the order has expired by the clock of this host */
+export function refuseExpired(
+  { now }: Pick<HostPorts, 'now'>,
+  { orderId, notAfter }: HostOrder,
+): void {
+  const expired = expiredText(notAfter, now());
+  if (expired !== undefined) throw fail('OrderRefused', `order ${orderId} ${expired}`);
+}
+
+/** The end of a sentence about an order that has expired; undefined = it holds. */
+export function expiredText(notAfter: string, now: Date): string | undefined {
+  if (now.getTime() <= Date.parse(notAfter)) return undefined;
+  return `expired at ${notAfter}, and the clock of this host says ${now.toISOString()}`;
 }
 
 /**

@@ -84,7 +84,8 @@ export type UpdateMark =
   /**
    * The reboot is due; `expected` is the deployment that should come up, `reconnectSeconds` how long
    * the machine then may be without Temporal. Absent = as this host is set up. `attempt` counts from 1,
-   * which is absent: power cuts take reboots back.
+   * which is absent: power cuts take reboots back. `notAfter` = until when the order holds; absent =
+   * written by a version that did not record it.
    */
   | {
       readonly kind: 'armed';
@@ -92,6 +93,7 @@ export type UpdateMark =
       readonly expected: string;
       readonly attempt?: number;
       readonly reconnectSeconds?: number;
+      readonly notAfter?: string;
     }
   /** It was proven to hold: whether anybody can be reached decides nothing any more. */
   | { readonly kind: 'verified' }

@@ -47,7 +47,7 @@ export async function settle(ports: HostPorts, order: HostOrder): Promise<Settle
     return { what: `finished the update to ${target.name}, which was left verified` };
   }
   const needsDrain = backDisturbs(journal, status);
-  if (isWholeHere(journal, status) && sameConfig(target, order.config)) {
+  if (isWholeHere(ports, journal, status) && sameConfig(target, order.config)) {
     return { what: `took over the update to ${target.name}`, underWay: { plan, needsDrain } };
   }
   if (needsDrain) {
@@ -100,8 +100,8 @@ async function isCommittable(
 }
 
 /** Whether everything was written, and the machine is where orders can go on from. */
-function isWholeHere(journal: OpenJournal, status: OsStatus): boolean {
-  const { kind } = standingOf(journal, status);
+function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus): boolean {
+  const { kind } = standingOf(journal, status, now());
   const isStanding = kind === 'asLeft' || kind === 'adopted' || kind === 'rebootDue';
   return isStanding && markOf(journal, 'applied') !== undefined;
 }

@@ -9,8 +9,16 @@
  */
 
 import { fail } from '../../core/errors';
+import { expiredText } from './orders';
 import { changesOs } from './plan';
-import { type Deployment, type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+import {
+  type Deployment,
+  type HostPorts,
+  markOf,
+  type OpenJournal,
+  type OsStatus,
+  type UpdateMark,
+} from './ports';
 
 /** The way back may take this many boots; a machine that needs more would boot for ever. */
 export const MOST_BOOTS_BACK = 3;
@@ -31,13 +39,13 @@ export type Standing =
   /** The way back does not end: booted too often, the old deployment never came up. */
   | { readonly kind: 'stuck'; readonly boots: number };
 
-/** Where the update of the journal stands on a machine that booted this. */
-export function standingOf(journal: OpenJournal, status: OsStatus): Standing {
+/** Where the update of the journal stands on a machine that booted this, now. */
+export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): Standing {
   const { bootId, booted } = status;
   const { previousDeployment } = journal.header;
   const armed = markOf(journal, 'armed');
   const isOld = booted.id === previousDeployment;
-  if (!isOld && hasBooted(journal, status) && !isOfUpdate(journal, status)) {
+  if (isForeign(journal, status)) {
     return { kind: 'foreign', expected: expectedId(journal), previous: previousDeployment };
   }
   const back = markOf(journal, 'goingBack');
@@ -51,7 +59,13 @@ export function standingOf(journal: OpenJournal, status: OsStatus): Standing {
       ? { kind: 'stuck', boots: boots.size }
       : { kind: 'goOnBack' };
   }
-  return armed === undefined ? unarmed(journal, status) : afterArming(journal, armed, status);
+  return armed === undefined ? unarmed(journal, status) : afterArming(journal, armed, status, now);
+}
+
+/** Whether somebody chose a deployment that is neither the update's nor the one before. */
+export function isForeign(journal: OpenJournal, status: OsStatus): boolean {
+  const isOld = status.booted.id === journal.header.previousDeployment;
+  return !isOld && hasBooted(journal, status) && !isOfUpdate(journal, status);
 }
 
 /** What should come up, as far as it was written down; the old one before anything was staged. */
@@ -118,8 +132,23 @@ export function isStaged({ id, digest }: NamedDeployment, { staged }: OsStatus):
   return digest === undefined || staged.digest === undefined || staged.digest === digest;
 }
 
-/** A reboot is due only into what it was armed for: anything else disturbs the node for nothing. */
-function stillDue(journal: OpenJournal, expected: string, status: OsStatus): Standing {
+type Armed = Extract<UpdateMark, { kind: 'armed' }>;
+
+/**
+ * A reboot is due only into what it was armed for: anything else disturbs the node for nothing. And only
+ * as long as the order holds: after that nobody keeps the node out of service for it. An update that
+ * waits for this machine all the same makes everything again.
+ */
+function stillDue(
+  journal: OpenJournal,
+  { expected, notAfter }: Armed,
+  status: OsStatus,
+  now: Date,
+): Standing {
+  const expired = notAfter === undefined ? undefined : expiredText(notAfter, now);
+  if (expired !== undefined) {
+    return { kind: 'undo', because: `the order to reboot ${expired}`, again: true };
+  }
   const { booted, staged } = status;
   const isNext = expected === booted.id || isStaged(appliedDeployment(journal, expected), status);
   if (isNext) return { kind: 'rebootDue' };
@@ -134,13 +163,9 @@ function stillDue(journal: OpenJournal, expected: string, status: OsStatus): Sta
   };
 }
 
-function afterArming(
-  journal: OpenJournal,
-  armed: { readonly bootId: string; readonly expected: string },
-  status: OsStatus,
-): Standing {
+function afterArming(journal: OpenJournal, armed: Armed, status: OsStatus, now: Date): Standing {
   const { bootId, booted, rollback, staged, pending } = status;
-  if (armed.bootId === bootId) return stillDue(journal, armed.expected, status);
+  if (armed.bootId === bootId) return stillDue(journal, armed, status, now);
   if (booted.id === armed.expected) return { kind: 'asLeft' };
   // A deployment that is nowhere never got into place: the shutdown that does it was cut off. One that
   // is there did not come up, and would not the next time.
@@ -185,6 +210,6 @@ export function refuseForeign(
   journal: OpenJournal,
   status: OsStatus,
 ): void {
-  if (standingOf(journal, status).kind !== 'foreign') return;
+  if (!isForeign(journal, status)) return;
   throw fail('WrongDeployment', foreignText(ports.node, journal, status));
 }

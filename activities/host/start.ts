@@ -23,7 +23,7 @@ export interface Settlement {
   readonly foreign?: string;
 }
 
-type StartPorts = Pick<HostPorts, 'node' | 'files' | 'journal' | 'os' | 'systemd' | 'warn'>;
+type StartPorts = Pick<HostPorts, 'node' | 'files' | 'journal' | 'os' | 'systemd' | 'warn' | 'now'>;
 
 /**
  * Settles what the last boot, or the last process, left behind. Safe to repeat.
@@ -39,7 +39,7 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
   if (journal.header.repair === true) {
     return { what: await endRepair({ ...ports, context: atStart }, journal, status) };
   }
-  const standing = standingOf(journal, status);
+  const standing = standingOf(journal, status, ports.now());
   const { target } = journal.header;
   switch (standing.kind) {
     case 'asLeft':

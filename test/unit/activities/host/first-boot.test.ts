@@ -216,6 +216,21 @@ describe('a first boot', () => {
     expect(existsSync(at('/etc/secret'))).toBe(false);
   });
 
+  it('reboots also when its clock was set meanwhile: no order of it expires', async () => {
+    ignite(SERVED);
+    await completeFirstBoot(await host.ports());
+    host.clock.now = new Date('2030-01-01T00:30:00Z');
+
+    let counted = 0;
+    const first = completeFirstBoot(await host.ports(), async () => void (counted += 1));
+    // Nothing was undone, so nothing is made and counted again.
+    expect({ ...(await first), counted }).toMatchObject({ kind: 'reboot', counted: 0 });
+
+    await host.reboot();
+    expect(await bootUntilComplete()).toBe(0);
+    await expectComplete(SERVED);
+  });
+
   it('goes on after power cuts', async () => {
     ignite(SERVED);
     await completeFirstBoot(await host.ports());

@@ -123,6 +123,109 @@ describe('a host worker that starts', () => {
     expect(motd()).toBe('new');
   });
 
+  describe('after the order of its reboot has expired', () => {
+    const late = new Date('2030-01-01T01:00:00.001Z');
+    const orderOf = (run: string, step: string, notAfter: string) =>
+      orderFor(NEW, step, { orderId: `update-node/worker-1/${run}/${step}`, notAfter });
+
+    it('does not boot: it takes the update back, and says why', async () => {
+      await armNew();
+      host.clock.now = late;
+
+      const { what, reboot } = await settleAtStart(await host.ports());
+
+      expect(reboot).toBeUndefined();
+      expect(what).toBe(
+        'took the update to rendered-worker-new back: the order to reboot expired at ' +
+          '2030-01-01T01:00:00Z, and the clock of this host says 2030-01-01T01:00:00.001Z',
+      );
+      expect(motd()).toBe('old');
+      const ports = await host.ports();
+      expect((await ports.os.status()).staged).toBeUndefined();
+      // A clock that is put right does not bring it back.
+      host.clock.now = new Date('2030-01-01T00:00:00Z');
+      expect((await settleAtStart(ports)).reboot).toBeUndefined();
+      expect(motd()).toBe('old');
+    });
+
+    it('makes all of it again for an update that still waits for the machine', async () => {
+      const rebootedFrom = await armNew();
+      host.clock.now = late;
+      await settleAtStart(await host.ports());
+      host.reboots.length = 0;
+      const waiting = orderOf('run-1', 'verifyUpdate', '2030-01-01T02:00:00Z');
+
+      await expect(
+        (await host.activities()).verifyUpdate({ ...waiting, rebootedFrom }),
+      ).rejects.toMatchObject({ name: 'NotYetRebooted' });
+
+      expect(host.reboots).toEqual(['update to rendered-worker-new']);
+      // The order that armed it this time is the one whose expiry counts.
+      expect((await settleAtStart(await host.ports())).reboot).toBe(
+        'update to rendered-worker-new',
+      );
+      await host.boot();
+      await (await host.activities()).verifyUpdate({ ...waiting, rebootedFrom });
+      expect(motd()).toBe('new');
+    });
+
+    it('reboots for no order that has expired as well, and can be taken back', async () => {
+      const rebootedFrom = await armNew();
+      host.clock.now = late;
+      await settleAtStart(await host.ports());
+      host.reboots.length = 0;
+      const activities = await host.activities();
+
+      await expect(
+        activities.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom }),
+      ).rejects.toMatchObject({
+        name: 'OrderRefused',
+        message: expect.stringContaining('the clock of this host says') as string,
+      });
+      expect(await activities.goBack(orderFor(NEW, 'goBack'))).toMatchObject({ rebooting: false });
+      await activities.verifyBack(orderFor(NEW, 'verifyBack'));
+
+      expect(host.reboots).toEqual([]);
+      expect(motd()).toBe('old');
+      expect(await (await host.ports()).journal.open()).toBeUndefined();
+    });
+
+    it('boots all the same when another update has armed it anew', async () => {
+      await armNew();
+      const activities = await host.activities();
+      await activities.prepareUpdate(orderOf('run-2', 'prepareUpdate', '2030-01-01T02:00:00Z'));
+      await activities.applyUpdate(orderOf('run-2', 'applyUpdate', '2030-01-01T02:00:00Z'));
+      await activities.armReboot(orderOf('run-2', 'armReboot', '2030-01-01T02:00:00Z'));
+      host.clock.now = late;
+
+      expect((await settleAtStart(await host.ports())).reboot).toBe(
+        'update to rendered-worker-new',
+      );
+    });
+
+    it('boots all the same when an earlier version of the host worker has armed it', async () => {
+      await armNew();
+      const { journal, os } = await host.ports();
+      const { bootId, staged } = await os.status();
+      const opened = await journal.open();
+      await opened?.mark({ kind: 'armed', bootId, expected: staged?.id ?? '' });
+      host.clock.now = late;
+
+      expect((await settleAtStart(await host.ports())).reboot).toBe(
+        'update to rendered-worker-new',
+      );
+    });
+
+    it('keeps what has booted in time, whatever the clock says then', async () => {
+      await armNew();
+      await host.boot();
+      host.clock.now = late;
+
+      expect(await settleAtStart(await host.ports())).toEqual({});
+      expect(motd()).toBe('new');
+    });
+  });
+
   it('drops what somebody staged beside an update that stages nothing', async () => {
     const files = { storage: { files: [aFile('/etc/motd', 'changed')] } };
     const sameOs = aConfig('rendered-worker-files', { ...OLD.spec, config: files });
