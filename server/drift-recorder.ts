@@ -1,6 +1,7 @@
 /** Records what hosts report on their MachineConfigNodes. It decides nothing. */
 
 import { failureName } from '../core/errors';
+import { currentConfigOf } from '../core/node/predicates';
 import { type DriftReport, driftCondition, driftStatus, isShown } from '../core/drift';
 import type { MachineConfigNode } from '../core/node/types';
 import type { ClusterView, WriteDrift } from './ports';
@@ -19,7 +20,7 @@ export interface DriftRecorder {
 
 /** One write at a time for each node, so that an older report never ends up on top of a newer one. */
 export function createDriftRecorder(
-  cluster: Pick<ClusterView, 'machineConfigNode'>,
+  cluster: Pick<ClusterView, 'node' | 'machineConfigNode'>,
   write: WriteDrift,
   now: () => Date = () => new Date(),
 ): DriftRecorder {
@@ -39,7 +40,9 @@ export function createDriftRecorder(
       .replace(/\.\d{3}Z$/, 'Z');
     const wanted = driftStatus(node, report, driftCondition(known), instant);
     if (known === seen) written.delete(node);
-    if (isShown(known, wanted)) return true;
+    const member = cluster.node(node);
+    const hasConfig = member !== undefined && currentConfigOf(member) !== undefined;
+    if (isShown(known, wanted, { hasConfig })) return true;
     try {
       written.set(node, await write(node, wanted));
       forgetShown();

@@ -62,6 +62,8 @@ export interface DriftTiming {
   /** After a report that was not taken; doubled each time up to the other. */
   readonly retry: number;
   readonly longestRetry: number;
+  /** The longest of them before the first report is taken: the node may have just joined. */
+  readonly longestFirst: number;
 }
 
 const TIMING: DriftTiming = {
@@ -71,6 +73,7 @@ const TIMING: DriftTiming = {
   again: 60_000,
   retry: 1_000,
   longestRetry: 60_000,
+  longestFirst: 10_000,
 };
 
 /** Runs until the signal aborts. Whatever goes wrong is logged and tried again. */
@@ -350,8 +353,10 @@ class DriftWatch {
   }
 
   #backoff(of: 'report' | 'look'): number {
-    const { retry, longestRetry } = this.#timing;
-    const longest = Math.min(longestRetry, retry * 2 ** Math.min(this.#failures[of], 16));
+    const { retry, longestRetry, longestFirst } = this.#timing;
+    const isFirst = of === 'report' && this.#answer === undefined;
+    const most = isFirst ? Math.min(longestFirst, longestRetry) : longestRetry;
+    const longest = Math.min(most, retry * 2 ** Math.min(this.#failures[of], 16));
     this.#failures[of] += 1;
     return longest * (0.5 + 0.5 * this.#random());
   }

@@ -2,6 +2,7 @@
 
 import { driftCondition, resolveDriftPolicy, type DriftPolicy } from '../../core/drift';
 import type { DriftFinding, DriftRepair } from '../../core/drift';
+import { currentConfigOf } from '../../core/node/predicates';
 import { failureName, messageOf } from '../../core/errors';
 import { primaryPoolForNode } from '../../core/pool';
 import { formatAge, formatDuration } from '../durations';
@@ -52,11 +53,13 @@ function driftView(view: ClusterView, name: string): DriftView {
   const condition = driftCondition(known);
   const drift = known?.status?.drift;
   const drifted = condition?.status === 'True';
+  // A host with nothing to tell does not report again with each config.
+  const config = drifted ? drift?.config : (currentConfigOf(node) ?? drift?.config);
   return {
     node: name,
     ...(pool === undefined ? {} : { pool }),
     drifted,
-    ...(drift === undefined ? {} : { config: drift.config }),
+    ...(config === undefined ? {} : { config }),
     ...(drifted ? { reason: condition.message } : {}),
     ...(condition?.lastTransitionTime === undefined ? {} : { since: condition.lastTransitionTime }),
     policy: policyOf(view, pool),

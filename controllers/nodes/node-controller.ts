@@ -1,9 +1,8 @@
 /**
  * Keeps one MachineConfigNode per Node of a pool. What an update reports on it is written by the
  * cluster worker; here it comes into being, says what its node came with, follows it to another pool,
- * and goes. Of the
- * Node itself, the mark of a cordon that a person has taken away is cleared, and a node at rest says
- * whether its disk has drifted.
+ * and goes. Of the Node itself, the mark of a cordon that a person has taken away is cleared, one that
+ * joined says what its machine came with, and one at rest whether its disk has drifted.
  */
 
 import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';
@@ -11,15 +10,17 @@ import type { Log } from '../../adapters/kube/transport';
 import { driftAnnotations, driftCondition } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
-import { annotationOf, desiredConfigOf } from '../../core/node/predicates';
+import { annotationOf, currentConfigOf, desiredConfigOf } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool/membership';
-import type { ClusterPicture } from '../cluster-picture';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { owningPools, type ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import { tellFailure, WorkQueue } from '../work-queue';
 import { cordonMarkCleared, isCordonMarkLeftOver } from './cordon-mark';
 import { firstStatus, restsOn } from './first-status';
+import { joinedAnnotations } from './joined-node';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-nodes`;
 
@@ -69,7 +70,7 @@ export class NodeController {
   }
 
   #subscribe(): readonly (() => void)[] {
-    const { nodes, machineConfigNodes, pools } = this.#deps.picture;
+    const { nodes, machineConfigNodes, pools, policies } = this.#deps.picture;
     return [
       nodes.subscribe((event) => {
         const isSame = event.type === 'modified' && hasSameMembership(event.previous, event.object);
@@ -87,8 +88,23 @@ export class NodeController {
           event.type === 'modified' &&
           selector(event.previous.spec) === selector(event.object.spec);
         if (!isSame) this.#everything();
+        else if (event.type === 'modified' && !sameWait(event.previous, event.object))
+          this.#joined();
+      }),
+      policies.subscribe(() => {
+        this.#joined();
       }),
     ];
+  }
+
+  /** Nodes that have yet to say what they came with: whether they may depends on their pool. */
+  #joined(): void {
+    const { nodes, machineConfigNodes } = this.#deps.picture;
+    for (const node of nodes.list()) {
+      const { name } = node.metadata;
+      const isHeard = machineConfigNodes.get(name)?.status?.drift !== undefined;
+      if (isHeard && currentConfigOf(node) === undefined) this.#queue.add(name);
+    }
   }
 
   #everything(): void {
@@ -114,7 +130,28 @@ export class NodeController {
     if (pool === undefined) return;
     if (known === undefined) await this.#create(node, pool);
     else if (known.spec.pool.name !== pool && !isUnderWay(node)) await this.#move(known, pool);
-    else await this.#showFirst(node, known);
+    else if (!(await this.#adopt(node, known, pool))) await this.#showFirst(node, known);
+  }
+
+  /** Written like drift. The watch brings the Node back here for its status. */
+  async #adopt(node: Node, known: MachineConfigNode, poolName: string): Promise<boolean> {
+    const { picture, log } = this.#deps;
+    const pool = picture.pools.get(poolName);
+    if (pool === undefined) return false;
+    const annotations = joinedAnnotations({
+      ...{ node, known, pool },
+      policy: picture.policies.get(poolName),
+      isOfPool: (name) => {
+        const config = picture.machineConfigs.get(name);
+        return config !== undefined && owningPools(config).includes(poolName);
+      },
+    });
+    if (annotations === undefined) return false;
+    await this.#annotate(node, annotations);
+    const { name } = node.metadata;
+    const config = annotations[ANNOTATION.CURRENT_CONFIG];
+    log.info({ node: name, pool: poolName, config }, 'node has joined its pool');
+    return true;
   }
 
   /** Refused when an update has written meanwhile; the watch brings that, and nothing is left to do. */
@@ -178,26 +215,28 @@ export class NodeController {
    * A conflict is tried again: what changed may be something that is no news here.
    */
   async #showDrift(node: Node, known: MachineConfigNode | undefined): Promise<void> {
-    const { writer, log } = this.#deps;
+    const { log } = this.#deps;
     const annotations = driftAnnotations(node, known);
-    if (annotations === undefined) return;
-    const { name, resourceVersion } = node.metadata;
-    const version = resourceVersion === undefined ? {} : { resourceVersion };
-    try {
-      await writer.patch(
-        NODES,
-        { name },
-        { metadata: { ...version, annotations } },
-        { manager: FIELD_OWNER },
-      );
-    } catch (error) {
-      if (failureName(error) === 'ObjectNotFound') return;
-      throw error;
-    }
+    if (annotations === undefined || !(await this.#annotate(node, annotations))) return;
+    const { name } = node.metadata;
     const state = annotations[ANNOTATION.STATE];
     const reason = annotations[ANNOTATION.REASON] ?? '';
     log.info({ node: name, state, reason }, 'drift shown');
     this.#tellDrift(node, state === NodeState.DEGRADED ? reason : undefined);
+  }
+
+  /** Exactly this version of the Node. @returns false when it is gone */
+  async #annotate(node: Node, annotations: Readonly<Record<string, string>>): Promise<boolean> {
+    const { name, resourceVersion } = node.metadata;
+    const version = resourceVersion === undefined ? {} : { resourceVersion };
+    const patch = { metadata: { ...version, annotations } };
+    try {
+      await this.#deps.writer.patch(NODES, { name }, patch, { manager: FIELD_OWNER });
+      return true;
+    } catch (error) {
+      if (failureName(error) === 'ObjectNotFound') return false;
+      throw error;
+    }
   }
 
   /** @see MCO pkg/daemon/daemon.go, startConfigDriftMonitor (7ff337a4) */
@@ -265,6 +304,18 @@ function machineConfigNodeFor(node: Node, pool: string): MachineConfigNode {
       configVersion: { desired: desiredConfigOf(node) ?? NOT_YET_SET },
     },
   };
+}
+
+/** Whether nodes that joined are asked by a rollout as before, and for the same config. */
+function sameWait(before: MachineConfigPool, after: MachineConfigPool): boolean {
+  const parts = ({ spec, metadata }: MachineConfigPool): string =>
+    JSON.stringify([
+      spec.configuration?.name,
+      spec.paused,
+      spec.maxUnavailable,
+      metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED],
+    ]);
+  return parts(before) === parts(after);
 }
 
 function hasSameMembership(before: Node, after: Node): boolean {

@@ -45,17 +45,34 @@ export function driftStatus(
   };
 }
 
-/** Whether the MachineConfigNode shows the report already. One that never drifted shows nothing. */
-export function isShown(known: MachineConfigNode, wanted: DriftStatus): boolean {
+/**
+ * Whether the MachineConfigNode shows the report already. A disk that is as it should be is no news,
+ * whatever its config is now; but the first report of a node without a config says what it came with.
+ */
+export function isShown(
+  known: MachineConfigNode,
+  wanted: DriftStatus,
+  { hasConfig }: { readonly hasConfig: boolean },
+): boolean {
   const condition = driftCondition(known);
-  if (condition === undefined) {
-    return wanted.condition.status === 'False' && wanted.drift.repairs.length === 0;
-  }
+  const before = condition && { condition, drift: known.status?.drift };
+  if (hasConfig && isCalm(before) && isCalm(wanted)) return true;
+  if (condition === undefined) return false;
   return (
     condition.status === wanted.condition.status &&
     condition.reason === wanted.condition.reason &&
     condition.message === wanted.condition.message &&
     sameDrift(known.status?.drift, wanted.drift)
+  );
+}
+
+/** Nothing differs, and nothing was repaired lately; also of a disk that nothing was ever said of. */
+function isCalm(
+  status: { condition: Condition; drift: DriftStatus['drift'] | undefined } | undefined,
+) {
+  return (
+    status === undefined ||
+    (status.condition.status === 'False' && (status.drift?.repairs ?? []).length === 0)
   );
 }
 
@@ -99,7 +116,7 @@ function conditionValue(
   return {
     status: 'False',
     reason: 'AsExpected',
-    message: `the disk is as ${report.config} says`,
+    message: 'the disk is as its config says',
   };
 }
 
@@ -145,7 +162,7 @@ export function driftAnnotations(
     if (state === NodeState.DEGRADED && reason === wanted) return undefined;
     return { [ANNOTATION.STATE]: NodeState.DEGRADED, [ANNOTATION.REASON]: wanted };
   }
-  if (!isOurs || !endedAfterRefusal(known, condition)) return undefined;
+  if (!isOurs || !isNewerThanFailure(known, condition)) return undefined;
   return {
     [ANNOTATION.DESIRED_CONFIG]: current,
     [ANNOTATION.STATE]: NodeState.DONE,
@@ -153,8 +170,11 @@ export function driftAnnotations(
   };
 }
 
-/** A refusal that is newer than the last report of its host must wait for the next one. */
-function endedAfterRefusal(known: Pick<MachineConfigNode, 'status'>, drifted: Condition): boolean {
+/** A failure, or a refusal, that is newer than the last report of its host must wait for the next one. */
+export function isNewerThanFailure(
+  known: Pick<MachineConfigNode, 'status'>,
+  drifted: Condition,
+): boolean {
   const refused = known.status?.conditions?.find(
     ({ type, status }) => type === NodeCondition.NODE_DEGRADED && status === 'True',
   );

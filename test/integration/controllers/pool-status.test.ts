@@ -4,6 +4,8 @@ import {
   MACHINE_CONFIGS,
   NODES,
 } from '../../../adapters/kube/resources';
+import { driftStatus } from '../../../core/drift';
+import { FIELD_MANAGER } from '../../../core/names';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { CRDS } from '../crds/api-server';
 import { until } from '../tools/until';
@@ -211,6 +213,48 @@ describe('a MachineConfigNode', () => {
       bench.observer.nodes,
       () => bench.observer.nodes.get('moving') === undefined,
     );
+  });
+
+  it('with what its host came with makes its node a member, also of a pool that rolls nothing', async () => {
+    const config = await aRenderedPool('still');
+    const { client } = bench.api;
+    await client.patch(MACHINE_CONFIG_POOLS, { name: 'still' }, { spec: { paused: true } });
+    await createNode(client, aNode('joined', ['still']));
+    const waiting = await bench.observer.pool('still', ({ status }) => status?.machineCount === 1);
+    expect(waiting.status).toMatchObject({ updatedMachineCount: 0, unavailableMachineCount: 1 });
+    const { nodes } = bench.observer;
+    await bench.observer.until(nodes, () => nodes.get('joined') !== undefined);
+
+    const report = { config, findings: [], count: 0, repairs: [], forced: false };
+    const { condition: reported, drift } = driftStatus(
+      'joined',
+      report,
+      undefined,
+      '2030-01-01T00:00:00Z',
+    );
+    await client.apply(
+      MACHINE_CONFIG_NODES,
+      { metadata: { name: 'joined' }, status: { conditions: [reported], drift } },
+      { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
+    );
+
+    await bench.observer.pool('still', ({ status }) => status?.readyMachineCount === 1);
+    const isShown = (): boolean =>
+      nodes
+        .get('joined')
+        ?.status?.conditions?.some(
+          ({ type, status }) => type === 'Updated' && status === 'True',
+        ) === true;
+    await bench.observer.until(nodes, isShown);
+    expect(nodes.get('joined')?.status?.configVersion).toEqual({
+      current: config,
+      desired: config,
+    });
+    expect((await client.get(NODES, { name: 'joined' })).metadata.annotations).toMatchObject({
+      'machineconfiguration.openshift.io/currentConfig': config,
+      'machineconfiguration.openshift.io/desiredConfig': config,
+      'machineconfiguration.openshift.io/state': 'Done',
+    });
   });
 
   it('is made again when somebody deletes it', async () => {

@@ -4,9 +4,11 @@ import type { Writer } from '../../../controllers/fenced-writer';
 import { createEventRecorder } from '../../../controllers/event-recorder';
 import { NodeController } from '../../../controllers/nodes';
 import { fail } from '../../../core/errors';
+import type { MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
+import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
 import { Objects } from './listed-objects';
-import { aNode, aPool, type NodeShape } from './objects';
+import { aNode, aPool, aRendered, PREFIX, type NodeShape } from './objects';
 
 const QUIET = {
   debug: () => undefined,
@@ -30,6 +32,8 @@ const stop: AbortController[] = [];
 
 interface Bench {
   readonly nodes: Objects<Node>;
+  readonly pools: Objects<MachineConfigPool>;
+  readonly policies: Objects<RolloutPolicy>;
   readonly machineConfigNodes: Objects<MachineConfigNode>;
   readonly patches: object[];
   readonly applied: object[];
@@ -38,8 +42,10 @@ interface Bench {
   conflict: boolean;
 }
 
-function aBench(node: Node): Bench {
+function aBench(node: Node, pool = aPool()): Bench {
   const nodes = new Objects<Node>([node]);
+  const pools = new Objects([pool]);
+  const policies = new Objects<RolloutPolicy>();
   const known: MachineConfigNode = {
     metadata: { name: 'n1' },
     spec: {
@@ -50,7 +56,8 @@ function aBench(node: Node): Bench {
   };
   const machineConfigNodes = new Objects([known]);
   const bench: Bench = {
-    ...{ nodes, machineConfigNodes, patches: [], applied: [], events: [] },
+    ...{ nodes, pools, policies, machineConfigNodes },
+    ...{ patches: [], applied: [], events: [] },
     conflict: false,
   };
   const writer: Partial<Writer> = {
@@ -66,9 +73,8 @@ function aBench(node: Node): Bench {
     },
   };
   const picture: Partial<ClusterPicture> = {
-    nodes,
-    pools: new Objects([aPool()]),
-    machineConfigNodes,
+    ...{ nodes, pools, policies, machineConfigNodes },
+    machineConfigs: new Objects<MachineConfig>([aRendered('older'), aRendered('other', 'infra')]),
   };
   const leading = new AbortController();
   stop.push(leading);
@@ -204,6 +210,105 @@ describe('a node that came with its config', () => {
     await pass(10_000);
 
     expect(bench.applied).toEqual([]);
+  });
+});
+
+describe('a node that has joined, and whose host says what it came with', () => {
+  const cameWith = (config: string): MachineConfigNode => ({
+    metadata: { name: 'n1' },
+    spec: { node: { name: 'n1' }, pool: { name: 'worker' }, configVersion: { desired: 'x' } },
+    status: {
+      conditions: [{ type: 'Drifted', status: 'False', reason: 'AsExpected', message: '' }],
+      drift: { config, count: 0, findings: [], repairs: [], forced: false },
+    },
+  });
+  const memberOn = (config: string) => ({
+    metadata: {
+      annotations: {
+        [`${PREFIX}/currentConfig`]: config,
+        [`${PREFIX}/desiredConfig`]: config,
+        [`${PREFIX}/state`]: 'Done',
+        [`${PREFIX}/reason`]: '',
+      },
+    },
+  });
+  const target = { configuration: { name: 'newest' } };
+  const manual: RolloutPolicy = { metadata: { name: 'worker' }, spec: { trigger: 'Manual' } };
+  const cancelled = { annotations: { 'slipway.dev/rollout-cancelled': 'newest' } };
+
+  it.each([
+    ['rolls by itself', aPool('worker', target), undefined],
+    ['waits for a person', aPool('worker', target), manual],
+    ['is paused', aPool('worker', { ...target, paused: true }), undefined],
+    ['was told to roll no more', aPool('worker', target, cancelled), undefined],
+  ])('is a member at once on the config of a pool that %s', async (_what, pool, policy) => {
+    const bench = aBench(aNode({}), pool);
+    if (policy !== undefined) bench.policies.put(policy);
+    await pass(10_000);
+    expect(bench.patches).toEqual([]);
+
+    bench.machineConfigNodes.put(cameWith('newest'));
+    await pass(10_000);
+
+    expect(bench.patches).toContainEqual(memberOn('newest'));
+  });
+
+  it.each([
+    ['waits for a person', aPool('worker', target), manual],
+    ['is paused', aPool('worker', { ...target, paused: true }), undefined],
+    ['was told to roll no more', aPool('worker', target, cancelled), undefined],
+  ])('is one on an older config of a pool that %s', async (_what, pool, policy) => {
+    const bench = aBench(aNode({}), pool);
+    if (policy !== undefined) bench.policies.put(policy);
+    bench.machineConfigNodes.put(cameWith('older'));
+    await pass(10_000);
+
+    expect(bench.patches[0]).toEqual(memberOn('older'));
+  });
+
+  it('is left to the rollout on an older config of a pool that rolls, until the pool is paused', async () => {
+    const bench = aBench(aNode({}), aPool('worker', target));
+    bench.machineConfigNodes.put(cameWith('older'));
+    await pass(10_000);
+    expect(bench.patches).toEqual([]);
+
+    bench.pools.put(aPool('worker', { ...target, paused: true }));
+    await pass(10_000);
+
+    expect(bench.patches[0]).toEqual(memberOn('older'));
+  });
+
+  it('is a member as soon as the pool is on its config, and when a policy no longer lets it be asked', async () => {
+    const bench = aBench(aNode({}), aPool('worker', target));
+    bench.machineConfigNodes.put(cameWith('older'));
+    await pass(10_000);
+    bench.policies.put(manual);
+    await pass(10_000);
+    expect(bench.patches[0]).toEqual(memberOn('older'));
+
+    const another = aBench(aNode({}), aPool('worker', target));
+    another.machineConfigNodes.put(cameWith('next'));
+    await pass(10_000);
+    another.pools.put(aPool('worker', { configuration: { name: 'next' } }));
+    await pass(10_000);
+
+    expect(another.patches[0]).toEqual(memberOn('next'));
+  });
+
+  it.each(['other', 'unheard-of'])('is not one on %s, no config of its pool', async (config) => {
+    const bench = aBench(aNode({}), aPool('worker', { ...target, paused: true }));
+    bench.machineConfigNodes.put(cameWith(config));
+    await pass(10_000);
+
+    expect(bench.patches).toEqual([]);
+  });
+
+  it('is left to an update that has begun', async () => {
+    const bench = aBench(aNode({ desired: 'newest', state: 'Working' }), aPool('worker', target));
+    bench.machineConfigNodes.put(cameWith('newest'));
+    await pass(10_000);
+
+    expect(bench.patches).toEqual([]);
   });
 });
 

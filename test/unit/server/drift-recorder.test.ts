@@ -26,7 +26,7 @@ function aNode(name: string, resourceVersion: string): MachineConfigNode {
 it('keeps what it wrote only until the watch has brought it, also of nodes that never report again', async () => {
   const seen = new Map(['a', 'b', 'c'].map((name) => [name, aNode(name, '1')]));
   const recorder = createDriftRecorder(
-    { machineConfigNode: (name) => seen.get(name) },
+    { node: (name) => ({ metadata: { name } }), machineConfigNode: (name) => seen.get(name) },
     async (name, { condition, drift }) => ({
       ...aNode(name, '5'),
       status: { conditions: [condition], drift },

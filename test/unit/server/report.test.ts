@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import type { DriftReport, DriftStatus } from '../../../core/drift';
 import { fail } from '../../../core/errors';
+import { ANNOTATION } from '../../../core/names';
 import type { MachineConfigNode } from '../../../core/node/types';
 import type { RolloutPolicySpec } from '../../../core/pool/types';
 import { buildServer } from '../../../server/app';
@@ -36,6 +37,8 @@ function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfig
     peer: peer('worker-1') as PeerSubject | undefined,
     away: false,
     now: 0,
+    /** Of the Node. */
+    annotations: { [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1' } as Record<string, string>,
     known: {
       metadata: { name: 'worker-1', uid: 'u1', resourceVersion: '1' },
       spec: {
@@ -50,7 +53,10 @@ function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfig
   const labels = { 'node-role.kubernetes.io/worker': '' };
   const server = buildServer({
     cluster: {
-      node: (name) => (name === 'worker-1' ? { metadata: { name, labels } } : undefined),
+      node: (name) =>
+        name === 'worker-1'
+          ? { metadata: { name, labels, annotations: state.annotations } }
+          : undefined,
       pools: () => [
         { metadata: { name: 'worker' }, spec: { nodeSelector: { matchLabels: labels } } },
       ],
@@ -123,6 +129,18 @@ describe('PUT /host/report', () => {
     expect(written).toHaveLength(1);
     await put(CLEAN);
     expect(written.map(({ status }) => status.condition.status)).toEqual(['True', 'False']);
+  });
+
+  it('writes what a node came with that no config was ever verified on', async () => {
+    const { put, state, written } = aServer();
+    state.annotations = {};
+
+    await put(CLEAN);
+    await put(CLEAN);
+
+    expect(written).toMatchObject([
+      { status: { condition: { status: 'False' }, drift: { config: 'rendered-worker-1' } } },
+    ]);
   });
 
   it('records reports of one host in the order in which they came', async () => {

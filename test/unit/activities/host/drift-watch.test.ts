@@ -247,6 +247,15 @@ describe('a host that is watched', () => {
     expect(refusals).toEqual([]);
   });
 
+  it('keeps a node that has just joined waiting for its first report no longer than is said', async () => {
+    refusals = [fail('ConfigFetchFailed', 'no certificate yet'), fail('ConfigFetchFailed', '503')];
+    await start({ retry: 3_600_000, longestRetry: 3_600_000, longestFirst: 1 });
+
+    await reported(isClean);
+
+    expect(refusals).toEqual([]);
+  });
+
   it('tells of the force file', async () => {
     await start();
     await reported(isClean);

@@ -73,10 +73,30 @@ describe('drift on a MachineConfigNode', () => {
     const sorted = JSON.parse(
       JSON.stringify(known, Object.keys({ ...flat(known) }).sort()),
     ) as MachineConfigNode;
-    expect(isShown(sorted, driftStatus('worker-1', DRIFTED, undefined, T1))).toBe(true);
-    expect(isShown(known, driftStatus('worker-1', CLEAN, undefined, T1))).toBe(false);
-    const never = { ...known, status: { conditions: [] } };
-    expect(isShown(never, driftStatus('worker-1', CLEAN, undefined, T1))).toBe(true);
+    const member = { hasConfig: true };
+    expect(isShown(sorted, driftStatus('worker-1', DRIFTED, undefined, T1), member)).toBe(true);
+    expect(isShown(known, driftStatus('worker-1', CLEAN, undefined, T1), member)).toBe(false);
+  });
+
+  it('is not written when it never was, and not again with every config', () => {
+    const never = { ...shown(CLEAN, T0), status: { conditions: [] } };
+    const member = { hasConfig: true };
+    expect(isShown(never, driftStatus('worker-1', CLEAN, undefined, T1), member)).toBe(true);
+    const next = { ...CLEAN, config: 'rendered-worker-2' };
+    const wanted = driftStatus('worker-1', next, undefined, T1);
+    expect(isShown(shown(CLEAN, T0), wanted, member)).toBe(true);
+  });
+
+  it('says of a node without a config what it came with, once', () => {
+    const never = { ...shown(CLEAN, T0), status: { conditions: [] } };
+    const fresh = { hasConfig: false };
+    expect(isShown(never, driftStatus('worker-1', CLEAN, undefined, T1), fresh)).toBe(false);
+    expect(isShown(shown(CLEAN, T0), driftStatus('worker-1', CLEAN, undefined, T1), fresh)).toBe(
+      true,
+    );
+    const next = { ...CLEAN, config: 'rendered-worker-2' };
+    const wanted = driftStatus('worker-1', next, undefined, T1);
+    expect(isShown(shown(CLEAN, T0), wanted, fresh)).toBe(false);
   });
 });
 

@@ -1,0 +1,65 @@
+/**
+ * What a Node says first: the config that its machine came with. MCO's daemon writes it at its own first
+ * start; here the host worker, which holds no Kubernetes credentials, reports it.
+ */
+
+import { driftAnnotations, driftCondition, isNewerThanFailure } from '../drift/status';
+import { ANNOTATION, NodeState } from '../names';
+import { annotationOf, currentConfigOf, desiredConfigOf, isDegraded } from './predicates';
+import type { MachineConfigNode, Node } from './types';
+
+/** What a host came with, and what its Node says once that is known. */
+export interface Adoption {
+  /** Rendered config. */
+  readonly config: string;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/**
+ * Of a node that no config was ever verified on; undefined = it has one, an update works on it, or its
+ * host has not reported since it failed. A disk that is not as the config says makes it Degraded in the
+ * same write.
+ *
+ * @see MCO pkg/daemon/daemon.go, checkStateOnFirstRun (7ff337a4)
+ */
+export function adoptionOf(
+  node: Node,
+  known: Pick<MachineConfigNode, 'metadata' | 'status'> | undefined,
+): Adoption | undefined {
+  const config = known?.status?.drift?.config;
+  const reported = driftCondition(known);
+  if (known === undefined || config === undefined || reported === undefined) return undefined;
+  if (currentConfigOf(node) !== undefined || !isOf(node, known)) return undefined;
+  // The host of one that failed before it was ever heard has come since.
+  const isLate = isDegraded(node) && !isCordonOurs(node) && isNewerThanFailure(known, reported);
+  if (desiredConfigOf(node) !== undefined && !isLate) return undefined;
+  const annotations = {
+    [ANNOTATION.CURRENT_CONFIG]: config,
+    [ANNOTATION.DESIRED_CONFIG]: config,
+    [ANNOTATION.STATE]: NodeState.DONE,
+    [ANNOTATION.REASON]: '',
+  };
+  return {
+    config,
+    annotations: { ...annotations, ...driftAnnotations(saying(node, annotations), known) },
+  };
+}
+
+/** What is left of an earlier Node of the name goes with it, a moment later. */
+function isOf({ metadata }: Node, known: Pick<MachineConfigNode, 'metadata'>): boolean {
+  const owner = known.metadata.ownerReferences?.find(({ kind }) => kind === 'Node');
+  return owner === undefined || metadata.uid === undefined || owner.uid === metadata.uid;
+}
+
+/** A host that could not be taken back: its update says what becomes of it. */
+function isCordonOurs(node: Node): boolean {
+  return annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined;
+}
+
+function saying(node: Node, annotations: Readonly<Record<string, string>>): Node {
+  const { metadata } = node;
+  return {
+    ...node,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
+  };
+}
