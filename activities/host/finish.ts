@@ -54,7 +54,7 @@ export async function verifyUpdate(
   if (drift !== undefined) throw fail('VerifyFailed', drift.reason, { path: drift.path });
   const osDrift = ports.os.managesOs ? findOsDrift(status, to.spec) : undefined;
   if (osDrift !== undefined) throw fail('VerifyFailed', osDrift);
-  await proveRunning(ports, status, to.spec);
+  await proveRunning(ports, status, to.spec, (await readCurrentConfig(ports.files))?.spec);
   await proveKubelet(ports, journal);
   await proveUnits(ports, journal, to.spec);
   if (journal !== undefined && markOf(journal, 'verified') === undefined) {

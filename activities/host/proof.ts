@@ -2,7 +2,7 @@
 
 import { fail } from '../../core/errors';
 import type { RenderedSpec } from '../../core/machine-config/types';
-import { splitKernelArguments, withoutArgumentValue } from '../../core/os';
+import { kernelArgumentChanges, splitKernelArguments, withoutArgumentValue } from '../../core/os';
 import type { BeforeUpdate, HostPorts, OpenJournal, OsStatus } from './ports';
 
 const DIGEST = /@(sha256:[0-9a-f]{64})$/;
@@ -23,12 +23,14 @@ export function beforeUpdate({ bootId, booted }: OsStatus): BeforeUpdate {
 /**
  * Whether the machine runs what a config says, beyond what its drivers remember.
  *
+ * @param before - of the config before, whose arguments should be gone; absent = there is none
  * @throws `VerifyFailed` naming the digest or the argument
  */
 export async function proveRunning(
   ports: Pick<HostPorts, 'os' | 'vitals'>,
   status: OsStatus,
   spec: RenderedSpec,
+  before?: Pick<RenderedSpec, 'kernelArguments'>,
 ): Promise<void> {
   if (!ports.os.managesOs) return;
   const wanted = DIGEST.exec(spec.osImageURL)?.[1];
@@ -41,10 +43,20 @@ export async function proveRunning(
   const missing = splitKernelArguments(spec.kernelArguments).filter(
     (word) => !words.includes(word),
   );
-  if (missing.length > 0) {
-    const told = missing.map(withoutArgumentValue).join(' ');
-    throw fail('VerifyFailed', `the running kernel was not given: [${told}]`);
-  }
+  refuseArguments('was not given', missing);
+  const { remove } = kernelArgumentChanges(before?.kernelArguments ?? [], spec.kernelArguments);
+  // What the deployment itself has is not the config's: an image may bring it, or a person.
+  const left = remove.filter(
+    (word) => words.includes(word) && !status.booted.kernelArguments.includes(word),
+  );
+  refuseArguments('was still given', left);
+}
+
+/** @throws `VerifyFailed` when there are any */
+function refuseArguments(what: string, words: readonly string[]): void {
+  if (words.length === 0) return;
+  const told = listed(words.map(withoutArgumentValue));
+  throw fail('VerifyFailed', `the running kernel ${what}: ${told}`);
 }
 
 /**

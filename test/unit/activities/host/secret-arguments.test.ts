@@ -62,6 +62,12 @@ it('is not in what the update answers, nor in what a wrong command line is told 
   const vitals = { commandLine: async () => ['quiet'], kubeletHealthy: async () => undefined };
   const wrong = await hear((await activities({ vitals })).verifyUpdate(verifying(bootId)));
   expect(wrong).toBe('the running kernel was not given: [luks.key=…]');
+  const both = {
+    ...vitals,
+    commandLine: async () => ['luks.key=0ldsecret', ...booted.kernelArguments],
+  };
+  const still = await hear((await activities({ vitals: both })).verifyUpdate(verifying(bootId)));
+  expect(still).toBe('the running kernel was still given: [luks.key=…]');
   await hear((await activities()).verifyUpdate(verifying(bootId)));
 });
 

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { createHostActivities } from '../../../../activities/host';
 import { planFor } from '../../../../activities/host/plan';
 import { CURRENT_CONFIG_FILE } from '../../../../activities/host/records';
-import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from './a-host';
+import { aConfig, aFile, aHost, bootInto, orderFor, type TestConfig, type TestHost } from './a-host';
 
 const OLD = aConfig('rendered-worker-old', {
   osImageURL: 'quay.io/os@sha256:1',
@@ -136,6 +137,43 @@ describe('the update of a host', () => {
 
     const { booted } = await (await other.ports()).os.status();
     expect(booted.kernelArguments).toEqual(['b=2', 'a=1']);
+  });
+
+  it('proves that a kernel argument that went is not given to the running kernel any more', async () => {
+    const withArguments = (name: string, kernelArguments: readonly string[]) =>
+      aConfig(name, { osImageURL: OLD.spec.osImageURL, kernelArguments });
+    const from = withArguments('rendered-worker-from', ['nosmt', 'audit=1', 'quiet']);
+    const to = withArguments('rendered-worker-to', ['quiet']);
+    const other = await aHost([from, to]);
+    try {
+      await bootInto(other, from);
+      const steps = await other.activities();
+      await steps.prepareUpdate(orderFor(to, 'prepareUpdate'));
+      await steps.applyUpdate(orderFor(to, 'applyUpdate'));
+      const { bootId: rebootedFrom } = await steps.armReboot(orderFor(to, 'armReboot'));
+      await other.boot();
+      const verifying = { ...orderFor(to, 'verifyUpdate'), rebootedFrom };
+      const verifyWith = async (words: readonly string[], entry: readonly string[] = []) => {
+        const ports = await other.ports();
+        const status = async () => {
+          const seen = await ports.os.status();
+          const kernelArguments = [...entry, ...seen.booted.kernelArguments];
+          return { ...seen, booted: { ...seen.booted, kernelArguments } };
+        };
+        const vitals = { commandLine: async () => words, kubeletHealthy: async () => undefined };
+        const activities = createHostActivities({ ...ports, vitals, os: { ...ports.os, status } });
+        return activities.verifyUpdate(verifying);
+      };
+
+      await expect(verifyWith(['root=/dev/sda', 'nosmt', 'quiet'])).rejects.toMatchObject({
+        name: 'VerifyFailed',
+        message: 'the running kernel was still given: [nosmt]',
+      });
+      // The image brings one of its own.
+      await verifyWith(['root=/dev/sda', 'audit=1', 'quiet'], ['audit=1']);
+    } finally {
+      other.remove();
+    }
   });
 
   it('refuses reordered kernel arguments where the operating system is not managed', async () => {
