@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { createHostActivities } from '../../../../activities/host';
 import { planFor } from '../../../../activities/host/plan';
 import { CURRENT_CONFIG_FILE } from '../../../../activities/host/records';
-import { aConfig, aFile, aHost, bootInto, orderFor, type TestConfig, type TestHost } from './a-host';
+import {
+  aConfig,
+  aFile,
+  aHost,
+  bootInto,
+  orderFor,
+  type TestConfig,
+  type TestHost,
+} from './a-host';
 
 const OLD = aConfig('rendered-worker-old', {
   osImageURL: 'quay.io/os@sha256:1',
