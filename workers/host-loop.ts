@@ -10,6 +10,7 @@ import {
   currentStep,
   type Exclusive,
   type HostPorts,
+  rebootIsDue,
   settleAtStart,
   withHeartbeats,
 } from '../activities/host';
@@ -98,10 +99,22 @@ async function serveThroughReboots(host: Host, options: HostLoopOptions): Promis
     if (signal.aborted) return;
     const { reason } = wish;
     delete wish.reason;
-    // Withdrawn while the worker shut down.
-    if (reason === undefined) continue;
+    if (reason === undefined || !(await isStillDue(host, log))) continue;
     log.info({ node: host.node, reason }, 'rebooting');
     lastReboot.problem = await rebootHost(host, reason, options);
+  }
+}
+
+/**
+ * The worker carries orders out until it has ended, of later updates as well: one that undoes what the
+ * reboot is for withdraws it. Where that cannot be told, the machine reboots as it was asked to.
+ */
+async function isStillDue(host: Host, log: Logger): Promise<boolean> {
+  try {
+    return await host.exclusive(() => rebootIsDue({ ...host.ports, now: () => new Date() }));
+  } catch (error) {
+    log.warn({ node: host.node, reason: messageOf(error) }, 'cannot look whether to reboot');
+    return true;
   }
 }
 
@@ -154,7 +167,7 @@ async function serve(host: Host, options: Serving): Promise<void> {
       problem: () => lastReboot.problem,
     },
   };
-  const activities = withdrawing(createHostActivities(ports, host.exclusive), wish);
+  const activities = createHostActivities(ports, host.exclusive);
   const around = host.around ?? ((inner: HostActivities) => inner);
   const worker = await options.limit(() =>
     Worker.create({
@@ -182,18 +195,6 @@ async function serve(host: Host, options: Serving): Promise<void> {
     const { node } = host;
     options.log.warn({ node, reason: messageOf(error) }, 'worker did not stop in order');
   }
-}
-
-/** An update that is undone without a reboot needs none: neither does the one that was asked for. */
-function withdrawing(activities: HostActivities, wish: RebootWish): HostActivities {
-  return {
-    ...activities,
-    async goBack(order) {
-      const back = await activities.goBack(order);
-      if (!back.rebooting) delete wish.reason;
-      return back;
-    },
-  };
 }
 
 /** Settles what the last process left; returns why a reboot is due. A damaged journal is reported. */

@@ -72,6 +72,17 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
   }
 }
 
+/** Whether a reboot that was asked for is due still: whatever was carried out since may have undone it. */
+export async function rebootIsDue(
+  ports: Pick<StartPorts, 'node' | 'journal' | 'os' | 'now'>,
+): Promise<boolean> {
+  const journal = await openJournal(ports);
+  if (journal === undefined) return false;
+  const { kind } = standingOf(journal, await ports.os.status(), ports.now());
+  // Settling gives up a way back that does not end; an order may try it once more.
+  return kind === 'rebootDue' || kind === 'goOnBack' || kind === 'stuck';
+}
+
 /** The mark comes before the deeds: without this the machine would boot what it has booted. */
 async function releaseNext(
   { os }: StartPorts,

@@ -29,6 +29,7 @@ const NEW = aConfig('rendered-worker-new', {
   osImageURL: 'quay.io/os@sha256:2',
   config: { storage: { files: [aFile('/etc/motd', 'new')] } },
 });
+const OTHER = aConfig('rendered-worker-other', { osImageURL: 'quay.io/os@sha256:3' });
 const log = createLogger({ process: 'test', level: 'silent' });
 
 let machine: TestHost;
@@ -40,7 +41,7 @@ beforeEach(async () => {
   created = 0;
   reboots = [];
   stop = new AbortController();
-  machine = await aHost([NEW]);
+  machine = await aHost([NEW, OTHER]);
   host = {
     node: 'worker-1',
     identity: 'test',
@@ -129,6 +130,42 @@ describe('a reboot that was asked for', () => {
 
     expect(reboots).toEqual([]);
     expect(created).toBe(2);
+    expect(() => readFileSync(join(machine.root, 'etc/motd'))).toThrow('ENOENT');
+  });
+
+  it('does not come when the next update has undone what it was for', async () => {
+    lives.push(async (activities) => {
+      await arm(activities);
+      // It had been picked up already when the worker was to end.
+      const orderId = 'update-node/worker-1/run-2/prepareUpdate';
+      await new MockActivityEnvironment().run(
+        activities.prepareUpdate,
+        orderFor(OTHER, 'prepareUpdate', { ...later, orderId }),
+      );
+    });
+    lives.push(async () => stop.abort());
+
+    await run();
+
+    expect(reboots).toEqual([]);
+    expect(created).toBe(2);
+    const { staged } = await host.ports.os.status();
+    expect(staged).toMatchObject({ image: 'quay.io/os@sha256:3', locked: true });
+  });
+
+  it('does not come when its order has expired before the worker has ended', async () => {
+    lives.push(async (activities) => {
+      await arm(activities);
+      const journal = await host.ports.journal.open();
+      const armed = journal?.marks().find((mark) => mark.kind === 'armed');
+      if (armed?.kind !== 'armed') throw new Error('nothing is armed');
+      await journal?.mark({ ...armed, notAfter: '2020-01-01T00:00:00Z' });
+    });
+    lives.push(async () => stop.abort());
+
+    await run();
+
+    expect(reboots).toEqual([]);
     expect(() => readFileSync(join(machine.root, 'etc/motd'))).toThrow('ENOENT');
   });
 
