@@ -159,6 +159,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     held: rollout.heldReasons(),
     blocked: blockedReasons(rollout),
     ...countsOf(rollout),
+    unheardCount: rollout.unheardCount(),
     policy: view.policy,
   });
   // Who may not go on anyway says so first.
@@ -208,7 +209,9 @@ function mayNotGoOn(rollout: Rollout): boolean {
 
 function isHalted(rollout: Rollout): boolean {
   const { view } = rollout;
-  return view !== undefined && halted(rollout.failedCount(), view.policy, view.machineCount);
+  if (view === undefined) return false;
+  const counted = rollout.failedCount() - rollout.unheardCount();
+  return halted(counted, view.policy, view.machineCount);
 }
 
 /** A halted rollout waits for a person; what a person told it to try, it tries. */

@@ -133,6 +133,11 @@ export class Rollout extends UpdatesUnderWay {
     return this.failedReasons().length + Math.max(0, beyond);
   }
 
+  /** Those that never were within reach since they joined: they do not count against the config. */
+  unheardCount(): number {
+    return Math.min(this.view?.unheardCount ?? 0, this.failedCount());
+  }
+
   heldReasons(): readonly NamedReason[] {
     const shown = (this.view?.held ?? []).filter(({ node }) => !this.isBeingTried(node));
     const known = new Set(shown.map(({ node }) => node));

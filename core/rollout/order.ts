@@ -10,13 +10,17 @@ export interface Orderable {
   readonly node: Node;
   /** Already unavailable because of an unfinished or failed update: takes no new slot. */
   readonly repair: boolean;
+  /** Its host has never been heard (`isUnheard`). */
+  readonly unheard?: boolean;
 }
 
 /**
  * Repairs first, because they cost no slot and give one back; then nodes that joined and have never had a
  * config: most came with the pool's and only have to be asked, and the others have the least to lose. Then
- * nodes that report a failure but are in service; then all others. In each group by zone and age as in MCO, at last by name, so that
- * equal clusters give equal orders.
+ * nodes that report a failure but are in service; then all others. Last those whose host worker nobody has
+ * heard of yet: waiting for one that may never come takes as long as a host may be away, and the others
+ * would wait with it. In each group by zone and age as in MCO, at last by name, so that equal clusters give
+ * equal orders.
  */
 export function orderCandidates<T extends Orderable>(candidates: readonly T[]): T[] {
   return candidates
@@ -34,8 +38,9 @@ export function orderCandidates<T extends Orderable>(candidates: readonly T[]): 
     .map(({ candidate }) => candidate);
 }
 
-function urgencyOf({ node, repair }: Orderable): number {
+function urgencyOf({ node, repair, unheard }: Orderable): number {
   if (repair) return 0;
+  if (unheard === true) return 4;
   if (!isAdopted(node)) return 1;
   return isDegraded(node) ? 2 : 3;
 }

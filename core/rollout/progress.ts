@@ -46,6 +46,8 @@ export interface RolloutFacts {
   readonly failed: readonly NamedReason[];
   /** When `failed` was cut; absent = all are in it. */
   readonly failedCount?: number;
+  /** Those of them that do not count against the config; absent = none. */
+  readonly unheardCount?: number;
   readonly held: readonly NamedReason[];
   /** When `held` was cut; absent = all are in it. */
   readonly heldCount?: number;
@@ -77,7 +79,8 @@ export function rolloutState(facts: RolloutFacts): StateAndBlocker {
     return { state: RolloutState.COMPLETED };
   }
   if (facts.paused) return { state: RolloutState.PAUSED, blocker: pausedSentence(facts) };
-  if (halted(failedCount(facts), facts.policy, facts.machineCount)) {
+  const counted = failedCount(facts) - (facts.unheardCount ?? 0);
+  if (halted(counted, facts.policy, facts.machineCount)) {
     return { state: RolloutState.HALTED, blocker: haltedSentence(facts) };
   }
   const working = facts.children.some((child) => child.holdsSlot && child.blocker === undefined);

@@ -43,6 +43,8 @@ export interface PoolSelection {
   /** Failed on this very config; not tried again until told. */
   readonly failed: readonly NamedReason[];
   readonly failedCount: number;
+  /** Those of them that do not count against the config (`PoolView.unheard`); absent = none. */
+  readonly unheardCount?: number;
   /** Held by a person on this very config (skipped or cancelled). */
   readonly held: readonly NamedReason[];
   readonly heldCount: number;
@@ -66,6 +68,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     );
   const candidates = open(view.candidates);
   const [failed, held, blocked] = [open(view.failed), open(view.held), open(view.blocked)];
+  const unheardCount = view.unheard.filter((node) => !inFlight.has(node)).length;
   const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
   return {
     ...{ paused, maxUnavailable, machineCount, unavailable, outdated },
@@ -76,6 +79,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     candidateCount: candidates.length,
     failed: failed.slice(0, REASONS_SHOWN),
     failedCount: failed.length,
+    ...(unheardCount === 0 ? {} : { unheardCount }),
     held: held.slice(0, REASONS_SHOWN),
     heldCount: held.length,
     blocked: blocked.slice(0, REASONS_SHOWN),

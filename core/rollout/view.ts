@@ -24,6 +24,7 @@ import {
   unavailability,
 } from './availability';
 import { orderCandidates } from './order';
+import { failedUnheard, isUnheard } from './unheard';
 
 /** A node and a sentence about it. */
 export interface NamedReason {
@@ -69,6 +70,8 @@ export interface PoolView {
   readonly candidates: readonly RolloutCandidate[];
   /** Failed on this very config, or drifted from it; not tried again until told. */
   readonly failed: readonly NamedReason[];
+  /** Those of `failed` whose host was never heard: they do not count against the config. */
+  readonly unheard: readonly string[];
   /** Skipped or cancelled by a person on this very config. */
   readonly held: readonly NamedReason[];
   /** Cannot be taken now: cordoned by a person, not ready, being deleted. */
@@ -79,7 +82,7 @@ export interface PoolObservation {
   readonly pool: MachineConfigPool;
   /** Members of the pool: nodes whose primary pool this is. */
   readonly nodes: readonly Node[];
-  /** They say why a node failed when its annotation does not. */
+  /** They say why a node failed when its annotation does not, and whether its host was ever heard. */
   readonly machineConfigNodes?: readonly MachineConfigNode[];
   /** Failed or held nodes that a person told to try again. */
   readonly retry?: readonly string[];
@@ -118,6 +121,7 @@ export function observePool(observation: PoolObservation): PoolView {
     })),
     candidates: orderCandidates(sorted.candidates).map(candidateOf),
     failed: sorted.failed,
+    unheard: sorted.unheard,
     held: sorted.held,
     blocked: sorted.blocked,
   };
@@ -205,23 +209,38 @@ function failureReason(
 
 interface SortedNodes {
   readonly updated: string[];
-  readonly candidates: { readonly node: Node; readonly repair: boolean }[];
+  readonly candidates: {
+    readonly node: Node;
+    readonly repair: boolean;
+    readonly unheard: boolean;
+  }[];
   readonly failed: NamedReason[];
+  readonly unheard: string[];
   readonly held: NamedReason[];
   readonly blocked: NamedReason[];
 }
 
 function sortIntoPlaces(observation: PoolObservation, target: string | undefined): SortedNodes {
-  const sorted: SortedNodes = { updated: [], candidates: [], failed: [], held: [], blocked: [] };
+  const sorted: SortedNodes = {
+    ...{ updated: [], candidates: [], held: [], blocked: [] },
+    ...{ failed: [], unheard: [] },
+  };
   if (target === undefined) return sorted;
   const told = new Set(observation.retry ?? []);
-  const messages = failureMessages(observation.machineConfigNodes ?? []);
+  const { machineConfigNodes = [] } = observation;
+  const messages = failureMessages(machineConfigNodes);
+  const known = new Map(machineConfigNodes.map((one) => [one.metadata.name, one]));
   for (const node of observation.nodes) {
     const name = node.metadata.name;
     const place = placeNode(node, target, told.has(name), messages);
     if (place.in === 'updated') sorted.updated.push(name);
-    else if (place.in === 'candidates') sorted.candidates.push({ node, repair: place.repair });
-    else sorted[place.in].push({ node: name, reason: place.reason });
+    else if (place.in === 'candidates') {
+      const unheard = isUnheard(node, known.get(name));
+      sorted.candidates.push({ node, repair: place.repair, unheard });
+    } else {
+      sorted[place.in].push({ node: name, reason: place.reason });
+      if (place.in === 'failed' && failedUnheard(node, known.get(name))) sorted.unheard.push(name);
+    }
   }
   return sorted;
 }

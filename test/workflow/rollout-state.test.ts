@@ -476,6 +476,14 @@ describe('a halted rollout', () => {
     expect(toGrant(rollout)).toEqual([]);
   });
 
+  it('is none when too few of the failed nodes were ever heard: the others get their turn', () => {
+    const rollout = aHaltedRollout();
+    rollout.accept({ ...view, unheardCount: 2, candidates: [candidate('e')], candidateCount: 1 });
+
+    expect(progressOf(rollout)).toMatchObject({ state: 'Rolling', failedCount: 3 });
+    expect(toGrant(rollout)).toEqual(['d']);
+  });
+
   it('tries the node that a person told it to, and only that, however many have failed', () => {
     const rollout = aHaltedRollout();
     rollout.retry.add('a');

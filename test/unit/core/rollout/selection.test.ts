@@ -9,12 +9,22 @@ function aView(overrides: Partial<PoolView>): PoolView {
   return {
     ...{ pool: 'worker', paused: false, maxUnavailable: 1, machineCount: 200 },
     ...{ updated: [], outdated: [], unavailable: [], unavailableBecause: [] },
-    ...{ candidates: [], failed: [], held: [], blocked: [] },
+    ...{ candidates: [], failed: [], unheard: [], held: [], blocked: [] },
     ...overrides,
   };
 }
 
 describe('the selection of a view', () => {
+  it('says how many failed nodes do not count, of those whose update does not run', () => {
+    const view = aView({ failed: because(3), unheard: ['n0', 'n2'] });
+
+    expect(selectFrom(view, { inFlight: [], limit: 5 }).unheardCount).toBe(2);
+    expect(selectFrom(view, { inFlight: ['n2'], limit: 5 }).unheardCount).toBe(1);
+    expect(
+      selectFrom(aView({ failed: because(3) }), { inFlight: [], limit: 5 }),
+    ).not.toHaveProperty('unheardCount');
+  });
+
   it('cuts long lists and keeps their counts', () => {
     const view = aView({ failed: because(60), held: because(51), blocked: because(50) });
 

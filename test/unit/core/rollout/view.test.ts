@@ -1,6 +1,7 @@
 import { failureName } from '../../../../core/errors';
+import { driftStatus } from '../../../../core/drift';
 import { ANNOTATION } from '../../../../core/names';
-import type { Node } from '../../../../core/node/types';
+import type { MachineConfigNode, Node } from '../../../../core/node/types';
 import { allCandidates, maxUnavailable, selectCandidates } from '../../../../core/pool';
 import { observePool, selectFrom, type PoolView } from '../../../../core/rollout';
 import { A, aNewNode, aNode, aPool, B, namesOf, updated } from '../pool/builders';
@@ -72,6 +73,7 @@ describe('one look at a pool', () => {
       ],
       candidates: [{ node: 'old', currentConfig: A, zone: 'a', repair: false }],
       failed: [{ node: 'failed', reason: 'ApplyFailed: disk full' }],
+      unheard: [],
       held: [{ node: 'held', reason: 'skip: audit' }],
       blocked: [
         {
@@ -273,9 +275,50 @@ describe('a node that is not tried again until told', () => {
   });
 });
 
+/** What a host that has joined has reported. */
+function heard(name: string): MachineConfigNode {
+  const report = { config: A, findings: [], count: 0, repairs: [], forced: false };
+  const { condition, drift } = driftStatus(name, report, undefined, '2030-01-01T00:00:00Z');
+  return {
+    metadata: { name },
+    spec: { node: { name }, pool: { name: 'worker' }, configVersion: { desired: 'not-yet-set' } },
+    status: { conditions: [condition], drift },
+  };
+}
+
+describe('a node that has joined and failed', () => {
+  const failed = (name: string, more: Readonly<Record<string, string>> = {}): Node => {
+    const { metadata, ...rest } = aNewNode(name);
+    const annotations = {
+      [ANNOTATION.DESIRED_CONFIG]: B,
+      [ANNOTATION.STATE]: 'Degraded',
+      [ANNOTATION.REASON]: 'HostUnreachable: the host worker did not pick up prepareUpdate in time',
+      ...more,
+    };
+    return { ...rest, metadata: { ...metadata, annotations } };
+  };
+
+  it('says nothing about the config when its host was never heard', () => {
+    const view = look([failed('silent'), failed('gone')], { machineConfigNodes: [heard('gone')] });
+
+    expect(view.failed.map(({ node }) => node)).toEqual(['silent', 'gone']);
+    expect(view.unheard).toEqual(['silent']);
+  });
+
+  it.each([
+    ['for another reason', failed('n', { [ANNOTATION.REASON]: 'ApplyFailed: disk full' })],
+    ['in service', aNode('n', { desired: B, state: 'Degraded', reason: 'HostUnreachable: gone' })],
+  ])('counts when it failed %s', (_how, node) => {
+    const view = look([node]);
+
+    expect([view.failed.length, view.unheard]).toEqual([1, []]);
+  });
+});
+
 describe('the order of candidates', () => {
-  it('is repairs, then new nodes, then failed ones in service, then by zone, age and name', () => {
-    const view = look([
+  it('is repairs, then new nodes, then failed ones in service, then by zone, age and name, and those never heard', () => {
+    const nodes = [
+      aNewNode('silent'),
       aNewNode('joined'),
       aNode('z', { zone: 'b' }),
       aNode('b', { zone: 'a', created: '2029-02-01T00:00:00Z' }),
@@ -284,9 +327,13 @@ describe('the order of candidates', () => {
       aNode('none'),
       aNode('failed', { desired: X, state: 'Unreconcilable', zone: 'z' }),
       aNode('repair', { desired: X, state: 'Working', zone: 'z' }),
-    ]);
+    ];
 
-    expect(names(view)).toEqual(['repair', 'joined', 'failed', 'c', 'a', 'b', 'z', 'none']);
+    const view = look(nodes, { machineConfigNodes: [heard('joined')] });
+
+    expect(names(view)).toEqual([
+      ...['repair', 'joined', 'failed', 'c', 'a', 'b', 'z', 'none', 'silent'],
+    ]);
   });
 });
 
