@@ -19,7 +19,7 @@ import { mayRead, nodeOfPeer, type Verdict } from './access';
 import { later, refuse } from './answers';
 import { createConfigStore } from './config-store';
 import { limitConnections, type ConnectionLimits } from './connections';
-import { createAddressLimit, NAMED_LIMIT, type LimitSettings } from './join-limit';
+import { createAddressLimit, NAMED_LIMIT, OTHER_LIMIT, type LimitSettings } from './join-limit';
 import { addConfigLookups, createServerMetrics, type ServerMetrics } from './metrics';
 import type { ClusterView, PeerSubject, ReadMachineConfig, ReadNode, WriteDrift } from './ports';
 import { serveReports } from './report-endpoint';
@@ -37,8 +37,8 @@ export interface ServerDependencies {
   readonly maxConfigBytes?: number;
   /** Who sent a request; the default reads the verified client certificate. */
   readonly identify?: (request: FastifyRequest) => PeerSubject | undefined;
-  /** Milliseconds of a clock that never goes back; the default is the process'. */
-  readonly reportClock?: () => number;
+  /** Of the limits of requests: milliseconds of a clock that never goes back; the default is the process'. */
+  readonly clock?: () => number;
   /** Absent = metrics of its own. */
   readonly metrics?: ServerMetrics;
   /** Of the host endpoint; absent = none. */
@@ -67,6 +67,9 @@ const HOST_TIMEOUTS: Readonly<
 
 /** Looks at a Node in the API before it is refused a config: no node makes a load of them. */
 const LOOK_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 10, maxAddresses: 10_000 };
+
+/** Requests of one node: an update asks for two configs, and what is not answered is asked again slowly. */
+const NODE_LIMIT: LimitSettings = { burst: 60, perSecond: 1, maxAddresses: 10_000 };
 
 export interface Server {
   /** `GET /host/configs/<name>`, `PUT /host/report`; mutual TLS. */
@@ -104,6 +107,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
     raw.once('close', () => connections?.waitFor(socket));
   });
   observe(host, metrics);
+  limitRequests(host, dependencies);
   const looks = createAddressLimit(LOOK_LIMIT, () => performance.now());
   const { readNode } = dependencies;
   const identify = dependencies.identify ?? peerOf;
@@ -158,7 +162,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
     cluster: dependencies.cluster,
     writeDrift: dependencies.writeDrift,
     identify,
-    ...(dependencies.reportClock === undefined ? {} : { clock: dependencies.reportClock }),
+    ...(dependencies.clock === undefined ? {} : { clock: dependencies.clock }),
   });
 
   const { cluster, alsoMissing } = dependencies;
@@ -168,6 +172,25 @@ export function buildServer(dependencies: ServerDependencies): Server {
     plain: buildPlain({ metrics, logger, missing }),
     cutOffHosts: () => connections?.destroyAll(),
   };
+}
+
+/** Nodes by their name, because many may share an address; whoever else has a certificate by address. */
+function limitRequests(host: FastifyInstance, dependencies: ServerDependencies): void {
+  const { clock = () => performance.now(), identify = peerOf, logger } = dependencies;
+  const nodes = createAddressLimit(NODE_LIMIT, clock);
+  const others = createAddressLimit(OTHER_LIMIT, clock);
+  const named = createAddressLimit(NAMED_LIMIT, clock);
+  host.addHook('onRequest', async (request, reply) => {
+    const node = nodeOfPeer(identify(request));
+    const address = request.socket.remoteAddress ?? '';
+    const wait = node === undefined ? others.take(address) : nodes.take(node);
+    if (wait === 0) return undefined;
+    if (named.take(node ?? address) === 0) {
+      logger.warn({ node, address }, 'requests refused: there are too many');
+    }
+    reply.header('retry-after', String(wait));
+    return refuse(reply, 429, 'TooManyRequests', 'too many requests; ask again later');
+  });
 }
 
 function createHostApp(

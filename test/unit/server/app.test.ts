@@ -68,6 +68,7 @@ function aServer(options: Seen = {}) {
   const lines: string[] = [];
   const state = {
     away: false,
+    now: 0,
     reads: 0,
     looks: 0,
     peer: peer('worker-1') as PeerSubject | undefined,
@@ -97,6 +98,7 @@ function aServer(options: Seen = {}) {
     },
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     identify: () => state.peer,
+    clock: () => state.now,
     alsoMissing: () => options.alsoMissing ?? [],
   });
   const get = (name: string, headers: Record<string, string> = {}) =>
@@ -105,6 +107,35 @@ function aServer(options: Seen = {}) {
 }
 
 describe('the host endpoint', () => {
+  it('answers a node that asks in a loop with 429 and when to ask again, and other nodes as ever', async () => {
+    const { get, state, lines } = aServer();
+    const ask = async () => {
+      const { statusCode, headers } = await get('rendered-worker-1');
+      return [statusCode, headers['retry-after']];
+    };
+    for (let i = 0; i < 60; i += 1) expect(await ask()).toEqual([200, undefined]);
+
+    expect(await ask()).toEqual([429, '1']);
+    expect(await ask()).toEqual([429, '1']);
+    state.peer = peer('master-1');
+    expect((await get('rendered-master-1')).statusCode).toBe(200);
+    state.peer = peer('worker-1');
+    state.now = 1_000;
+    expect(await ask()).toEqual([200, undefined]);
+    expect(lines.filter((line) => line.includes('requests refused'))).toHaveLength(1);
+  });
+
+  it('limits what comes from no node by its address, whatever it asks', async () => {
+    const { host, state } = aServer();
+    state.peer = { commonNames: ['admin'], organizations: [] };
+    const ask = async (remoteAddress: string) =>
+      (await host.inject({ url: '/no/such/path', remoteAddress })).statusCode;
+    for (let i = 0; i < 1_000; i += 1) expect(await ask('192.0.2.1')).toBe(404);
+
+    expect(await ask('192.0.2.1')).toBe(429);
+    expect(await ask('192.0.2.2')).toBe(404);
+  });
+
   it('answers the canonical bytes of a config of the own pool, with their digest', async () => {
     const { get, configs } = aServer();
 

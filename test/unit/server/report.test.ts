@@ -79,7 +79,7 @@ function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfig
     },
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     identify: () => state.peer,
-    reportClock: () => state.now,
+    clock: () => state.now,
   });
   const put = (payload: object | string, headers: Record<string, string> = {}) =>
     server.host.inject({
