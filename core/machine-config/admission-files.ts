@@ -44,6 +44,18 @@ const DIRECTORIES: readonly string[] = [
   '/var/lib',
 ];
 
+/**
+ * Files that every new host may get from the server, beside those in refused places. A file of the config
+ * there is fine: it counts, or gets other contents.
+ */
+const ADDED_FILES: readonly string[] = [
+  FIRST_BOOT_FILE.KUBECONFIG,
+  FIRST_BOOT_FILE.KUBELET_AUTHORITY,
+  FIRST_BOOT_FILE.CLOUD_AUTHORITY,
+  FIRST_BOOT_FILE.ENCAPSULATED_CONFIG,
+  FIRST_BOOT_FILE.SERVED_CONFIG,
+];
+
 /** Problems of the places of files, directories and links, each on its own. */
 export function reportPlaces(config: IgnitionObject, report: Report): void {
   const storage = structOf(config['storage']);
@@ -96,9 +108,26 @@ function reportPlace(
     )?.[1] ??
     (what !== 'directory' && DIRECTORIES.includes(path)
       ? 'it is a directory on every host'
-      : undefined);
+      : undefined) ??
+    whyNotBeside(path, what);
   if (why === undefined) return;
   report(field, `no ${what} may be at ${path}: ${why}`, 'choose another path');
+}
+
+/** Ignition takes no file at or below a link, at a directory, or below a file: such a pool serves nobody. */
+function whyNotBeside(path: string, what: 'file' | 'directory' | 'link'): string | undefined {
+  for (const added of ADDED_FILES) {
+    if (path === added && what !== 'file') {
+      // The server gives none to a config that brings its own, in whatever form.
+      const isOwn = what === 'link' && added === FIRST_BOOT_FILE.KUBECONFIG;
+      if (!isOwn) return 'new hosts get a file here';
+    }
+    if (path.startsWith(`${added}/`)) return `new hosts get a file at ${added}`;
+    if (added.startsWith(`${path}/`) && what !== 'directory') {
+      return `new hosts get the file ${added} below it`;
+    }
+  }
+  return undefined;
 }
 
 /** As hosts ask; Ignition lets the root and zero bytes pass. */
