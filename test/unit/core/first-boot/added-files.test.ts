@@ -21,7 +21,7 @@ const ENTRIES = {
 type Kind = keyof typeof ENTRIES;
 
 function configWith(kind: Kind, path: string): IgnitionConfig {
-  return { ignition: { version: '3.5.0' }, storage: ENTRIES[kind](path) } as IgnitionConfig;
+  return { ignition: { version: '3.5.0' }, storage: ENTRIES[kind](path) };
 }
 
 const refusalsOf = (kind: Kind, path: string): readonly string[] =>
