@@ -92,7 +92,10 @@ export interface HostActivities {
   goBack(order: HostOrder): Promise<{ readonly rebooting: boolean; readonly bootId: string }>;
   /** Proves that the host is on its previous config again. */
   verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedHost>;
-  /** Drops the staged deployment; the node was never disturbed. */
+  /**
+   * Drops the staged deployment; the node was never disturbed. An update that this one had only taken over is
+   * undone, unless that disturbs the node.
+   */
   discardStaged(order: HostOrder): Promise<void>;
 }
 

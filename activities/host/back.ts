@@ -12,6 +12,7 @@ import { patiently } from './patience';
 import { atBest, type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { proveAsBefore, proveKubelet } from './proof';
 import { dropKeptConfigs } from './records';
+import { undoTakenOver } from './settle';
 import { tellOfOldFiles } from './services';
 import { backTakesBoot, refuseForeign } from './standing';
 import { undoHere } from './undo';
@@ -215,9 +216,13 @@ async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus)
   await journal.close();
 }
 
-/** Drops the staged deployment and the fetched configs; an applied update is left alone. */
-export async function discardStaged(ports: HostPorts): Promise<void> {
-  if ((await ports.journal.open()) !== undefined) return;
+/**
+ * Drops the staged deployment and the fetched configs. An update that an earlier one has applied, and that
+ * this one had only taken over, is undone; others are left alone.
+ */
+export async function discardStaged(ports: HostPorts, order: HostOrder): Promise<void> {
+  const journal = await ports.journal.open();
+  if (journal !== undefined) return undoTakenOver(ports, journal, order);
   await ports.os.discard();
   await dropKeptConfigs(ports.files);
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));

@@ -69,7 +69,7 @@ export function createHostActivities(
     commitUpdate: (order) => inTurn('commitUpdate', order, () => commitUpdate(ports, order)),
     goBack: (order) => inTurn('goBack', order, () => goBackFor(ports, order)),
     verifyBack: (order) => inTurn('verifyBack', order, () => verifyBack(ports, order)),
-    discardStaged: (order) => inTurn('discardStaged', order, () => discardStaged(ports)),
+    discardStaged: (order) => inTurn('discardStaged', order, () => discardStaged(ports, order)),
   } satisfies HostActivities;
 }
 

@@ -9,7 +9,7 @@ import { fail, failureName, messageOf } from '../../core/errors';
 import type { ConfigReference, HostOrder } from '../../workflows/activity-contracts';
 import { writeCommitted } from './committed';
 import { findDrift, findOsDrift } from './drift';
-import { openJournal } from './open-journal';
+import { openJournal, otherDriver } from './open-journal';
 import { planBack } from './plan';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { endRepair } from './repair-end';
@@ -172,6 +172,28 @@ async function undo(
   await journal.close();
   await dropKeptConfigs(ports.files);
   return problem;
+}
+
+/**
+ * Undoes an update that was taken over by another one, which ends before it went on with it. What disturbs
+ * the node stays as it is until it is out of service. The mark comes first: nobody takes over what is half
+ * undone.
+ */
+export async function undoTakenOver(
+  ports: HostPorts,
+  journal: OpenJournal,
+  { config }: HostOrder,
+): Promise<void> {
+  const { target, repair } = journal.header;
+  const isOther = repair === true || !sameConfig(target, config);
+  if (isOther || otherDriver(ports, journal) !== undefined) return;
+  const status = await ports.os.status();
+  if (markOf(journal, 'committing') !== undefined || backDisturbs(journal, status)) return;
+  if (markOf(journal, 'goingBack') === undefined) {
+    await journal.mark({ kind: 'goingBack', because: 'the update that took it over ended' });
+  }
+  const problem = await undo(ports, journal, status);
+  if (problem !== undefined) ports.warn?.(`services after the way back: ${problem}`);
 }
 
 /** Whether the machine has booted since the reboot was armed. */

@@ -249,9 +249,14 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     return { bootId: host.bootId };
   },
   discardStaged: async (work) => {
-    const { host } = work;
+    const { host, target } = work;
     await work.half();
-    if (host.journal !== undefined) return;
+    const { journal } = host;
+    if (journal !== undefined) {
+      // Taken over, and not gone on with.
+      if (journal.target.name === target.name && !backTakesBoot(host, journal)) undo(host, journal);
+      return;
+    }
     host.staged = undefined;
     host.answers.clear();
   },

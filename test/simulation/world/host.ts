@@ -131,9 +131,17 @@ export class Host {
       if (incarnation !== this.incarnation) return;
       this.isWorking = false;
       this.clock.after(this.chance.between(100, 3_000), () => {
-        if (incarnation === this.incarnation) this.reboot(cause, run);
+        if (incarnation !== this.incarnation) return;
+        if (this.isRebootDue()) this.reboot(cause, run);
+        else this.startWorker();
       });
     });
+  }
+
+  /** What was carried out since it was asked for may have undone what it is for. */
+  private isRebootDue(): boolean {
+    const { armed, goingBack } = this.journal ?? {};
+    return goingBack === undefined ? armed === this.boot : goingBack.bootId === this.boot;
   }
 
   reboot(cause: RebootCause, run?: string): void {

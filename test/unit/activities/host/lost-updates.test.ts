@@ -3,7 +3,7 @@
  * next order makes of it. It is neither committed unproven, nor thrown away half.
  */
 
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities, rebootIsDue } from '../../../../activities/host';
 import { readCurrentConfig, readKeptConfig } from '../../../../activities/host/records';
 import { fail } from '../../../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../../../workflows/activity-contracts';
@@ -267,6 +267,64 @@ describe('a way back that was lost before its reboot', () => {
     const back = await host.activities();
     await back.verifyBack({ ...later(NEW, 'verifyBack'), rebootedFrom: bootId });
     expect(await picture()).toEqual(ON_OLD);
+  });
+});
+
+describe('an update that was taken over before its reboot, and is not gone on with', () => {
+  async function takeOver(upTo: 'applyUpdate' | 'armReboot'): Promise<PreparedUpdate> {
+    const activities = await host.activities();
+    await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
+    await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
+    if (upTo === 'armReboot') await activities.armReboot(orderFor(NEW, 'armReboot'));
+    return activities.prepareUpdate(later(NEW, 'prepareUpdate'));
+  }
+
+  it.each(['applyUpdate', 'armReboot'] as const)(
+    'is undone with what was staged, when it was left at %s',
+    async (upTo) => {
+      expect((await takeOver(upTo)).settled).toBe('took over the update to rendered-worker-new');
+
+      await (await host.activities()).discardStaged(later(NEW, 'discardStaged'));
+
+      expect(await picture()).toEqual(ON_OLD);
+      expect((await host.status()).staged).toBeUndefined();
+      expect(await rebootIsDue(await host.ports())).toBe(false);
+      const { files } = await host.ports();
+      expect(await readKeptConfig(files, NEW.reference)).toBeUndefined();
+    },
+  );
+
+  it('is never taken over half undone by a process that comes after one that died in it', async () => {
+    const discard = async (fs?: ReturnType<typeof dyingAt>['fs']) =>
+      createHostActivities(await host.ports(fs)).discardStaged(later(NEW, 'discardStaged'));
+    const begin = async (): Promise<void> => {
+      host.remove();
+      host = await anOstreeHost(OLD, [NEW, NEXT]);
+      await takeOver('applyUpdate');
+    };
+    await begin();
+    const whole = dyingAt(Number.POSITIVE_INFINITY);
+    await discard(whole.fs);
+    for (let step = 1; step <= whole.steps(); step += 2) {
+      await begin();
+      await discard(dyingAt(step).fs).catch(() => undefined);
+      const next = orderFor(NEW, 'x', { orderId: 'update-node/worker-1/run-3/prepareUpdate' });
+      await (await host.activities()).prepareUpdate(next);
+      const { isOpen, motd } = await picture();
+      expect({ step, isOpen, motd }).toEqual({ step, isOpen, motd: isOpen ? 'new' : 'old' });
+    }
+  }, 120_000);
+
+  it('is left to a drain once it rebooted', async () => {
+    await loseRebooted();
+    const activities = await host.activities();
+    expect(await activities.prepareUpdate(later(NEW, 'prepareUpdate'))).toMatchObject({
+      unsettled: true,
+    });
+
+    await activities.discardStaged(later(NEW, 'discardStaged'));
+
+    expect(await picture()).toEqual(LEFT);
   });
 });
 
