@@ -5,7 +5,13 @@
 
 import { driftAnnotations, driftCondition, isNewerThanFailure } from '../drift/status';
 import { ANNOTATION, NodeState } from '../names';
-import { annotationOf, currentConfigOf, desiredConfigOf, isDegraded } from './predicates';
+import {
+  annotationOf,
+  currentConfigOf,
+  desiredConfigOf,
+  hasUnreachableHost,
+  isDegraded,
+} from './predicates';
 import type { MachineConfigNode, Node } from './types';
 
 /** What a host came with, and what its Node says once that is known. */
@@ -30,9 +36,12 @@ export function adoptionOf(
   const reported = driftCondition(known);
   if (known === undefined || config === undefined || reported === undefined) return undefined;
   if (currentConfigOf(node) !== undefined || !isOf(node, known)) return undefined;
-  // The host of one that failed before it was ever heard has come since.
-  const isLate = isDegraded(node) && !isCordonOurs(node) && isNewerThanFailure(known, reported);
-  if (desiredConfigOf(node) !== undefined && !isLate) return undefined;
+  if (desiredConfigOf(node) !== undefined) {
+    if (!isDegraded(node) || isCordonOurs(node)) return undefined;
+    // It failed before its host was heard, or is by now where it should be. Another failure stays shown.
+    const isOver = hasUnreachableHost(node) || desiredConfigOf(node) === config;
+    if (!isOver || !isNewerThanFailure(known, reported)) return undefined;
+  }
   const annotations = {
     [ANNOTATION.CURRENT_CONFIG]: config,
     [ANNOTATION.DESIRED_CONFIG]: config,

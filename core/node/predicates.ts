@@ -77,6 +77,12 @@ export function isDegraded(node: Node): boolean {
   return state === NodeState.DEGRADED || state === NodeState.UNRECONCILABLE;
 }
 
+/** The node reports that its update failed because its host did not answer. */
+export function hasUnreachableHost(node: Node): boolean {
+  const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
+  return isDegraded(node) && reason.startsWith('HostUnreachable: ');
+}
+
 /** Not ready, or on its way to another config without having failed. */
 export function isUnavailable(node: Node): boolean {
   return !isReady(node) || (!isDone(node) && !isFailing(node));

@@ -4,13 +4,9 @@
  */
 
 import { driftCondition } from '../drift';
-import { ANNOTATION } from '../names';
-import { annotationOf, currentConfigOf } from '../node/predicates';
+import { currentConfigOf, hasUnreachableHost } from '../node/predicates';
 import type { MachineConfigNode, Node } from '../node/types';
 import { isCordonedBySlipway } from './availability';
-
-/** What an update says of a host that did not answer, in the `reason` annotation. */
-const UNREACHABLE = 'HostUnreachable: ';
 
 /** No config was ever verified on it, and its host has not reported (`core/node/adoption.ts`). */
 export function isUnheard(
@@ -25,6 +21,5 @@ export function failedUnheard(
   node: Node,
   known: Pick<MachineConfigNode, 'status'> | undefined,
 ): boolean {
-  const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
-  return isUnheard(node, known) && reason.startsWith(UNREACHABLE) && !isCordonedBySlipway(node);
+  return isUnheard(node, known) && hasUnreachableHost(node) && !isCordonedBySlipway(node);
 }

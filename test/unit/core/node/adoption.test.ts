@@ -108,6 +108,16 @@ describe('a node that no config was ever verified on', () => {
     expect(adoptionOf(failedOnB(), earlier)).toBeUndefined();
   });
 
+  it('that failed for another reason keeps it, unless it is by now where it should be', () => {
+    const refused = failedOnB({
+      'machineconfiguration.openshift.io/reason': `ConfigDrift: unexpected on-disk state validating against ${B}: x`,
+    });
+
+    expect(adoptionOf(refused, reported(CLEAN, { at: T1 }, [failedAt(T0)]))).toBeUndefined();
+    const onB = reported({ ...CLEAN, config: B }, { at: T1 }, [failedAt(T0)]);
+    expect(adoptionOf(refused, onB)).toMatchObject({ config: B });
+  });
+
   it('that was left out of service by an update stays so', () => {
     const cordoned = failedOnB({ 'slipway.dev/cordoned-by': 'update-node/new' });
 
