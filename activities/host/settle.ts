@@ -55,7 +55,7 @@ export async function settle(ports: HostPorts, order: HostOrder): Promise<Settle
     const what = `the update to ${target.name} was lost, and is taken back once the node is drained`;
     return { what, underWay: { plan: back, needsDrain } };
   }
-  const said = await undo(ports, journal, status);
+  const said = await undo(ports, journal, status, `an order to prepare ${order.config.name} came`);
   const but = said === undefined ? '' : `; its services are not well: ${said}`;
   return { what: `undid the unfinished update to ${target.name}${but}` };
 }
@@ -150,7 +150,8 @@ function refuseOldDeployment(ports: HostPorts, journal: OpenJournal, { booted }:
 
 /**
  * Puts every path back, tells the services and drops what was staged. The booted deployment stays
- * what it is. The journal goes last, so that a crash repeats all of it. A service that is not well on
+ * what it is. The mark comes first, so that nobody takes over what a crash leaves half undone, and the
+ * journal goes last, so that a crash repeats all of it. A service that is not well on
  * the old files keeps no new order from being carried out: it may be what mends the service.
  *
  * @returns what a service said; undefined = they are well
@@ -159,7 +160,10 @@ async function undo(
   ports: HostPorts,
   journal: OpenJournal,
   status: OsStatus,
+  because: string,
 ): Promise<string | undefined> {
+  if (markOf(journal, 'goingBack') === undefined)
+    await journal.mark({ kind: 'goingBack', because });
   await ports.os.discard();
   await undoHere(ports, journal, status);
   let problem: string | undefined;
@@ -176,8 +180,7 @@ async function undo(
 
 /**
  * Undoes an update that was taken over by another one, which ends before it went on with it. What disturbs
- * the node stays as it is until it is out of service. The mark comes first: nobody takes over what is half
- * undone.
+ * the node stays as it is until it is out of service.
  */
 export async function undoTakenOver(
   ports: HostPorts,
@@ -189,10 +192,7 @@ export async function undoTakenOver(
   if (isOther || otherDriver(ports, journal) !== undefined) return;
   const status = await ports.os.status();
   if (markOf(journal, 'committing') !== undefined || backDisturbs(journal, status)) return;
-  if (markOf(journal, 'goingBack') === undefined) {
-    await journal.mark({ kind: 'goingBack', because: 'the update that took it over ended' });
-  }
-  const problem = await undo(ports, journal, status);
+  const problem = await undo(ports, journal, status, 'the update that took it over ended');
   if (problem !== undefined) ports.warn?.(`services after the way back: ${problem}`);
 }
 

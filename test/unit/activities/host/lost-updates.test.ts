@@ -294,26 +294,35 @@ describe('an update that was taken over before its reboot, and is not gone on wi
     },
   );
 
-  it('is never taken over half undone by a process that comes after one that died in it', async () => {
-    const discard = async (fs?: ReturnType<typeof dyingAt>['fs']) =>
-      createHostActivities(await host.ports(fs)).discardStaged(later(NEW, 'discardStaged'));
-    const begin = async (): Promise<void> => {
-      host.remove();
-      host = await anOstreeHost(OLD, [NEW, NEXT]);
-      await takeOver('applyUpdate');
-    };
-    await begin();
-    const whole = dyingAt(Number.POSITIVE_INFINITY);
-    await discard(whole.fs);
-    for (let step = 1; step <= whole.steps(); step += 2) {
+  it.each([
+    ['by the end of its update', 'discardStaged', NEW],
+    ['by an update to another config', 'prepareUpdate', NEXT],
+  ] as const)(
+    'is never left half undone %s',
+    async (_, order, config) => {
+      const undo = async (fs?: ReturnType<typeof dyingAt>['fs']) =>
+        createHostActivities(await host.ports(fs))[order](
+          orderFor(config, order, { orderId: `update-node/worker-1/run-3/${order}` }),
+        );
+      const begin = async (): Promise<void> => {
+        host.remove();
+        host = await anOstreeHost(OLD, [NEW, NEXT]);
+        await takeOver('applyUpdate');
+      };
       await begin();
-      await discard(dyingAt(step).fs).catch(() => undefined);
-      const next = orderFor(NEW, 'x', { orderId: 'update-node/worker-1/run-3/prepareUpdate' });
-      await (await host.activities()).prepareUpdate(next);
-      const { isOpen, motd } = await picture();
-      expect({ step, isOpen, motd }).toEqual({ step, isOpen, motd: isOpen ? 'new' : 'old' });
-    }
-  }, 120_000);
+      const whole = dyingAt(Number.POSITIVE_INFINITY);
+      await undo(whole.fs);
+      for (let step = 1; step <= whole.steps(); step += 2) {
+        await begin();
+        await undo(dyingAt(step).fs).catch(() => undefined);
+        const next = orderFor(NEW, 'x', { orderId: 'update-node/worker-1/run-4/prepareUpdate' });
+        await (await host.activities()).prepareUpdate(next);
+        const { isOpen, motd } = await picture();
+        expect({ step, isOpen, motd }).toEqual({ step, isOpen, motd: isOpen ? 'new' : 'old' });
+      }
+    },
+    120_000,
+  );
 
   it('is left to a drain once it rebooted', async () => {
     await loseRebooted();
