@@ -38,27 +38,43 @@ export interface HostTls extends ServerTls {
   readonly rejectUnauthorized: true;
 }
 
-/** Reads the files. @throws an Error that names the file that cannot be used */
+/** Reads the files. @throws an Error named SettingsError that names the file that cannot be used */
 export function readTls(files: TlsFiles): Promise<HostTls>;
 export function readTls(files: CertificateFiles): Promise<ServerTls>;
 export async function readTls(files: CertificateFiles): Promise<ServerTls | HostTls> {
   const { certificateFile, keyFile, clientAuthorityFile } = files;
   const [cert, key, ca] = await Promise.all([
-    readFile(certificateFile),
-    readFile(keyFile),
-    clientAuthorityFile === undefined ? undefined : readFile(clientAuthorityFile),
+    readPem('certificateFile', certificateFile),
+    readPem('keyFile', keyFile),
+    clientAuthorityFile === undefined
+      ? undefined
+      : readPem('clientAuthorityFile', clientAuthorityFile),
   ]);
   const tls = { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const;
   try {
     // Finds out now whether key and certificate belong together.
     createSecureContext({ ...tls, ca });
   } catch (error) {
-    throw new Error(`certificate ${certificateFile} with key ${keyFile}: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw unusable(
+      `certificate ${certificateFile} with key ${keyFile}: ${messageOf(error)}`,
+      error,
+    );
   }
   if (ca === undefined) return tls;
   return { ...tls, ca, requestCert: true, rejectUnauthorized: true };
+}
+
+async function readPem(setting: keyof CertificateFiles, file: string): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw unusable(`${setting}: ${file} cannot be read: ${messageOf(error)}`, error);
+  }
+}
+
+/** Ends the process as every other setting that cannot be used. */
+function unusable(message: string, cause: unknown): Error {
+  return Object.assign(new Error(message, { cause }), { name: 'SettingsError' });
 }
 
 /**

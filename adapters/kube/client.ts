@@ -64,10 +64,12 @@ const PAGE = 500;
 /**
  * Reads the credentials and makes a client; sends nothing yet, so the API server may be away.
  *
- * @throws an `Error` that names the kubeconfig and what is wrong with it
+ * @throws an `Error` named SettingsError that names the kubeconfig and what is wrong with it
  */
 export async function connectKube(settings: KubeSettings): Promise<KubeClient> {
-  const endpoint = await findEndpoint(settings);
+  const endpoint = await findEndpoint(settings).catch((error: unknown) => {
+    throw Object.assign(new Error(messageOf(error), { cause: error }), { name: 'SettingsError' });
+  });
   return new KubeClient(
     new Transport(endpoint, {
       userAgent: settings.userAgent,

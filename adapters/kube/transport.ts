@@ -113,7 +113,7 @@ export class Transport {
     try {
       credentials = await this.#endpoint.read();
     } catch (error) {
-      throw this.#lost(what, error);
+      throw this.#locked(what, error);
     }
     const previous = this.#channel?.made;
     const made = previous?.accepts(credentials)
@@ -176,6 +176,20 @@ export class Transport {
     else this.#options.log.warn(fields, 'Kubernetes API does not answer; waiting for it');
     this.#away = true;
     return unreachable(what, `the Kubernetes API at ${this.server} does not answer (${reason})`);
+  }
+
+  /** Nothing was sent: the server may well be there, and a rotation may bring the files back. */
+  #locked(what: string, error: unknown): Error {
+    const reason = messageOf(error);
+    const about = 'credentials for the Kubernetes API';
+    const fields = { server: this.server, reason };
+    if (this.#away) this.#options.log.debug(fields, `${about} still cannot be read`);
+    else this.#options.log.warn(fields, `${about} cannot be read; waiting for them`);
+    this.#away = true;
+    return unreachable(
+      what,
+      `the credentials for the Kubernetes API at ${this.server} cannot be read: ${reason}`,
+    );
   }
 }
 

@@ -26,7 +26,7 @@ export async function runProcess(
 
 /** The command line of a process. */
 export function processCommand(entry: ProcessEntry, loaded: ProcessCommand): Command {
-  const command = new Command(entry.name).description(entry.description);
+  const command = new Command(`slipway ${entry.name}`).description(entry.description);
   for (const flag of loaded.flags) addFlag(command, flag);
   return command;
 }

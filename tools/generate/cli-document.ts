@@ -87,7 +87,7 @@ function sections(command: Command, path: readonly string[]): readonly string[] 
 
 function processSection(command: Command): readonly string[] {
   return [
-    `### \`slipway ${command.name()}\``,
+    `### \`${command.name()}\``,
     sentence(command.description()),
     optionTable(command.options),
   ];

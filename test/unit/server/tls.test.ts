@@ -54,6 +54,28 @@ function follow(tls: Awaited<ReturnType<typeof readTls>>) {
   return { given, said };
 }
 
+it.each(['certificateFile', 'keyFile', 'clientAuthorityFile'] as const)(
+  'a file that is not there is a setting that cannot be used: %s',
+  async (setting) => {
+    write(first);
+    const missing = join(root, 'none');
+
+    await expect(readTls({ ...files(), [setting]: missing })).rejects.toMatchObject({
+      name: 'SettingsError',
+      message: expect.stringMatching(`^${setting}: ${missing} cannot be read: ENOENT`) as string,
+    });
+  },
+);
+
+it('a certificate without its key is a setting that cannot be used', async () => {
+  write({ ...first, key: second.key });
+
+  await expect(readTls(files())).rejects.toMatchObject({
+    name: 'SettingsError',
+    message: expect.stringMatching(/^certificate .*tls.crt with key .*tls.key: /) as string,
+  });
+});
+
 it('gives the server what was renewed between its start and the watch', async () => {
   write(first);
   const tls = await readTls(files());

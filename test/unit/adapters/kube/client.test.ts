@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -50,6 +50,19 @@ function kubeconfig(): string {
   return file;
 }
 
+it('a kubeconfig that cannot be used is a setting that cannot be used', async () => {
+  const connecting = connectKube({
+    kubeconfig: join(directory, 'none'),
+    userAgent: 'test/1',
+    log,
+  });
+
+  await expect(connecting).rejects.toMatchObject({
+    name: 'SettingsError',
+    message: expect.stringMatching(/^kubeconfig .*none cannot be read: ENOENT/) as string,
+  });
+});
+
 function answers(code: number, body: object | string, headers: Record<string, string> = {}): void {
   answer = (_request, response) => {
     response.writeHead(code, headers);
@@ -98,6 +111,23 @@ it('understands a proxy that answers with HTML', async () => {
     name: 'ApiUnavailable',
     message: 'get Node a: the API server answered 502',
   });
+});
+
+it('says which of its credentials cannot be read, and that no server is to blame', async () => {
+  const file = kubeconfig();
+  const content = readFileSync(file, 'utf8').replace('"token":"SECRET"', '"tokenFile":"gone"');
+  writeFileSync(file, content);
+  const locked = await connectKube({ kubeconfig: file, userAgent: 'test/1', log });
+
+  await expect(locked.get(NODES, { name: 'a' })).rejects.toThrow(
+    /^get Node a: the credentials for the Kubernetes API at http:\S+ cannot be read: ENOENT.*gone/,
+  );
+  await expect(locked.get(NODES, { name: 'a' })).rejects.toMatchObject({
+    name: 'ApiUnavailable',
+  });
+
+  expect(logged).toEqual(['credentials for the Kubernetes API cannot be read; waiting for them']);
+  locked.close();
 });
 
 it('says who does not answer and why, never with the token, and logs it once', async () => {
