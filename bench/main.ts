@@ -3,8 +3,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { messageOf } from '../core/errors';
 import { parseDuration } from '../cli/durations';
-import { formatTable } from '../cli/table';
 import { runChurn } from './churn';
+import { figureLines, rowLines } from './figures';
 import { runHostBench } from './host';
 import { runRenderBench } from './render';
 import { runRolloutBench } from './rollout';
@@ -160,41 +160,12 @@ function seconds(text: string): number {
   throw new InvalidArgumentError('expected a duration such as 10s.');
 }
 
-/** Rows with the same fields, each a column. */
 function printRows(title: string, rows: readonly object[]): void {
-  const names = Object.keys(rows[0] ?? {});
-  const columns = names.map((name, index) => ({
-    header: name.replace(/[A-Z]/g, (letter) => ` ${letter}`).toUpperCase(),
-    value: (row: readonly unknown[]) => String(row[index]),
-  }));
-  const values = rows.map((row) => Object.values(row) as readonly unknown[]);
-  const lines = formatTable<readonly unknown[]>(columns, values, { wide: true });
-  process.stdout.write(`\n${title}\n\n${lines.join('\n')}\n\n`);
-}
-
-interface Figure {
-  readonly name: string;
-  readonly value: string;
+  process.stdout.write(`\n${title}\n\n${rowLines(rows).join('\n')}\n\n`);
 }
 
 function print(result: object, json: boolean): void {
-  if (json) {
-    process.stdout.write(`${JSON.stringify(result)}\n`);
-    return;
-  }
-  const rows = Object.entries(result).map(([name, value]) => ({
-    name,
-    value: typeof value === 'object' ? JSON.stringify(value) : String(value),
-  }));
-  const lines = formatTable<Figure>(
-    [
-      { header: 'FIGURE', value: (row) => row.name },
-      { header: 'VALUE', value: (row) => row.value },
-    ],
-    rows,
-    { wide: true },
-  );
-  process.stdout.write(`${lines.join('\n')}\n`);
+  process.stdout.write(`${json ? JSON.stringify(result) : figureLines(result).join('\n')}\n`);
 }
 
 main().catch((error: unknown) => {
