@@ -2,6 +2,7 @@
 
 import { posix } from 'node:path';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
+import { ownLink } from '../../adapters/host';
 import type { EnablementChange, HostPorts, PathChange } from './ports';
 import type { WantedPaths } from './wanted-paths';
 
@@ -32,11 +33,18 @@ export async function enablementBefore(
   );
   const changes: EnablementChange[] = [];
   for (const { name } of changed) {
+    if (await staysLinked(ports, desired.get(name))) continue;
     if ((await ports.systemd.enablement(name)) === 'enabled') {
       changes.push({ unit: name, wish: 'disable' });
     }
   }
   return changes;
+}
+
+/** A unit that is kept elsewhere is gone once it is disabled, and its config may not bring it again. */
+async function staysLinked({ files }: Ports, unit: IgnitionUnit | undefined): Promise<boolean> {
+  if (unit === undefined || unit.contents !== undefined) return false;
+  return (await ownLink(files, unit.name)) !== undefined;
 }
 
 /**

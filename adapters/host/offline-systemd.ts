@@ -11,6 +11,7 @@ import {
   enablingLinks,
   findUnit,
   hasOwnLinks,
+  ownLink,
   parseInstallSection,
   presentLinks,
   presetEnables,
@@ -140,6 +141,9 @@ async function planLinks(files: HostFiles, change: LinkWish): Promise<PlannedLin
     change.wish !== 'disable' && install !== undefined && found !== undefined
       ? new Map(enablingLinks(change.unit, install).map((path) => [path, found.path]))
       : new Map<string, string>();
-  const stale = change.wish === 'add' ? [] : present.filter((path) => !wanted.has(path));
+  const own = await ownLink(files, change.unit);
+  const isAdded = change.wish === 'add' || (change.wish === 'enable' && own !== undefined);
+  const stale = isAdded ? [] : present.filter((path) => !wanted.has(path));
+  if (change.wish === 'disable' && own !== undefined) stale.push(own);
   return { make: wanted, remove: stale };
 }

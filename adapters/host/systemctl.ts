@@ -5,6 +5,8 @@ import { promisify } from 'node:util';
 import { fail } from '../../core/errors';
 import type { HostFiles } from './files';
 import { createOfflineSystemd, enablementOf, type HostSystemd } from './offline-systemd';
+import type { EnablementChange } from './types';
+import { ownLink } from './unit-links';
 import { parseUnitState, UNIT_PROPERTIES } from './unit-state';
 
 const run = promisify(execFile);
@@ -13,11 +15,22 @@ const run = promisify(execFile);
  * What systemctl is told for a wish. Links of an older `[Install]` section go first; `reenable` would
  * not do, because it overlooks the drop-ins of the unit.
  */
-export const VERBS = {
+const VERBS = {
   enable: ['disable', 'enable'],
   disable: ['disable'],
   preset: ['preset'],
 } as const;
+
+/**
+ * The same for a unit as it is here. One that is only linked is gone once it was disabled: its link is all
+ * that systemd knows of it.
+ */
+export async function verbsFor(
+  files: Pick<HostFiles, 'facts'>,
+  { unit, wish }: EnablementChange,
+): Promise<readonly string[]> {
+  return wish === 'enable' && (await ownLink(files, unit)) !== undefined ? [wish] : VERBS[wish];
+}
 
 /** Restarting a slow service may take this long. */
 const TIMEOUT_MS = 300_000;
@@ -42,8 +55,8 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
   return {
     enablementPaths: (changes) => offline.enablementPaths(changes),
     async setEnablement(changes) {
-      for (const { unit, wish } of changes) {
-        for (const verb of VERBS[wish]) await systemctl(verb, '--', unit);
+      for (const change of changes) {
+        for (const verb of await verbsFor(files, change)) await systemctl(verb, '--', change.unit);
       }
     },
     enablement: (unit) => enablementOf(files, unit),

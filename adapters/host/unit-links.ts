@@ -151,13 +151,34 @@ export async function findUnit(
       const path = posix.join(directory, name);
       const state = await files.look(path);
       if (state.kind === 'symlink' && state.target === '/dev/null') return undefined;
-      if (state.kind !== 'file') continue;
-      const parts = [state.content.toString('utf8'), ...(await dropins(files, names))];
+      const at = state.kind === 'symlink' ? linkedFile(path, state.target) : path;
+      const file = at === undefined || at === path ? state : await files.look(at);
+      if (at === undefined || file.kind !== 'file') continue;
+      const parts = [file.content.toString('utf8'), ...(await dropins(files, names))];
       // Each part begins outside of all sections.
-      return { path, contents: parts.join('\n[]\n') };
+      return { path: at, contents: parts.join('\n[]\n') };
     }
   }
   return undefined;
+}
+
+/** Where a unit is that somebody linked, as `systemctl link` does; a link to another name is an alias. */
+function linkedFile(link: string, target: string): string | undefined {
+  if (posix.basename(link) !== posix.basename(target)) return undefined;
+  return posix.resolve(posix.dirname(link), target);
+}
+
+/**
+ * The link that stands for the unit itself in the owner's directory, be it an alias or a unit that is kept
+ * elsewhere; undefined when there is none, or it masks the unit. Disabling the unit takes it away.
+ */
+export async function ownLink(
+  files: Pick<HostFiles, 'facts'>,
+  unit: string,
+): Promise<string | undefined> {
+  const path = posix.join(UNIT_DIRECTORY, unit);
+  const facts = await files.facts(path);
+  return facts.kind === 'symlink' && facts.target !== '/dev/null' ? path : undefined;
 }
 
 /** Drop-ins by file name, each from the first directory that has it. */

@@ -1,4 +1,13 @@
-import { existsSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createHostActivities } from '../../../../activities/host';
 import { planFor } from '../../../../activities/host/plan';
@@ -179,6 +188,54 @@ describe('the update of a host', () => {
       });
       // The image brings one of its own.
       await verifyWith(['root=/dev/sda', 'audit=1', 'quiet'], ['audit=1']);
+    } finally {
+      other.remove();
+    }
+  });
+
+  it('enables a unit that somebody linked, keeps its link, and takes both back', async () => {
+    const unit = (more: object) => ({ systemd: { units: [{ name: 'l.service', ...more }] } });
+    const dropins = [{ name: 'x.conf', contents: '[Install]\nWantedBy=b.target\n' }];
+    const configs = [
+      aConfig('rendered-worker-off', {}),
+      aConfig('rendered-worker-on', { config: unit({ enabled: true }) }),
+      aConfig('rendered-worker-more', { config: unit({ enabled: true, dropins }) }),
+      aConfig('rendered-worker-not', { config: unit({ enabled: false }) }),
+    ] as const;
+    const other = await aHost(configs);
+    const at = (path: string) => join(other.root, 'etc/systemd/system', path);
+    const links = () =>
+      ['l.service', 'a.target.wants/l.service', 'b.target.wants/l.service'].filter((path) =>
+        lstatSync(at(path), { throwIfNoEntry: false })?.isSymbolicLink(),
+      );
+    let serial = 0;
+    const bring = async (config: TestConfig, step: 'commitUpdate' | 'goBack') => {
+      const order = (name: string) =>
+        orderFor(config, name, { orderId: `update-node/worker-1/${serial}/${name}` });
+      serial += 1;
+      const activities = await other.activities();
+      await activities.prepareUpdate(order('prepareUpdate'));
+      await activities.applyUpdate(order('applyUpdate'));
+      const applied = links();
+      await activities[step](order(step));
+      if (step === 'goBack') await activities.verifyBack(order('verifyBack'));
+      return applied;
+    };
+    try {
+      await bring(configs[0], 'commitUpdate');
+      mkdirSync(join(other.root, 'opt'), { recursive: true });
+      mkdirSync(at('.'), { recursive: true });
+      writeFileSync(join(other.root, 'opt/l.service'), '[Install]\nWantedBy=a.target\n');
+      symlinkSync('/opt/l.service', at('l.service'));
+
+      const enabled = ['l.service', 'a.target.wants/l.service'];
+      expect(await bring(configs[1], 'goBack')).toEqual(enabled);
+      expect(links()).toEqual(['l.service']);
+      expect(await bring(configs[1], 'commitUpdate')).toEqual(enabled);
+      expect(await bring(configs[2], 'goBack')).toEqual([...enabled, 'b.target.wants/l.service']);
+      expect(links()).toEqual(enabled);
+      expect(await bring(configs[3], 'goBack')).toEqual([]);
+      expect(links()).toEqual(enabled);
     } finally {
       other.remove();
     }

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readlinkSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +18,7 @@ import {
   type EnablementChange,
 } from '../../../../adapters/host';
 import { NO_ATTRIBUTES } from '../../../../adapters/host/attributes';
-import { VERBS } from '../../../../adapters/host/systemctl';
+import { verbsFor } from '../../../../adapters/host/systemctl';
 import { simulatedOwnership } from '../../../../adapters/simulation';
 
 const ETC = 'etc/systemd/system';
@@ -44,13 +45,16 @@ const template = fc.record({
   alias: fc.subarray(['also-%p@.service', 'also-%p@%i.service'], { maxLength: 1 }),
   defaultInstance: fc.constantFrom(undefined, 'one'),
 });
-const world = fc.record({ a: plain, b: plain, t: template, u: template });
+/** What `systemctl link` leaves: the file is somewhere else. */
+const linked = fc.record({ install: fc.option(install, { nil: undefined, freq: 4 }) });
+const world = fc.record({ a: plain, b: plain, t: template, u: template, l: linked });
 const unit = fc.constantFrom(
   'a.service',
   'b.socket',
   't-1@.service',
   't-1@q.service',
   'u@z.service',
+  'l.service',
 );
 const change: fc.Arbitrary<EnablementChange> = fc.record({
   unit,
@@ -65,9 +69,11 @@ function sectionOf(lines: Readonly<Record<string, readonly string[] | undefined>
   return `[Install]\n${entries.map(([key, values]) => `${key}=${values?.join(' ')}\n`).join('')}`;
 }
 
-function filesOf({ a, b, t, u }: World): Readonly<Record<string, string>> {
+function filesOf({ a, b, t, u, l }: World): Readonly<Record<string, string>> {
   const service = '[Service]\nExecStart=/bin/true\n';
-  const files: Record<string, string> = {};
+  const files: Record<string, string> = {
+    'opt/l.service': service + (l.install === undefined ? '' : sectionOf(l.install)),
+  };
   for (const [name, { directory, install, alias, dropin }] of [
     ['a.service', a],
     ['b.socket', b],
@@ -87,6 +93,11 @@ function filesOf({ a, b, t, u }: World): Readonly<Record<string, string>> {
       service + sectionOf({ ...install, Alias: alias, DefaultInstance });
   }
   return files;
+}
+
+function filesBelow(root: string) {
+  const ownership = simulatedOwnership(root);
+  return createHostFiles({ root, sync: false, attributes: NO_ATTRIBUTES, ownership });
 }
 
 /** Links below `/etc/systemd/system` with their targets, and the directories that hold them. */
@@ -114,12 +125,14 @@ describe('the links that enable units', () => {
       mkdirSync(dirname(join(root, path)), { recursive: true });
       writeFileSync(join(root, path), text);
     }
+    symlinkSync('/opt/l.service', join(root, ETC, 'l.service'));
     return root;
   }
 
-  function systemctl(root: string, { unit, wish }: EnablementChange): boolean {
-    for (const verb of VERBS[wish]) {
-      const { status, error } = spawnSync('systemctl', ['--quiet', `--root=${root}`, verb, unit]);
+  async function systemctl(root: string, change: EnablementChange): Promise<boolean> {
+    for (const verb of await verbsFor(filesBelow(root), change)) {
+      const words = ['--quiet', `--root=${root}`, verb, change.unit];
+      const { status, error } = spawnSync('systemctl', words);
       if (error !== undefined) throw error;
       if (status !== 0) return false;
     }
@@ -139,20 +152,12 @@ describe('the links that enable units', () => {
             'usr/lib/systemd/system-preset/50.preset': presets,
           };
           const [theirs, ours] = [furnish('theirs', files), furnish('ours', files)];
-          const offline = (root: string) =>
-            createOfflineSystemd(
-              createHostFiles({
-                root,
-                sync: false,
-                attributes: NO_ATTRIBUTES,
-                ownership: simulatedOwnership(root),
-              }),
-            );
+          const offline = (root: string) => createOfflineSystemd(filesBelow(root));
           for (const change of changes) {
             const before = linksIn(theirs);
             const foreseen = await offline(theirs).enablementPaths([change]);
             // What systemctl refuses half-way is taken back, and nobody is to do the same.
-            if (!systemctl(theirs, change)) return;
+            if (!(await systemctl(theirs, change))) return;
             const after = linksIn(theirs);
             const touched = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
               (name) =>
