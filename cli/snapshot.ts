@@ -5,6 +5,7 @@
 
 import { ANNOTATION, NodeCondition, PoolCondition } from '../core/names';
 import type { Condition } from '../core/object-meta';
+import { NodePhase } from '../core/node/lifecycle';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
 import { placeNode } from '../core/rollout';
@@ -171,20 +172,17 @@ function childRow(
     return { node, group: 'WaitingForSlot', since: child.since, ...why };
   }
   const running = runningCondition(machineConfigNode);
-  const since = running?.lastTransitionTime ?? child.since;
+  const since = running?.condition.lastTransitionTime ?? child.since;
   const cancelling = child.cancelling === undefined ? '' : `cancelling: ${child.cancelling.reason}`;
   // The line names the pool's config already.
-  const message = (running?.message ?? '').replace(`${child.config}: `, '');
+  const message = (running?.condition.message ?? '').replace(`${child.config}: `, '');
   // What an attempt says adds to what the node shows only when it is not the first, or nobody has it.
   const isNews = step !== undefined && (step.attempt > 1 || step.blocker !== undefined);
   const again = isNews ? news : '';
   const detail = [message, again, cancelling].filter((text) => text !== '').join('; ');
   return {
     node,
-    group:
-      running === undefined
-        ? groupBetweenSteps(child.config, machineConfigNode)
-        : groupOfCondition(running),
+    group: running?.group ?? groupBetweenSteps(child.config, machineConfigNode),
     since,
     ...(detail === '' ? {} : { detail }),
   };
@@ -198,33 +196,42 @@ function groupBetweenSteps(
   return machineConfigNode?.status?.configVersion?.current === config ? 'Completing' : 'Cordoning';
 }
 
-/** Conditions of a running update, the latest step first. */
-const STEPS: readonly (readonly [string, NodeGroup])[] = [
-  [NodeCondition.NODE_DEGRADED, 'GoingBack'],
-  [NodeCondition.UNCORDONED, 'Completing'],
-  [NodeCondition.RESUMED, 'Completing'],
-  [NodeCondition.REBOOTED_NODE, 'Rebooting'],
-  [NodeCondition.UPDATE_POST_ACTION_COMPLETE, 'Rebooting'],
-  [NodeCondition.APPLIED_OS_IMAGE, 'Applying'],
-  [NodeCondition.APPLIED_FILES, 'Applying'],
-  [NodeCondition.APPLIED_FILES_AND_OS, 'Applying'],
-  [NodeCondition.DRAINED, 'Draining'],
-  [NodeCondition.CORDONED, 'Cordoning'],
+interface Step {
+  readonly type: NodeCondition;
+  /** Absent = whatever it says. */
+  readonly reason?: string;
+  readonly group: NodeGroup;
+}
+
+/** Conditions of a running update, the latest step first; of a way back only the stage runs. */
+const STEPS: readonly Step[] = [
+  { type: NodeCondition.UPDATE_EXECUTED, reason: NodePhase.GOING_BACK, group: 'GoingBack' },
+  { type: NodeCondition.UNCORDONED, group: 'Completing' },
+  { type: NodeCondition.RESUMED, group: 'Completing' },
+  { type: NodeCondition.UPDATE_COMPLETE, group: 'Verifying' },
+  { type: NodeCondition.REBOOTED_NODE, group: 'Rebooting' },
+  { type: NodeCondition.UPDATE_POST_ACTION_COMPLETE, group: 'Rebooting' },
+  { type: NodeCondition.APPLIED_OS_IMAGE, group: 'Applying' },
+  { type: NodeCondition.APPLIED_FILES, group: 'Applying' },
+  { type: NodeCondition.APPLIED_FILES_AND_OS, group: 'Applying' },
+  { type: NodeCondition.DRAINED, group: 'Draining' },
+  { type: NodeCondition.CORDONED, group: 'Cordoning' },
 ];
 
 /** The step in progress: status Unknown means that it runs (mco-behaviour: pkg/upgrademonitor). */
-function runningCondition(machineConfigNode: MachineConfigNode | undefined): Condition | undefined {
-  for (const [type] of STEPS) {
+function runningCondition(
+  machineConfigNode: MachineConfigNode | undefined,
+): { readonly condition: Condition; readonly group: NodeGroup } | undefined {
+  for (const { type, reason, group } of STEPS) {
     const condition = machineConfigNode?.status?.conditions?.find(
-      (candidate) => candidate.type === type && candidate.status === 'Unknown',
+      (candidate) =>
+        candidate.type === type &&
+        candidate.status === 'Unknown' &&
+        (reason === undefined || candidate.reason === reason),
     );
-    if (condition !== undefined) return condition;
+    if (condition !== undefined) return { condition, group };
   }
   return undefined;
-}
-
-function groupOfCondition(condition: Condition): NodeGroup {
-  return STEPS.find(([type]) => type === condition.type)?.[1] ?? 'Cordoning';
 }
 
 /** Nothing will change any more without a person. */

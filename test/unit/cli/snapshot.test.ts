@@ -2,7 +2,10 @@ import { EXIT } from '../../../cli/exit-codes';
 import type { NodeGroup } from '../../../cli/snapshot';
 import { exitCodeOf, takeSnapshot } from '../../../cli/snapshot';
 import { ANNOTATION } from '../../../core/names';
+import { mcnConditions } from '../../../core/node/conditions';
+import type { NodePhase } from '../../../core/node/lifecycle';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
+import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import type { RolloutProgress } from '../../../workflows/messages';
 
@@ -130,6 +133,32 @@ describe('where the tree shows a node', () => {
     expect(groupOf(aNode('n', on(OLD, NEW, 'Working')), progress, mcn('RebootedNode'))).toBe(
       'Rebooting',
     );
+  });
+
+  it.each([
+    ['Cordoning', 'Cordoning'],
+    ['Draining', 'Draining'],
+    ['Applying', 'Applying'],
+    ['Reloading', 'Rebooting'],
+    ['Rebooting', 'Rebooting'],
+    ['Verifying', 'Verifying'],
+    ['Completing', 'Completing'],
+    ['GoingBack', 'GoingBack'],
+  ] as const)('of a node whose MachineConfigNode says %s: %s', (phase, group) => {
+    const child = { node: 'n', config: NEW, stage: 'working', holdsSlot: true } as const;
+    const progress = aProgress({ children: [{ ...child, since: '2026-03-01T12:00:00Z' }] });
+    const walk: readonly NodePhase[] = ['Preparing', 'Cordoning', 'Draining', phase];
+    const conditions = walk.reduce<readonly Condition[]>(
+      (before, now) => mcnConditions(now, before, { config: NEW, now: '2026-03-01T12:00:00Z' }),
+      [],
+    );
+    const mcn: MachineConfigNode = {
+      metadata: { name: 'n' },
+      spec: { node: { name: 'n' }, pool: { name: 'worker' }, configVersion: { desired: NEW } },
+      status: { conditions: [...conditions] },
+    };
+
+    expect(groupOf(aNode('n', on(OLD, NEW, 'Working')), progress, mcn)).toBe(group);
   });
 });
 
