@@ -10,6 +10,7 @@ import { failureName } from '../../core/errors';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import type { UpdatePlan } from '../../core/node/plan';
 import { describePlan, planUpdate } from '../../core/node/plan';
+import { PoolCondition } from '../../core/names';
 import { nodesOfPool } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { NamedReason, PoolView, RolloutCandidate } from '../../core/rollout';
@@ -39,6 +40,8 @@ interface PlanGroup {
 interface PoolPlan {
   readonly pool: string;
   readonly target?: string;
+  /** Why the target is older than the MachineConfigs; absent = it is made of them. */
+  readonly notRendered?: string;
   /** What keeps the whole pool from starting a node now; absent = nothing does. */
   readonly blocker?: string;
   readonly maxUnavailable: number;
@@ -88,6 +91,7 @@ async function planOf(
   return {
     pool: observed.pool,
     ...(target === undefined ? {} : { target }),
+    ...notRendered(pool),
     ...(blocker === undefined ? {} : { blocker }),
     maxUnavailable: observed.maxUnavailable,
     machineCount: observed.machineCount,
@@ -99,6 +103,13 @@ async function planOf(
     held: observed.held,
     blocked: observed.blocked,
   };
+}
+
+function notRendered(pool: MachineConfigPool): Pick<PoolPlan, 'notRendered'> {
+  const degraded = pool.status?.conditions?.find(
+    ({ type, status }) => type === PoolCondition.RENDER_DEGRADED && status === 'True',
+  );
+  return degraded === undefined ? {} : { notRendered: degraded.message ?? '' };
 }
 
 /** One plan per config that candidates run now: a pool has few of those, whatever its size. */
@@ -176,8 +187,13 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
     `${style.bold(`pool ${plan.pool}`)} → ${plan.target ?? 'no rendered config yet'}`,
     `${plan.updated} of ${plan.machineCount} nodes are on it; at most ${plan.maxUnavailable} unavailable at once`,
   ];
+  if (plan.notRendered !== undefined) {
+    lines.push(style.red(`the newest MachineConfigs are not in it: ${plan.notRendered}`));
+  }
   if (plan.blocker !== undefined) lines.push(style.yellow(`blocked: ${plan.blocker}`));
-  else if (plan.order.length === 0) lines.push(style.green('nothing to do'));
+  else if (plan.order.length === 0 && plan.notRendered === undefined) {
+    lines.push(style.green('nothing to do'));
+  }
   for (const group of plan.groups) lines.push('', ...groupLines(group, context));
   if (plan.order.length > 0) lines.push('', `${style.bold('order')}  ${foldNames(plan.order)}`);
   lines.push(

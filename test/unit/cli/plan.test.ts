@@ -66,6 +66,13 @@ const BUDGET: PodDisruptionBudget = {
 };
 
 async function planWith(cluster: Partial<CliCluster>): Promise<{ blockers: readonly string[] }> {
+  return JSON.parse(await printedPlan(cluster, 'json')) as { blockers: readonly string[] };
+}
+
+async function printedPlan(
+  cluster: Partial<CliCluster>,
+  output: 'json' | 'table',
+): Promise<string> {
   let text = '';
   const out = { write: (more: string) => (text += more) };
   const whole: Partial<CliCluster> = {
@@ -85,8 +92,8 @@ async function planWith(cluster: Partial<CliCluster>): Promise<{ blockers: reado
     now: () => 0,
     cluster: async () => whole as CliCluster,
   } as unknown as CliContext;
-  await planPool(context, 'worker', 'json');
-  return JSON.parse(text) as { blockers: readonly string[] };
+  await planPool(context, 'worker', output);
+  return text;
 }
 
 it('predicts that a pod whose DaemonSet is gone is held by its budget, and leaves the others out', async () => {
@@ -107,6 +114,34 @@ it('predicts nothing for pods of DaemonSets that are there', async () => {
   });
 
   expect(blockers).toEqual([]);
+});
+
+it('says which MachineConfigs are not in it, instead of that there is nothing to do', async () => {
+  const message = 'Failed to render configuration for pool worker: MachineConfig 70: no version';
+  const condition = { type: 'RenderDegraded', status: 'True', reason: 'x', message };
+  const done: Node = {
+    ...NODE,
+    metadata: {
+      ...NODE.metadata,
+      annotations: {
+        [ANNOTATION.CURRENT_CONFIG]: 'new',
+        [ANNOTATION.DESIRED_CONFIG]: 'new',
+        [ANNOTATION.STATE]: 'Done',
+      },
+    },
+  };
+  const read = async () => ({
+    pools: [{ ...POOL, status: { conditions: [condition] } } as MachineConfigPool],
+    nodes: [done],
+    machineConfigNodes: new Map(),
+    policies: [],
+  });
+
+  expect(await planWith({ read })).toMatchObject({ notRendered: message });
+  expect((await printedPlan({ read }, 'table')).split('\n').slice(1, 3)).toEqual([
+    '1 of 1 nodes are on it; at most 1 unavailable at once',
+    `the newest MachineConfigs are not in it: ${message}`,
+  ]);
 });
 
 describe('what would block', () => {
