@@ -131,7 +131,9 @@ function answerNodeRequests(rollout: Rollout): void {
       const node = nodeOf(request);
       const child = rollout.children.get(node);
       if (child === undefined) {
-        throw nonsense(`${node} has no running update; use skipNode to leave it out`);
+        throw nonsense(
+          `${node} has no running update; skip it (slipway node skip ${node}) to leave it out`,
+        );
       }
       if (child.cancelling !== undefined) {
         throw nonsense(`the update of ${node} is being stopped already`);

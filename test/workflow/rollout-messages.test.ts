@@ -292,7 +292,12 @@ describe('nonsense is refused with a sentence', () => {
     ['resume of what is not paused', 'resume', {}, 'is not paused'],
     ['retryNode without a node', 'retryNode', {}, 'name the node'],
     ['retryNode of an unknown node', 'retryNode', { node: 'nobody' }, 'neither failed nor held'],
-    ['cancelNode of an unknown node', 'cancelNode', { node: 'nobody' }, 'has no running update'],
+    [
+      'cancelNode of an unknown node',
+      'cancelNode',
+      { node: 'nobody' },
+      'no running update; skip it (slipway node skip nobody) to',
+    ],
     ['skipNode of an unknown node', 'skipNode', { node: 'nobody' }, 'is not a node of pool'],
     ['retarget without a config', 'retarget', {}, 'name the config'],
     ['retarget to nonsense', 'retarget', { config: 'banana' }, 'is not a rendered config of pool'],
