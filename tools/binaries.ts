@@ -1,4 +1,4 @@
-import { BINARY_NAMES, type BinaryName } from './binaries/catalogue';
+import type { BinaryName } from './binaries/catalogue';
 import { resolveBinary } from './binaries/resolve';
 import { readSettings } from './binaries/settings';
 
@@ -14,11 +14,4 @@ export { ensureRustProgram, RUST_PROGRAMS, type RustProgram } from './binaries/r
  */
 export function ensureBinary(name: BinaryName): Promise<string> {
   return resolveBinary(name, { settings: readSettings() });
-}
-
-/** All of them, one after the other, because each build already uses every core. */
-export async function ensureAllBinaries(): Promise<Readonly<Record<BinaryName, string>>> {
-  const paths: Partial<Record<BinaryName, string>> = {};
-  for (const name of BINARY_NAMES) paths[name] = await ensureBinary(name);
-  return paths as Record<BinaryName, string>;
 }
