@@ -10,7 +10,8 @@ import type { Log } from '../../adapters/kube/transport';
 import { driftAnnotations, driftCondition } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
-import { annotationOf, currentConfigOf, desiredConfigOf } from '../../core/node/predicates';
+import { awaitsAdoption } from '../../core/node/adoption';
+import { annotationOf, desiredConfigOf } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -103,7 +104,7 @@ export class NodeController {
     for (const node of nodes.list()) {
       const { name } = node.metadata;
       const isHeard = machineConfigNodes.get(name)?.status?.drift !== undefined;
-      if (isHeard && currentConfigOf(node) === undefined) this.#queue.add(name);
+      if (isHeard && awaitsAdoption(node)) this.#queue.add(name);
     }
   }
 
@@ -323,6 +324,7 @@ function hasSameMembership(before: Node, after: Node): boolean {
     before.metadata.uid === after.metadata.uid &&
     isUnderWay(before) === isUnderWay(after) &&
     restsOn(before) === restsOn(after) &&
+    awaitsAdoption(before) === awaitsAdoption(after) &&
     JSON.stringify(before.metadata.labels) === JSON.stringify(after.metadata.labels)
   );
 }

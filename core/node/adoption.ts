@@ -11,6 +11,7 @@ import {
   desiredConfigOf,
   hasUnreachableHost,
   isDegraded,
+  unreadyCondition,
 } from './predicates';
 import type { MachineConfigNode, Node } from './types';
 
@@ -21,9 +22,14 @@ export interface Adoption {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
+/** No config was ever verified on it, and its kubelet is there: it may say what it came with. */
+export function awaitsAdoption(node: Node): boolean {
+  return currentConfigOf(node) === undefined && unreadyCondition(node) === undefined;
+}
+
 /**
- * Of a node that no config was ever verified on; undefined = it has one, an update works on it, or its
- * host has not reported since it failed. A disk that is not as the config says makes it Degraded in the
+ * Of a node that no config was ever verified on; undefined = it has one, is not Ready, an update works on
+ * it, or its host has not reported since it failed. A disk that is not as the config says makes it Degraded in the
  * same write.
  *
  * @see MCO pkg/daemon/daemon.go, checkStateOnFirstRun (7ff337a4)
@@ -35,7 +41,7 @@ export function adoptionOf(
   const config = known?.status?.drift?.config;
   const reported = driftCondition(known);
   if (known === undefined || config === undefined || reported === undefined) return undefined;
-  if (currentConfigOf(node) !== undefined || !isOf(node, known)) return undefined;
+  if (!awaitsAdoption(node) || !isOf(node, known)) return undefined;
   if (desiredConfigOf(node) !== undefined) {
     if (!isDegraded(node) || isCordonOurs(node)) return undefined;
     // It failed before its host was heard, or is by now where it should be. Another failure stays shown.

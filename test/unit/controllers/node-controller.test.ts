@@ -266,6 +266,18 @@ describe('a node that has joined, and whose host says what it came with', () => 
     expect(bench.patches[0]).toEqual(memberOn('older'));
   });
 
+  it('is one as soon as it is Ready', async () => {
+    const bench = aBench(aNode({ ready: false }), aPool('worker', target));
+    bench.machineConfigNodes.put(cameWith('newest'));
+    await pass(10_000);
+    expect(bench.patches).toEqual([]);
+
+    bench.nodes.put(aNode({ ready: true }));
+    await pass(10_000);
+
+    expect(bench.patches[0]).toEqual(memberOn('newest'));
+  });
+
   it('is left to the rollout on an older config of a pool that rolls, until the pool is paused', async () => {
     const bench = aBench(aNode({}), aPool('worker', target));
     bench.machineConfigNodes.put(cameWith('older'));

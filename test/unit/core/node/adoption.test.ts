@@ -88,6 +88,13 @@ describe('a node that no config was ever verified on', () => {
     expect(adoptionOf(NEW, reported(CLEAN, { owner: 'uid-of-another' }))).toBeUndefined();
   });
 
+  it('says nothing before its kubelet is there', () => {
+    const { metadata } = NEW;
+    const unready = { ...aNewNode('new', { ready: 'False' }), metadata };
+
+    expect(adoptionOf(unready, reported(CLEAN))).toBeUndefined();
+  });
+
   it('is left to an update that has begun', () => {
     const { metadata, ...rest } = NEW;
     const annotations = {
