@@ -111,7 +111,7 @@ export function readSettings<S extends z.ZodObject>(
     const fromEnvironment = environment[variable];
     if (flags[setting] !== undefined) {
       merged[setting] = flags[setting];
-      origins[setting] = `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+      origins[setting] = flagOf(setting);
     } else if (fromEnvironment !== undefined && fromEnvironment !== '') {
       merged[setting] = fromEnvironment;
       origins[setting] = variable;
@@ -126,9 +126,21 @@ export function readSettings<S extends z.ZodObject>(
   if (result.success && alone.length === 0) return Object.freeze(result.data);
   const issues = (result.error?.issues ?? []).map((issue) => {
     const setting = issue.path.map(String).join('.');
-    return `${origins[setting] ?? setting}: ${issue.message}`;
+    const given = merged[setting];
+    // A refinement says by itself when it is about something that is not there.
+    if (given === undefined && issue.code === 'invalid_type') {
+      return `${setting}: is missing; set ${flagOf(setting)} or ${variableOf(setting)}`;
+    }
+    const isNoNumber = issue.code === 'invalid_type' && Number.isNaN(Number(given));
+    const message = isNoNumber ? `expected a number, not ${JSON.stringify(given)}` : issue.message;
+    return `${origins[setting] ?? setting}: ${message}`;
   });
   throw new SettingsError([...issues, ...alone]);
+}
+
+/** The flag of a setting: `logLevel` → `--log-level`. */
+function flagOf(setting: string): string {
+  return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
 /** The settings of the cluster worker. @throws SettingsError */

@@ -1,4 +1,10 @@
-import { clusterWorkerSettings, SettingsError, variableOf } from '../../../workers/config';
+import {
+  clusterWorkerSettings,
+  readSettings,
+  SettingsError,
+  variableOf,
+} from '../../../workers/config';
+import { ServerSettings } from '../../../server/settings';
 
 it('has defaults for everything', () => {
   expect(clusterWorkerSettings({}, {})).toMatchObject({
@@ -58,5 +64,14 @@ it('names the environment variable of a setting', () => {
 it('refuses a certificate without its key', () => {
   expect(() => clusterWorkerSettings({ temporalTlsCert: '/tls.crt' }, {})).toThrow(
     /--temporal-tls-cert: it needs TEMPORAL_TLS_KEY beside it/,
+  );
+});
+
+test('what is missing says how to set it, and what is no number is quoted', () => {
+  expect(() => readSettings(ServerSettings, { hostPort: 'abc', keyFile: '/key.pem' }, {})).toThrow(
+    new SettingsError([
+      '--host-port: expected a number, not "abc"',
+      'certificateFile: is missing; set --certificate-file or SLIPWAY_CERTIFICATE_FILE',
+    ]).message,
   );
 });
