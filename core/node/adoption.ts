@@ -24,7 +24,13 @@ export interface Adoption {
 
 /** No config was ever verified on it, and its kubelet is there: it may say what it came with. */
 export function awaitsAdoption(node: Node): boolean {
-  return currentConfigOf(node) === undefined && unreadyCondition(node) === undefined;
+  // Elsewhere a Node without conditions counts as Ready, as in MCO; a kubelet that is there says so.
+  const isThere = node.status?.conditions?.some(
+    ({ type, status }) => type === 'Ready' && status === 'True',
+  );
+  return (
+    isThere === true && currentConfigOf(node) === undefined && unreadyCondition(node) === undefined
+  );
 }
 
 /**

@@ -93,6 +93,7 @@ describe('a node that no config was ever verified on', () => {
     const unready = { ...aNewNode('new', { ready: 'False' }), metadata };
 
     expect(adoptionOf(unready, reported(CLEAN))).toBeUndefined();
+    expect(adoptionOf({ metadata, status: {} }, reported(CLEAN))).toBeUndefined();
   });
 
   it('is left to an update that has begun', () => {
