@@ -11,6 +11,7 @@ import {
   desiredConfigOf,
   hasUnreachableHost,
   isDegraded,
+  saysReady,
   unreadyCondition,
 } from './predicates';
 import type { MachineConfigNode, Node } from './types';
@@ -24,12 +25,8 @@ export interface Adoption {
 
 /** No config was ever verified on it, and its kubelet is there: it may say what it came with. */
 export function awaitsAdoption(node: Node): boolean {
-  // Elsewhere a Node without conditions counts as Ready, as in MCO; a kubelet that is there says so.
-  const isThere = node.status?.conditions?.some(
-    ({ type, status }) => type === 'Ready' && status === 'True',
-  );
   return (
-    isThere === true && currentConfigOf(node) === undefined && unreadyCondition(node) === undefined
+    saysReady(node) && currentConfigOf(node) === undefined && unreadyCondition(node) === undefined
   );
 }
 

@@ -55,6 +55,12 @@ export function unreadyCondition(
   });
 }
 
+/** Its kubelet has said that it is Ready; `isReady` takes one that has said nothing for ready, as MCO does. */
+export function saysReady(node: Node): boolean {
+  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True';
+}
+
 /** Current and desired config (and image, if either is set) agree, and the state is `Done`. */
 export function isDone(node: Node): boolean {
   const current = currentConfigOf(node);

@@ -11,6 +11,7 @@ import {
   isReady,
   isTargetedAt,
   isUpdatedTo,
+  saysReady,
 } from '../node/predicates';
 import type { MachineConfigNode, Node } from '../node/types';
 import { slotCount } from '../pool/capacity';
@@ -178,6 +179,10 @@ export function placeNode(
   const repair = takesSlot(node);
   if (repair && !isReady(node) && !isUnfinished(node)) {
     return { in: 'blocked', reason: unavailability(node) ?? 'not ready' };
+  }
+  // Registered a moment ago: what its host says would make a node a member that nobody can use yet.
+  if (!isAdopted(node) && !saysReady(node)) {
+    return { in: 'blocked', reason: 'its kubelet has not said yet that it is Ready' };
   }
   return { in: 'candidates', repair };
 }

@@ -160,6 +160,18 @@ describe('a node that takes no slot although MCO counts it', () => {
     expect(view.blocked.map(({ node }) => node)).toEqual(['n0']);
   });
 
+  it('waits for a new node whose kubelet has said nothing yet, and not for a known one', () => {
+    const silent = { ...aNewNode('n0'), status: {} };
+    const known = { ...aNode('n1'), status: {} };
+
+    const view = look([silent, known]);
+
+    expect(view.blocked).toEqual([
+      { node: 'n0', reason: 'its kubelet has not said yet that it is Ready' },
+    ]);
+    expect(names(view)).toEqual(['n1']);
+  });
+
   it('counts a cordoned failed node once', () => {
     const failed = aNode('n0', { desired: B, state: 'Degraded', cordonedBy: OURS });
 
