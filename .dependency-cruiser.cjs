@@ -33,8 +33,20 @@ module.exports = {
     forbid(
       'activities-see-ports',
       '^activities/',
-      '^(adapters/kube|controllers|server|workers|cli|tools|bench|test)/',
-      'Activities see ports; composition roots pass adapters in.',
+      '^(adapters/(?!host/)|controllers|server|workers|cli|tools|bench|test)/',
+      'Activities see ports; composition roots pass adapters in. Of adapters/host come names and checks of paths.',
+    ),
+    forbid(
+      'cluster-activities-see-ports',
+      '^activities/cluster/',
+      '^adapters/',
+      'Cluster activities see ports; composition roots pass adapters in.',
+    ),
+    forbid(
+      'controllers-and-server-start-themselves',
+      '^(controllers|server)/',
+      '^(activities|cli)/|^workers/(?!(config|health-server|logging|rollout-start|temporal-client|waiting|when-aborted)[.])',
+      'Controllers and server take the shell of a process from workers/, and nothing of what workers do.',
     ),
     forbid(
       'host-without-kubernetes',

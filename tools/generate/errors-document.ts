@@ -29,7 +29,7 @@ export function errorsDocument(): string {
     [
       '<!-- Generated from core/errors.ts by `npm run generate`. Do not edit. -->',
       '# Errors',
-      'Every failure that Slipway reports has a name. It is the type of the failure in the Temporal UI, the first word of the reason on a Node, and the word to search for in logs.',
+      'Every failure that Slipway reports has a name. It is the type of the failure in the Temporal UI, the first word of the reason on a Node whose update failed, and the word to search for in logs. What has no name (a bug, a failure of a library) is told by its message alone.',
       ...sections,
       '',
     ]
