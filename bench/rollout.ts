@@ -166,7 +166,7 @@ function result(
   const first = Math.min(...cordons);
   const makespanSeconds = (Math.max(...uncordons) - first) / 1000;
   const ideal = Math.ceil(nodes / maxUnavailable) * nodeTimeSeconds;
-  const refills = refillTimes(cordons, uncordons, maxUnavailable);
+  const refills = refillTimes(cordons, uncordons);
   const perNode = (count: number) => round(count / nodes, 1);
   return {
     nodes,
@@ -199,17 +199,25 @@ function isUncordon({ node, previous }: NodeChange): boolean {
 }
 
 /**
- * How long each freed slot stood empty: the k-th uncordon frees the slot that cordon number
- * `slots + k` takes.
+ * How long each freed slot stood empty, in the order in which slots were taken again: the next cordon
+ * takes the one that has been free for longest. A cordon with no slot freed before it takes one that was
+ * never used, and a slot that nobody needs any more is no refill.
+ *
+ * @param cordons - times in ms, ascending; so are `uncordons`
  */
 export function refillTimes(
   cordons: readonly number[],
   uncordons: readonly number[],
-  slots: number,
 ): readonly number[] {
-  return cordons
-    .slice(slots)
-    .map((cordon, index) => Math.max(0, cordon - (uncordons[index] ?? cordon)));
+  const refills: number[] = [];
+  let taken = 0;
+  for (const cordon of cordons) {
+    const freed = uncordons[taken];
+    if (freed === undefined || freed > cordon) continue;
+    taken += 1;
+    refills.push(cordon - freed);
+  }
+  return refills;
 }
 
 /** In ms, by process. */

@@ -3,7 +3,7 @@ import type { NodeReport } from '../../workflows/messages';
 import type { RolloutRecord } from '../observer/record';
 
 /** A row per phase that ran: how often, p50 and p95 in seconds. */
-export function phaseTable(reports: readonly NodeReport[]): readonly string[] {
+export function phaseTable(reports: readonly Pick<NodeReport, 'phases'>[]): readonly string[] {
   const byPhase = new Map<string, number[]>();
   for (const report of reports) {
     for (const { phase, seconds } of report.phases) {
