@@ -10,7 +10,7 @@ import type { Log } from '../../adapters/kube/transport';
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
-import { nodesOfPool, poolsForNode } from '../../core/pool/membership';
+import { nodesOfPool, poolsForNode, poolsWithOtherNodes } from '../../core/pool/membership';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
@@ -95,6 +95,20 @@ export class RolloutController {
     else if (event.type === 'added') this.#queue.add(name);
     else if (relevantPart(event.previous) !== relevantPart(event.object)) {
       this.#hear(name, 'the pool changed');
+    }
+    if (takesOtherNodes(event)) this.#tellOthers(event);
+  }
+
+  /** Nodes that one pool lets go or takes away have no news of their own: those that have them, or had them, do. */
+  #tellOthers(event: CacheEvent<MachineConfigPool>): void {
+    const { name } = event.object.metadata;
+    const { pools, nodes } = this.#deps.picture;
+    const others = pools.list().filter(({ metadata }) => metadata.name !== name);
+    const before = event.type === 'modified' ? event.previous : event.object;
+    const was = event.type === 'added' ? others : [...others, before];
+    const is = event.type === 'deleted' ? others : [...others, event.object];
+    for (const pool of poolsWithOtherNodes(nodes.list(), was, is)) {
+      if (pool !== name) this.#hear(pool, `pool ${name} has other nodes`);
     }
   }
 
@@ -240,6 +254,15 @@ export class RolloutController {
   get #settleMs(): number {
     return this.#deps.settleMs ?? SETTLE_MS;
   }
+}
+
+/** Whether the change may move nodes between this pool and others. */
+function takesOtherNodes(event: CacheEvent<MachineConfigPool>): boolean {
+  if (event.type !== 'modified') return true;
+  const [before, after] = [event.previous, event.object].map(({ spec }) =>
+    JSON.stringify(spec.nodeSelector),
+  );
+  return before !== after;
 }
 
 /** What of a pool a rollout acts on; its status is none of that. */

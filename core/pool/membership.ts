@@ -51,6 +51,31 @@ export interface Membership {
   readonly invalidPools: readonly { readonly pool: string; readonly reason: string }[];
 }
 
+/** Names of the pools that lose or get nodes when these pools become those. */
+export function poolsWithOtherNodes(
+  nodes: readonly Node[],
+  before: readonly MachineConfigPool[],
+  after: readonly MachineConfigPool[],
+): ReadonlySet<string> {
+  const was = homesOf(nodes, before);
+  const is = homesOf(nodes, after);
+  const homes = nodes
+    .map(({ metadata: { name } }) => [was.get(name), is.get(name)])
+    .filter(([from, to]) => from !== to);
+  return new Set(homes.flat().filter((pool) => pool !== undefined));
+}
+
+/** Pool by node; nodes that are in none are missing. */
+function homesOf(
+  nodes: readonly Node[],
+  pools: readonly MachineConfigPool[],
+): ReadonlyMap<string, string> {
+  const { members } = assignNodes(nodes, pools);
+  return new Map(
+    [...members].flatMap(([pool, own]) => own.map(({ metadata }) => [metadata.name, pool])),
+  );
+}
+
 /**
  * Sorts all nodes into their pools in one pass. Unlike `poolsForNode`, one bad selector hurts its own
  * pool only, and one node in two custom pools hurts only itself.

@@ -172,3 +172,57 @@ it('folds the changes of many nodes into few wakes', async () => {
   expect(wakes).toBeGreaterThanOrEqual(2);
   expect(wakes).toBeLessThanOrEqual(5);
 });
+
+describe('a node that falls back to another pool because its own changed', () => {
+  const infra = (nodeSelector?: MachineConfigPool['spec']['nodeSelector']): MachineConfigPool =>
+    aPool('infra', {
+      configuration: { name: 'of-infra' },
+      ...(nodeSelector === undefined ? {} : { nodeSelector }),
+    });
+
+  async function settled(): Promise<Bench> {
+    const bench = aBench();
+    const roles = ['worker', 'infra'];
+    bench.pools.put(infra());
+    bench.nodes.put(aNode({ roles, current: 'of-infra', desired: 'of-infra', state: 'Done' }));
+    await pass(30_000);
+    bench.asked.length = 0;
+    await pass(60_000);
+    expect(bench.asked).toEqual([]);
+    return bench;
+  }
+
+  it('is rolled by that pool when its own is deleted', async () => {
+    const bench = await settled();
+
+    bench.pools.remove('infra');
+    await pass(1_000);
+
+    expect(bench.asked).toContain('retarget b');
+  });
+
+  it('is rolled by that pool when the selector of its own changes', async () => {
+    const bench = await settled();
+
+    bench.pools.put(infra({ matchLabels: { zone: 'elsewhere' } }));
+    await pass(1_000);
+
+    expect(bench.asked).toContain('retarget b');
+  });
+
+  it('goes to a pool that is made for it', async () => {
+    const bench = await settled();
+    bench.pools.remove('infra');
+    await pass(30_000);
+    bench.nodes.put(
+      aNode({ roles: ['worker', 'infra'], current: 'b', desired: 'b', state: 'Done' }),
+    );
+    await pass(30_000);
+    bench.asked.length = 0;
+
+    bench.pools.put(infra());
+    await pass(1_000);
+
+    expect(bench.asked).toEqual(expect.arrayContaining(['retarget of-infra', 'wake']));
+  });
+});
