@@ -34,6 +34,7 @@ import { freeLoopbackPort, startHealthServer } from './health-server';
 import { createLogger, type Logger } from './logging';
 import { connectionOptions, connectTemporal, OpenUpdates } from './temporal-client';
 import { installTemporalRuntime } from './temporal-runtime';
+import { watchContact } from './temporal-contact';
 import { untilAvailable } from './waiting';
 import { whenAborted } from './when-aborted';
 
@@ -173,10 +174,11 @@ interface Polling {
 /** A worker that cannot go on (its namespace is gone, say) is made anew when Temporal answers. */
 async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Polling): Promise<void> {
   const { log, signal, waitingFor } = polling;
+  const temporal = `Temporal at ${settings.temporalAddress}`;
   const workflows = await workflowCode(settings, log);
   while (!signal.aborted) {
     const { worker, connection } = await untilAvailable(
-      `Temporal at ${settings.temporalAddress}`,
+      temporal,
       () => createWorker(settings, workflows, polling),
       { log, signal },
     );
@@ -188,17 +190,41 @@ async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Pollin
     waitingFor.clear();
     log.info({ taskQueue: CLUSTER_QUEUE, namespace: settings.temporalNamespace }, 'polling');
     polling.onReady();
+    const ended = new AbortController();
+    const watching = tellSilence(connection, temporal, ended.signal, polling);
     try {
       await worker.run();
     } catch (error) {
       if (signal.aborted) throw error;
       log.error({ err: error }, 'worker ended; starting it again');
-      waitingFor.add(`Temporal at ${settings.temporalAddress}`);
+      waitingFor.add(temporal);
     } finally {
+      ended.abort();
+      await watching;
       signal.removeEventListener('abort', stop);
       await connection.close();
     }
   }
+}
+
+/** While Temporal does not answer, the SDK waits in silence: the log and `/readyz` say so, once each. */
+function tellSilence(
+  connection: NativeConnection,
+  temporal: string,
+  signal: AbortSignal,
+  { log, waitingFor }: Pick<Polling, 'log' | 'waitingFor'>,
+): Promise<void> {
+  return watchContact(connection, signal, {
+    onAnswer: () => {
+      if (waitingFor.delete(temporal)) log.info({ server: temporal }, 'server answers');
+    },
+    onSilence: (reason) => {
+      if (waitingFor.has(temporal)) return;
+      waitingFor.add(temporal);
+      log.warn({ server: temporal, reason }, 'waiting for server');
+    },
+    isUrgent: () => true,
+  });
 }
 
 type WorkflowCode = { readonly codePath: string } | { readonly code: string };

@@ -10,7 +10,7 @@ import { createConfigClient } from '../adapters/host';
 import { messageOf } from '../core/errors';
 import { type Confirmation, confirmation, goBackByItself } from './host-confirmation';
 import { connected, withRenewals } from './host-connection';
-import { watchContact } from './host-contact';
+import { watchContact } from './temporal-contact';
 import { journalLogger } from './host-journal';
 import { startWhatWaited } from './host-kubelet';
 import { createLimit } from './host-limit';

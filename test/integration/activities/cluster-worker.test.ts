@@ -60,7 +60,7 @@ async function get(url: string): Promise<{ readonly status: number; readonly bod
   return { status: reply.status, body: await reply.text() };
 }
 
-it('waits for both servers, works when they are there, and stops in order', async () => {
+it('waits for both servers, works when they are there, says when one goes, and stops in order', async () => {
   await temporal.kill();
   await fixture.cluster.killApiServer();
   const { stream, lines } = collected();
@@ -108,6 +108,20 @@ it('waits for both servers, works when they are there, and stops in order', asyn
     'slipway_cluster_activity_duration_seconds_count{activity="selectNodes",outcome="completed"}',
   );
   expect(body).toContain('temporal_');
+
+  await temporal.kill();
+  await eventually(async () =>
+    expect(await get(`${metrics}/readyz`)).toEqual({
+      status: 503,
+      body: `waiting for Temporal at ${temporal.address}\n`,
+    }),
+  );
+  expect(waits()).toEqual([...once, 'waiting for server']);
+  await temporal.restart();
+  await eventually(async () => expect((await get(`${metrics}/readyz`)).status).toBe(200));
+  const answers = lines.filter(({ msg }) => msg === 'server answers').map(({ server }) => server);
+  const back = `Temporal at ${temporal.address}`;
+  expect(answers).toEqual(['the Kubernetes API', back, back]);
 
   stopping.abort();
   await expect(running).resolves.toBeUndefined();

@@ -1,12 +1,12 @@
-/** Whether Temporal answers while a host is connected: the SDK waits in silence when it does not. */
+/** Whether Temporal answers while a worker is connected: the SDK waits in silence when it does not. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NativeConnection } from '@temporalio/worker';
 import { messageOf } from '../core/errors';
 
-/** While an update is to be confirmed. */
+/** While somebody waits for the answer: an update that is to be confirmed, whoever looks at `/readyz`. */
 const SOON_MS = 5_000;
-/** Otherwise; it is only what `slipway host status` shows. */
+/** Otherwise, of thousands of machines; it is only what `slipway host status` shows. */
 const NOW_AND_THEN_MS = 60_000;
 const TIMEOUT_MS = 5_000;
 

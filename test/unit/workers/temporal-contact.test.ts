@@ -1,4 +1,4 @@
-import { watchContact } from '../../../workers/host-contact';
+import { watchContact } from '../../../workers/temporal-contact';
 
 /** A connection whose calls end like this, one after the other. */
 function answering(...answers: readonly (undefined | { readonly code?: number })[]) {
