@@ -16,6 +16,7 @@ import {
   wasEverCordoned,
   wasEverNotReady,
 } from './support/judgements';
+import type { CliRun } from './support/ask-until';
 import {
   CORDONED_BY,
   CURRENT_CONFIG,
@@ -25,7 +26,6 @@ import {
   startWorld,
   STOP_MS,
   STORY_MS,
-  type CliRun,
   type World,
 } from './support/world';
 

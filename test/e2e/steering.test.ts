@@ -10,6 +10,7 @@ import {
   rebootsOf,
   wasEverCordoned,
 } from './support/judgements';
+import type { CliRun } from './support/ask-until';
 import {
   CURRENT_CONFIG,
   POOL,
@@ -17,7 +18,6 @@ import {
   startWorld,
   STOP_MS,
   STORY_MS,
-  type CliRun,
   type World,
 } from './support/world';
 

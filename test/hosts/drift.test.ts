@@ -130,7 +130,7 @@ test(
     await world.atRest(machine.name);
 
     await machine.output('touch', FORCE_FILE);
-    expect(await world.slipway('node', 'retry', machine.name)).toMatchObject({ code: 0 });
+    expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
 
     await world.allUpdatedTo(config);
     expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);

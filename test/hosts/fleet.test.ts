@@ -135,7 +135,7 @@ test(
       ]).includes('/etc/story.conf'),
     );
     await machine.output('sh', '-c', "printf 'of the story\\n' >/etc/story.conf");
-    await world.slipway('node', 'retry', machine.name);
+    expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
     await world.allUpdatedTo(config);
   },
   STORY_MS,

@@ -124,7 +124,7 @@ test(
     expect(machine.launcher.boots()).toBe(boots);
 
     disk.free();
-    expect(await world.slipway('node', 'retry', machine.name)).toMatchObject({ code: 0 });
+    expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
 
     await world.allUpdatedTo(config);
     await machine.output('test', '-f', '/usr/lib/story/full');

@@ -1,7 +1,8 @@
 /** Why a story does not go on, as far as it can be found out from outside: for the failure of a wait. */
 
 import { isAtRest } from '../../../tools/observer/until';
-import type { CliRun, World } from './world';
+import type { CliRun } from './ask-until';
+import type { World } from './world';
 import { linesOf, type LogLine } from './logs';
 
 /** More of them have the same reason, or say nothing. */

@@ -15,6 +15,7 @@ import type { Stack, StackOptions } from '../../../tools/stack/stack';
 import { startStack } from '../../../tools/stack/stack';
 import type { Workload } from '../../../tools/stack/workloads';
 import { messageOf } from '../../../core/errors';
+import { askUntil, retryNode, type CliRun } from './ask-until';
 import { explain } from './explain';
 import { hearVerdict, startJudge } from './verdict';
 
@@ -25,8 +26,6 @@ export const START_MS = 240_000;
 export const STOP_MS = 180_000;
 /** A command that is still there after this long hangs. */
 const CLI_PATIENCE_MS = 180_000;
-/** A question that is asked again and again is answered as wanted before then. */
-const ANSWER_PATIENCE_MS = 90_000;
 
 export const POOL = 'worker';
 export const MAX_UNAVAILABLE = 2;
@@ -38,13 +37,6 @@ export const DESIRED_CONFIG = `${GROUP}/desiredConfig`;
 export const STATE = `${GROUP}/state`;
 export const REASON = `${GROUP}/reason`;
 export const CORDONED_BY = 'slipway.dev/cordoned-by';
-
-/** How a run of the CLI ended. */
-export interface CliRun {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 export interface World {
   readonly stack: Stack;
@@ -173,15 +165,6 @@ function describeWorld(parts: Parts): World {
   };
   const target = (): string => record.pool(POOL)?.target ?? '';
   const slipway: World['slipway'] = (args, env) => runCli(stack, args, env);
-  const slipwayUntil: World['slipwayUntil'] = async (args, isWanted) => {
-    const deadline = performance.now() + ANSWER_PATIENCE_MS;
-    for (;;) {
-      const run = await slipway(args);
-      if (isWanted(run)) return run;
-      if (performance.now() < deadline) continue;
-      throw new Error(`slipway ${args.join(' ')} ended with ${run.code}\n${run.out}${run.err}`);
-    }
-  };
   const wait: World['until'] = async (what, holds) => {
     try {
       await until(record, what, holds, patienceMs);
@@ -205,9 +188,8 @@ function describeWorld(parts: Parts): World {
     judge,
     workers,
     slipway,
-    slipwayUntil,
-    retry: (name) =>
-      slipwayUntil(['node', 'retry', name], ({ err }) => !/is running already/.test(err)),
+    slipwayUntil: (args, isWanted) => askUntil(() => slipway(args), isWanted),
+    retry: (name) => retryNode(() => slipway(['node', 'retry', name])),
     node,
     target,
     targetAfter,

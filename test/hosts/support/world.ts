@@ -13,6 +13,7 @@ import type { RolloutRecord } from '../../../tools/observer/record';
 import { until } from '../../../tools/observer/until';
 import type { Invariant } from '../../../tools/observer/violation';
 import { repositoryRoot } from '../../../tools/repository-root';
+import { retryNode, type CliRun } from '../../e2e/support/ask-until';
 import { hearVerdict, startJudge } from '../../e2e/support/verdict';
 import { PATIENCE_MS, withDeadline } from '../machine/deadline';
 import type { Machine } from '../machine/machine';
@@ -27,13 +28,6 @@ export const REASON = `${GROUP}/reason`;
 export const START_MS = 600_000;
 export const STORY_MS = 300_000;
 export const STOP_MS = 120_000;
-
-/** How a run of the CLI ended. */
-export interface CliRun {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
 
 export interface World {
   readonly fleet: Fleet;
@@ -56,6 +50,8 @@ export interface World {
   /** Resolves when nothing works on the machine any more: the last step on the host comes after Done. */
   atRest(node: string): Promise<void>;
   slipway(...args: readonly string[]): Promise<CliRun>;
+  /** Has a failed or held node tried again, once its last update has ended. */
+  retry(node: string): Promise<CliRun>;
   until(what: string, holds: () => boolean): Promise<void>;
   /** @throws Error with what the observer in its own process has found */
   stop(): Promise<void>;
@@ -174,6 +170,7 @@ function describeWorld(fleet: Fleet, observer: Observer, verdict: () => Promise<
       );
     },
     slipway: (...args) => runCli(fleet, args),
+    retry: (name) => retryNode(() => runCli(fleet, ['node', 'retry', name])),
     until: wait,
     stop: async () => {
       try {
