@@ -2,7 +2,15 @@
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile, service } from './support/configs';
-import { START_MS, startWorld, STATE, STOP_MS, STORY_MS, type World } from './support/world';
+import {
+  REASON,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  STORY_MS,
+  type World,
+} from './support/world';
 
 const NAME = '50-story';
 
@@ -108,6 +116,15 @@ test(
   STORY_MS,
 );
 
+/**
+ * A unit that edits a file when the machine begins to go down: after the config was applied, and before
+ * ostree carries /etc into the new deployment.
+ */
+function editAtShutdown(text: string, path: string): readonly string[] {
+  const edit = `/bin/sh -c "echo ${text} >${path}"`;
+  return ['systemd-run', '-p', 'RemainAfterExit=yes', '-p', `ExecStop=${edit}`, '/bin/true'];
+}
+
 test(
   'a person who edits a managed file during the update has the last word in a report, not in secret',
   async () => {
@@ -118,6 +135,7 @@ test(
     );
     await world.allUpdatedTo(first);
     for (const { name } of world.machines) await world.atRest(name);
+    await machine.output(...editAtShutdown('mine', '/etc/story.conf'));
 
     const config = await world.roll(
       hostConfig(NAME, {
@@ -125,15 +143,13 @@ test(
         files: [plainFile('/etc/story.conf', 'of the story\n')],
       }),
     );
-    await machine.untilLogged('"activity":"applyUpdate"', 'config applied');
-    await machine.output('sh', '-c', 'echo mine >/etc/story.conf');
 
-    await world.until('the edit is reported, with its path', () =>
-      JSON.stringify([
-        world.node(machine.name).annotations,
-        world.record.machineConfigNode(machine.name),
-      ]).includes('/etc/story.conf'),
-    );
+    await world.until('the edit is reported, with its path', () => {
+      const { annotations } = world.node(machine.name);
+      const reason = annotations[REASON] ?? '';
+      return annotations[STATE] === 'Degraded' && reason.includes('/etc/story.conf');
+    });
+    await world.atRest(machine.name);
     await machine.output('sh', '-c', "printf 'of the story\\n' >/etc/story.conf");
     expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
     await world.allUpdatedTo(config);
