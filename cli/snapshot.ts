@@ -6,6 +6,7 @@
 import { ANNOTATION, NodeCondition, PoolCondition } from '../core/names';
 import type { Condition } from '../core/object-meta';
 import { NodePhase } from '../core/node/lifecycle';
+import { isSimulated } from '../core/node/predicates';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
 import { placeNode } from '../core/rollout';
@@ -46,6 +47,8 @@ export interface RolloutSnapshot {
   readonly state: string;
   readonly blocker?: string;
   readonly machineCount: number;
+  /** How many of them are simulated: no machine is behind those. */
+  readonly simulatedCount: number;
   readonly updated: number;
   readonly maxUnavailable: number;
   readonly slotsHeld: number;
@@ -82,6 +85,7 @@ export function takeSnapshot(input: SnapshotInput): RolloutSnapshot {
       progress?.state ?? (input.pausedInTemporal === undefined ? headline(pool, rows) : 'Paused'),
     ...blockerOf(input, rows),
     machineCount: input.nodes.length,
+    simulatedCount: input.nodes.filter(isSimulated).length,
     updated: rows.filter((row) => row.group === 'Updated').length,
     maxUnavailable: input.maxUnavailable,
     slotsHeld: progress?.slots.length ?? 0,

@@ -87,9 +87,22 @@ function poolLines(snapshot: RolloutSnapshot, { style, nowMs }: TreeOptions): re
     ...times,
   ];
   const first = `${style.bold(snapshot.pool)}  ${bar}  ${paintState(snapshot.state, style)}  ${facts.join(' · ')}`;
-  const config = `${style.dim(snapshot.config ?? 'no rendered config yet')}`;
+  const config = style.dim(
+    [snapshot.config ?? 'no rendered config yet', ...simulatedHosts(snapshot)].join(' · '),
+  );
   const blocker = snapshot.blocker === undefined ? [] : [style.yellow(snapshot.blocker)];
   return [first, config, ...blocker];
+}
+
+/** Nobody may take them for machines. */
+export function simulatedHosts(pool: {
+  readonly machineCount: number;
+  readonly simulatedCount: number;
+}): readonly string[] {
+  const { machineCount, simulatedCount } = pool;
+  if (simulatedCount === 0) return [];
+  const all = simulatedCount === machineCount;
+  return [all ? 'all hosts simulated' : `${simulatedCount} of ${machineCount} hosts simulated`];
 }
 
 /** One line below the name of a group: a node, or several that say the same. */

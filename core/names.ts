@@ -127,6 +127,9 @@ export function hostQueue(node: string): string {
 /** How the identity of a simulated host worker begins: nobody may take one for a machine. */
 export const SIMULATED_HOST = 'SIMULATED-host@';
 
+/** What a simulated machine calls its operating system, so also `status.nodeInfo.osImage` of its Node. */
+export const SIMULATED_OS = 'Simulated host (Slipway)';
+
 /** Whether a rendered config of this pool can have this name: `rendered-<pool>-<hash>`. */
 export function isRenderedNameOf(pool: string, name: string): boolean {
   const prefix = `rendered-${pool}-`;

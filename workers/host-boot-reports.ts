@@ -15,7 +15,10 @@ export interface BootReports {
   down(bootId: string): Promise<void>;
   /** It has booted; resolves once that is heard, or a later reboot or the process' end overtook it. */
   up(bootId: string): Promise<void>;
-  /** Begins to tell what an earlier process owed; a machine that has not booted since is still down. */
+  /**
+   * Says what system the machine runs, and begins to tell what an earlier process owed; a machine that
+   * has not booted since is still down. Resolves after one attempt: what is unheard is told later.
+   */
   resume(bootId: string): Promise<void>;
 }
 
@@ -48,6 +51,15 @@ export function createBootReports(options: BootReportOptions): BootReports {
     return underWay;
   }
 
+  async function system(): Promise<void> {
+    const { signal } = options;
+    await untilAvailable(`API server for ${node}`, kubelet.reportSystem, { log, signal }).catch(
+      (error: unknown) => {
+        if (!signal.aborted) log.error({ node, reason: messageOf(error) }, 'system not reported');
+      },
+    );
+  }
+
   return {
     async down(bootId) {
       overtaken.abort();
@@ -62,6 +74,7 @@ export function createBootReports(options: BootReportOptions): BootReports {
     async resume(bootId) {
       const wentDown = await readIfThere(owedFile);
       if (wentDown !== '' && wentDown !== bootId) void up(bootId);
+      else if (wentDown === '') await kubelet.reportSystem().catch(() => void system());
     },
   };
 }

@@ -138,6 +138,8 @@ export interface RolloutProgress {
   readonly blocker?: string;
   readonly maxUnavailable: number;
   readonly machineCount: number;
+  /** How many of them are simulated; absent = none. */
+  readonly simulatedCount?: number;
   readonly updated: number;
   /** Nodes holding a slot. */
   readonly slots: readonly string[];

@@ -123,6 +123,7 @@ export function answerOf(rollout: Rollout): RolloutAnswer {
     ...stateOf(rollout),
     maxUnavailable: view?.maxUnavailable ?? 0,
     machineCount: view?.machineCount ?? 0,
+    ...(view?.simulatedCount === undefined ? {} : { simulatedCount: view.simulatedCount }),
     updated: view?.updated ?? 0,
     slots: rollout.holders(),
     children,

@@ -16,6 +16,7 @@ export function rolloutDetails(progress: RolloutProgress): string {
   return [
     `**${pool}** → \`${config || 'no config yet'}\` — **${state}**`,
     ...(blocker === undefined ? [] : ['', blocker]),
+    ...simulatedHosts(progress),
     '',
     '| updated | slots in use | failed | held | blocked |',
     '| --- | --- | --- | --- | --- |',
@@ -24,6 +25,12 @@ export function rolloutDetails(progress: RolloutProgress): string {
     ...nodesUnderWay(progress.children),
     ...failedNodes(progress),
   ].join('\n');
+}
+
+function simulatedHosts({ simulatedCount, machineCount }: RolloutProgress): readonly string[] {
+  if (simulatedCount === undefined) return [];
+  const which = simulatedCount === machineCount ? 'all' : String(simulatedCount);
+  return ['', `_Simulated hosts: ${which} of ${machineCount}. No machines are behind them._`];
 }
 
 function nodesUnderWay(children: readonly ChildState[]): readonly string[] {

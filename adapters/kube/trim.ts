@@ -7,10 +7,11 @@ import type { ObjectMeta } from '../../core/object-meta';
 
 const OURS = [`${MCO_GROUP}/`, `${SLIPWAY_GROUP}/`];
 
-/** Labels, our annotations, schedulability, conditions and boot. Heartbeat times are dropped. */
+/** Labels, our annotations, schedulability, conditions, boot and system. Heartbeat times are dropped. */
 export function trimNode(node: Node): Node {
   const { spec, status } = node;
-  const bootID = status?.nodeInfo?.bootID;
+  const { bootID, osImage } = status?.nodeInfo ?? {};
+  const nodeInfo = { ...defined('bootID', bootID), ...defined('osImage', osImage) };
   return {
     metadata: trimMeta(node.metadata, {
       labels: true,
@@ -30,7 +31,7 @@ export function trimNode(node: Node): Node {
           ...(message === undefined ? {} : { message }),
         }),
       ),
-      ...(bootID === undefined ? {} : { nodeInfo: { bootID } }),
+      ...(Object.keys(nodeInfo).length === 0 ? {} : { nodeInfo }),
     },
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import { fail, messageOf } from '../../core/errors';
+import { SIMULATED_OS } from '../../core/names';
 import { askEndpoint } from '../host/endpoint-request';
 
 export interface SimulatedKubeletOptions {
@@ -20,6 +21,8 @@ export interface SimulatedKubeletOptions {
 }
 
 export interface SimulatedKubelet {
+  /** What system the machine runs: the Node says from then on that it is simulated. @throws `ApiUnavailable` */
+  reportSystem(): Promise<void>;
   /** The machine goes down. @throws `ApiUnavailable` */
   reportDown(): Promise<void>;
   /** The machine is up with this boot ID. @throws `ApiUnavailable` */
@@ -39,6 +42,7 @@ export function createSimulatedKubelet(options: SimulatedKubeletOptions): Simula
     lastTransitionTime: now(),
   });
   return {
+    reportSystem: () => patchStatus(options, { status: { nodeInfo: { osImage: SIMULATED_OS } } }),
     reportDown: () =>
       patchStatus(options, {
         status: { conditions: [condition('False', 'the simulated machine reboots')] },
@@ -47,7 +51,7 @@ export function createSimulatedKubelet(options: SimulatedKubeletOptions): Simula
       patchStatus(options, {
         status: {
           conditions: [condition('True', `the simulated machine has booted (${bootId})`)],
-          nodeInfo: { bootID: bootId },
+          nodeInfo: { bootID: bootId, osImage: SIMULATED_OS },
         },
       }),
   };

@@ -5,6 +5,7 @@
 
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { SIMULATED_OS } from '../../core/names';
 import { NO_ATTRIBUTES } from '../host/attributes';
 import { createHostFiles, type HostFiles } from '../host/files';
 import {
@@ -57,7 +58,7 @@ const FACTORY_FILES = [
   {
     path: '/etc/os-release',
     mode: 0o644,
-    text: 'ID=slipway-simulated\nPRETTY_NAME="Simulated host (Slipway)"\n',
+    text: `ID=slipway-simulated\nPRETTY_NAME="${SIMULATED_OS}"\n`,
   },
   // Its sshd would read `authorized_keys.d`.
   { path: PRESETS, mode: 0o644, text: 'disable *\n' },

@@ -1,6 +1,7 @@
 /** `slipway get pools|nodes|rollouts`. */
 
 import { ANNOTATION, PoolCondition } from '../../core/names';
+import { isSimulated } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { assignNodes, isConditionTrue } from '../../core/pool';
@@ -82,6 +83,7 @@ export async function getNodes(
         { header: 'CURRENT', value: (line) => annotation(line, ANNOTATION.CURRENT_CONFIG) },
         { header: 'DESIRED', value: (line) => annotation(line, ANNOTATION.DESIRED_CONFIG) },
         { header: 'CORDONED', value: (line) => cordonOf(line.node) },
+        { header: 'OS', wide: true, value: (line) => line.node.status?.nodeInfo?.osImage ?? '' },
         { header: 'REASON', wide: true, value: (line) => annotation(line, ANNOTATION.REASON) },
       ],
       rows,
@@ -91,6 +93,13 @@ export async function getNodes(
     output,
     context.terminal,
   );
+  const simulated = rows.filter(({ node }) => isSimulated(node)).length;
+  if (simulated > 0 && (output === 'table' || output === 'wide')) {
+    const which = simulated === rows.length ? 'all' : String(simulated);
+    context.terminal.err.write(
+      `simulated hosts: ${which} of ${rows.length}; no machines are behind them\n`,
+    );
+  }
   return EXIT.OK;
 }
 

@@ -19,7 +19,7 @@ import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
 import type { OutputFormat } from '../output';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
-import { foldNames } from '../tree';
+import { foldNames, simulatedHosts } from '../tree';
 import { planBlocker } from './plan-blocker';
 import { findPool, printMachineReadable } from './rollout';
 
@@ -46,6 +46,8 @@ interface PoolPlan {
   readonly blocker?: string;
   readonly maxUnavailable: number;
   readonly machineCount: number;
+  /** How many of them are simulated: no machine is behind those. */
+  readonly simulatedCount: number;
   readonly updated: number;
   /** All candidates in the order in which they would start. */
   readonly order: readonly string[];
@@ -95,6 +97,7 @@ async function planOf(
     ...(blocker === undefined ? {} : { blocker }),
     maxUnavailable: observed.maxUnavailable,
     machineCount: observed.machineCount,
+    simulatedCount: observed.simulatedCount ?? 0,
     updated: observed.updated.length,
     order: observed.candidates.map((candidate) => candidate.node),
     groups,
@@ -185,7 +188,11 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
   const { out, style } = context.terminal;
   const lines = [
     `${style.bold(`pool ${plan.pool}`)} → ${plan.target ?? 'no rendered config yet'}`,
-    `${plan.updated} of ${plan.machineCount} nodes are on it; at most ${plan.maxUnavailable} unavailable at once`,
+    [
+      `${plan.updated} of ${plan.machineCount} nodes are on it`,
+      `at most ${plan.maxUnavailable} unavailable at once`,
+      ...simulatedHosts(plan),
+    ].join('; '),
   ];
   if (plan.notRendered !== undefined) {
     lines.push(style.red(`the newest MachineConfigs are not in it: ${plan.notRendered}`));

@@ -5,7 +5,7 @@
  * @see MCO pkg/controller/common/layered_node_state.go (7ff337a4)
  */
 
-import { ANNOTATION, NodeState } from '../names';
+import { ANNOTATION, NodeState, SIMULATED_OS } from '../names';
 import type { Node } from './types';
 
 /** A node annotation; undefined when it is absent or empty, which MCO treats alike. */
@@ -53,6 +53,11 @@ export function unreadyCondition(
       : undefined;
     return wanted !== undefined && condition.status !== wanted;
   });
+}
+
+/** No machine is behind it: a simulated host worker writes its files and plays its reboots. */
+export function isSimulated(node: Node): boolean {
+  return node.status?.nodeInfo?.osImage === SIMULATED_OS;
 }
 
 /** Its kubelet has said that it is Ready; `isReady` takes one that has said nothing for ready, as MCO does. */

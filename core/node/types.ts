@@ -21,7 +21,7 @@ export interface Node {
       readonly reason?: string;
       readonly message?: string;
     }[];
-    readonly nodeInfo?: { readonly bootID?: string };
+    readonly nodeInfo?: { readonly bootID?: string; readonly osImage?: string };
   };
 }
 

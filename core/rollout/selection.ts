@@ -28,6 +28,8 @@ export interface PoolSelection {
   readonly pausedReason?: string;
   readonly maxUnavailable: number;
   readonly machineCount: number;
+  /** How many of them are simulated; absent = none. */
+  readonly simulatedCount?: number;
   /** How many nodes are on the target, verified. */
   readonly updated: number;
   /** Which ones, while they are few: those who prove a config are told apart from those who reported. */
@@ -70,9 +72,11 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const [failed, held, blocked] = [open(view.failed), open(view.held), open(view.blocked)];
   const unheardCount = view.unheard.filter((node) => !inFlight.has(node)).length;
   const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
+  const { simulatedCount } = view;
   return {
     ...{ paused, maxUnavailable, machineCount, unavailable, outdated },
     ...(pausedReason === undefined ? {} : { pausedReason }),
+    ...(simulatedCount === undefined ? {} : { simulatedCount }),
     updated: view.updated.length,
     ...(view.updated.length > UPDATED_NAMED ? {} : { updatedNodes: view.updated }),
     candidates: candidates.slice(0, Math.max(0, limits.limit)).map(withoutZone),

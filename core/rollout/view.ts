@@ -9,6 +9,7 @@ import {
   isDone,
   isFailing,
   isReady,
+  isSimulated,
   isTargetedAt,
   isUpdatedTo,
   saysReady,
@@ -59,6 +60,8 @@ export interface PoolView {
   /** Nodes that may be unavailable at once. */
   readonly maxUnavailable: number;
   readonly machineCount: number;
+  /** How many of them are simulated; absent = none. */
+  readonly simulatedCount?: number;
   /** Names of the nodes that are on the target, verified. */
   readonly updated: readonly string[];
   /** Nodes that were seen in service since: what is shown of them here is older. */
@@ -106,6 +109,7 @@ export function observePool(observation: PoolObservation): PoolView {
   const sorted = sortIntoPlaces(observation, target);
   const outdated = olderThanSeen(nodes, observation.inService ?? []);
   const unavailable = nodes.filter((node) => takesSlot(node) && !outdated.has(node));
+  const simulatedCount = nodes.filter(isSimulated).length;
   return {
     pool: pool.metadata.name,
     ...(target === undefined ? {} : { target }),
@@ -113,6 +117,7 @@ export function observePool(observation: PoolObservation): PoolView {
     ...(pausedReason === undefined ? {} : { pausedReason }),
     maxUnavailable: slotCount(pool, nodes.length),
     machineCount: nodes.length,
+    ...(simulatedCount === 0 ? {} : { simulatedCount }),
     updated: sorted.updated,
     outdated: [...outdated].map((node) => node.metadata.name),
     unavailable: unavailable.map((node) => node.metadata.name),

@@ -578,6 +578,15 @@ describe('the details for the Temporal UI', () => {
     expect(details).toContain('and 375 more');
   });
 
+  it('say which hosts are no machines', () => {
+    const details = (view: Partial<PoolLook>) =>
+      rolloutDetails(progressOf(aRollout(aView({ machineCount: 3, ...view }))));
+
+    expect(details({ simulatedCount: 3 })).toContain('Simulated hosts: all of 3.');
+    expect(details({ simulatedCount: 1 })).toContain('Simulated hosts: 1 of 3.');
+    expect(details({})).not.toContain('imulated');
+  });
+
   it('count also the failed, held and blocked nodes that no list names', () => {
     const beyond = { failedCount: 70, heldCount: 60, blockedCount: 55 };
     const rollout = aRollout(aView({ machineCount: 5000, ...beyond }));

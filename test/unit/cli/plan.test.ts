@@ -144,6 +144,28 @@ it('says which MachineConfigs are not in it, instead of that there is nothing to
   ]);
 });
 
+it('says which hosts are no machines', async () => {
+  const simulated: Node = {
+    ...NODE,
+    status: { ...NODE.status, nodeInfo: { osImage: 'Simulated host (Slipway)' } },
+  };
+  const read = async () => ({
+    pools: [POOL],
+    nodes: [simulated],
+    machineConfigNodes: new Map(),
+    policies: [],
+  });
+
+  const cluster = {
+    read,
+    pods: async () => [],
+    budgets: async () => [],
+    daemonSets: async () => [],
+  };
+  expect(await planWith(cluster)).toMatchObject({ machineCount: 1, simulatedCount: 1 });
+  expect((await printedPlan(cluster, 'table')).split('\n')[1]).toMatch(/; all hosts simulated$/);
+});
+
 describe('what would block', () => {
   const NOT_READY: Node = {
     ...NODE,

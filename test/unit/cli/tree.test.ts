@@ -10,6 +10,7 @@ function aSnapshot(change: Partial<RolloutSnapshot> = {}): RolloutSnapshot {
     config: 'rendered-worker-0123',
     state: 'Rolling',
     machineCount: 12,
+    simulatedCount: 0,
     updated: 3,
     maxUnavailable: 2,
     slotsHeld: 2,
@@ -35,6 +36,13 @@ describe('the tree of a rollout', () => {
       'worker  ██████░░░░░░░░░░░░░░░░░░  Rolling  3/12 updated · slots 2/2 · 1m30s elapsed · about 2m30s left',
     );
     expect(second).toBe('rendered-worker-0123');
+  });
+
+  it('says which hosts are no machines', () => {
+    const second = (simulatedCount: number) => render(aSnapshot({ simulatedCount }))[1];
+
+    expect(second(12)).toBe('rendered-worker-0123 · all hosts simulated');
+    expect(second(3)).toBe('rendered-worker-0123 · 3 of 12 hosts simulated');
   });
 
   it('says on one line what all waiting nodes wait for', () => {

@@ -17,6 +17,7 @@ let onReport: () => void;
 const kubelet: SimulatedKubelet = {
   reportDown: () => tell('down'),
   reportUp: (bootId) => tell(`up ${bootId}`),
+  reportSystem: () => tell('system'),
 };
 
 function tell(what: string): Promise<void> {
@@ -56,8 +57,19 @@ test('a reboot is told, and nothing is owed afterwards', async () => {
   expect(existsSync(owedFile)).toBe(true);
   await reports.up('b2');
   expect(told).toEqual(['down', 'up b2']);
-  await startProcess().resume('b2');
-  expect(told).toHaveLength(2);
+  expect(existsSync(owedFile)).toBe(false);
+});
+
+test('a process says what system its machine runs, also when nobody hears it at first', async () => {
+  await startProcess().resume('b1');
+  expect(told).toEqual(['system']);
+  expect(existsSync(owedFile)).toBe(false);
+
+  isAway = true;
+  await startProcess().resume('b1');
+  isAway = false;
+  await nextReport();
+  expect(told).toEqual(['system', 'system']);
 });
 
 test('a boot that no process lived to tell is told by the next one', async () => {
@@ -94,10 +106,4 @@ test('a machine that goes down again takes back what it has not told', async () 
   await reports.down('b1');
   await Promise.all([overtaken, reports.up('b3')]);
   expect(told).toEqual(['down', 'up b3']);
-});
-
-test('a process that starts on a machine that owes nothing tells nothing', async () => {
-  await startProcess().resume('b1');
-  expect(told).toEqual([]);
-  expect(existsSync(owedFile)).toBe(false);
 });

@@ -93,7 +93,7 @@ it('patches the status of its own node with the certificate of the node', async 
       body: {
         status: {
           conditions: [expect.objectContaining({ type: 'Ready', status: 'True' })],
-          nodeInfo: { bootID: 'boot-2' },
+          nodeInfo: { bootID: 'boot-2', osImage: 'Simulated host (Slipway)' },
         },
       },
     },

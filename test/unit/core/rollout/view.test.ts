@@ -361,6 +361,19 @@ describe('what a workflow gets of a view', () => {
     expect(selection.candidateCount).toBe(98);
   });
 
+  it('says how many hosts are simulated', () => {
+    const [real, played] = [aNode('real'), aNode('played')];
+    const simulated = {
+      ...played,
+      status: { ...played.status, nodeInfo: { osImage: 'Simulated host (Slipway)' } },
+    };
+    const count = (...members: Node[]) =>
+      selectFrom(look(members), { inFlight: [], limit: 0 }).simulatedCount;
+
+    expect(count(real, simulated)).toBe(1);
+    expect(count(real)).toBeUndefined();
+  });
+
   it('has 50 reasons at most, and says how many there are', () => {
     const selection = selectFrom(look(nodes), { inFlight: ['cordoned-100'], limit: 0 });
 
