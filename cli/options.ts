@@ -1,8 +1,8 @@
 /** Flags that several commands take, and how a command is run. */
 
-import { InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from './durations';
-import type { ExitCode } from './exit-codes';
+import { cliError, EXIT, type ExitCode } from './exit-codes';
 import { OUTPUT_FORMATS, type OutputFormat } from './output';
 import type { CliContext } from './ports';
 
@@ -18,6 +18,34 @@ export function outputOption(): Option {
   return new Option('-o, --output <format>', 'how to print')
     .choices(OUTPUT_FORMATS)
     .default('table');
+}
+
+/** What `watchable` gives. */
+export interface WatchFlags extends OutputOption {
+  readonly watch: boolean;
+  readonly timeout?: number;
+}
+
+/** What a command that can go on watching is asked for. */
+export interface WatchOptions extends OutputOption {
+  readonly watch: boolean;
+  /** Of the watch; absent = until it ends by itself, or Ctrl-C. */
+  readonly timeoutSeconds?: number;
+}
+
+/** Adds `-o`, `--watch` and its `--timeout`, described for this command. */
+export function watchable(command: Command, watch: string, timeout: string): Command {
+  return command
+    .option('-w, --watch', watch, false)
+    .option('--timeout <duration>', `with --watch: ${timeout}, e.g. 90s, 30m`, duration)
+    .addOption(outputOption());
+}
+
+/** @throws a usage error for a timeout that bounds nothing */
+export function watchOptions({ watch, timeout, output }: WatchFlags): WatchOptions {
+  if (timeout === undefined) return { watch, output };
+  if (watch) return { watch, output, timeoutSeconds: timeout };
+  throw cliError(EXIT.USAGE, '--timeout bounds the watch: give --watch, too, or leave it out');
 }
 
 /** Parser of a flag that is a duration. @returns seconds, more than 0 */

@@ -16,6 +16,8 @@ export interface Listing<Row> {
   data(row: Row): unknown;
   /** Said on standard error when there are no rows. */
   readonly empty: string;
+  /** What a person should know of the rows, said on standard error beside a table. */
+  readonly note?: string;
 }
 
 /** Writes a listing to standard output; an empty table says so on standard error. */
@@ -34,6 +36,7 @@ export function printListing<Row>(
   }
   const lines = formatTable(listing.columns, listing.rows, { wide: format === 'wide' });
   terminal.out.write(`${lines.join('\n')}\n`);
+  if (listing.note !== undefined) terminal.err.write(`${listing.note}\n`);
 }
 
 /** Writes one object as JSON (two blanks) or YAML. */

@@ -1,5 +1,7 @@
 /** Waiting that says so. */
 
+import { failureName } from '../core/errors';
+import { EXIT, exitCodeOfError } from './exit-codes';
 import type { CliContext } from './ports';
 
 /** What takes longer than this seems to hang. */
@@ -26,4 +28,9 @@ export async function awaitAnswer<T>(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Somebody is away, or an API server that has just started has not loaded its roles yet. */
+export function isPassing(error: unknown): boolean {
+  return exitCodeOfError(error) === EXIT.UNREACHABLE || failureName(error) === 'ApiForbidden';
 }

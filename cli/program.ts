@@ -19,7 +19,14 @@ import { completionScript, SHELLS } from './completion';
 import type { ExitCode } from './exit-codes';
 import { cliError, EXIT } from './exit-codes';
 import { addJoinToken, addPointerConfig } from './join-program';
-import { duration, type OutputOption, outputOption, type Run } from './options';
+import {
+  type OutputOption,
+  outputOption,
+  type Run,
+  watchable,
+  type WatchFlags,
+  watchOptions,
+} from './options';
 import { printData } from './output';
 import type { CliContext } from './ports';
 import { PROCESSES } from './processes';
@@ -135,11 +142,6 @@ function addPlan(program: Command, run: Run): void {
     );
 }
 
-interface StatusOptions extends OutputOption {
-  readonly watch: boolean;
-  readonly timeout?: number;
-}
-
 function addRollout(program: Command, run: Run): void {
   const rollout = program
     .command('rollout')
@@ -150,27 +152,28 @@ function addRollout(program: Command, run: Run): void {
       .description(description)
       .argument('<pool>', 'name of the MachineConfigPool');
 
-  onPool('start', 'start the rollout, or wake the one that runs').action((pool: string) =>
-    run((context) => rolloutStart(context, pool))(),
+  const watched = (command: Command) =>
+    watchable(
+      command,
+      'keep watching; Ctrl-C detaches and the rollout goes on',
+      'give up after this long',
+    );
+
+  watched(onPool('start', 'start the rollout, or wake the one that runs')).action(
+    (pool: string, flags: WatchFlags) => {
+      const options = watchOptions(flags);
+      return run(async (context) => {
+        const code = await rolloutStart(context, pool, options);
+        return options.watch ? rolloutStatus(context, pool, options) : code;
+      })();
+    },
   );
-  onPool('status', 'show where the rollout stands; with --watch a live tree until it ends')
-    .option('-w, --watch', 'keep watching; Ctrl-C detaches and the rollout goes on', false)
-    .option(
-      '--timeout <duration>',
-      'with --watch: give up after this long, e.g. 90s, 30m',
-      duration,
-    )
-    .addOption(outputOption())
-    .action((pool: string, { watch, output, timeout }: StatusOptions) => {
-      if (timeout !== undefined && !watch) {
-        throw cliError(
-          EXIT.USAGE,
-          '--timeout bounds the watch: give --watch, too, or leave it out',
-        );
-      }
-      const bound = timeout === undefined ? {} : { timeoutSeconds: timeout };
-      return run((context) => rolloutStatus(context, pool, { watch, output, ...bound }))();
-    });
+  watched(
+    onPool('status', 'show where the rollout stands; with --watch a live tree until it ends'),
+  ).action((pool: string, flags: WatchFlags) => {
+    const options = watchOptions(flags);
+    return run((context) => rolloutStatus(context, pool, options))();
+  });
   onPool('pause', 'let nodes in flight finish and start no other')
     .option('--reason <text>', 'why, for the record', 'paused from the command line')
     .action((pool: string, options: { reason: string }) =>
@@ -233,19 +236,23 @@ function addDrift(program: Command, run: Run): void {
 
 function addGet(program: Command, run: Run): void {
   const get = program.command('get').description('list pools, nodes or rollouts');
-  get
-    .command('pools')
-    .description('list the MachineConfigPools')
-    .addOption(outputOption())
-    .action((options: OutputOption) => run((context) => getPools(context, options.output))());
-  get
-    .command('nodes')
-    .description('list the nodes with their configs')
-    .option('--pool <name>', 'only the nodes of this pool')
-    .addOption(outputOption())
-    .action((options: OutputOption & { pool?: string }) =>
-      run((context) => getNodes(context, options.output, options.pool))(),
+  const watched = (name: string, description: string) =>
+    watchable(
+      get.command(name).description(description),
+      'go on with each one that changes, until Ctrl-C',
+      'end after this long',
     );
+
+  watched('pools', 'list the MachineConfigPools').action((flags: WatchFlags) => {
+    const options = watchOptions(flags);
+    return run((context) => getPools(context, options))();
+  });
+  watched('nodes', 'list the nodes with their configs')
+    .option('--pool <name>', 'only the nodes of this pool')
+    .action((flags: WatchFlags & { readonly pool?: string }) => {
+      const options = watchOptions(flags);
+      return run((context) => getNodes(context, options, flags.pool))();
+    });
   get
     .command('rollouts')
     .description('list the rollouts of all pools')

@@ -4,7 +4,13 @@ import { visibleLength } from './terminal';
 export interface Column<Row> {
   readonly header: string;
   readonly wide?: boolean;
+  /** Goes on by itself, like an age: that it changed is no news. */
+  readonly isClock?: boolean;
   value(row: Row): string;
+}
+
+export interface TableOptions {
+  readonly wide: boolean;
 }
 
 /**
@@ -15,20 +21,56 @@ export interface Column<Row> {
 export function formatTable<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  options: { readonly wide: boolean },
+  options: TableOptions,
 ): readonly string[] {
-  const shown = columns.filter((column) => options.wide || column.wide !== true);
-  const cells = [
-    shown.map((column) => column.header),
-    ...rows.map((row) => shown.map((column) => column.value(row))),
-  ];
-  const widths = shown.map((_, index) =>
-    cells.reduce((widest, line) => Math.max(widest, visibleLength(line[index] ?? '')), 0),
+  const widths = widthsOf(columns, rows, options);
+  return formatRows(columns, rows, { ...options, widths, header: true });
+}
+
+/** Width of each column that is shown, wide enough for its header and these rows. */
+export function widthsOf<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  options: TableOptions,
+): readonly number[] {
+  return shownOf(columns, options).map((column) =>
+    rows.reduce(
+      (widest, row) => Math.max(widest, visibleLength(column.value(row))),
+      visibleLength(column.header),
+    ),
   );
-  return cells.map((line) =>
+}
+
+/** Lines of a table whose widths are known; what is longer pushes the rest of its line aside. */
+export function formatRows<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  options: TableOptions & { readonly widths: readonly number[]; readonly header: boolean },
+): readonly string[] {
+  const shown = shownOf(columns, options);
+  const cells = rows.map((row) => shown.map((column) => column.value(row)));
+  const lines = options.header ? [shown.map((column) => column.header), ...cells] : cells;
+  return lines.map((line) =>
     line
-      .map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - visibleLength(cell)))
+      .map((cell, index) => padTo(cell, options.widths[index] ?? 0))
       .join('   ')
       .trimEnd(),
   );
+}
+
+/** What a row says, clocks aside: two looks at it that say the same are no news. */
+export function newsOf<Row>(columns: readonly Column<Row>[], row: Row): string {
+  const cells = columns.filter(({ isClock }) => isClock !== true).map((c) => c.value(row));
+  return JSON.stringify(cells);
+}
+
+function shownOf<Row>(
+  columns: readonly Column<Row>[],
+  { wide }: TableOptions,
+): readonly Column<Row>[] {
+  return columns.filter((column) => wide || column.wide !== true);
+}
+
+function padTo(cell: string, width: number): string {
+  return cell + ' '.repeat(Math.max(0, width - visibleLength(cell)));
 }

@@ -8,49 +8,72 @@ import { assignNodes, isConditionTrue } from '../../core/pool';
 import { formatAge } from '../durations';
 import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
-import type { OutputFormat } from '../output';
-import { printListing } from '../output';
-import type { CliContext } from '../ports';
+import type { WatchOptions } from '../options';
+import { type OutputFormat, printListing } from '../output';
+import type { CliContext, ClusterView } from '../ports';
+import { followListing, type KeyedListing } from './get-watch';
 import { findPool, printRollouts } from './rollout';
 
 /** Pools with MCO's columns. */
-export async function getPools(context: CliContext, output: OutputFormat): Promise<ExitCode> {
+export async function getPools(context: CliContext, options: WatchOptions): Promise<ExitCode> {
+  return list(context, (view) => poolListing(view, context), options);
+}
+
+/** Nodes with pool, configs and state; `poolName` keeps one pool's. */
+export async function getNodes(
+  context: CliContext,
+  options: WatchOptions,
+  poolName: string | undefined,
+): Promise<ExitCode> {
+  return list(context, (view) => nodeListing(view, poolName), options);
+}
+
+async function list<Row>(
+  context: CliContext,
+  listingOf: (view: ClusterView) => KeyedListing<Row>,
+  options: WatchOptions,
+): Promise<ExitCode> {
+  if (options.watch) return followListing(context, listingOf, options);
+  const { terminal } = context;
   const view = await (await context.cluster()).read();
+  const listing = listingOf(view);
+  printListing(listing, options.output, terminal);
+  return EXIT.OK;
+}
+
+function poolListing(view: ClusterView, context: CliContext): KeyedListing<MachineConfigPool> {
   const status = (pool: MachineConfigPool, type: PoolCondition) =>
     isConditionTrue(pool.status?.conditions ?? [], type) ? 'True' : 'False';
   const count = (value: number | undefined) => String(value ?? 0);
-  printListing<MachineConfigPool>(
-    {
-      columns: [
-        { header: 'NAME', value: (pool) => pool.metadata.name },
-        { header: 'CONFIG', value: (pool) => pool.status?.configuration?.name ?? '' },
-        { header: 'TARGET', wide: true, value: (pool) => pool.spec.configuration?.name ?? '' },
-        { header: 'UPDATED', value: (pool) => status(pool, PoolCondition.UPDATED) },
-        { header: 'UPDATING', value: (pool) => status(pool, PoolCondition.UPDATING) },
-        { header: 'DEGRADED', value: (pool) => status(pool, PoolCondition.DEGRADED) },
-        { header: 'PAUSED', wide: true, value: (pool) => String(pool.spec.paused === true) },
-        { header: 'MACHINES', value: (pool) => count(pool.status?.machineCount) },
-        { header: 'READY', value: (pool) => count(pool.status?.readyMachineCount) },
-        { header: 'UPDATEDMACHINES', value: (pool) => count(pool.status?.updatedMachineCount) },
-        { header: 'DEGRADEDMACHINES', value: (pool) => count(pool.status?.degradedMachineCount) },
-        {
-          header: 'MAXUNAVAILABLE',
-          wide: true,
-          value: (pool) => String(pool.spec.maxUnavailable ?? 1),
-        },
-        {
-          header: 'AGE',
-          value: (pool) => formatAge(pool.metadata.creationTimestamp, context.now()),
-        },
-      ],
-      rows: view.pools,
-      data: withoutManagedFields,
-      empty: 'no pools found',
-    },
-    output,
-    context.terminal,
-  );
-  return EXIT.OK;
+  return {
+    columns: [
+      { header: 'NAME', value: (pool) => pool.metadata.name },
+      { header: 'CONFIG', value: (pool) => pool.status?.configuration?.name ?? '' },
+      { header: 'TARGET', wide: true, value: (pool) => pool.spec.configuration?.name ?? '' },
+      { header: 'UPDATED', value: (pool) => status(pool, PoolCondition.UPDATED) },
+      { header: 'UPDATING', value: (pool) => status(pool, PoolCondition.UPDATING) },
+      { header: 'DEGRADED', value: (pool) => status(pool, PoolCondition.DEGRADED) },
+      { header: 'PAUSED', wide: true, value: (pool) => String(pool.spec.paused === true) },
+      { header: 'MACHINES', value: (pool) => count(pool.status?.machineCount) },
+      { header: 'READY', value: (pool) => count(pool.status?.readyMachineCount) },
+      { header: 'UPDATEDMACHINES', value: (pool) => count(pool.status?.updatedMachineCount) },
+      { header: 'DEGRADEDMACHINES', value: (pool) => count(pool.status?.degradedMachineCount) },
+      {
+        header: 'MAXUNAVAILABLE',
+        wide: true,
+        value: (pool) => String(pool.spec.maxUnavailable ?? 1),
+      },
+      {
+        header: 'AGE',
+        isClock: true,
+        value: (pool) => formatAge(pool.metadata.creationTimestamp, context.now()),
+      },
+    ],
+    rows: view.pools,
+    key: (pool) => `pool ${pool.metadata.name}`,
+    data: withoutManagedFields,
+    empty: 'no pools found',
+  };
 }
 
 interface NodeLine {
@@ -58,13 +81,7 @@ interface NodeLine {
   readonly pool: string;
 }
 
-/** Nodes with pool, configs and state; `poolName` keeps one pool's. */
-export async function getNodes(
-  context: CliContext,
-  output: OutputFormat,
-  poolName: string | undefined,
-): Promise<ExitCode> {
-  const view = await (await context.cluster()).read();
+function nodeListing(view: ClusterView, poolName: string | undefined): KeyedListing<NodeLine> {
   if (poolName !== undefined) findPool(view, poolName);
   const { members } = assignNodes(view.nodes, view.pools);
   const poolOf = new Map(
@@ -74,33 +91,32 @@ export async function getNodes(
     .map((node) => ({ node, pool: poolOf.get(node.metadata.name) ?? '' }))
     .filter((line) => poolName === undefined || line.pool === poolName);
   const annotation = (line: NodeLine, key: string) => line.node.metadata.annotations?.[key] ?? '';
-  printListing<NodeLine>(
-    {
-      columns: [
-        { header: 'NAME', value: (line) => line.node.metadata.name },
-        { header: 'POOL', value: (line) => line.pool },
-        { header: 'STATE', value: (line) => annotation(line, ANNOTATION.STATE) },
-        { header: 'CURRENT', value: (line) => annotation(line, ANNOTATION.CURRENT_CONFIG) },
-        { header: 'DESIRED', value: (line) => annotation(line, ANNOTATION.DESIRED_CONFIG) },
-        { header: 'CORDONED', value: (line) => cordonOf(line.node) },
-        { header: 'OS', wide: true, value: (line) => line.node.status?.nodeInfo?.osImage ?? '' },
-        { header: 'REASON', wide: true, value: (line) => annotation(line, ANNOTATION.REASON) },
-      ],
-      rows,
-      data: (line) => withoutManagedFields(line.node),
-      empty: poolName === undefined ? 'no nodes found' : `no nodes found in pool ${poolName}`,
-    },
-    output,
-    context.terminal,
-  );
+  const note = simulatedNote(rows);
+  return {
+    columns: [
+      { header: 'NAME', value: (line) => line.node.metadata.name },
+      { header: 'POOL', value: (line) => line.pool },
+      { header: 'STATE', value: (line) => annotation(line, ANNOTATION.STATE) },
+      { header: 'CURRENT', value: (line) => annotation(line, ANNOTATION.CURRENT_CONFIG) },
+      { header: 'DESIRED', value: (line) => annotation(line, ANNOTATION.DESIRED_CONFIG) },
+      { header: 'CORDONED', value: (line) => cordonOf(line.node) },
+      { header: 'OS', wide: true, value: (line) => line.node.status?.nodeInfo?.osImage ?? '' },
+      { header: 'REASON', wide: true, value: (line) => annotation(line, ANNOTATION.REASON) },
+    ],
+    rows,
+    key: (line) => `node ${line.node.metadata.name}`,
+    data: (line) => withoutManagedFields(line.node),
+    empty: poolName === undefined ? 'no nodes found' : `no nodes found in pool ${poolName}`,
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+/** Nobody may take them for machines. */
+function simulatedNote(rows: readonly NodeLine[]): string | undefined {
   const simulated = rows.filter(({ node }) => isSimulated(node)).length;
-  if (simulated > 0 && (output === 'table' || output === 'wide')) {
-    const which = simulated === rows.length ? 'all' : String(simulated);
-    context.terminal.err.write(
-      `simulated hosts: ${which} of ${rows.length}; no machines are behind them\n`,
-    );
-  }
-  return EXIT.OK;
+  if (simulated === 0) return undefined;
+  const which = simulated === rows.length ? 'all' : String(simulated);
+  return `simulated hosts: ${which} of ${rows.length}; no machines are behind them`;
 }
 
 /** Who wrote which field is the API server's bookkeeping, and longer than all the rest. */

@@ -5,22 +5,19 @@ import type { MachineConfigPool } from '../../core/pool/types';
 import { resolvePolicy } from '../../core/rollout';
 import type { ExitCode } from '../exit-codes';
 import { awaitAnswer, WORKER } from '../patience';
+import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
 import type { CliContext, ClusterView } from '../ports';
 import { exitCodeOf, type RolloutSnapshot, type SnapshotInput, takeSnapshot } from '../snapshot';
 import { renderTree } from '../tree';
 import { findPool, printMachineReadable } from './rollout';
-import { type WatchOptions, watchRollout } from './rollout-watch';
-
-export interface RolloutStatusOptions extends WatchOptions {
-  readonly watch: boolean;
-}
+import { watchRollout } from './rollout-watch';
 
 /** Shows a rollout once, or until it ends, halts or times out. Ctrl-C only detaches. */
 export async function rolloutStatus(
   context: CliContext,
   poolName: string,
-  options: RolloutStatusOptions,
+  options: WatchOptions,
 ): Promise<ExitCode> {
   if (options.watch) {
     return watchRollout(context, poolName, options, (view) => observe(context, view, poolName));

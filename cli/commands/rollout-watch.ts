@@ -3,19 +3,13 @@
  * out; whoever does not answer meanwhile is named and asked again. Ctrl-C only detaches.
  */
 
-import { failureName, messageOf } from '../../core/errors';
-import { cliError, EXIT, type ExitCode, exitCodeOfError } from '../exit-codes';
+import { messageOf } from '../../core/errors';
+import { cliError, EXIT, type ExitCode } from '../exit-codes';
 import { type LiveView, openLiveView } from '../live-view';
-import type { OutputFormat } from '../output';
-import { awaitAnswer, WORKER } from '../patience';
+import type { WatchOptions } from '../options';
+import { awaitAnswer, isPassing, WORKER } from '../patience';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { exitCodeOf, isSettled, type RolloutSnapshot } from '../snapshot';
-
-export interface WatchOptions {
-  readonly output: OutputFormat;
-  /** Absent = for ever. */
-  readonly timeoutSeconds?: number;
-}
 
 /** One look at the rollout, beside what the cluster shows. */
 type Look = (view: ClusterView) => Promise<RolloutSnapshot>;
@@ -177,11 +171,6 @@ class RolloutWatch {
     }
     return exitCodeOf(this.#latest);
   }
-}
-
-/** Somebody is away, or an API server that has just started has not loaded its roles yet. */
-function isPassing(error: unknown): boolean {
-  return exitCodeOfError(error) === EXIT.UNREACHABLE || failureName(error) === 'ApiForbidden';
 }
 
 type Whom = 'rollout' | 'cluster';

@@ -4,6 +4,7 @@ import type { MachineConfigPool } from '../../core/pool/types';
 import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
 import { formatAge } from '../durations';
+import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
 import { printData, printListing } from '../output';
 import { awaitAnswer, WORKER } from '../patience';
@@ -21,7 +22,11 @@ export function findPool(view: ClusterView, name: string): MachineConfigPool {
 }
 
 /** Starts the rollout, or wakes the running one; lifts an earlier `rollout cancel`. */
-export async function rolloutStart(context: CliContext, poolName: string): Promise<ExitCode> {
+export async function rolloutStart(
+  context: CliContext,
+  poolName: string,
+  options: WatchOptions,
+): Promise<ExitCode> {
   const cluster = await context.cluster();
   const pool = findPool(await cluster.read(), poolName);
   const config = pool.spec.configuration?.name;
@@ -37,10 +42,9 @@ export async function rolloutStart(context: CliContext, poolName: string): Promi
   const { updated, machineCount } = progress;
   // One that has just begun has not looked at the pool yet.
   const nodes = machineCount === 0 ? '' : `${updated} of ${machineCount} nodes on `;
-  context.terminal.err.write(
-    `pool-rollout/${poolName} runs: ${nodes}${config}\n` +
-      `watch it: slipway rollout status ${poolName} --watch\n`,
-  );
+  const hint = options.watch ? '' : `watch it: slipway rollout status ${poolName} --watch\n`;
+  context.terminal.err.write(`pool-rollout/${poolName} runs: ${nodes}${config}\n${hint}`);
+  if (!options.watch) printMachineReadable(context, options.output, progress);
   return EXIT.OK;
 }
 

@@ -177,7 +177,9 @@ describe('what the commands print, and how they end', () => {
 
       expect(plan).toMatchObject({ code: 0, err: '' });
       expect(plan.out).toContain(`pool ${POOL} → ${config}`);
-      expect(plan.out).toContain('0 of 4 nodes are on it; at most 2 unavailable at once');
+      expect(plan.out).toContain(
+        '0 of 4 nodes are on it; at most 2 unavailable at once; all hosts simulated\n',
+      );
       expect(plan.out).toContain(`4 nodes from ${old}`);
       expect(plan.out).toContain('+quiet');
       expect(plan.out).toContain('/etc/plan.conf');
@@ -212,11 +214,12 @@ describe('what the commands print, and how they end', () => {
         'the pool is updated',
         () => world.record.pool(POOL)?.conditions['Updated']?.status === 'True',
       );
-      const [pools, nodes, rollouts, node] = await Promise.all([
+      const [pools, nodes, rollouts, node, watched] = await Promise.all([
         world.slipway(['get', 'pools']),
         world.slipway(['get', 'nodes', '--pool', POOL, '-o', 'json']),
         world.slipway(['get', 'rollouts']),
         world.slipway(['node', 'status', 'worker-0', '-o', 'json']),
+        world.slipway(['get', 'nodes', '-o', 'wide', '--watch', '--timeout', '1s']),
       ]);
 
       expect(pools).toMatchObject({ code: 0, err: '' });
@@ -224,6 +227,9 @@ describe('what the commands print, and how they end', () => {
       expect(pools.out).toMatch(/^worker +rendered-worker-\S+ +True/m);
       expect(itemsOf(nodes)).toHaveLength(4);
       expect(rollouts.out.split('\n')[0]).toMatch(/^POOL +STATUS +CONFIG/);
+      expect(watched).toMatchObject({ code: 0 });
+      expect(watched.out).toMatch(/^worker-0 +worker .* no +Simulated host \(Slipway\)$/m);
+      expect(watched.err).toMatch(/^simulated hosts: all of \d+; no machines are behind them$/m);
       expect(JSON.parse(node.out)).toMatchObject({
         node: 'worker-0',
         pool: POOL,
@@ -231,6 +237,18 @@ describe('what the commands print, and how they end', () => {
         unschedulable: false,
         currentConfig: world.target(),
       });
+    },
+    STORY_MS,
+  );
+
+  test(
+    'a rollout is started and watched to its end with one command',
+    async () => {
+      const start = ['rollout', 'start', POOL, '--watch', '--timeout', '2m'];
+      const { code, out, err } = await world.slipway(start);
+
+      expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining(POOL) as unknown });
+      expect(out).toContain(`${POOL} Updated`);
     },
     STORY_MS,
   );
