@@ -102,6 +102,11 @@ export function nodeReader(client: KubeClient): ReadNode {
   return (name) => unlessGone(client.get(NODES, { name }));
 }
 
+/** The smallest question there is; that no such pool exists is an answer, too. */
+export function clusterQuestion(client: KubeClient): () => Promise<unknown> {
+  return () => unlessGone(client.get(MACHINE_CONFIG_POOLS, { name: 'worker' }));
+}
+
 async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

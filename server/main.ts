@@ -6,12 +6,18 @@
 import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { connectKube, MACHINE_CONFIG_POOLS } from '../adapters/kube';
+import { connectKube } from '../adapters/kube';
 import { watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens';
 import { FIELD_MANAGER } from '../core/names';
 import { createLogger, type Logger } from '../workers/logging';
 import { buildPlain, buildServer } from './app';
-import { driftWriter, machineConfigReader, nodeReader, watchCluster } from './cluster-watch';
+import {
+  clusterQuestion,
+  driftWriter,
+  machineConfigReader,
+  nodeReader,
+  watchCluster,
+} from './cluster-watch';
 import { keepContact } from './ignition/api-contact';
 import { createBootstrapSource } from './ignition/bootstrap-source';
 import { followBootstrapTokens } from './ignition/bootstrap-tokens';
@@ -138,7 +144,7 @@ async function startInCluster(context: Context): Promise<Urls> {
     cut: () => client.close(),
   });
   const readMachineConfig = machineConfigReader(client);
-  const contact = keepContact(() => client.list(MACHINE_CONFIG_POOLS), { signal, log: logger });
+  const contact = keepContact(clusterQuestion(client), { signal, log: logger });
   const { host, plain, cutOffHosts } = buildServer({
     cluster: watch.view,
     readMachineConfig,
