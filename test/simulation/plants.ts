@@ -9,6 +9,8 @@ import type { ActivityPlants } from './world/plants';
 
 export interface Plant {
   readonly bug: string;
+  /** The invariant that it breaks first: a violation of another one has not found this bug. */
+  readonly breaks: string;
   /** A seed that finds it, and from which on it is looked for. */
   readonly seed: number;
   /** Within so many seeds from there. */
@@ -25,6 +27,7 @@ export interface Plant {
 export const PLANTS: readonly Plant[] = [
   {
     bug: 'a slot that was given does not count while the view shows its node in service',
+    breaks: 'I1',
     ...{ seed: 3, within: 10, plain: true },
     change: {
       from: '...unavailable,\n        ...holders\n    ]);',
@@ -33,6 +36,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'a slot is counted for ever after its update has reported',
+    breaks: 'I6',
     ...{ seed: 3, within: 10, plain: true },
     change: {
       from: 'this.retry.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
@@ -41,6 +45,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'a node is not given back after its drain timed out',
+    breaks: 'I2',
     ...{ seed: 6, within: 10, plain: true },
     change: {
       from: "if (outcome === 'cancelled' && !touched && input.repair !== true) return undefined;",
@@ -49,6 +54,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'slots are lost when a rollout goes on in a new run',
+    breaks: 'I1',
     ...{ seed: 7, within: 10, plain: true },
     change: {
       from: 'children: [\n                ...this.children.values()\n            ],\n            orphanedSlots',
@@ -57,6 +63,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'reports are lost when a rollout goes on in a new run',
+    breaks: 'canary',
     ...{ seed: 45, within: 10, plain: true },
     change: {
       from: 'finished: this.reports,\n            failedReports: [\n                ...this.failed.values()\n            ],',
@@ -65,6 +72,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'a node is uncordoned before its machine is verified',
+    breaks: 'I4',
     ...{ seed: 2, within: 10, plain: true },
     change: {
       from: "const after = await progress.during('Rebooting', verify, 'the machine to come back');",
@@ -73,6 +81,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'an update can be cancelled past its point of no return',
+    breaks: 'cancel',
     ...{ seed: 4, within: 10, plain: true },
     change: {
       from: 'await update.life.shielded(()=>reboot(update, plan));',
@@ -81,6 +90,7 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'another config leaves the updates behind that were prepared for the one before',
+    breaks: 'I6',
     ...{ seed: 24, within: 10, plain: true },
     change: {
       from: '.filter((child)=>child.config !== rollout.config && child.cancelling === undefined && child.adopting !== true);',
@@ -89,11 +99,13 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'one more node may fail than the threshold says',
+    breaks: 'threshold',
     ...{ seed: 100, within: 10, plain: true },
     change: { from: 'return failedCount >= (0,', to: 'return failedCount > (0,' },
   },
   {
     bug: 'there is no canary',
+    breaks: 'canary',
     ...{ seed: 4, within: 10, plain: true },
     change: {
       from: 'return missing > 0 ? {\n        slots: missing,',
@@ -102,11 +114,13 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'a failed update leaves its files on the host',
+    breaks: 'I4',
     ...{ seed: 4, within: 10, plain: true },
     change: { from: 'if (!applied) return {\n        ok:', to: 'if (true) return {\n        ok:' },
   },
   {
     bug: 'a rollout gives slots before it knows which updates run already',
+    breaks: 'I6',
     ...{ seed: 21, within: 10, plain: true },
     change: {
       from: "carry === undefined ? 'nothing' : 'all'",
@@ -115,32 +129,38 @@ export const PLANTS: readonly Plant[] = [
   },
   {
     bug: 'the cordon of a person is removed with ours',
+    breaks: 'I3',
     ...{ seed: 81, within: 10, plain: true },
     activities: { liftsAnyCordon: true },
   },
   {
     bug: 'a reboot is ordered again when the answer to the first order was lost',
+    breaks: 'I5',
     ...{ seed: 322, within: 10, plain: true },
     activities: { forgetsArming: true },
     storm: 0.4,
   },
   {
     bug: 'a host says that it went back and did not',
+    breaks: 'I4',
     ...{ seed: 4, within: 10, plain: true },
     activities: { skipsUndo: true },
   },
   {
     bug: 'slots are counted over the nodes of all pools',
+    breaks: 'I1',
     ...{ seed: 7, within: 10 },
     activities: { countsAllNodes: true },
   },
   {
     bug: 'a node that was moved is cordoned by the rollout of the pool that it has left',
+    breaks: 'I1',
     ...{ seed: 15, within: 10 },
     activities: { overlooksMoves: true },
   },
   {
     bug: 'the status of a pool counts the nodes of all pools',
+    breaks: 'I7',
     ...{ seed: 3, within: 10 },
     activities: { statusOfAllNodes: true },
   },
