@@ -7,10 +7,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors';
-import { FIRST_CONFIG, SECOND_CONFIG } from '../../tools/demo/story';
+import { SECOND_SAMPLE } from '../../tools/demo/story';
 import { observerLines } from '../../tools/demo/summary';
 import { repositoryRoot } from '../../tools/repository-root';
-import { hostConfig } from './support/configs';
+import { hostConfig, plainFile } from './support/configs';
 import type { Fleet } from './support/fleet';
 import { POOL } from './support/fleet';
 import { startWorld, type World } from './support/world';
@@ -53,7 +53,12 @@ async function tellStory(world: World, say: (text: string) => void): Promise<voi
   say('kubectl apply: OS image v2, kernel argument nosmt and a sysctl file, for all workers');
   await world.roll(hostConfig('50-os', { osImageURL: world.fleet.images.v2 }));
   const before = world.target();
-  await world.fleet.manifests.apply(FIRST_CONFIG);
+  await world.fleet.manifests.applyObject(
+    hostConfig('50-worker-tuning', {
+      kernelArguments: ['nosmt'],
+      files: [plainFile(IMMOVABLE, 'net.core.somaxconn = 4096\n')],
+    }),
+  );
   await world.until('the second config is rendered', () => world.target() !== before);
   await slipway('plan', POOL);
   await slipway('rollout', 'status', POOL, '--watch');
@@ -65,9 +70,9 @@ async function tellStory(world: World, say: (text: string) => void): Promise<voi
   await slipway('node', 'retry', FAILING_NODE);
   await slipway('rollout', 'status', POOL, '--watch');
 
-  say('kubectl apply: one more file');
+  say(`kubectl apply -f ${SECOND_SAMPLE}`);
   const target = world.target();
-  await world.fleet.manifests.apply(SECOND_CONFIG);
+  await world.fleet.manifests.applyFiles(SECOND_SAMPLE);
   await world.until('the file is rendered', () => world.target() !== target);
   await slipway('rollout', 'status', POOL, '--watch');
   await slipway('get', 'nodes');

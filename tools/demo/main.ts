@@ -21,7 +21,7 @@ import { startStack } from '../stack/stack';
 import { SHOP } from '../stack/workloads';
 import type { DemoOptions } from './options';
 import { parseDemoOptions } from './options';
-import { FIRST_CONFIG, SECOND_CONFIG } from './story';
+import { FIRST_SAMPLE, SECOND_SAMPLE } from './story';
 import { observerLines, phaseTable } from './summary';
 
 const POOL = 'worker';
@@ -114,12 +114,12 @@ async function tellStory(
 ): Promise<Story> {
   const slipway = cli(stack);
   const before = await renderedConfigOf(stack.cluster.admin, POOL);
-  say(`kubectl apply: kernel argument nosmt and a sysctl file, for all ${options.nodes} workers`);
-  await stack.manifests.apply(FIRST_CONFIG);
+  say(`for all ${options.nodes} workers: kubectl apply -f ${FIRST_SAMPLE}`);
+  await stack.manifests.applyFiles(FIRST_SAMPLE);
   await renderedOtherThan(stack, before);
   await slipway('plan', POOL);
 
-  say('slipway rollout status worker --watch   (a second config arrives on the way)');
+  say(`slipway rollout status worker --watch   (on the way: kubectl apply -f ${SECOND_SAMPLE})`);
   const watching = slipway('rollout', 'status', POOL, '--watch');
   const second = applySecondWhenRolling(stack, Math.ceil(options.nodes / 4));
   const [ended] = await Promise.all([watching, second]);
@@ -178,7 +178,7 @@ async function applySecondWhenRolling(stack: Stack, updated: number): Promise<vo
     if (done >= updated) break;
     await delay(300);
   }
-  await stack.manifests.apply(SECOND_CONFIG);
+  await stack.manifests.applyFiles(SECOND_SAMPLE);
 }
 
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
