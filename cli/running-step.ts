@@ -2,6 +2,7 @@
 
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
+import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { resolvePolicy } from '../core/rollout';
 import { hostLimits } from '../workflows/timeouts';
 
@@ -22,8 +23,12 @@ type Described = Pick<WorkflowExecutionDescription, 'raw'> & {
 };
 type Activity = NonNullable<Described['raw']['pendingActivities']>[number];
 
-/** The step that runs; undefined between two steps. */
-export function stepOf({ raw, status }: Described): RunningStep | undefined {
+/**
+ * The step that runs; undefined between two steps.
+ *
+ * @param nowMs - a step that was scheduled a moment ago waits for nobody yet
+ */
+export function stepOf({ raw, status }: Described, nowMs: number): RunningStep | undefined {
   const isPaused = status?.name === 'PAUSED';
   const activity = raw.pendingActivities?.[0];
   if (activity === undefined || activity === null) {
@@ -31,7 +36,7 @@ export function stepOf({ raw, status }: Described): RunningStep | undefined {
   }
   const says = heartbeatText(activity.heartbeatDetails?.payloads?.[0]);
   const lastFailure = activity.lastFailure?.message;
-  const blocker = isPaused ? UPDATE_PAUSED : blockerOf(activity);
+  const blocker = isPaused ? UPDATE_PAUSED : blockerOf(activity, nowMs);
   return {
     attempt: activity.attempt ?? 1,
     ...(says === undefined ? {} : { says }),
@@ -48,15 +53,23 @@ const SCHEDULED = 1;
 /** Steps that the host worker of the node picks up; a cluster worker has the others. */
 const HOST_STEPS: ReadonlySet<string> = new Set(Object.keys(hostLimits(resolvePolicy(undefined))));
 
+/** A worker that serves its queue picks a step up at once, also on a busy machine. */
+const PICKED_UP_WITHIN_MS = 3_000;
+
 /** A step between two attempts waits for nobody. */
-function blockerOf(activity: Activity): string | undefined {
+function blockerOf(activity: Activity, nowMs: number): string | undefined {
   if (activity.paused === true) return 'its step is paused in Temporal';
   const isBetweenAttempts = (activity.nextAttemptScheduleTime ?? undefined) !== undefined;
   const state: number | null | undefined = activity.state;
   if (state !== SCHEDULED || isBetweenAttempts) return undefined;
-  return HOST_STEPS.has(activity.activityType?.name ?? '')
-    ? 'its host worker has not picked it up yet'
-    : 'no cluster worker has picked it up yet';
+  const { scheduledTime } = activity;
+  if (nowMs - (optionalTsToMs(scheduledTime) ?? 0) < PICKED_UP_WITHIN_MS) return undefined;
+  const step = activity.activityType?.name ?? '';
+  if (!HOST_STEPS.has(step)) return 'no cluster worker has picked it up yet';
+  // Whoever reboots is away for as long as that takes.
+  return step === 'verifyUpdate'
+    ? 'waiting for its host worker to come back'
+    : 'its host worker has not picked it up yet';
 }
 
 /** One line: what it does, what went wrong before, whom it waits for. Empty when there is no news. */

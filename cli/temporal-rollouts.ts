@@ -64,14 +64,14 @@ export function temporalRollouts(
       const update = await find(updateNodeId(node));
       if (update === undefined) return undefined;
       const status = await ask(calls, update, () => update.handle.query(statusQuery));
-      const step = stepOf(update.description);
+      const step = stepOf(update.description, Date.now());
       return status === undefined || step === undefined ? status : { ...status, step };
     },
     steps: async (nodes) => {
       const found = await Promise.all(
         nodes.map(async (node) => {
           const update = await find(updateNodeId(node));
-          return [node, update && stepOf(update.description)] as const;
+          return [node, update && stepOf(update.description, Date.now())] as const;
         }),
       );
       return new Map(found.flatMap(([node, step]) => (step === undefined ? [] : [[node, step]])));

@@ -1,5 +1,10 @@
 import { defaultPayloadConverter } from '@temporalio/common';
+import { msToTs } from '@temporalio/common/lib/time';
 import { stepOf, stepText } from '../../../cli/running-step';
+
+const NOW = Date.parse('2026-03-01T12:00:10Z');
+/** So long ago, as Temporal gives times. */
+const ago = (seconds: number) => msToTs(NOW - seconds * 1000);
 
 type Described = Parameters<typeof stepOf>[0];
 
@@ -13,7 +18,7 @@ function heartbeat(details: unknown): Record<string, unknown> {
 }
 
 function textOf(described: Described): string {
-  const step = stepOf(described);
+  const step = stepOf(described, NOW);
   return step === undefined ? 'none' : stepText(step);
 }
 
@@ -47,6 +52,16 @@ describe('the running step of a node update', () => {
       name: 'that its host worker has not picked up',
       activity: { state: 1, activityType: { name: 'prepareUpdate' } },
       says: 'its host worker has not picked it up yet',
+    },
+    {
+      name: 'that was scheduled a moment ago',
+      activity: { state: 1, activityType: { name: 'prepareUpdate' }, scheduledTime: ago(1) },
+      says: '',
+    },
+    {
+      name: 'that a machine proves after its reboot',
+      activity: { state: 1, activityType: { name: 'verifyUpdate' }, scheduledTime: ago(4) },
+      says: 'waiting for its host worker to come back',
     },
     {
       name: 'that no cluster worker has picked up',
