@@ -157,6 +157,21 @@ describe('a path that a config no longer has', () => {
     expect(statSync(at('/etc/x')).mode & 0o777).toBe(0o600);
   });
 
+  it('is written also over a file that is not to be overwritten, and comes back later', async () => {
+    write('/etc/x', 'the original', 0o640);
+    const file = { ...aFile('/etc/x', 'of the config'), overwrite: false };
+
+    await change(withFiles('a', file));
+
+    expect(read('/etc/x')).toBe('of the config');
+    expect(statSync(at('/etc/x')).mode & 0o777).toBe(0o644);
+
+    await change(NOTHING);
+
+    expect(read('/etc/x')).toBe('the original');
+    expect(statSync(at('/etc/x')).mode & 0o777).toBe(0o640);
+  });
+
   it('is refused when it is a directory, with the path and with nothing changed', async () => {
     mkdirSync(at('/etc/x'));
     const config = withFiles('a', aFile('/etc/a', 'first'), aFile('/etc/x', 'one'));
