@@ -1,5 +1,4 @@
 import { ANNOTATION } from '../../core/names';
-import { containing } from './support/containing';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -41,10 +40,25 @@ describe('a rollout that is cancelled', () => {
     await gate.reached;
     await world.rollout().cancel();
     await world.progressUntil(({ state }) => state === 'Cancelling');
+    const node = world.name(1);
 
-    await expect(
-      world.rollout().executeUpdate('pause', { args: [{ reason: 'too late' }] }),
-    ).rejects.toMatchObject({ cause: { message: containing('is ending') } });
+    for (const [message, request] of [
+      ['pause', { reason: 'too late' }],
+      ['resume', {}],
+      ['retryNode', { node }],
+      ['skipNode', { node }],
+      ['cancelNode', { node }],
+      ['retarget', { config: `rendered-${world.pool}-${'0'.repeat(32)}` }],
+    ] as const) {
+      await expect(
+        world.rollout().executeUpdate<unknown, [unknown]>(message, { args: [request] }),
+      ).rejects.toMatchObject({
+        cause: {
+          type: 'RefusedRequest',
+          message: `the rollout of pool ${world.pool} is ending: it was cancelled`,
+        },
+      });
+    }
 
     gate.open();
     await expect(world.rollout().result()).rejects.toThrow();

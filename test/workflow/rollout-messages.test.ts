@@ -275,6 +275,7 @@ describe('nonsense is refused with a sentence', () => {
 
   beforeAll(async () => {
     world = await bench.world({ nodes: 3 });
+    world.addNode(world.name(4), 'c2');
     gate = world.hold('drainNode', world.name(1));
     await world.startRollout();
     await gate.reached;
@@ -315,6 +316,18 @@ describe('nonsense is refused with a sentence', () => {
     const sentence = await refusalWithoutTrace(world, 'retryNode', { node: world.name(1) });
 
     expect(sentence).toContain('running already');
+  });
+
+  it.each([
+    ['retryNode', 'is neither failed nor held on c2; no node is'],
+    ['skipNode', 'has nothing to skip: it is not a node of pool'],
+    ['cancelNode', 'has no running update; skip it (slipway node skip'],
+  ])('%s of a node that is on the config already', async (message, sentence) => {
+    const node = world.name(4);
+
+    const said = await refusalWithoutTrace(world, message, { node });
+
+    expect(said).toContain(`${node} ${sentence}`);
   });
 
   it('a second pause, with the reason of the first', async () => {
