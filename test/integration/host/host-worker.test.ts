@@ -6,7 +6,9 @@ import { ApplicationFailure } from '@temporalio/common';
 import { NODES } from '../../../adapters/kube/resources';
 import { hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
+import { freeLoopbackPort } from '../../../workers/health-server';
 import { createLogger } from '../../../workers/logging';
+import { installTemporalRuntime } from '../../../workers/temporal-runtime';
 import type {
   ConfigReference,
   HostActivities,
@@ -42,6 +44,8 @@ let endpoint: EndpointFixture;
 let temporal: TemporalServer;
 let client: Client;
 let hosts: HostsHere;
+/** Where the SDK says what it does. */
+let sdkMetrics: string;
 let first: ConfigReference;
 let second: ConfigReference;
 let run = 0;
@@ -61,6 +65,8 @@ beforeAll(async () => {
     connection: await Connection.connect({ address: temporal.address }),
     namespace: temporal.namespace,
   });
+  sdkMetrics = `127.0.0.1:${await freeLoopbackPort()}`;
+  installTemporalRuntime(createLogger({ process: 'test', level: 'silent' }), sdkMetrics);
   hosts = await startHosts(endpoint, temporal, {
     nodes: NODE_NAMES,
     firstBoot: 'rendered-worker-1',
@@ -111,6 +117,19 @@ async function reportedBoot(node: string) {
   return { bootId: status?.nodeInfo?.bootID, ready };
 }
 
+/** Open polls of this process, by the queue that they are for. */
+async function openPolls(): Promise<Readonly<Record<string, number>>> {
+  const text = await (await fetch(`http://${sdkMetrics}/metrics`)).text();
+  const lines = text.split('\n').filter((line) => line.startsWith('temporal_num_pollers{'));
+  const named = (line: string, label: string) => new RegExp(`${label}="([^"]*)"`).exec(line)?.[1];
+  return Object.fromEntries(
+    lines.map((line) => [
+      `${named(line, 'poller_type')} ${named(line, 'task_queue')}`,
+      Number(line.split(' ').at(-1)),
+    ]),
+  );
+}
+
 /** The name of the catalogue entry with which an order failed. */
 async function failureOf(attempt: Promise<unknown>): Promise<string | undefined> {
   const error: unknown = await attempt.then(
@@ -129,6 +148,14 @@ describe('simulated hosts on a real Temporal server', () => {
       NODE_NAMES.map(() => 'rendered-worker-1'),
     );
     expect(motd('worker-0')).toBe('one');
+  });
+
+  it('keep one poll open each, for activities alone', async () => {
+    await eventually(async () => {
+      expect(await openPolls()).toEqual(
+        Object.fromEntries(NODE_NAMES.map((node) => [`activity_task ${hostQueue(node)}`, 1])),
+      );
+    });
   });
 
   it('go through a whole update, with a reboot and a new boot ID', async () => {
