@@ -1,8 +1,10 @@
 /** etcd and a kube-apiserver with Slipway's CRDs: what the tests of API objects and controllers need. */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { parseAllDocuments } from 'yaml';
 import { connectKube, type KubeClient } from '../../../adapters/kube/client';
 import type { KubeObject, Resource } from '../../../adapters/kube/resources';
@@ -26,6 +28,8 @@ export interface TestApiServer {
   readonly kubeconfig: string;
   /** A kubeconfig for a user of this name, with the rights that RBAC gives. */
   kubeconfigFor(user: string): Promise<string>;
+  /** What `kubectl get -o wide` shows of one object, by column: the API server fills the cells. */
+  printed(resource: Resource, name: string): Promise<Readonly<Record<string, unknown>>>;
   /** Ends the API server as a crash does; etcd stays. */
   kill(): Promise<void>;
   start(): Promise<void>;
@@ -82,6 +86,14 @@ export async function startApiServer(): Promise<TestApiServer> {
       });
       return path;
     },
+    printed: async ({ group, version, plural }, name) => {
+      const { certificate: cert, key } = await issueCertificate(layout.authority, {
+        subject: { commonName: 'printer', organizations: ['system:masters'] },
+        use: CertificateUse.CLIENT,
+      });
+      const url = new URL(`/apis/${group}/${version}/${plural}/${name}`, layout.server);
+      return cellsOf(await readAsTable(url, { ca: layout.authority.certificate, cert, key }));
+    },
     kill: () => server.kill(),
     start: async () => {
       server = await startClusterProcess('kube-apiserver', layout);
@@ -93,6 +105,31 @@ export async function startApiServer(): Promise<TestApiServer> {
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** A `meta.k8s.io/v1` Table of one object. */
+interface Table {
+  readonly columnDefinitions: readonly { readonly name: string }[];
+  readonly rows: readonly [{ readonly cells: readonly unknown[] }];
+}
+
+async function readAsTable(
+  url: URL,
+  credentials: { readonly ca: string; readonly cert: string; readonly key: string },
+): Promise<Table> {
+  const headers = { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' };
+  return new Promise((resolve, reject) => {
+    get(url, { ...credentials, agent: false, headers }, (reply) => {
+      json(reply).then((table) => resolve(table as Table), reject);
+    }).once('error', reject);
+  });
+}
+
+function cellsOf({
+  columnDefinitions,
+  rows: [{ cells }],
+}: Table): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(columnDefinitions.map(({ name }, index) => [name, cells[index]]));
 }
 
 async function installCrds(client: KubeClient): Promise<void> {

@@ -10,6 +10,7 @@ import {
   type Resource,
 } from '../../../adapters/kube/resources';
 import * as schemas from '../../../adapters/api-schemas';
+import { NodeCondition } from '../../../core/names';
 import { CRDS, manifests, startApiServer, type TestApiServer } from './api-server';
 
 const RESOURCES: readonly Resource[] = [
@@ -254,6 +255,35 @@ describe('a MachineConfigNode', () => {
       }),
     ).toBe('accepted');
   });
+
+  it('prints each condition in its column', async () => {
+    const key = { name: 'worker-9' };
+    await api.client.create(MACHINE_CONFIG_NODES, { metadata: key, spec: spec('worker-9') });
+    const columns: Record<string, readonly string[]> = {};
+
+    for (const type of Object.values(NodeCondition)) {
+      const lastTransitionTime = '2030-01-01T00:00:00Z';
+      const value = { type, status: 'True', reason: 'Test', message: '', lastTransitionTime };
+      const status = { conditions: [value] };
+      await api.client.patch(MACHINE_CONFIG_NODES, { ...key, subresource: 'status' }, { status });
+      const cells = Object.entries(await api.printed(MACHINE_CONFIG_NODES, 'worker-9'));
+      columns[type] = cells.flatMap(([name, cell]) => (cell === 'True' ? [name] : []));
+    }
+
+    // As MCO calls them; where it has no column, the pool says it.
+    const others: Partial<Record<NodeCondition, readonly string[]>> = {
+      AppliedFilesAndOS: ['UpdatedFilesAndOS'],
+      Cordoned: ['CordonedNode'],
+      Drained: ['DrainedNode'],
+      Uncordoned: ['UncordonedNode'],
+      NodeDegraded: [],
+    };
+    expect(columns).toEqual(
+      Object.fromEntries(
+        Object.values(NodeCondition).map((type) => [type, others[type] ?? [type]]),
+      ),
+    );
+  });
 });
 
 describe('a RolloutPolicy', () => {
@@ -272,6 +302,15 @@ describe('a RolloutPolicy', () => {
     [{ verify: { reconnectSeconds: 0 } }, 'spec.verify.reconnectSeconds'],
   ])('is refused as %j', async (spec, naming) => {
     expect(await refusalOf(ROLLOUT_POLICIES, { metadata: { name: 'p' }, spec })).toContain(naming);
+  });
+
+  it('prints what it says', async () => {
+    const spec = { trigger: 'Manual', canary: { nodes: 2 }, failureThreshold: '30%' };
+    await api.client.create(ROLLOUT_POLICIES, { metadata: { name: 'printed' }, spec } as never);
+
+    expect(await api.printed(ROLLOUT_POLICIES, 'printed')).toMatchObject({
+      ...{ Name: 'printed', Trigger: 'Manual', Canary: 2, FailureThreshold: '30%' },
+    });
   });
 
   it('may say nothing at all', async () => {
