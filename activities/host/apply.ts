@@ -68,7 +68,7 @@ export async function applyUpdate(ports: HostPorts, order: HostOrder): Promise<A
   try {
     const changes = await writeConfig(ports, journal, { from, to, forced });
     await applyOs(ports, plan, { from, to });
-    const { id, digest } = await nextDeployment(ports, plan);
+    const { id, digest } = await enableUnits(ports, journal, plan, { from, to, forced }, changes);
     const proof = digest === undefined ? {} : { digest };
     await journal.mark({ kind: 'applied', deployment: id, ...proof });
     return { files: changes.files.size, units: changes.units.size };
@@ -96,7 +96,7 @@ interface Wanted extends FromTo {
   readonly forced: boolean;
 }
 
-/** Writes everything of a config that is a path: files, units, links, keys, password. */
+/** Writes everything of a config that is a path: files, units, keys, password. Old links go before. */
 async function writeConfig(
   ports: HostPorts,
   journal: OpenJournal,
@@ -116,12 +116,32 @@ async function writeConfig(
   const spent = [...consumed, ...(await withoutIgnitionPresets(ports, wanted))];
   await makeChanges(ports, journal, to, [...planned.changes, ...password, ...spent]);
 
-  const units = (to.spec.config.systemd?.units ?? []).map(({ name }) => name);
-  const again = forced ? new Set(units) : planned.units;
-  const after = await enablementAfter(ports, from?.spec, to.spec, again);
-  await journal.record(await ports.systemd.enablementPaths(after));
-  await ports.systemd.setEnablement(after);
   return planned;
+}
+
+/**
+ * Enables and disables units after their files are written, by what the next boot finds: the image that
+ * is staged by now may bring units that the running one has not, and others no longer.
+ *
+ * @returns what the next boot starts if nobody interferes
+ */
+async function enableUnits(
+  ports: HostPorts,
+  journal: OpenJournal,
+  plan: UpdatePlan,
+  { from, to, forced }: Wanted,
+  { units: touched }: PathChanges,
+): Promise<Deployment> {
+  const { booted, staged } = await ports.os.status();
+  const boots = (changesOs(plan) ? staged : undefined) ?? booted;
+  const now = ports.systemd;
+  const next = boots.id === booted.id ? now : await now.atBootOf(boots.id);
+  const units = (to.spec.config.systemd?.units ?? []).map(({ name }) => name);
+  const again = forced ? new Set(units) : touched;
+  const changes = await enablementAfter({ now, next }, from?.spec, to.spec, again);
+  await journal.record(await next.enablementPaths(changes));
+  await next.setEnablement(changes);
+  return boots;
 }
 
 /**
@@ -166,12 +186,6 @@ async function passwordChange(
   if (await ports.users.hasPassword(CORE_USER, hash)) return [];
   const state = await ports.users.shadowWith(CORE_USER, hash, ports.now());
   return [{ path: SHADOW_PATH, state }];
-}
-
-/** What the next boot starts if nobody interferes. */
-async function nextDeployment({ os }: HostPorts, plan: UpdatePlan): Promise<Deployment> {
-  const { booted, staged } = await os.status();
-  return changesOs(plan) ? (staged ?? booted) : booted;
 }
 
 /** All of it goes to the staged deployment; nothing is in force before the reboot. */

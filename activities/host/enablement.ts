@@ -1,13 +1,9 @@
 /** Which units are enabled, disabled or left to the presets in an update, before and after writing. */
 
-import { posix } from 'node:path';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
-import { ownLink } from '../../adapters/host';
+import { ownLink, type UnitEnablement } from '../../adapters/host';
 import type { EnablementChange, HostPorts, PathChange } from './ports';
 import type { WantedPaths } from './wanted-paths';
-
-/** Where a distribution's own units live. */
-const VENDOR_UNIT_DIRECTORY = '/usr/lib/systemd/system';
 
 /** What Ignition tells systemd's first boot: a line for each unit that the first config enables. */
 const IGNITION_PRESETS = '/etc/systemd/system-preset/20-ignition.preset';
@@ -47,12 +43,19 @@ async function staysLinked({ files }: Ports, unit: IgnitionUnit | undefined): Pr
   return (await ownLink(files, unit.name)) !== undefined;
 }
 
+/** Units as the running system has them, and as the next boot will; one and the same when nothing is staged. */
+export interface UnitsOfBoots {
+  readonly now: UnitEnablement;
+  readonly next: UnitEnablement;
+}
+
 /**
- * After the unit files are written: what the config says for every unit that is new or different, and
- * the preset for a distribution's unit that the config no longer mentions.
+ * After the unit files are written and the deployment is staged: what the config says for every unit that
+ * is new or different, or that only the staged image brings, and the preset for a distribution's unit
+ * that the config no longer mentions. A unit that the next boot does not have is left alone.
  */
 export async function enablementAfter(
-  ports: Ports,
+  { now, next }: UnitsOfBoots,
   from: RenderedSpec | undefined,
   to: RenderedSpec,
   touched: ReadonlySet<string>,
@@ -61,20 +64,23 @@ export async function enablementAfter(
   const desired = unitsOf(to);
   const changes: EnablementChange[] = [];
   for (const unit of desired.values()) {
-    const isSame = !touched.has(unit.name) && old.get(unit.name)?.enabled === unit.enabled;
     // systemd refuses to enable a masked unit.
-    if ((isSame && old.has(unit.name)) || unit.mask === true) continue;
+    if (unit.mask === true) continue;
+    const isSame = !touched.has(unit.name) && old.get(unit.name)?.enabled === unit.enabled;
+    if (isSame && old.has(unit.name) && (await wasThere(now, next, unit.name))) continue;
     const wish = unit.enabled === undefined ? 'preset' : unit.enabled ? 'enable' : 'disable';
-    if ((await ports.systemd.enablement(unit.name)) !== 'absent') {
-      changes.push({ unit: unit.name, wish });
-    }
+    if ((await next.enablement(unit.name)) !== 'absent') changes.push({ unit: unit.name, wish });
   }
   for (const { name } of old.values()) {
     if (desired.has(name)) continue;
-    const vendor = await ports.files.look(posix.join(VENDOR_UNIT_DIRECTORY, name));
-    if (vendor.kind === 'file') changes.push({ unit: name, wish: 'preset' });
+    if (await next.isVendorUnit(name)) changes.push({ unit: name, wish: 'preset' });
   }
   return changes;
+}
+
+/** A config may name a unit long before an image brings it. */
+async function wasThere(now: UnitEnablement, next: UnitEnablement, unit: string): Promise<boolean> {
+  return now === next || (await now.enablement(unit)) !== 'absent';
 }
 
 /**

@@ -10,7 +10,12 @@ export type { ChangeStep } from './file-changes';
 export { createHostFiles, type HostFiles, type HostFilesOptions } from './files';
 export { createHostUsers, type HostUser, type HostUsers, SHADOW_PATH } from './host-users';
 export { createJournal, type Journal, JOURNAL_DIRECTORY, type OpenJournal } from './journal';
-export { createOfflineSystemd, type HostSystemd, type ServiceAction } from './offline-systemd';
+export {
+  createOfflineSystemd,
+  type HostSystemd,
+  type ServiceAction,
+  type UnitEnablement,
+} from './offline-systemd';
 export { createBootcDriver } from './os/bootc';
 export { runCommand, type RunCommand } from './os/command';
 export { createImageGate, type ImageGateParts, type InspectImage } from './os/image-checks';

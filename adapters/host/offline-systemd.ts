@@ -4,7 +4,9 @@
  */
 
 import { posix } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { HostFiles } from './files';
+import { filesAfterBoot } from './next-deployment';
 import type { Enablement, EnablementChange } from './types';
 import type { UnitState } from './unit-state';
 import {
@@ -23,11 +25,23 @@ export interface ServiceAction {
   readonly service?: string;
 }
 
-/** What a host does with its units, whether its systemd runs or not. */
-export interface HostSystemd {
+/** Which units a boot starts: their links below `/etc`, after the unit files that it finds. */
+export interface UnitEnablement {
+  /** Every path that such changes may touch. */
   enablementPaths(changes: readonly EnablementChange[]): Promise<readonly string[]>;
   setEnablement(changes: readonly EnablementChange[]): Promise<void>;
   enablement(unit: string): Promise<Enablement>;
+  /** Whether the distribution has a unit of this name. */
+  isVendorUnit(unit: string): Promise<boolean>;
+}
+
+/** What a host does with its units, whether its systemd runs or not. */
+export interface HostSystemd extends UnitEnablement {
+  /**
+   * The same for the boot of a staged deployment, which may have other units than the running one, or
+   * the same ones with another `[Install]` section. Where its tree is not found, for this boot.
+   */
+  atBootOf(deployment: string): Promise<UnitEnablement>;
   daemonReload(): Promise<void>;
   reload(service: string): Promise<void>;
   restart(service: string): Promise<void>;
@@ -40,6 +54,9 @@ export interface HostSystemd {
   updateTrust(): Promise<void>;
 }
 
+/** Where a distribution's own units live. */
+const VENDOR_UNIT_DIRECTORY = '/usr/lib/systemd/system';
+
 const DIRECTORY_ATTRIBUTES = { mode: 0o755, owner: { uid: 0, gid: 0 } } as const;
 
 /** systemd of a host that does not run; `onServiceAction` learns what it would have done. */
@@ -47,15 +64,34 @@ export function createOfflineSystemd(
   files: HostFiles,
   onServiceAction: (action: ServiceAction) => void = () => undefined,
 ): HostSystemd {
+  const here = createOfflineEnablement(files);
+  return {
+    ...here,
+    async atBootOf(deployment) {
+      const next = await filesAfterBoot(files, deployment);
+      return next === undefined ? here : createOfflineEnablement(next);
+    },
+    daemonReload: async () => onServiceAction({ action: 'daemon-reload' }),
+    reload: async (service) => onServiceAction({ action: 'reload', service }),
+    restart: async (service) => onServiceAction({ action: 'restart', service }),
+    stop: async (service) => onServiceAction({ action: 'stop', service }),
+    state: async () => undefined,
+    updateTrust: async () => onServiceAction({ action: 'update-ca-trust' }),
+  };
+}
+
+/** Enablement by what these files say and hold. */
+export function createOfflineEnablement(files: HostFiles): UnitEnablement {
   return {
     async enablementPaths(changes) {
-      const all = await Promise.all(changes.map((change) => withAlso(files, change)));
-      const planned = await Promise.all(all.flat().map((change) => planLinks(files, change)));
+      const planned = await Promise.all(changes.map((change) => planChange(files, change)));
       // A directory goes with its last link.
-      const paths = planned.flatMap(({ make, remove }) => [
-        ...make.keys(),
-        ...remove.flatMap((path) => [...directoryOf(path), path]),
-      ]);
+      const paths = planned
+        .flat()
+        .flatMap(({ make, remove }) => [
+          ...make.keys(),
+          ...remove.flatMap((path) => [...directoryOf(path), path]),
+        ]);
       return [...new Set(paths)].sort();
     },
     async setEnablement(changes) {
@@ -73,13 +109,26 @@ export function createOfflineSystemd(
       }
     },
     enablement: (unit) => enablementOf(files, unit),
-    daemonReload: async () => onServiceAction({ action: 'daemon-reload' }),
-    reload: async (service) => onServiceAction({ action: 'reload', service }),
-    restart: async (service) => onServiceAction({ action: 'restart', service }),
-    stop: async (service) => onServiceAction({ action: 'stop', service }),
-    state: async () => undefined,
-    updateTrust: async () => onServiceAction({ action: 'update-ca-trust' }),
+    isVendorUnit: async (unit) =>
+      (await files.facts(posix.join(VENDOR_UNIT_DIRECTORY, unit))).kind === 'file',
   };
+}
+
+/** Whether a change comes to the same links by what either of these files say. */
+export async function comesToSame(
+  [one, other]: readonly [HostFiles, HostFiles],
+  change: EnablementChange,
+): Promise<boolean> {
+  const [here, there] = [await planChange(one, change), await planChange(other, change)];
+  return isDeepStrictEqual(here, there);
+}
+
+async function planChange(
+  files: HostFiles,
+  change: EnablementChange,
+): Promise<readonly PlannedLinks[]> {
+  const all = await withAlso(files, change);
+  return Promise.all(all.map((one) => planLinks(files, one)));
 }
 
 /** As `systemctl is-enabled`: any link counts, whoever made it. */

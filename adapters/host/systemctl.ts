@@ -4,9 +4,16 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../../core/errors';
 import type { HostFiles } from './files';
-import { createOfflineSystemd, enablementOf, type HostSystemd } from './offline-systemd';
+import { filesAfterBoot } from './next-deployment';
+import {
+  comesToSame,
+  createOfflineEnablement,
+  enablementOf,
+  type HostSystemd,
+  type UnitEnablement,
+} from './offline-systemd';
 import type { EnablementChange } from './types';
-import { ownLink } from './unit-links';
+import { findUnit, ownLink } from './unit-links';
 import { parseUnitState, UNIT_PROPERTIES } from './unit-state';
 
 const run = promisify(execFile);
@@ -43,7 +50,7 @@ const TRUST_COMMAND = 'update-ca-trust';
  * as offline, so that the journal has their before-images; the change itself is systemd's.
  */
 export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSystemd {
-  const offline = createOfflineSystemd(files);
+  const offline = createOfflineEnablement(files);
   const systemctl = async (...words: readonly string[]): Promise<void> => {
     try {
       await run(command, [...words], { timeout: TIMEOUT_MS });
@@ -52,14 +59,20 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
       throw fail('ApplyFailed', `systemctl ${said}: ${lastLine(error)}`);
     }
   };
-  return {
-    enablementPaths: (changes) => offline.enablementPaths(changes),
+  const here: UnitEnablement = {
+    ...offline,
     async setEnablement(changes) {
       for (const change of changes) {
         for (const verb of await verbsFor(files, change)) await systemctl(verb, '--', change.unit);
       }
     },
-    enablement: (unit) => enablementOf(files, unit),
+  };
+  return {
+    ...here,
+    async atBootOf(deployment) {
+      const next = await filesAfterBoot(files, deployment);
+      return next === undefined ? here : enablementAfterBoot({ files, here }, next);
+    },
     daemonReload: () => systemctl('daemon-reload'),
     reload: (service) => systemctl('reload', '--', service),
     restart: (service) => systemctl('restart', '--', service),
@@ -78,6 +91,37 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
         await run(TRUST_COMMAND, [], { timeout: TIMEOUT_MS });
       } catch (error) {
         throw fail('ApplyFailed', `${TRUST_COMMAND}: ${lastLine(error)}`);
+      }
+    },
+  };
+}
+
+/**
+ * systemctl knows the running system only. What comes to other links in the deployment that boots next,
+ * or is of a unit that only that one has, is done by its files.
+ */
+function enablementAfterBoot(
+  { files, here }: { readonly files: HostFiles; readonly here: UnitEnablement },
+  next: HostFiles,
+): UnitEnablement {
+  const there = createOfflineEnablement(next);
+  const isForSystemctl = async (change: EnablementChange): Promise<boolean> => {
+    if ((await enablementOf(files, change.unit)) === 'absent') return false;
+    // A unit that goes with the running system is disabled as that one says.
+    const isLeaving = change.wish === 'disable' && !(await findUnit(next, change.unit));
+    return isLeaving || comesToSame([files, next], change);
+  };
+  return {
+    ...there,
+    // Which of the two it will be may depend on the links that the changes before leave.
+    async enablementPaths(changes) {
+      const paths = [await here.enablementPaths(changes), await there.enablementPaths(changes)];
+      return [...new Set(paths.flat())].sort();
+    },
+    async setEnablement(changes) {
+      for (const change of changes) {
+        const units = (await isForSystemctl(change)) ? here : there;
+        await units.setEnablement([change]);
       }
     },
   };

@@ -6,6 +6,8 @@ import { pictureOf } from './support/picture';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
 
 const NAME = '50-story';
+/** Only the second version of the image has this unit; without the config it is not enabled. */
+const GUARD = 'guard.service';
 
 let world: World;
 
@@ -48,6 +50,26 @@ test(
     expect(reason).toMatch(/kubelet/i);
     // The first, the update, the way back, and one more: early services had read the update's files.
     expect(world.machine.launcher.boots()).toBe(4);
+  },
+  STORY_MS,
+);
+
+test(
+  'a unit of the new image that is enabled with it, and another one that fails: byte for byte back',
+  async () => {
+    const reason = await expectWayBack({
+      osImageURL: world.fleet.images.v2,
+      units: [
+        {
+          name: GUARD,
+          enabled: true,
+          dropins: [{ name: '10-story.conf', contents: '[Service]\nNice=5\n' }],
+        },
+        service('story.service', '/usr/bin/false'),
+      ],
+    });
+
+    expect(reason).toContain('story.service');
   },
   STORY_MS,
 );
@@ -102,6 +124,41 @@ test(
 
     await world.allUpdatedTo(config);
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
+  },
+  STORY_MS,
+);
+
+test(
+  'a unit that only the new image has is enabled with it, and goes with it without a trace',
+  async () => {
+    const { machine, fleet } = world;
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+
+    const config = await world.roll(
+      hostConfig(NAME, {
+        osImageURL: fleet.images.v2,
+        units: [{ name: GUARD, enabled: true }],
+      }),
+    );
+    await world.allUpdatedTo(config);
+    expect(await machine.output('systemctl', 'is-active', GUARD)).toBe('active\n');
+    expect(await machine.output('systemctl', 'is-enabled', GUARD)).toBe('enabled\n');
+    // By its other name, too.
+    expect(await machine.output('systemctl', 'is-active', 'watch.service')).toBe('active\n');
+    const boots = machine.launcher.boots();
+
+    await world.unroll(NAME);
+    await world.allUpdatedTo(fleet.firstConfig);
+    await world.atRest(machine.name);
+    expect(machine.launcher.boots()).toBe(boots + 1);
+    const after = await pictureOf(machine);
+    // The image that was left is kept to go back to, as after every update.
+    const [booted] = after.deployments;
+    expect({ ...after, deployments: [booted] }).toEqual({
+      ...before,
+      deployments: before.deployments.slice(0, 1),
+    });
   },
   STORY_MS,
 );

@@ -95,6 +95,18 @@ function filesOf({ a, b, t, u, l }: World): Readonly<Record<string, string>> {
   return files;
 }
 
+const NEXT_ID = `${'0'.repeat(64)}.0`;
+
+function ofNextBoot(files: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const tree = `sysroot/ostree/deploy/os/deploy/${NEXT_ID}`;
+  return Object.fromEntries(
+    Object.entries(files).map(([path, text]) => [
+      path.startsWith('usr/') ? `${tree}/${path}` : path,
+      text,
+    ]),
+  );
+}
+
 function filesBelow(root: string) {
   const ownership = simulatedOwnership(root);
   return createHostFiles({ root, sync: false, attributes: NO_ATTRIBUTES, ownership });
@@ -152,6 +164,9 @@ describe('the links that enable units', () => {
             'usr/lib/systemd/system-preset/50.preset': presets,
           };
           const [theirs, ours] = [furnish('theirs', files), furnish('ours', files)];
+          // The same machine, but for the tree of the distribution, which only the next boot has.
+          const staged = furnish('staged', ofNextBoot(files));
+          const atNextBoot = await createOfflineSystemd(filesBelow(staged)).atBootOf(NEXT_ID);
           const offline = (root: string) => createOfflineSystemd(filesBelow(root));
           for (const change of changes) {
             const before = linksIn(theirs);
@@ -168,6 +183,9 @@ describe('the links that enable units', () => {
             );
             await offline(ours).setEnablement([change]);
             expect(linksIn(ours)).toEqual(after);
+            expect(await atNextBoot.enablementPaths([change])).toEqual(foreseen);
+            await atNextBoot.setEnablement([change]);
+            expect(linksIn(staged)).toEqual(after);
           }
         },
       ),
