@@ -82,7 +82,7 @@ function stackOptions(options: DemoOptions, step: (text: string) => void) {
     simulation: {
       stageSeconds: options.fast ? 0.5 : 1,
       applySeconds: options.fast ? 0.2 : 0.5,
-      rebootSeconds: options.fast ? 1.5 : 4,
+      rebootSeconds: options.fast ? 1.5 : 3,
       jitter: 0.2,
       failures: [`node=${failingNode(options.nodes)},at=verify,times=1`],
     },
