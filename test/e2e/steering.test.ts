@@ -126,6 +126,12 @@ test(
     const second = cordonedBySlipway(world.record)[0] ?? '';
     expect(second).not.toBe(first);
 
+    const watching = await world.slipwayUntilCtrlC(['rollout', 'status', POOL, '--watch'], second);
+    expect(watching).toMatchObject({
+      code: 0,
+      err: `detached; the rollout of pool ${POOL} goes on\n`,
+    });
+
     const cancel = await world.slipway(['rollout', 'cancel', POOL]);
     expectQuiet(cancel);
     expect(cancel.err).toContain('slipway rollout start worker');

@@ -47,6 +47,8 @@ export interface World {
   readonly workers: readonly string[];
   /** Runs `slipway` as a child process, as a person would; `env` is added to the environment. */
   slipway(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<CliRun>;
+  /** The same; Ctrl-C is pressed as soon as this is on standard output. */
+  slipwayUntilCtrlC(args: readonly string[], shown: string): Promise<CliRun>;
   /**
    * Runs it again until it answers as wanted. A rollout hears of the end of an update after the last
    * write to its Node, so who has seen the Node may still be ahead of what the rollout says.
@@ -188,6 +190,7 @@ function describeWorld(parts: Parts): World {
     judge,
     workers,
     slipway,
+    slipwayUntilCtrlC: (args, shown) => runCli(stack, args, {}, shown),
     slipwayUntil: (args, isWanted) => askUntil(() => slipway(args), isWanted),
     retry: (name) => retryNode(() => slipway(['node', 'retry', name])),
     node,
@@ -238,6 +241,7 @@ async function runCli(
   stack: Stack,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  ctrlCAt?: string,
 ): Promise<CliRun> {
   const child = spawn(
     process.execPath,
@@ -246,7 +250,10 @@ async function runCli(
   );
   const out: Buffer[] = [];
   const err: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => out.push(chunk));
+  child.stdout.on('data', (chunk: Buffer) => {
+    out.push(chunk);
+    if (ctrlCAt !== undefined && Buffer.concat(out).includes(ctrlCAt)) child.kill('SIGINT');
+  });
   child.stderr.on('data', (chunk: Buffer) => err.push(chunk));
   const overdue = setTimeout(() => child.kill('SIGKILL'), CLI_PATIENCE_MS);
   const [code] = (await once(child, 'close')) as [number | null];
