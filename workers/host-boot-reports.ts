@@ -53,7 +53,8 @@ export function createBootReports(options: BootReportOptions): BootReports {
 
   async function system(): Promise<void> {
     const { signal } = options;
-    await untilAvailable(`API server for ${node}`, kubelet.reportSystem, { log, signal }).catch(
+    const tell = () => kubelet.reportSystem();
+    await untilAvailable(`API server for ${node}`, tell, { log, signal }).catch(
       (error: unknown) => {
         if (!signal.aborted) log.error({ node, reason: messageOf(error) }, 'system not reported');
       },
