@@ -37,7 +37,10 @@ const NODE: Node = {
     },
   },
   spec: { unschedulable: true },
-  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  status: {
+    conditions: [{ type: 'Ready', status: 'True' }],
+    nodeInfo: { osImage: 'Fedora CoreOS 42' },
+  },
 };
 
 const RECORD: RolloutRecord = {
@@ -123,7 +126,7 @@ describe('get', () => {
 
   it.each([
     ['pools', POOL_CELLS, { TARGET: 'new', PAUSED: 'true', MAXUNAVAILABLE: '20%' }],
-    ['nodes', NODE_CELLS, { REASON: 'disk full' }],
+    ['nodes', NODE_CELLS, { OS: 'Fedora CoreOS 42', REASON: 'disk full' }],
     ['rollouts', ROLLOUT_CELLS, { RUN: 'run-1' }],
   ])('%s is a table, and a wide one has more columns', async (kind, narrow, wide) => {
     expect(await cells('get', kind)).toEqual(narrow);
