@@ -18,10 +18,12 @@ export function rolloutDetails(progress: RolloutProgress): string {
     ...(blocker === undefined ? [] : ['', blocker]),
     ...simulatedHosts(progress),
     '',
-    '| updated | slots in use | failed | held | blocked |',
-    '| --- | --- | --- | --- | --- |',
-    `| ${updated} of ${machineCount} | ${progress.slots.length} of ${maxUnavailable} ` +
-      `| ${progress.failedCount} | ${progress.heldCount} | ${progress.blockedCount} |`,
+    ...header('updated', 'slots in use', 'failed', 'held', 'blocked'),
+    row(
+      `${updated} of ${machineCount}`,
+      `${progress.slots.length} of ${maxUnavailable}`,
+      ...[progress.failedCount, progress.heldCount, progress.blockedCount].map(String),
+    ),
     ...nodesUnderWay(progress.children),
     ...failedNodes(progress),
   ].join('\n');
@@ -41,10 +43,9 @@ function nodesUnderWay(children: readonly ChildState[]): readonly string[] {
   const more = children.length - shown.length;
   return [
     '',
-    '| node | is | since |',
-    '| --- | --- | --- |',
-    ...shown.map((child) => `| ${child.node} | ${doing(child)} | ${child.since} |`),
-    ...(more > 0 ? [`| … | and ${more} more | |`] : []),
+    ...header('node', 'is', 'since'),
+    ...shown.map((child) => row(child.node, doing(child), child.since)),
+    ...(more > 0 ? [row('…', `and ${more} more`, '')] : []),
   ];
 }
 
@@ -57,10 +58,20 @@ function failedNodes({ failed }: RolloutProgress): readonly string[] {
   if (failed.length === 0) return [];
   return [
     '',
-    '| failed | reason |',
-    '| --- | --- |',
-    ...failed.slice(0, ROWS).map(({ node, reason }) => `| ${node} | ${oneLine(reason)} |`),
+    ...header('failed', 'reason'),
+    ...failed.slice(0, ROWS).map(({ node, reason }) => row(node, oneLine(reason))),
   ];
+}
+
+function header(...names: readonly string[]): readonly string[] {
+  return [row(...names), `| ${names.map(() => ':---').join(' | ')} |`];
+}
+
+/** The UI leaves no room between cells, and trims all blanks but these. */
+const GAP = '\u00A0\u00A0\u00A0';
+
+function row(...cells: readonly string[]): string {
+  return `| ${cells.join(`${GAP} | `)} |`;
 }
 
 function oneLine(text: string): string {
