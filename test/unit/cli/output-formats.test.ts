@@ -2,10 +2,10 @@ import { parse } from 'yaml';
 import { buildProgram } from '../../../cli/program';
 import type { CliCluster, CliContext, CliTemporal, RolloutRecord } from '../../../cli/ports';
 import { openTerminal } from '../../../cli/terminal';
-import type { MachineConfig, RenderedSpec } from '../../../core/machine-config/types';
 import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
+import { rendered } from './rendered-config';
 
 const NOW = Date.parse('2030-01-01T01:00:00Z');
 const CREATED = '2030-01-01T00:00:00Z';
@@ -51,19 +51,6 @@ const RECORD: RolloutRecord = {
   startedAt: CREATED,
   endedAt: '2030-01-01T00:10:00Z',
 };
-
-function rendered(name: string): MachineConfig {
-  const spec: RenderedSpec = {
-    osImageURL: 'os@sha256:1',
-    baseOSExtensionsContainerImage: '',
-    config: { ignition: { version: '3.5.0' } },
-    kernelArguments: [name],
-    extensions: [],
-    fips: false,
-    kernelType: 'default',
-  };
-  return { metadata: { name }, spec };
-}
 
 /** What a command line prints on standard output. */
 async function printed(...line: readonly string[]): Promise<string> {

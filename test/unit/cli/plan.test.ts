@@ -4,9 +4,9 @@ import { makeStyle } from '../../../cli/terminal';
 import { fail } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
 import type { Pod, PodDisruptionBudget } from '../../../core/drain';
-import type { MachineConfig, RenderedSpec } from '../../../core/machine-config/types';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
+import { rendered } from './rendered-config';
 
 const NODE: Node = {
   metadata: {
@@ -29,20 +29,6 @@ const POOL: MachineConfigPool = {
     nodeSelector: { matchLabels: { 'node-role.kubernetes.io/worker': '' } },
   },
 };
-
-/** Differs by a kernel argument: a change that reboots. */
-function rendered(name: string): MachineConfig {
-  const spec: RenderedSpec = {
-    osImageURL: 'os@sha256:1',
-    baseOSExtensionsContainerImage: '',
-    config: { ignition: { version: '3.5.0' } },
-    kernelArguments: [name],
-    extensions: [],
-    fips: false,
-    kernelType: 'default',
-  };
-  return { metadata: { name }, spec };
-}
 
 function aPodOf(daemonSet: string): Pod {
   return {
