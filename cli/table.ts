@@ -58,9 +58,15 @@ export function formatRows<Row>(
   );
 }
 
-/** What a row says, clocks aside: two looks at it that say the same are no news. */
-export function newsOf<Row>(columns: readonly Column<Row>[], row: Row): string {
-  const cells = columns.filter(({ isClock }) => isClock !== true).map((c) => c.value(row));
+/** What is shown of a row, clocks aside: two looks at it that say the same are no news. */
+export function newsOf<Row>(
+  columns: readonly Column<Row>[],
+  row: Row,
+  options: TableOptions,
+): string {
+  const cells = shownOf(columns, options)
+    .filter(({ isClock }) => isClock !== true)
+    .map((column) => column.value(row));
   return JSON.stringify(cells);
 }
 

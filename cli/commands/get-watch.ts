@@ -92,7 +92,9 @@ class ChangeWriter<Row> {
   }
 
   #isNews(listing: KeyedListing<Row>, row: Row): boolean {
-    const says = this.#isData ? JSON.stringify(listing.data(row)) : newsOf(listing.columns, row);
+    const says = this.#isData
+      ? JSON.stringify(listing.data(row))
+      : newsOf(listing.columns, row, { wide: this.#isWide });
     const key = listing.key(row);
     if (this.#known.get(key) === says) return false;
     this.#known.set(key, says);
@@ -101,6 +103,10 @@ class ChangeWriter<Row> {
 
   get #isData(): boolean {
     return this.#output === 'json' || this.#output === 'yaml';
+  }
+
+  get #isWide(): boolean {
+    return this.#output === 'wide';
   }
 
   #write(listing: KeyedListing<Row>, rows: readonly Row[]): void {
@@ -112,7 +118,7 @@ class ChangeWriter<Row> {
       return;
     }
     const { columns } = listing;
-    const wide = this.#output === 'wide';
+    const wide = this.#isWide;
     const header = this.#widths === undefined;
     this.#widths ??= widthsOf(columns, rows, { wide });
     const shape = { wide, widths: this.#widths, header };

@@ -118,6 +118,24 @@ test('a pool that only grew older is no news', async () => {
   world.ctrlC.abort();
 });
 
+test('what only a column that is not shown says is no news', async () => {
+  const failing = (reason: string): Node => {
+    const node = aNode('n1', 'Degraded');
+    const annotations = { ...node.metadata.annotations, [ANNOTATION.REASON]: reason };
+    return { ...node, metadata: { ...node.metadata, annotations } };
+  };
+  const lines = async (output: OutputFormat): Promise<number> => {
+    const world = given(aView(failing('disk full')));
+    await watchNodes(world, output);
+    world.change(aView(failing('no route to host')));
+    world.ctrlC.abort();
+    return world.text.out.split('\n').length - 1;
+  };
+
+  expect(await lines('table')).toBe(2);
+  expect(await lines('wide')).toBe(3);
+});
+
 test('who is gone is named beside the data, and an empty list says so once', async () => {
   const world = given(aView());
   await watchNodes(world);
