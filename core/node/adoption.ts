@@ -9,7 +9,7 @@ import {
   annotationOf,
   currentConfigOf,
   desiredConfigOf,
-  hasUnreachableHost,
+  failedWithoutConfig,
   isDegraded,
   saysReady,
   unreadyCondition,
@@ -48,7 +48,7 @@ export function adoptionOf(
   if (desiredConfigOf(node) !== undefined) {
     if (!isDegraded(node) || isCordonOurs(node)) return undefined;
     // It failed before its host was heard, or is by now where it should be. Another failure stays shown.
-    const isOver = hasUnreachableHost(node) || desiredConfigOf(node) === config;
+    const isOver = failedWithoutConfig(node) || desiredConfigOf(node) === config;
     if (!isOver || !isNewerThanFailure(known, reported)) return undefined;
   }
   const annotations = {

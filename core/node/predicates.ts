@@ -5,6 +5,7 @@
  * @see MCO pkg/controller/common/layered_node_state.go (7ff337a4)
  */
 
+import type { FailureName } from '../errors';
 import { ANNOTATION, NodeState, SIMULATED_OS } from '../names';
 import type { Node } from './types';
 
@@ -88,10 +89,17 @@ export function isDegraded(node: Node): boolean {
   return state === NodeState.DEGRADED || state === NodeState.UNRECONCILABLE;
 }
 
-/** The node reports that its update failed because its host did not answer. */
-export function hasUnreachableHost(node: Node): boolean {
+/** Failures of a machine that does not reach Temporal, or gets no config from the server. */
+const WITHOUT_CONFIG: readonly FailureName[] = [
+  'HostUnreachable',
+  'ConfigFetchFailed',
+  'ConfigForbidden',
+];
+
+/** The node reports that its update failed because its host did not answer, or got no config. */
+export function failedWithoutConfig(node: Node): boolean {
   const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
-  return isDegraded(node) && reason.startsWith('HostUnreachable: ');
+  return isDegraded(node) && WITHOUT_CONFIG.some((name) => reason.startsWith(`${name}: `));
 }
 
 /** Not ready, or on its way to another config without having failed. */

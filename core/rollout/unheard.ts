@@ -1,10 +1,10 @@
 /**
- * Nodes whose machine has joined, and whose host worker nobody has heard of yet: an image without it, or
- * one that cannot reach the control plane. They say nothing about a config, and must not keep others from it.
+ * Nodes whose machine has joined, and whose host worker has not reported yet: an image without it, or one
+ * that cannot reach Temporal or the server. They say nothing about a config, and must not keep others from it.
  */
 
 import { driftCondition } from '../drift';
-import { currentConfigOf, hasUnreachableHost } from '../node/predicates';
+import { currentConfigOf, failedWithoutConfig } from '../node/predicates';
 import type { MachineConfigNode, Node } from '../node/types';
 import { isCordonedBySlipway } from './availability';
 
@@ -21,5 +21,5 @@ export function failedUnheard(
   node: Node,
   known: Pick<MachineConfigNode, 'status'> | undefined,
 ): boolean {
-  return isUnheard(node, known) && hasUnreachableHost(node) && !isCordonedBySlipway(node);
+  return isUnheard(node, known) && failedWithoutConfig(node) && !isCordonedBySlipway(node);
 }

@@ -108,13 +108,17 @@ describe('a node that no config was ever verified on', () => {
     ).toBeUndefined();
   });
 
-  it('that failed before its host was heard says it as soon as the host is', () => {
-    const later = reported(CLEAN, { at: T1 }, [failedAt(T0)]);
-    const earlier = reported(CLEAN, { at: T0 }, [failedAt(T1)]);
+  it.each(['HostUnreachable: not picked up', 'ConfigFetchFailed: refused', 'ConfigForbidden: 403'])(
+    'that failed before its host was heard (%s) says it as soon as the host is',
+    (reason) => {
+      const failed = failedOnB({ 'machineconfiguration.openshift.io/reason': reason });
+      const later = reported(CLEAN, { at: T1 }, [failedAt(T0)]);
+      const earlier = reported(CLEAN, { at: T0 }, [failedAt(T1)]);
 
-    expect(adoptionOf(failedOnB(), later)?.annotations).toEqual(DONE_ON_A);
-    expect(adoptionOf(failedOnB(), earlier)).toBeUndefined();
-  });
+      expect(adoptionOf(failed, later)?.annotations).toEqual(DONE_ON_A);
+      expect(adoptionOf(failed, earlier)).toBeUndefined();
+    },
+  );
 
   it('that failed for another reason keeps it, unless it is by now where it should be', () => {
     const refused = failedOnB({

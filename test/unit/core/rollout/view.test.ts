@@ -317,6 +317,15 @@ describe('a node that has joined and failed', () => {
     expect(view.unheard).toEqual(['silent']);
   });
 
+  it.each(['ConfigFetchFailed: connection refused', 'ConfigForbidden: 403'])(
+    'says nothing about a config that its host did not get (%s)',
+    (reason) => {
+      const view = look([failed('n', { [ANNOTATION.REASON]: reason })]);
+
+      expect([view.failed.length, view.unheard]).toEqual([1, ['n']]);
+    },
+  );
+
   it.each([
     ['for another reason', failed('n', { [ANNOTATION.REASON]: 'ApplyFailed: disk full' })],
     ['in service', aNode('n', { desired: B, state: 'Degraded', reason: 'HostUnreachable: gone' })],
