@@ -209,7 +209,7 @@ function addNode(program: Command, run: Run): void {
     );
   const verbs = [
     ['retry', 'try a failed or held node again'],
-    ['skip', 'leave a node out until the config changes'],
+    ['skip', 'leave a node out until the config changes; too late once it reboots'],
     ['cancel', 'cancel the update of a node and hold it; too late once it reboots'],
   ] as const;
   for (const [verb, description] of verbs) {

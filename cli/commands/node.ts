@@ -198,26 +198,34 @@ export async function nodeRequest(
   };
   const send = () =>
     awaitAnswer(context, WORKER, temporal.node(UPDATE_NAME[verb], pool.metadata.name, request));
-  if (verb === 'cancel') await refuseTooLate(context, name);
+  await refuseTooLate(context, verb, { node, pool });
   const answer = (await send()) ?? (await startThen(context, { node, pool }, verb, send));
   if (answer === undefined) {
     throw cliError(EXIT.NOT_FOUND, `no rollout of pool ${pool.metadata.name} runs`);
   }
   // The update may have come to its reboot while the request was on its way.
-  if (verb === 'cancel') await refuseTooLate(context, name);
+  await refuseTooLate(context, verb, { node, pool });
   context.terminal.err.write(`${DONE[verb](name)}\n`);
   return EXIT.OK;
 }
 
 /** An update that reboots its machine is not stopped any more, whoever asks. */
-async function refuseTooLate(context: CliContext, node: string): Promise<void> {
+async function refuseTooLate(
+  context: CliContext,
+  verb: NodeVerb,
+  { node, pool }: Found,
+): Promise<void> {
+  if (verb === 'retry') return;
+  const { name } = node.metadata;
   const temporal = await context.temporal();
-  const update = await awaitAnswer(context, WORKER, temporal.nodeStatus(node));
+  const update = await awaitAnswer(context, WORKER, temporal.nodeStatus(name));
   // One that is paused in Temporal cannot say.
   if (update === undefined || 'pausedInTemporal' in update || !update.pastPointOfNoReturn) return;
+  // Skipped is the config that the pool is rolled to now, which may be the one after.
+  if (verb === 'skip' && update.config !== pool.spec.configuration?.name) return;
   throw cliError(
     EXIT.FAILED,
-    `too late to cancel: node ${node} reboots into ${update.config}; it stays on it when it is verified, and goes back by itself when not`,
+    `too late to ${verb}: node ${name} reboots into ${update.config}; it stays on it when it is verified, and goes back by itself when not`,
   );
 }
 

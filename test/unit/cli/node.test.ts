@@ -117,7 +117,10 @@ describe('node retry without a rollout', () => {
   });
 });
 
-describe('node cancel', () => {
+describe.each([
+  ['skip', 'is skipped until'],
+  ['cancel', 'is being cancelled'],
+] as const)('node %s', (verb, done) => {
   const applying: NodeStatus = {
     node: 'n1',
     pool: 'worker',
@@ -129,22 +132,22 @@ describe('node cancel', () => {
   const rebooting: NodeStatus = { ...applying, phase: 'Rebooting', pastPointOfNoReturn: true };
   const tooLate = cliError(
     EXIT.FAILED,
-    'too late to cancel: node n1 reboots into b; it stays on it when it is verified, and goes back by itself when not',
+    `too late to ${verb}: node n1 reboots into b; it stays on it when it is verified, and goes back by itself when not`,
   );
 
   it('is told to the rollout before the reboot', async () => {
     const { context, asked, err } = given(failed, [applying]);
 
-    await expect(nodeRequest(context, 'cancel', 'n1', undefined)).resolves.toBe(EXIT.OK);
+    await expect(nodeRequest(context, verb, 'n1', undefined)).resolves.toBe(EXIT.OK);
 
-    expect(asked).toEqual(['cancelNode worker n1']);
-    expect(err.join('')).toContain('is being cancelled');
+    expect(asked).toEqual([`${verb}Node worker n1`]);
+    expect(err.join('')).toContain(done);
   });
 
   it('is refused once the machine reboots', async () => {
     const { context, asked } = given(failed, [rebooting]);
 
-    await expect(nodeRequest(context, 'cancel', 'n1', undefined)).rejects.toEqual(tooLate);
+    await expect(nodeRequest(context, verb, 'n1', undefined)).rejects.toEqual(tooLate);
 
     expect(asked).toEqual([]);
   });
@@ -152,10 +155,24 @@ describe('node cancel', () => {
   it('is said to be too late when the reboot came first after all', async () => {
     const { context, err } = given(failed, [applying, rebooting]);
 
-    await expect(nodeRequest(context, 'cancel', 'n1', undefined)).rejects.toEqual(tooLate);
+    await expect(nodeRequest(context, verb, 'n1', undefined)).rejects.toEqual(tooLate);
 
     expect(err).toEqual([]);
   });
+});
+
+it('skips the config that comes after the one into which the machine reboots', async () => {
+  const { context, asked } = given(failed, [
+    {
+      ...{ node: 'n1', pool: 'worker', config: 'a', phase: 'Rebooting' },
+      since: '2030-01-01T00:00:00Z',
+      pastPointOfNoReturn: true,
+    },
+  ]);
+
+  await expect(nodeRequest(context, 'skip', 'n1', undefined)).resolves.toBe(EXIT.OK);
+
+  expect(asked).toEqual(['skipNode worker n1']);
 });
 
 it.each(['skip', 'cancel'] as const)('%s without a rollout is not found', async (verb) => {
