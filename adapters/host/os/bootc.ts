@@ -66,9 +66,7 @@ export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
 
   async function switchTo(image: string, { backend }: BootcEntry, context: StepContext) {
     await provideCredentials(root);
-    const policy = (await images.isSignatureRequired(image))
-      ? ['--enforce-container-sigpolicy']
-      : [];
+    const policy = (await images.usesSignedForm(image)) ? ['--enforce-container-sigpolicy'] : [];
     const held = backend === 'composefs' ? ['--download-only'] : [];
     const progress = hasProgress(await run(PROGRAM, ['--version']));
     const words = [...policy, ...held, ...(progress ? ['--progress-fd', '3'] : [])];

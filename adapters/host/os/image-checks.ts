@@ -8,7 +8,7 @@ import { fail } from '../../../core/errors';
 import { imageDigest } from '../../../core/os';
 import type { StepContext } from '../types';
 import type { ImageGate } from './image-gate';
-import { readImageDemand } from './image-policy';
+import { readImageDemand, type PolicyVerdict } from './image-policy';
 
 /** What a registry says about an image, and what of it the host has already. */
 export interface ImageFacts {
@@ -55,13 +55,16 @@ export function createImageGate(parts: ImageGateParts): ImageGate {
     async check(image, context) {
       requireDigest(image);
       context.progress(`asking about ${image}`);
-      const signed = await requirePolicy(parts.root, image);
-      const facts = await parts.inspect(image, signed, context);
+      const { demand } = await requirePolicy(parts.root, image);
+      const facts = await parts.inspect(image, demand === 'signed', context);
       requireBootable(image, facts);
       requireArchitecture(image, facts.architecture, parts.architecture);
       await requireSpace(image, facts.missingBytes, parts);
     },
-    isSignatureRequired: (image) => requirePolicy(parts.root, image),
+    usesSignedForm: async (image) => {
+      const { demand, acceptsByDefault } = await requirePolicy(parts.root, image);
+      return demand === 'signed' && !acceptsByDefault;
+    },
   };
 }
 
@@ -81,13 +84,14 @@ export function requireDigest(image: string): string {
 }
 
 /**
- * Whether the policy of the host takes the image with a signature only.
+ * What the policy of the host asks of the image.
  *
  * @throws `ImageRefused` naming the scope when it takes it never
  */
-export async function requirePolicy(root: string, image: string): Promise<boolean> {
-  const { demand, scope } = await readImageDemand(root, image);
-  if (demand !== 'reject') return demand === 'signed';
+export async function requirePolicy(root: string, image: string): Promise<PolicyVerdict> {
+  const verdict = await readImageDemand(root, image);
+  const { demand, scope } = verdict;
+  if (demand !== 'reject') return verdict;
   throw fail(
     'ImageRefused',
     `the signature policy of this host (containers/policy.json, scope ${scope}) rejects image ${image}`,

@@ -9,8 +9,12 @@ export interface ImageGate {
    *   not answer
    */
   check(image: string, context: StepContext): Promise<void>;
-  /** Whether this machine's policy takes the image with a signature only. */
-  isSignatureRequired(image: string): Promise<boolean>;
+  /**
+   * Whether a program on ostree-ext is to be asked for the image as one that must be signed. Where the
+   * default of the policy accepts anything it refuses to be, whatever the scope of the image wants; skopeo,
+   * through which it pulls, asks for that signature all the same.
+   */
+  usesSignedForm(image: string): Promise<boolean>;
 }
 
 /**

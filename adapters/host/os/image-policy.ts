@@ -17,6 +17,8 @@ export interface PolicyVerdict {
   readonly demand: PolicyDemand;
   /** For people: `default`, `docker`, or a scope such as `registry.example/os`. */
   readonly scope: string;
+  /** Whether an image that no scope names is taken as it comes. */
+  readonly acceptsByDefault: boolean;
 }
 
 type Requirements = readonly { readonly type: string }[];
@@ -43,7 +45,7 @@ export async function readImageDemand(root: string, image: string): Promise<Poli
     });
     if (text !== undefined) return demandOf(parsePolicy(path, text), image);
   }
-  return { demand: 'accept', scope: 'default' };
+  return { demand: 'accept', scope: 'default', acceptsByDefault: true };
 }
 
 function parsePolicy(path: string, text: string): Policy {
@@ -103,13 +105,15 @@ function demandOf(policy: Policy, image: string): PolicyVerdict {
   const scope = scopesOf(image).find((name) => Object.hasOwn(scopes, name));
   const requirements = scope === undefined ? policy.default : (scopes[scope] ?? []);
   return {
-    demand: strictest(requirements.map(({ type }) => type)),
+    demand: strictest(requirements),
     scope: scope === undefined ? 'default' : scope || 'docker',
+    acceptsByDefault: strictest(policy.default) === 'accept',
   };
 }
 
 /** All of them must hold; none at all is an error of the policy, which the tools answer with a no. */
-function strictest(types: readonly string[]): PolicyDemand {
+function strictest(requirements: Requirements): PolicyDemand {
+  const types = requirements.map(({ type }) => type);
   if (types.length === 0 || types.includes('reject')) return 'reject';
   return types.every((type) => type === 'insecureAcceptAnything') ? 'accept' : 'signed';
 }

@@ -63,9 +63,9 @@ export function createOstreeDriver(parts: OstreeParts): OsDriver {
     checkImage: (image, context) => images.check(image, context),
     async stage(image, context) {
       requireDigest(image);
-      const signed = await requirePolicy(root, image);
+      const { demand } = await requirePolicy(root, image);
       await provideCredentials(root);
-      await stage(ostree, image, signed, context);
+      await stage(ostree, image, demand === 'signed', context);
     },
     async setKernelArguments({ from, to }, { signal, progress }) {
       progress('setting kernel arguments');

@@ -79,7 +79,7 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
 
   async function rebase(image: string, context: StepContext): Promise<void> {
     await provideCredentials(root);
-    const prefix = (await images.isSignatureRequired(image))
+    const prefix = (await images.usesSignedForm(image))
       ? 'ostree-image-signed:docker://'
       : 'ostree-unverified-registry:';
     const words = rebaseCommand(`${prefix}${image}`);

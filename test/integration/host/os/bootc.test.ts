@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => tree.close());
 
 function driverOf({ run, root }: BootedTree): OsDriver {
-  const images = { check: async () => undefined, isSignatureRequired: async () => false };
+  const images = { check: async () => undefined, usesSignedForm: async () => false };
   return createBootcDriver({ run, root, images });
 }
 

@@ -23,7 +23,7 @@ afterAll(() => tree.close());
 
 /** A boot gives the process a new life, too. */
 function driverOf({ run, root }: BootedTree): OsDriver {
-  const images = { check: async () => undefined, isSignatureRequired: async () => false };
+  const images = { check: async () => undefined, usesSignedForm: async () => false };
   return createRpmOstreeDriver({ run, root, images, architecture: process.arch });
 }
 

@@ -43,7 +43,7 @@ function machine(
     'bootc --version': 'bootc 1.1.2\n',
     ...answers,
   });
-  const images = { check: async () => undefined, isSignatureRequired: async () => false, ...gate };
+  const images = { check: async () => undefined, usesSignedForm: async () => false, ...gate };
   return { driver: createBootcDriver({ run, images, root }), calls };
 }
 
@@ -158,8 +158,8 @@ describe('staging an image', () => {
     await expect(driver.stage(image('2'), context)).rejects.toMatchObject({ name: 'PullFailed' });
   });
 
-  it('enforces the signature policy where there is one', async () => {
-    const gate = { isSignatureRequired: async () => true };
+  it('has bootc enforce the signature policy where its default asks for a signature', async () => {
+    const gate = { usesSignedForm: async () => true };
     const { driver, calls } = machine({ [STATUS]: [SETTLED, SETTLED, STAGED] }, gate);
     await driver.stage(image('2'), context);
     expect(changes(calls)[0]).toMatch(/^bootc switch --enforce-container-sigpolicy /);
@@ -200,7 +200,7 @@ describe('staging an image', () => {
         options?.onProgressLine?.('{"type":"ProgressBytes","bytes":5,"steps":1,"stepsTotal":2}');
         return run(program, line, options);
       },
-      images: { check: async () => undefined, isSignatureRequired: async () => false },
+      images: { check: async () => undefined, usesSignedForm: async () => false },
       root,
     });
     await driver.stage(image('2'), {

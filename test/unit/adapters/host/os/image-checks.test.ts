@@ -35,10 +35,10 @@ function gateFor(facts: Partial<ImageFacts> = {}) {
   return { gate, asked };
 }
 
-async function putPolicy(type: string): Promise<void> {
+async function putPolicy(type: string, transports: object = {}): Promise<void> {
   await mkdir(join(root, 'etc/containers'), { recursive: true });
   const path = join(root, 'etc/containers/policy.json');
-  await writeFile(path, JSON.stringify({ default: [{ type }] }));
+  await writeFile(path, JSON.stringify({ default: [{ type }], transports }));
 }
 
 it('takes an image for this machine that has room', async () => {
@@ -74,7 +74,16 @@ it('asks for a signature where the policy wants one', async () => {
   const { gate, asked } = gateFor();
   await gate.check(IMAGE, CONTEXT);
   expect(asked).toEqual([{ image: IMAGE, signed: true }]);
-  expect(await gate.isSignatureRequired(IMAGE)).toBe(true);
+  expect(await gate.usesSignedForm(IMAGE)).toBe(true);
+});
+
+it('asks programs for no signed form where only a scope wants a signature: they refuse it', async () => {
+  const signed = { '': [{ type: 'sigstoreSigned' }] };
+  await putPolicy('insecureAcceptAnything', { docker: signed });
+  const { gate, asked } = gateFor();
+  await gate.check(IMAGE, CONTEXT);
+  expect(asked).toEqual([{ image: IMAGE, signed: true }]);
+  expect(await gate.usesSignedForm(IMAGE)).toBe(false);
 });
 
 it.each([

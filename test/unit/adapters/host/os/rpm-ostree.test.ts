@@ -40,7 +40,7 @@ function machine(
   const { run, calls } = createScriptedRunner({ 'ostree --version': NEW_OSTREE, ...answers });
   const images = {
     check: async () => undefined,
-    isSignatureRequired: async () => false,
+    usesSignedForm: async () => false,
     ...gate,
   };
   return { driver: createRpmOstreeDriver({ run, images, root, architecture }), calls };
@@ -119,8 +119,8 @@ describe('staging an image', () => {
     ]);
   });
 
-  it('asks for a signature where the policy does', async () => {
-    const gate = { isSignatureRequired: async () => true };
+  it('asks for the signed form of an image where the policy does', async () => {
+    const gate = { usesSignedForm: async () => true };
     const { driver, calls } = machine({ [STATUS]: [SETTLED, SETTLED, STAGED] }, gate);
     await driver.stage(image('4'), context);
     expect(changes(calls)[0]).toMatch(/ ostree-image-signed:docker:\/\/registry\.example/);
