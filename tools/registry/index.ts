@@ -18,3 +18,5 @@ export {
   type ImageBuilderParts,
   type TinyImage,
 } from './images';
+export { createSigner, SIGNATURES_BESIDE_IMAGES, type Signer } from './signatures';
+export { ensureVerifyingSkopeo } from './verifying-skopeo';

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use ostree_ext::container::merge_default_container_proxy_opts;
 use ostree_ext::containers_image_proxy::ImageProxy;
@@ -46,7 +47,11 @@ pub async fn inspect(host: &Host, image: &Image, signed: bool) -> Result<ImageFa
     if signed {
         crate::skopeo::require_verification().await?;
     }
-    let (digest, manifest, config) = fetch(image).await.map_err(|e| Failure::pull(&e))?;
+    let (digest, manifest, config) = match fetch(image, Policy::Asked).await {
+        Ok(fetched) => fetched,
+        Err(error) if signed => return Err(refusal(image, &error).await),
+        Err(error) => return Err(Failure::pull(&error)),
+    };
     let repo = host.sysroot.repo();
     let layers = manifest
         .layers()
@@ -88,9 +93,38 @@ type Fetched = (
     ostree_ext::oci_spec::image::ImageConfiguration,
 );
 
-async fn fetch(image: &Image) -> Result<Fetched, anyhow::Error> {
+/// Why an image was not given that must be signed. Registry and policy both refuse in prose only; but what
+/// comes without the policy, and does not with it, before and after, is what the policy holds back.
+pub(crate) async fn refusal(image: &Image, error: &anyhow::Error) -> Failure {
+    if fetch(image, Policy::Ignored).await.is_err() {
+        return Failure::pull(error);
+    }
+    match fetch(image, Policy::Asked).await {
+        Ok(_) => Failure::pull(error),
+        Err(error) => Failure::refused(format!(
+            "the signature policy of this host does not take image {image}: {}",
+            Failure::pull(&error)
+        )),
+    }
+}
+
+/// The signature policy of the host, for a look at manifest and config.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Policy {
+    Asked,
+    /// Nothing of what comes may be used.
+    Ignored,
+}
+
+async fn fetch(image: &Image, policy: Policy) -> Result<Fetched, anyhow::Error> {
     let mut config = proxy_config();
     merge_default_container_proxy_opts(&mut config)?;
+    if policy == Policy::Ignored {
+        config
+            .skopeo_cmd
+            .get_or_insert_with(|| Command::new("skopeo"))
+            .arg("--insecure-policy");
+    }
     let proxy = ImageProxy::new_with_config(config).await?;
     let opened = proxy
         .open_image(&image.reference(false).imgref.to_string())

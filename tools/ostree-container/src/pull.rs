@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use crate::deployments::drop_unused;
+use crate::inspect::refusal;
 use crate::skopeo::proxy_config;
 use crate::{policy, Failure, Host, Image, Progress};
 
@@ -21,7 +22,8 @@ const FULL_PERCENT: u64 = 5;
 /// Pulls an image into the repository of the host. Layers that are here are not pulled again, and a
 /// pull that was cut off keeps the layers that it finished.
 ///
-/// When the disk ran full, what was pulled is dropped again: the kubelet needs the room.
+/// When the disk ran full, what was pulled is dropped again: the kubelet needs the room. `signed` = as the
+/// signature policy wants it, and what that holds back is refused.
 pub async fn pull(
     host: &Host,
     image: &Image,
@@ -42,6 +44,7 @@ pub async fn pull(
                 Failure::pull(&error)
             )))
         }
+        Err(error) if signed => Err(refusal(image, &error).await),
         Err(error) => Err(Failure::pull(&error)),
     }
 }

@@ -4,7 +4,7 @@
  * programs and a real registry behind TLS and a password.
  */
 
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { runCommand, type RunCommand } from '../../../../adapters/host/os/command';
 import type { OsDriver } from '../../../../adapters/host/os/driver';
@@ -14,6 +14,10 @@ import { ensureRustProgram } from '../../../../tools/binaries';
 import {
   GUARDED_PASSWORD,
   type GuardedRegistry,
+  createSigner,
+  ensureVerifyingSkopeo,
+  SIGNATURES_BESIDE_IMAGES,
+  type Signer,
   startGuardedRegistry,
 } from '../../../../tools/registry';
 import { bootTree, type BootedTree } from './booted-tree';
@@ -58,6 +62,15 @@ async function put(path: string, content: string | object): Promise<void> {
   const place = join(tree.root, path);
   await mkdir(dirname(place), { recursive: true });
   await writeFile(place, typeof content === 'string' ? content : JSON.stringify(content));
+}
+
+async function layersOf(reference: string): Promise<readonly string[]> {
+  const [, name, digest] = /^[^/]+\/(.*)@(.*)$/.exec(reference) ?? [];
+  const answer = await fetch(`http://${tree.registry.address}/v2/${name}/manifests/${digest}`, {
+    headers: { accept: 'application/vnd.oci.image.manifest.v1+json' },
+  });
+  const { layers } = (await answer.json()) as { readonly layers: readonly { digest: string }[] };
+  return layers.map((layer) => layer.digest);
 }
 
 interface Refusal {
@@ -126,9 +139,9 @@ describe('a registry with TLS and a password, as a mirror', () => {
 describe('the signature policy of the machine', () => {
   const ACCEPT = { type: 'insecureAcceptAnything' };
   const NO_KEY = { type: 'signedBy', keyType: 'GPGKeys', keyPath: '/etc/nobody.gpg' };
-  const policy = async (requirement: object): Promise<void> => {
+  const policy = async (requirement: object, byDefault: object = ACCEPT): Promise<void> => {
     const docker = { [`${tree.registry.address}/os`]: [requirement] };
-    await put('etc/containers/policy.json', { default: [ACCEPT], transports: { docker } });
+    await put('etc/containers/policy.json', { default: [byDefault], transports: { docker } });
   };
 
   it('refuses what it rejects before the registry is asked, with its scope', async () => {
@@ -148,6 +161,65 @@ describe('the signature policy of the machine', () => {
       expect(['ImageRefused', 'PullFailed']).toContain(name);
       expect(message).toMatch(/signature/);
     }
+  });
+
+  describe('with a skopeo that verifies', () => {
+    const KEY = 'etc/pki/os-images.pub';
+    const SIGNED = { type: 'sigstoreSigned', keyPath: `/${KEY}` };
+    const program = () => join(dirname(tree.root), 'programs', 'skopeo');
+    let signer: Signer;
+    let stranger: Signer;
+
+    beforeAll(async () => {
+      signer = await createSigner();
+      stranger = await createSigner();
+      const folder = join(dirname(program()), 'skopeo-that-verifies');
+      await cp(await ensureVerifyingSkopeo(), folder, { recursive: true, verbatimSymlinks: true });
+      await symlink('skopeo-that-verifies/skopeo', program());
+      await put('etc/containers/registries.d/50-signatures.yaml', SIGNATURES_BESIDE_IMAGES);
+    });
+
+    afterAll(async () => {
+      await rm(program(), { force: true });
+      await signer?.close();
+      await stranger?.close();
+    });
+
+    it.each([
+      { what: 'no signature', sign: async () => undefined },
+      { what: 'the signature of somebody else', sign: () => stranger.sign(image) },
+      { what: 'a signature for another repository', sign: () => signer.sign(image, NOWHERE) },
+    ])('refuses an image with $what, before a layer is pulled', async ({ sign }) => {
+      await sign();
+      await put(KEY, signer.publicKey);
+      await policy(SIGNED);
+      const { result, blobs } = await tree.registry.during(() => refusals(image));
+      for (const { name, message } of result) {
+        expect(name).toBe('ImageRefused');
+        expect(message).toMatch(/^the signature policy of this host does not take .*signature/);
+      }
+      const layers = await layersOf(image);
+      expect(blobs.filter(({ digest }) => layers.includes(digest))).toEqual([]);
+    });
+
+    it.each([
+      { where: 'its scope', byDefault: ACCEPT },
+      { where: 'the default', byDefault: { type: 'reject' } },
+    ])('takes it with a good signature where $where asks for one', async ({ byDefault }) => {
+      await signer.sign(image);
+      await put(KEY, signer.publicKey);
+      await policy(SIGNED, byDefault);
+      await driver.checkImage(image, CONTEXT);
+      await driver.stage(image, CONTEXT);
+      expect((await driver.status()).staged).toMatchObject({ image, locked: true });
+    });
+
+    it('still blames a registry that is away, and not the policy', async () => {
+      await put(KEY, signer.publicKey);
+      await policy(SIGNED, SIGNED);
+      const away = `127.0.0.1:1/os@${image.replace(/^.*@/, '')}`;
+      for (const { name } of await refusals(away)) expect(name).toBe('PullFailed');
+    });
   });
 
   it('takes an image again once it asks for nothing', async () => {
