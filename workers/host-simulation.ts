@@ -225,8 +225,10 @@ function simulatedAround(
       return activities.prepareUpdate(order);
     },
     async applyUpdate(order) {
+      const applied = await activities.applyUpdate(order);
+      // Afterwards: whoever is interrupted in it has something to take back.
       await pace.take('apply', currentStep().signal);
-      return activities.applyUpdate(order);
+      return applied;
     },
     async verifyUpdate(order) {
       const verified = await activities.verifyUpdate(order);

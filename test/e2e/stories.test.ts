@@ -10,6 +10,7 @@ import {
   rebootsOf,
   wasEverCordoned,
 } from './support/judgements';
+import { hold, letGo, placeStubbornPods } from './support/stubborn';
 import {
   CURRENT_CONFIG,
   POOL,
@@ -40,11 +41,11 @@ beforeAll(async () => {
       drain: { timeoutSeconds: 15 },
     },
   });
-  for (const node of world.workers) await world.stack.manifests.applyObject(stubborn(node));
+  await placeStubbornPods(world);
 }, START_MS);
 
 afterEach(async () => {
-  await letGo();
+  await letGo(world);
   expect(world.record.violations).toEqual([]);
 });
 
@@ -76,7 +77,7 @@ test(
   'a budget that never allows blocks one node: it is passed over, named, tried again last, and follows when it may',
   async () => {
     const mark = markOf(world.record);
-    await hold([FIRST]);
+    await hold(world, [FIRST]);
 
     const config = await world.roll(rebooting('50-blocked'));
     const others = world.workers.filter((node) => node !== FIRST);
@@ -90,7 +91,7 @@ test(
       JSON.stringify(world.record.machineConfigNode(FIRST)).includes('shop/stubborn'),
     );
 
-    await letGo();
+    await letGo(world);
     await world.allUpdatedTo(config);
     expectReboots(mark, [config]);
     // Passed over once, and tried again only after everybody else. Who is prepared first is first.
@@ -105,7 +106,7 @@ test(
   'retargeted three times in a row: everybody ends on the last, and who was held up reboots once',
   async () => {
     const mark = markOf(world.record);
-    await hold([FIRST]);
+    await hold(world, [FIRST]);
     const configs: string[] = [];
     for (const name of ['60-one', '61-two', '62-three', '63-four']) {
       configs.push(await world.roll(rebooting(name)));
@@ -116,7 +117,7 @@ test(
         ),
       );
     }
-    await letGo();
+    await letGo(world);
 
     const [, , , last = ''] = configs;
     await world.allUpdatedTo(last);
@@ -159,7 +160,7 @@ test(
   async () => {
     const mark = markOf(world.record);
     const before = world.target();
-    await hold([FIRST]);
+    await hold(world, [FIRST]);
     const config = await world.roll(rebooting('72-uncordoned'));
     await world.until('the node is drained', () => world.node(FIRST).unschedulable);
 
@@ -173,7 +174,7 @@ test(
     expect((await world.slipway(['node', 'skip', FIRST])).code).toBeLessThan(5);
     await world.allUpdatedTo(config, others);
 
-    await letGo();
+    await letGo(world);
     expect((await world.slipway(['node', 'retry', FIRST])).code).toBe(0);
     await world.allUpdatedTo(config);
     expectReboots(mark, [config]);
@@ -186,7 +187,7 @@ test(
   async () => {
     const mark = markOf(world.record);
     const before = world.target();
-    await hold(world.workers);
+    await hold(world, world.workers);
     const config = await world.roll(rebooting('73-deleted'));
     await world.until('a node is drained', () => cordonedBySlipway(world.record).length > 0);
 
@@ -200,7 +201,7 @@ test(
         return !unschedulable && annotations[STATE] === 'Done' && annotations[DESIRED] === before;
       });
     });
-    await letGo();
+    await letGo(world);
     await world.allUpdatedTo(before);
     expectReboots(mark, []);
   },
@@ -211,7 +212,7 @@ test(
   'the pool is deleted in the middle of its rollout: its nodes are given back, and a new pool goes on',
   async () => {
     const mark = markOf(world.record);
-    await hold(world.workers);
+    await hold(world, world.workers);
     const config = await world.roll(rebooting('74-pool'));
     await world.until('a node is drained', () => cordonedBySlipway(world.record).length > 0);
     const { apiVersion, kind, metadata, spec } = await world.api.call<PoolManifest>(
@@ -228,7 +229,7 @@ test(
       expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, []]);
     }
 
-    await letGo();
+    await letGo(world);
     const again = {
       apiVersion,
       kind,
@@ -250,53 +251,4 @@ interface PoolManifest {
     readonly labels: Record<string, string>;
   };
   readonly spec: Readonly<Record<string, unknown>>;
-}
-
-/**
- * The one pod that runs on such a node only may not be evicted: whoever drains it stands still. The other
- * pods would not do: none of them is left on a node that was the last to reboot.
- */
-async function hold(nodes: readonly string[]): Promise<void> {
-  for (const node of nodes) {
-    await world.until(`the stubborn pod of ${node} is there`, () =>
-      world.record.pods.some(({ app, ready, ...pod }) => {
-        return app === STUBBORN && ready && pod.node === node;
-      }),
-    );
-    await world.stack.manifests.applyObject({
-      apiVersion: 'policy/v1',
-      kind: 'PodDisruptionBudget',
-      metadata: { ...inShop(node), labels: { app: STUBBORN } },
-      spec: { minAvailable: 1, selector: { matchLabels: labelsOn(node) } },
-    } as object);
-  }
-}
-
-async function letGo(): Promise<void> {
-  const budgets = '/apis/policy/v1/namespaces/shop/poddisruptionbudgets';
-  await world.api.call('DELETE', `${budgets}?labelSelector=app%3D${STUBBORN}`);
-}
-
-const STUBBORN = 'stubborn';
-const inShop = (node: string) => ({ name: `${STUBBORN}-${node}`, namespace: 'shop' });
-const labelsOn = (node: string) => ({ app: STUBBORN, on: node });
-
-function stubborn(node: string) {
-  const labels = labelsOn(node);
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { ...inShop(node), labels },
-    spec: {
-      replicas: 1,
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          nodeSelector: { 'kubernetes.io/hostname': node },
-          containers: [{ name: STUBBORN, image: 'registry.example.com/shop/stubborn:1' }],
-        },
-      },
-    },
-  };
 }

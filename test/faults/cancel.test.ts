@@ -1,17 +1,40 @@
-/** A person cancels the update of one node in each of its phases, and retries it afterwards. */
+/**
+ * A person cancels or skips a node in each phase of its update, and retries it afterwards. Whatever the
+ * phase waits for is kept away meanwhile, so that the word of the person comes in that phase and in no
+ * other; each phase has its own outcome.
+ */
 
+import { readFileSync, watch } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { CancelledFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { machineConfig, plainFile } from '../e2e/support/configs';
-import { differences } from '../e2e/support/host-disk';
-import { markOf, rebootsOf } from '../e2e/support/judgements';
-import { CURRENT_CONFIG, START_MS, startWorld, STOP_MS, type World } from '../e2e/support/world';
-import { BOUNDARIES, BoundaryWatch } from './support/boundaries';
+import { differences, pictureOf } from '../e2e/support/host-disk';
+import { changesOf, markOf, type Mark, rebootsOf } from '../e2e/support/judgements';
+import { hold, letGo, placeStubbornPods } from '../e2e/support/stubborn';
+import {
+  CURRENT_CONFIG,
+  DESIRED_CONFIG,
+  POOL,
+  START_MS,
+  startWorld,
+  STOP_MS,
+  type World,
+} from '../e2e/support/world';
+import { type Boundary, BoundaryWatch } from './support/boundaries';
 import { expectRest } from './support/rest';
 import { tally } from './support/results';
-import { PATIENCE_MS } from './support/strike';
+import { PATIENCE_MS, standStill } from './support/strike';
 
 const STORY_MS = 240_000;
+const FILE = 'etc/cancel.conf';
+/** A phase that nothing holds up lasts this long: enough for a command that starts a process of its own. */
+const LONG_SECONDS = 10;
+const POLICIES = '/apis/slipway.dev/v1alpha1/rolloutpolicies';
+const HELD_FOR = 'slipway.dev/held-for';
 
 let world: World;
+let client: Client;
 
 beforeAll(async () => {
   world = await startWorld({
@@ -19,68 +42,275 @@ beforeAll(async () => {
     patienceMs: PATIENCE_MS,
     maxUnavailable: 1,
     policy: { verify: { readySeconds: 1 } },
-    // Long enough for a command that starts a process of its own.
-    simulation: { stageSeconds: 2, applySeconds: 2, rebootSeconds: 1, jitter: 0, failures: [] },
-    workloads: [{ app: 'cart', replicas: 2, minAvailable: 1, terminationMs: 2_000 }],
+    // Files are written at once, and the host works on them for as long.
+    simulation: { stageSeconds: 0, applySeconds: 2, rebootSeconds: 1, jitter: 0, failures: [] },
+    workloads: [],
   });
+  await placeStubbornPods(world);
+  const { address, namespace } = world.stack.temporal;
+  client = new Client({ connection: await Connection.connect({ address }), namespace });
 }, START_MS);
 
 afterAll(async () => {
+  await client?.connection.close();
   await world?.stop();
 }, STOP_MS);
 
-let serial = 0;
-
-async function rollNext(): Promise<string> {
-  serial += 1;
-  return world.roll(
-    machineConfig('50-cancel', {
-      kernelArguments: [`cancel=${serial}`],
-      files: [plainFile('/etc/cancel.conf', String(serial))],
-    }),
-  );
+/** A node in the phase that the person means, for as long as it is held there. */
+interface Reached {
+  readonly node: string;
+  readonly config: string;
+  letGo(): Promise<void> | void;
 }
 
-const TOO_LATE = /too late|no running update|nothing to cancel/;
+let serial = 0;
 
-test.each(BOUNDARIES.map((boundary) => [boundary] as const))(
-  'cancelled while it is at %s: in service on one of the two configs, and a retry completes it',
-  async (boundary) => {
+/** With everything that an update takes back: a staged image, kernel arguments, a file. */
+async function rollNext(): Promise<{ config: string; watch: BoundaryWatch }> {
+  serial += 1;
+  const manifest = machineConfig('50-cancel', {
+    kernelArguments: [`cancel=${serial}`],
+    files: [plainFile(`/${FILE}`, String(serial))],
+  });
+  const osImageURL = `registry.example.com/os@sha256:${String(serial).padStart(64, '0')}`;
+  const config = await world.roll({ ...manifest, spec: { ...manifest.spec, osImageURL } });
+  return { config, watch: new BoundaryWatch(world, config) };
+}
+
+interface UpdateStatus {
+  readonly config: string;
+  readonly phase: string;
+}
+
+/** What the last update of a node says of itself; undefined = it never had one. */
+async function statusOf(node: string): Promise<UpdateStatus | undefined> {
+  try {
+    return await client.workflow.getHandle(`update-node/${node}`).query<UpdateStatus>('status');
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** The node whose update says that it is in the phase. */
+async function nodeIn(phase: string, config: string): Promise<string> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (performance.now() < deadline) {
+    for (const node of world.workers) {
+      const status = await statusOf(node);
+      if (status?.config === config && status.phase === phase) return node;
+    }
+  }
+  throw new Error(`no update to ${config} says that it is ${phase}`);
+}
+
+const hosts = () => standStill(world.stack, 'host-worker');
+
+async function atBoundary(boundary: Boundary, on: BoundaryWatch): Promise<string> {
+  await world.until(`a node is at ${boundary}`, () => on.at(boundary).length > 0);
+  return on.at(boundary)[0] ?? '';
+}
+
+/** Resolves as soon as the file of the config is on the disk; woken by the file system. */
+async function written(node: string): Promise<void> {
+  const file = join(world.stack.hostRoot(node), FILE);
+  const text = String(serial);
+  const isThere = () => readText(file) === text;
+  const watching = new AbortController();
+  await new Promise<void>((resolve) => {
+    const look = () => (isThere() ? resolve() : undefined);
+    watch(dirname(file), { signal: watching.signal }, look);
+    look();
+  });
+  watching.abort();
+}
+
+function readText(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function readySeconds(seconds: number): Promise<void> {
+  await world.api.call('PATCH', `${POLICIES}/${POOL}`, {
+    spec: { verify: { readySeconds: seconds } },
+  });
+}
+
+/** How a node is brought to each phase, and what keeps it there. */
+const REACH: Readonly<Record<Boundary, () => Promise<Reached>>> = {
+  Preparing: async () => {
+    const letHosts = hosts();
+    const { config } = await rollNext();
+    return { node: await nodeIn('Preparing', config), config, letGo: letHosts };
+  },
+  WaitingForSlot: async () => {
+    // The only slot is taken by a person.
+    const taken = world.workers.at(-1) ?? '';
+    await world.cordon(taken, true);
+    const { config } = await rollNext();
+    const node = await nodeIn('WaitingForSlot', config);
+    return { node, config, letGo: () => world.cordon(taken, false) };
+  },
+  Cordoning: () => heldByBudget('Cordoning'),
+  Draining: () => heldByBudget('Draining'),
+  Applying: async () => {
+    const { config, watch: on } = await rollNext();
+    const node = await atBoundary('Applying', on);
+    await written(node);
+    const letHosts = hosts();
+    expect(await statusOf(node)).toMatchObject({ config, phase: 'Applying' });
+    return { node, config, letGo: letHosts };
+  },
+  Rebooting: async () => {
+    const { config, watch: on } = await rollNext();
+    const node = await atBoundary('Rebooting', on);
+    const letHosts = hosts();
+    expect(await statusOf(node)).toMatchObject({ config, phase: 'Rebooting' });
+    return { node, config, letGo: letHosts };
+  },
+  Verifying: async () => {
+    await readySeconds(LONG_SECONDS);
+    const { config } = await rollNext();
+    const node = await nodeIn('Verifying', config);
+    return { node, config, letGo: () => readySeconds(1) };
+  },
+  Completing: async () => {
+    await readySeconds(LONG_SECONDS);
+    const { config } = await rollNext();
+    await nodeIn('Verifying', config);
+    // Whose word the update waits for before it gives the node back.
+    const letHosts = hosts();
+    const node = await nodeIn('Completing', config);
+    return {
+      node,
+      config,
+      letGo: () => {
+        letHosts();
+        return readySeconds(1);
+      },
+    };
+  },
+};
+
+async function heldByBudget(boundary: Boundary): Promise<Reached> {
+  await hold(world, world.workers);
+  const { config, watch: on } = await rollNext();
+  return { node: await atBoundary(boundary, on), config, letGo: () => letGo(world) };
+}
+
+type Outcome = 'never disturbed' | 'given back' | 'undone' | 'too late';
+
+const PHASES: readonly (readonly ['cancel' | 'skip', Boundary, Outcome])[] = [
+  ['cancel', 'Preparing', 'never disturbed'],
+  ['cancel', 'WaitingForSlot', 'never disturbed'],
+  ['cancel', 'Cordoning', 'given back'],
+  ['cancel', 'Draining', 'given back'],
+  ['cancel', 'Applying', 'undone'],
+  ['cancel', 'Rebooting', 'too late'],
+  ['cancel', 'Verifying', 'too late'],
+  ['cancel', 'Completing', 'too late'],
+  ['skip', 'WaitingForSlot', 'never disturbed'],
+  ['skip', 'Draining', 'given back'],
+  ['skip', 'Rebooting', 'too late'],
+];
+
+test.each(PHASES)(
+  '%s while it is at %s: %s, and the node ends on the config',
+  async (verb, boundary, outcome) => {
     const before = world.target();
+    const disks = new Map<string, readonly string[]>();
+    for (const name of world.workers) disks.set(name, await pictureOf(world.stack.hostRoot(name)));
     const mark = markOf(world.record);
-    const config = await rollNext();
-    const watch = new BoundaryWatch(world, config);
-    await world.until(`a node is at ${boundary}`, () => watch.at(boundary).length > 0);
-    const [node = ''] = watch.at(boundary);
-
-    const { code, err } = await world.slipway(['node', 'cancel', node, '--reason', 'by hand']);
-    const isCancelled = code === 0;
-    if (!isCancelled) expect(err).toMatch(TOO_LATE);
-    // The other one goes on in either case; this one is given back, or arrives.
-    const others = world.workers.filter((name) => name !== node);
-    await world.allUpdatedTo(config, isCancelled ? others : world.workers);
-    await world.judge.rest();
-
-    const { annotations, ready, unschedulable } = world.node(node);
-    const current = isCancelled ? before : config;
-    expect({ ready, unschedulable, current: annotations[CURRENT_CONFIG] }).toEqual({
-      ready: true,
-      unschedulable: false,
-      current,
-    });
-    expect(await differences(world.api, current, world.stack.hostRoot(node))).toEqual([]);
-    expect(rebootsOf(world.record, node, mark)).toEqual(isCancelled ? [] : [config]);
-
-    if (isCancelled) {
+    const { evictions } = world.record;
+    const { node, config, letGo: goOn } = await REACH[boundary]();
+    try {
+      const { code, err } = await world.slipway(['node', verb, node, '--reason', 'by hand']);
+      const isTooLate = outcome === 'too late';
+      expect({ code, err }).toEqual({
+        code: isTooLate ? 4 : 0,
+        err: expect.stringContaining(isTooLate ? `too late to ${verb}` : node) as unknown,
+      });
+      if (outcome === 'given back') {
+        // Before anything may go on: it was the word of the person that gave it back.
+        await world.until(`${node} is given back`, () => !world.node(node).unschedulable);
+        expect(world.record.evictions).toBe(evictions);
+      }
+    } finally {
+      await goOn();
+    }
+    if (outcome === 'too late') await expectArrived(node, config, mark);
+    else {
+      await expectTakenBack({ node, config, before, mark, disk: disks.get(node), outcome });
       expect(await world.retry(node)).toMatchObject({ code: 0 });
-      await world.allUpdatedTo(config);
     }
     await expectRest(world, config, mark);
-    tally('cancel', {
-      victim: 'update-node',
-      blow: isCancelled ? 'cancelled' : 'too late',
-      boundary,
-    });
+    tally('cancel', { victim: `update-node (${verb})`, blow: outcome, boundary });
   },
   STORY_MS,
 );
+
+/** What was asked for came after the reboot was armed, and has left nothing behind. */
+async function expectArrived(node: string, config: string, mark: Mark): Promise<void> {
+  await world.allUpdatedTo(config);
+  expect(rebootsOf(world.record, node, mark)).toEqual([config]);
+  expect(world.node(node).annotations[HELD_FOR]).toBeUndefined();
+}
+
+interface TakenBack {
+  readonly node: string;
+  readonly config: string;
+  readonly before: string;
+  readonly mark: Mark;
+  readonly disk: readonly string[] | undefined;
+  readonly outcome: Outcome;
+}
+
+/** The node is as it was before, in service and held; the others go on without it. */
+async function expectTakenBack(taken: TakenBack): Promise<void> {
+  const { node, config, before, mark, disk, outcome } = taken;
+  const others = world.workers.filter((name) => name !== node);
+  await world.allUpdatedTo(config, others);
+  await expect(endOf(node)).resolves.toBe('cancelled');
+  await world.judge.rest();
+
+  const { annotations, ready, unschedulable } = world.node(node);
+  expect({ ready, unschedulable, current: annotations[CURRENT_CONFIG] }).toEqual({
+    ready: true,
+    unschedulable: false,
+    current: before,
+  });
+  expect(annotations[HELD_FOR]).toBe(config);
+  const root = world.stack.hostRoot(node);
+  expect(await pictureOf(root)).toEqual(disk);
+  expect(await differences(world.api, before, root)).toEqual([]);
+  expect(stagedOn(root)).toBeUndefined();
+  expect(rebootsOf(world.record, node, mark)).toEqual([]);
+
+  const changes = changesOf(world.record, node, mark);
+  const isDisturbed = outcome !== 'never disturbed';
+  expect({
+    cordoned: changes.some((change) => change.node.unschedulable),
+    targeted: changes.some((change) => change.node.annotations[DESIRED_CONFIG] === config),
+    down: changes.some((change) => !change.node.ready),
+  }).toEqual({ cordoned: isDisturbed, targeted: isDisturbed, down: false });
+}
+
+async function endOf(node: string): Promise<string> {
+  try {
+    await client.workflow.getHandle(`update-node/${node}`).result();
+    return 'completed';
+  } catch (error) {
+    if (!(error instanceof WorkflowFailedError)) throw error;
+    return error.cause instanceof CancelledFailure ? 'cancelled' : 'failed';
+  }
+}
+
+/** The deployment that the next boot of the simulated machine would start. */
+function stagedOn(root: string): unknown {
+  const text = readFileSync(join(root, 'var/lib/slipway/simulated-os.json'), 'utf8');
+  return (JSON.parse(text) as { staged?: unknown }).staged;
+}

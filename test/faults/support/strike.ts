@@ -54,6 +54,13 @@ export function stillFor(stack: Stack, victim: Victim, forMs: number): Promise<v
   return freeze(pidOf(stack, victim), forMs);
 }
 
+/** A process stands still until what is returned is called. */
+export function standStill(stack: Stack, victim: Victim): () => void {
+  const pid = pidOf(stack, victim);
+  process.kill(pid, 'SIGSTOP');
+  return () => void process.kill(pid, 'SIGCONT');
+}
+
 /** The process stands still and knows nothing of it. */
 export async function freeze(pid: number, forMs = FROZEN_MS): Promise<void> {
   process.kill(pid, 'SIGSTOP');
