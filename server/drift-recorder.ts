@@ -1,6 +1,7 @@
 /** Records what hosts report on their MachineConfigNodes. It decides nothing. */
 
 import { failureName } from '../core/errors';
+import { belongsTo } from '../core/node/adoption';
 import { currentConfigOf } from '../core/node/predicates';
 import { type DriftReport, driftCondition, driftStatus, isShown } from '../core/drift';
 import type { MachineConfigNode } from '../core/node/types';
@@ -10,7 +11,7 @@ export interface DriftRecorder {
   /**
    * Writes the report, unless it is shown already.
    *
-   * @returns false when the node has no MachineConfigNode yet
+   * @returns false when the node has no MachineConfigNode yet, or one that goes with an earlier Node
    * @throws `ApiUnavailable`
    */
   record(node: string, report: DriftReport): Promise<boolean>;
@@ -30,7 +31,9 @@ export function createDriftRecorder(
 
   async function recordNow(node: string, report: DriftReport): Promise<boolean> {
     const seen = cluster.machineConfigNode(node);
-    if (seen === undefined) {
+    const member = cluster.node(node);
+    const isEarlier = seen !== undefined && member !== undefined && !belongsTo(member, seen);
+    if (seen === undefined || isEarlier) {
       written.delete(node);
       return false;
     }
@@ -40,7 +43,6 @@ export function createDriftRecorder(
       .replace(/\.\d{3}Z$/, 'Z');
     const wanted = driftStatus(node, report, driftCondition(known), instant);
     if (known === seen) written.delete(node);
-    const member = cluster.node(node);
     const hasConfig = member !== undefined && currentConfigOf(member) !== undefined;
     if (isShown(known, wanted, { hasConfig })) return true;
     try {

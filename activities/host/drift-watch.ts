@@ -53,6 +53,8 @@ export interface DriftOptions {
 export interface DriftTiming {
   /** From the first touch to the look: writing a file takes several steps. */
   readonly quiet: number;
+  /** From a start of the kubelet to the report: its Node is registered by then. One that crashes starts often. */
+  readonly registered: number;
   /** Between two looks at everything. */
   readonly everything: number;
   /** After an update was found under way. */
@@ -68,6 +70,7 @@ export interface DriftTiming {
 
 const TIMING: DriftTiming = {
   quiet: 200,
+  registered: 10_000,
   everything: 3_600_000,
   busy: 5_000,
   again: 60_000,
@@ -87,6 +90,12 @@ const BUSY_TOLD_MS = 15 * 60_000;
 
 /** Shared by all units: which of them are enabled. */
 const UNITS = 'units';
+
+/**
+ * systemd writes this link anew whenever the kubelet starts, which is when a Node is registered. One that was
+ * deleted and registered again knows nothing of what this host reported before.
+ */
+const KUBELET_STARTED = '/run/systemd/units/invocation:kubelet.service';
 
 interface WatchedConfig {
   readonly baseline: DriftBaseline;
@@ -126,6 +135,10 @@ class DriftWatch {
     const { node } = this.#ports;
     this.#watch = this.#ports.watch({
       onTouched: (path) => {
+        if (path === KUBELET_STARTED) {
+          this.#alarm.within('again', this.#timing.registered);
+          return;
+        }
         this.#touched.add(this.#directories.has(path) ? UNITS : path);
         this.#alarm.within('touched', this.#timing.quiet);
       },
@@ -254,7 +267,7 @@ class DriftWatch {
     const names = units.size === 0 ? [] : await this.#ports.files.list(UNIT_DIRECTORY);
     this.#directories = new Set(units.size === 0 ? [] : enablementDirectories(names));
     this.#watch?.set({
-      paths: [...paths.keys(), CURRENT_CONFIG_FILE, FORCE_FILE],
+      paths: [...paths.keys(), CURRENT_CONFIG_FILE, FORCE_FILE, KUBELET_STARTED],
       directories: this.#directories,
     });
   }

@@ -44,7 +44,7 @@ export function adoptionOf(
   const config = known?.status?.drift?.config;
   const reported = driftCondition(known);
   if (known === undefined || config === undefined || reported === undefined) return undefined;
-  if (!awaitsAdoption(node) || !isOf(node, known)) return undefined;
+  if (!awaitsAdoption(node) || !belongsTo(node, known)) return undefined;
   if (desiredConfigOf(node) !== undefined) {
     if (!isDegraded(node) || isCordonOurs(node)) return undefined;
     // It failed before its host was heard, or is by now where it should be. Another failure stays shown.
@@ -63,8 +63,11 @@ export function adoptionOf(
   };
 }
 
-/** What is left of an earlier Node of the name goes with it, a moment later. */
-function isOf({ metadata }: Node, known: Pick<MachineConfigNode, 'metadata'>): boolean {
+/** Whether this is the node's own; what is left of an earlier Node of the name goes with that, a moment later. */
+export function belongsTo(
+  { metadata }: Pick<Node, 'metadata'>,
+  known: Pick<MachineConfigNode, 'metadata'>,
+): boolean {
   const owner = known.metadata.ownerReferences?.find(({ kind }) => kind === 'Node');
   return owner === undefined || metadata.uid === undefined || owner.uid === metadata.uid;
 }

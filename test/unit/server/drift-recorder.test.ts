@@ -42,3 +42,27 @@ it('keeps what it wrote only until the watch has brought it, also of nodes that 
 
   expect(recorder.waiting).toBe(1);
 });
+
+it('takes no report for a Node that is registered anew before what is left of the earlier one is gone', async () => {
+  const ownedBy = (uid: string): MachineConfigNode => {
+    const { metadata, ...rest } = aNode('a', '1');
+    const owner = { apiVersion: 'v1', kind: 'Node', name: 'a', uid };
+    return { ...rest, metadata: { ...metadata, ownerReferences: [owner] } };
+  };
+  let mine = ownedBy('uid-earlier');
+  const written: string[] = [];
+  const recorder = createDriftRecorder(
+    { node: (name) => ({ metadata: { name, uid: 'uid-now' } }), machineConfigNode: () => mine },
+    async (name, { condition, drift }) => {
+      written.push(name);
+      return { ...mine, status: { conditions: [condition], drift } };
+    },
+  );
+
+  expect(await recorder.record('a', DRIFTED)).toBe(false);
+  expect(written).toEqual([]);
+
+  mine = ownedBy('uid-now');
+  expect(await recorder.record('a', DRIFTED)).toBe(true);
+  expect(written).toEqual(['a']);
+});

@@ -1,6 +1,15 @@
 /** Drift on a real root with real inotify: each test waits for the report that it causes. */
 
-import { chmodSync, mkdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { createExclusive } from '../../../../activities/host';
 import { type DriftPorts, watchDrift } from '../../../../activities/host/drift-watch';
@@ -254,6 +263,21 @@ describe('a host that is watched', () => {
     await reported(isClean);
 
     expect(refusals).toEqual([]);
+  });
+
+  it('reports again what is no news when the kubelet starts: its Node may be another one', async () => {
+    const units = real('/run/systemd/units');
+    mkdirSync(units, { recursive: true });
+    await start({ registered: 1 });
+    await reported(isClean);
+
+    // As systemd does it, at each start.
+    const started = (invocation: string) => () => {
+      symlinkSync(invocation, join(units, '.#new'));
+      renameSync(join(units, '.#new'), join(units, 'invocation:kubelet.service'));
+    };
+    expect(await reported(isClean, started('1'))).toEqual(reports[0]);
+    expect(await reported(isClean, started('2'))).toEqual(reports[0]);
   });
 
   it('tells of the force file', async () => {
