@@ -1,9 +1,15 @@
-/** A machine that comes with its config: what Ignition cannot do is done before its kubelet starts. */
+/** Machines that join, whose Nodes go and come again, and that change their pool. */
 
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { poolRolloutId, updateNodeId } from '../../core/names';
 import { postNodes } from '../../tools/cluster/nodes';
-import { markOf } from '../e2e/support/judgements';
+import type { ObservedNode } from '../../tools/observer/observed';
+import { type Observer, startObserver } from '../../tools/observer/observer';
+import { until } from '../../tools/observer/until';
+import type { RolloutProgress } from '../../workflows/messages';
+import { cordonsOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { PATIENCE_MS } from './machine/deadline';
 import { createMachine, type Machine } from './machine/machine';
 import { joinPool } from './machine/join';
 import { hostConfig, plainFile } from './support/configs';
@@ -12,43 +18,85 @@ import {
   CURRENT_CONFIG,
   START_MS,
   startWorld,
+  STATE,
   STOP_MS,
   STORY_MS,
   type World,
 } from './support/world';
 
 const NEW = `${POOL}-1`;
-const UPDATED_ALREADY = `${POOL}-0`;
+/** The oldest: rollouts take it first. */
+const FIRST = `${POOL}-0`;
+const LATE = `${POOL}-2`;
+const OTHER_POOL = 'infra';
 
 let world: World;
-let joining: Machine | undefined;
+let joining: Machine;
+let late: Machine;
+/** Of the machine that joins late, whatever pool it is in. */
+let ofLate: Observer;
+const installed: Machine[] = [];
+const watching: (() => unknown)[] = [];
 
 beforeAll(async () => {
   world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  ofLate = await startObserver({
+    kubeconfig: world.fleet.cluster.adminKubeconfig,
+    nodeSelector: `kubernetes.io/hostname=${LATE}`,
+  });
 }, START_MS);
 
 afterAll(async () => {
-  await joining?.remove();
+  ofLate?.stop();
+  for (const stop of watching) stop();
+  for (const machine of installed) await machine.remove();
   await world?.stop();
 }, STOP_MS);
 
+const role = (pool: string): string => `node-role.kubernetes.io/${pool}`;
+const relabel = (node: string, labels: Readonly<Record<string, string | null>>) =>
+  world.api.call('PATCH', `/api/v1/nodes/${node}`, { metadata: { labels } });
+
+/** As a kubelet registers it, and somebody labels it: Slipway's annotations are not among what it knows. */
+async function register(node: string): Promise<void> {
+  const labels = { 'kubernetes.io/hostname': node, [role(POOL)]: '' };
+  await postNodes(world.api, [{ name: node, labels }]);
+  await world.until(`${node} is seen`, () => world.record.node(node) !== undefined);
+}
+
+async function unregister(node: string): Promise<void> {
+  await world.api.call('DELETE', `/api/v1/nodes/${node}`);
+  await world.until(`${node} is gone`, () => world.record.node(node) === undefined);
+}
+
+/** How a workflow ended. */
+async function endOf<T>(workflowId: string): Promise<T> {
+  const { address, namespace } = world.fleet.temporal;
+  const connection = await Connection.connect({ address });
+  try {
+    const { workflow } = new Client({ connection, namespace });
+    return (await workflow.getHandle(workflowId).result()) as T;
+  } finally {
+    await connection.close();
+  }
+}
+
 /** A machine that was installed with the older image, and its Node as a kubelet registers it. */
-async function install(): Promise<Machine> {
+async function install(name: string, number: number): Promise<Machine> {
   const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '';
   const { cluster, images, pointer, product, temporal } = world.fleet;
   const machine = await createMachine({
     directory: join(directory, 'machines'),
-    name: NEW,
-    number: 2,
+    ...{ name, number },
     image: images.v1,
     kernelArguments: ['root=/dev/vda', 'ro'],
   });
-  joining = machine;
+  installed.push(machine);
   await joinPool(machine, {
     ...{ cluster, pointer },
     ...{ temporal: temporal.address, hostEndpoint: product.hostEndpoint },
   });
-  await postNodes(world.api, [{ name: NEW, labels: { 'kubernetes.io/hostname': NEW } }]);
+  await postNodes(world.api, [{ name, labels: { 'kubernetes.io/hostname': name } }]);
   return machine;
 }
 
@@ -66,13 +114,12 @@ test(
     await world.allUpdatedTo(config);
     const mark = markOf(world.record);
 
-    const machine = await install();
+    joining = await install(NEW, 2);
+    const machine = joining;
     await machine.launcher.powerOn();
-    await world.api.call('PATCH', `/api/v1/nodes/${NEW}`, {
-      metadata: { labels: { [`node-role.kubernetes.io/${POOL}`]: '' } },
-    });
+    await relabel(NEW, { [role(POOL)]: '' });
     await world.until(`${NEW} is seen`, () => world.record.node(NEW) !== undefined);
-    await world.allUpdatedTo(config, [UPDATED_ALREADY, NEW]);
+    await world.allUpdatedTo(config, [FIRST, NEW]);
 
     expect(machine.launcher.boots()).toBe(2);
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
@@ -92,44 +139,192 @@ test(
 );
 
 test(
-  'its Node is deleted in the middle of an update: the update ends, and the machine joins anew',
+  'a Node is deleted in the middle of its update: that ends, the other gets the slot, the machine joins anew',
   async () => {
-    const before = world.target();
     const config = await world.roll(
       hostConfig('60-third', {
         kernelArguments: ['audit=0'],
         files: [plainFile('/etc/third', 'x')],
       }),
     );
-    await world.until(`${NEW} is out of service`, () => world.node(NEW).unschedulable);
+    await world.until(`${FIRST} is out of service`, () => world.node(FIRST).unschedulable);
+    expect(world.node(NEW).annotations[CURRENT_CONFIG]).not.toBe(config);
 
-    await world.api.call('DELETE', `/api/v1/nodes/${NEW}`);
-    const connection = await Connection.connect({ address: world.fleet.temporal.address });
-    try {
-      const { workflow } = new Client({ connection, namespace: world.fleet.temporal.namespace });
-      await expect(workflow.getHandle(`update-node/${NEW}`).result()).rejects.toMatchObject({
-        cause: { type: 'NodeDeleted' },
-      });
-    } finally {
-      await connection.close();
-    }
-    // The other one got the slot.
-    await world.allUpdatedTo(config, [UPDATED_ALREADY]);
+    await unregister(FIRST);
+    await expect(endOf(updateNodeId(FIRST))).rejects.toMatchObject({
+      cause: { type: 'NodeDeleted' },
+    });
+    await world.allUpdatedTo(config, [NEW]);
+    expect(await joining.output('cat', '/etc/third')).toBe('x');
 
-    const labels = {
-      'kubernetes.io/hostname': NEW,
-      [`node-role.kubernetes.io/${POOL}`]: '',
-    };
-    await postNodes(world.api, [{ name: NEW, labels }]);
-    await joining?.run('systemctl', 'restart', 'kubelet.service');
-    await world.until(`${NEW} is on ${config}`, () => {
-      const current = world.record.node(NEW)?.annotations[CURRENT_CONFIG];
-      return current === config;
+    await register(FIRST);
+    await world.machine.run('systemctl', 'restart', 'kubelet.service');
+    await world.allUpdatedTo(config, [FIRST, NEW]);
+    expect(await world.machine.output('cat', '/etc/third')).toBe('x');
+  },
+  STORY_MS,
+);
+
+test(
+  'its Node is registered anew while it runs: it says at once what it is on, also in a paused pool',
+  async () => {
+    const config = world.target();
+    await world.atRest(NEW);
+    const boots = joining.launcher.boots();
+    const pause = ['rollout', 'pause', POOL, '--reason', 'nobody is here'];
+    expect(await world.slipway(...pause)).toMatchObject({ code: 0 });
+    await world.until('the pool is paused', () => world.record.pool(POOL)?.paused === true);
+    await unregister(NEW);
+    const mark = markOf(world.record);
+
+    await register(NEW);
+    await joining.output('systemctl', 'restart', 'kubelet.service');
+
+    await world.allUpdatedTo(config, [FIRST, NEW]);
+    expect(world.record.pool(POOL)?.paused).toBe(true);
+    expect(wasEverCordoned(world.record, NEW, mark)).toBe(false);
+    expect(joining.launcher.boots()).toBe(boots);
+    expect(await world.slipway('rollout', 'resume', POOL)).toMatchObject({ code: 0 });
+    await world.until('the pool goes on', () => world.record.pool(POOL)?.paused === false);
+  },
+  STORY_MS,
+);
+
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+
+/** A pod on that machine whose budget lets it not go: whoever drains it stands still. @returns lets it go */
+async function hold(node: string): Promise<() => Promise<unknown>> {
+  const { manifests } = world.fleet;
+  const app = 'anchor';
+  const metadata = { name: app, namespace: 'default' };
+  await manifests.applyObject({
+    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata },
+    spec: { minAvailable: 1, selector: { matchLabels: { app } } },
+  } as object);
+  await manifests.applyObject({
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, labels: { app } } },
+    spec: {
+      nodeName: node,
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 2,
+      containers: [{ name: app, image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' }],
+    },
+  } as object);
+  await world.until(`the pod on ${node} is ready`, () =>
+    world.record.pods.some((pod) => pod.app === app && pod.ready && pod.node === node),
+  );
+  return () => world.api.call('DELETE', `${BUDGETS}/${app}`);
+}
+
+/** How many machines the pool counted from now on, each time that it said so. */
+function countsOf(pool: string): () => readonly number[] {
+  const counts: number[] = [];
+  const stop = world.record.onChange(() => {
+    const now = world.record.pool(pool)?.counts['machineCount'] ?? 0;
+    if (counts.at(-1) !== now) counts.push(now);
+  });
+  watching.push(stop);
+  return () => counts;
+}
+
+function untilLate(what: string, holds: (node: ObservedNode) => boolean): Promise<void> {
+  const holdsNow = (): boolean => {
+    const node = ofLate.record.node(LATE);
+    return node !== undefined && holds(node);
+  };
+  return until(ofLate.record, `${LATE} ${what}`, holdsNow, PATIENCE_MS);
+}
+
+test(
+  'it joins in the middle of a rollout: on the config that is served, updated in its turn, and counted once',
+  async () => {
+    const before = world.target();
+    const all = [FIRST, NEW, LATE];
+    const letGo = await hold(FIRST);
+    const mark = markOf(world.record);
+    const counts = countsOf(POOL);
+    const config = await world.roll(
+      hostConfig('70-fourth', { files: [plainFile('/etc/fourth', 'x')] }),
+    );
+    await world.until('the rollout is in the middle', () => {
+      return world.node(FIRST).unschedulable;
     });
 
-    await world.allUpdatedTo(config, [UPDATED_ALREADY, NEW]);
-    expect(before).not.toBe(config);
-    expect(await joining?.output('cat', '/etc/third')).toBe('x');
+    late = await install(LATE, 3);
+    await late.launcher.powerOn();
+    // A pool that is given a machine which is not Ready yet has one that is unavailable.
+    await untilLate('is Ready', ({ ready }) => ready);
+    await relabel(LATE, { [role(POOL)]: '' });
+    await world.until(`${LATE} is counted, and its host has reported`, () => {
+      const { record } = world;
+      const isHeard = record.machineConfigNode(LATE)?.conditions['Drifted'] !== undefined;
+      return isHeard && record.node(LATE) !== undefined && counts().at(-1) === all.length;
+    });
+    const joined = markOf(world.record);
+    const boots = late.launcher.boots();
+    expect(await late.output('slipway', 'host', 'status')).toContain(before);
+    expect((await late.run('test', '-e', '/etc/fourth')).status).not.toBe(0);
+    expect(cordonsOf(world.record, mark)).toEqual([FIRST]);
+
+    await letGo();
+    await world.allUpdatedTo(config, all);
+
+    expect([...cordonsOf(world.record, mark)].sort()).toEqual(all);
+    expect(rebootsOf(world.record, LATE, joined)).toEqual([config]);
+    expect(late.launcher.boots()).toBe(boots + 1);
+    expect(await late.output('cat', '/etc/fourth')).toBe('x');
+    const ended = await endOf<RolloutProgress>(poolRolloutId(POOL));
+    expect(ended).toMatchObject({ config, machineCount: all.length, updated: all.length });
+    expect(ended.reports.filter(({ node }) => node === LATE)).toHaveLength(1);
+    await world.until('the pool counts all of them', () => isAll(POOL, all.length));
+    expect(counts()).toEqual([2, 3]);
+  },
+  STORY_MS,
+);
+
+/** The pool has so many machines, and all of them are on its config. */
+function isAll(pool: string, machines: number): boolean {
+  const { machineCount, updatedMachineCount } = world.record.pool(pool)?.counts ?? {};
+  return machineCount === machines && updatedMachineCount === machines;
+}
+
+test(
+  'its label says another pool: it is updated to the config of that, and counted there alone',
+  async () => {
+    const { manifests } = world.fleet;
+    await manifests.applyObject({
+      ...{ apiVersion: 'slipway.dev/v1alpha1', kind: 'RolloutPolicy' },
+      ...{ metadata: { name: OTHER_POOL }, spec: { verify: { readySeconds: 1 } } },
+    });
+    await manifests.applyFiles('deploy/samples/infra-file.yaml', 'deploy/samples/pool-infra.yaml');
+    const target = () => world.record.pool(OTHER_POOL)?.target ?? '';
+    await world.until('the other pool is rendered', () => target() !== '');
+    const [mark, marked] = [markOf(world.record), markOf(ofLate.record)];
+    const [boots, before] = [late.launcher.boots(), world.target()];
+
+    await relabel(LATE, { [role(POOL)]: null, [role(OTHER_POOL)]: '' });
+    await untilLate(`is on ${target()}`, ({ annotations, ready, unschedulable }) => {
+      const isThere = annotations[CURRENT_CONFIG] === target() && annotations[STATE] === 'Done';
+      return isThere && ready && !unschedulable;
+    });
+
+    expect(await late.output('cat', '/etc/sysctl.d/95-ingress.conf')).toContain('somaxconn');
+    expect(await late.output('cat', '/etc/fourth')).toBe('x');
+    expect(await late.output('slipway', 'host', 'status')).toContain(target());
+    expect(late.launcher.boots()).toBe(boots + 1);
+    expect(cordonsOf(ofLate.record, marked)).toEqual([LATE]);
+    expect(rebootsOf(ofLate.record, LATE, marked)).toEqual([target()]);
+    expect(ofLate.record.violations).toEqual([]);
+    // Nobody of the pool that it left had anything to do.
+    expect(world.target()).toBe(before);
+    expect(cordonsOf(world.record, mark)).toEqual([]);
+    await world.until('each pool counts its own', () => {
+      return isAll(POOL, 2) && isAll(OTHER_POOL, 1);
+    });
+    const path = `/apis/machineconfiguration.openshift.io/v1/machineconfignodes/${LATE}`;
+    expect(await world.api.call('GET', path)).toMatchObject({
+      spec: { pool: { name: OTHER_POOL } },
+    });
   },
   STORY_MS,
 );
