@@ -6,7 +6,9 @@ const GROUP = 'machineconfiguration.openshift.io';
 const CURRENT = `${GROUP}/currentConfig`;
 const DESIRED = `${GROUP}/desiredConfig`;
 const STATE = `${GROUP}/state`;
+const CORDONED_BY = 'slipway.dev/cordoned-by';
 const UNDER_ORDER = ['Working', 'Rebooting'];
+const FAILED = ['Degraded', 'Unreconcilable'];
 
 /** Into the new config, and back out of it when it does not hold. */
 const MOST = 2;
@@ -39,11 +41,16 @@ export class Boots {
   }
 }
 
-/** What a Node says while an update of it runs, or is about to. */
+/**
+ * What a Node says while an update of it runs, or is about to. One that failed keeps the config that it was
+ * told; its machine has nothing to reboot for any more, unless it could not be taken back and settles that
+ * when it comes up, or is new and tries again.
+ */
 function isOrdered({ annotations }: ObservedNode): boolean {
-  return (
-    UNDER_ORDER.includes(annotations[STATE] ?? '') || annotations[DESIRED] !== annotations[CURRENT]
-  );
+  const state = annotations[STATE] ?? '';
+  if (UNDER_ORDER.includes(state) || annotations[CORDONED_BY] !== undefined) return true;
+  const hasFailed = FAILED.includes(state) && annotations[CURRENT] !== undefined;
+  return annotations[DESIRED] !== annotations[CURRENT] && !hasFailed;
 }
 
 function isOver(node: ObservedNode, previous: ObservedNode): boolean {

@@ -148,6 +148,20 @@ describe('I5, reboots', () => {
     ]);
   });
 
+  test('none after an update that failed, although it says which config it was to have', () => {
+    const changes = [node('a'), working('boot-1'), back('boot-1'), back('boot-2')];
+    expect(judge(changes)).toEqual([['I5', 'a: rebooted, and nothing was ordered']]);
+  });
+
+  test('one of a machine that could not be taken back, and settles that when it comes up', () => {
+    const stuck = (bootID: string) =>
+      node('a', {
+        ...{ bootID, unschedulable: true },
+        annotations: { ...on(OLD, NEW, 'Degraded'), ...byUpdate('a') },
+      });
+    expect(judge([node('a'), working('boot-1'), stuck('boot-1'), stuck('boot-2')])).toEqual([]);
+  });
+
   test('one for an update that succeeds, and one for the next', () => {
     const next = node('a', {
       bootID: 'boot-3',
