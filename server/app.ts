@@ -234,9 +234,16 @@ export function buildPlain(dependencies: {
   return plain;
 }
 
+/**
+ * Fastify finds no route for a name of more than 100 characters, and a rendered config has 42 more than its
+ * pool. The longest that gets here is bounded by what Node reads of headers; the route says what is a name.
+ */
+const MAX_PARAMETER = 16 * 1024;
+
 function optionsFor(loggerInstance: FastifyBaseLogger) {
   const logController = new LogController({ disableRequestLogging: true });
-  return { loggerInstance, logController, bodyLimit: 1024 };
+  const routerOptions = { maxParamLength: MAX_PARAMETER };
+  return { loggerInstance, logController, routerOptions, bodyLimit: 1024 };
 }
 
 function isOfUnknownPool(

@@ -269,6 +269,16 @@ describe('the host endpoint', () => {
     expect((await get('..%2F..%2Fsecrets')).statusCode).toBe(400);
   });
 
+  it('knows configs by their whole name, as long as the longest pool makes it', async () => {
+    const pool = 'p'.repeat(63);
+    const name = `rendered-${pool}-${'0'.repeat(32)}`;
+    const server = aServer({ nodes: [aNode('worker-1', pool)], pools: [pool, 'worker'] });
+    server.configs.push(aRendered(name, pool));
+
+    expect((await server.get(name)).statusCode).toBe(200);
+    expect((await server.get('a'.repeat(254))).json()).toMatchObject({ reason: 'BadName' });
+  });
+
   it('serves what it has while the API server is away, and says when it has not', async () => {
     const server = aServer();
     await server.get('rendered-worker-1');
