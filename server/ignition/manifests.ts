@@ -1,26 +1,32 @@
 /** Manifests of files, as objects that are what they should be. Their text may hold secrets. */
 
-import { parse } from 'yaml';
 import type { z } from 'zod';
 import { parseObject } from '../../adapters/api-schemas';
+import { storedForm } from '../../adapters/api-schemas/stored-form';
+import { readYaml } from '../../adapters/manifests';
 import { fail } from '../../core/errors';
 
 /**
- * Reads one object of a YAML or JSON text.
+ * Reads the one object of a YAML or JSON text, as kubectl and the API server would have it: `mode: 0644` is
+ * 420, and a field with the value null, which Go writes for what is not set, counts as absent.
  *
  * @param what - how messages name it, such as its file
- * @throws `InvalidMachineConfig` that names the field and quotes nothing
+ * @throws `InvalidMachineConfig` that names the line or the field and quotes nothing
  */
 export function readObject<S extends z.ZodType>(
   schema: S,
   text: string,
   what: string,
 ): z.output<S> {
-  let value: unknown;
-  try {
-    value = parse(text, { prettyErrors: false });
-  } catch {
-    throw fail('InvalidMachineConfig', `${what} is not YAML`);
+  const { documents, problems } = readYaml(text);
+  const [problem] = problems;
+  if (problem !== undefined) {
+    const why = `line ${problem.line}: ${problem.problem}`;
+    throw fail('InvalidMachineConfig', `${what} is not YAML (${why})`);
   }
+  if (documents.length > 1) {
+    throw fail('InvalidMachineConfig', `${what} holds more than one object`);
+  }
+  const { value } = storedForm(schema, documents[0]?.value, () => true);
   return parseObject(schema, value, what, 'InvalidMachineConfig');
 }

@@ -70,6 +70,50 @@ describe('first configs of files', () => {
     );
   });
 
+  it('are read as MCO and kubectl write and read such files, with nulls and octal modes', async () => {
+    write(
+      'machine-pools/master.yaml',
+      `metadata: {creationTimestamp: null, name: master}
+spec: {maxUnavailable: null, paused: no}
+status:
+  certExpirys: null
+  conditions: null
+  configuration: {name: rendered-master-1, source: null}
+`,
+    );
+    write(
+      'machine-configs/rendered-master-1.yaml',
+      `metadata: {creationTimestamp: null, name: rendered-master-1, ownerReferences: null}
+spec:
+  fips: no
+  kernelArguments: null
+  osImageURL: null
+  config:
+    ignition: {version: 3.5.0}
+    storage: {files: [{path: /etc/a, mode: 0600, overwrite: yes, contents: {source: 'data:,a'}}]}
+`,
+    );
+    write(
+      'controller-config/machine-config-controller.yaml',
+      'metadata: {creationTimestamp: null, name: x}\nspec: {osImageURL: null, infra: null}\nstatus: null\n',
+    );
+    const served = await look();
+    if (typeof served === 'string') throw new Error(served);
+
+    const prepared = prepareNow({ ...served, version: '3.5', maxBytes: 1e6 });
+
+    if (prepared.state !== 'ready') throw new Error(JSON.stringify(prepared));
+    const { storage } = JSON.parse(prepared.bytes.identity.toString()) as {
+      readonly storage: { readonly files: readonly object[] };
+    };
+    expect(storage.files[0]).toEqual({
+      path: '/etc/a',
+      mode: 0o600,
+      overwrite: true,
+      contents: { source: 'data:,a' },
+    });
+  });
+
   it('are others when a file changes', async () => {
     writeAll();
     const from = source();
@@ -110,7 +154,8 @@ describe('first configs of files', () => {
       POOL.replace('rendered-master-1', '../../x'),
       /status.configuration.name is missing/,
     ],
-    ['no YAML', '{very-secret: [', /master.yaml is not YAML$/],
+    ['no YAML', '{very-secret: [', /master.yaml is not YAML \(line 1: wrong indentation\)$/],
+    ['another object behind it', `${POOL}---\n${POOL}`, /master.yaml holds more than one object$/],
     ['no object', 'very-secret', /master.yaml: the object: /],
   ])('are missing for a pool with %s', async (_what, text, message) => {
     writeAll();
@@ -185,6 +230,16 @@ describe('join tokens of files', () => {
     expect(lines).toEqual([]);
   });
 
+  it('are read as kubectl makes them, with a time of creation that is null', async () => {
+    const made = secret(fields).replace('"metadata":{', '"metadata":{"creationTimestamp":null,');
+    write('join-tokens/one.yaml', made);
+
+    const { tokens, lines } = await follow();
+
+    expect(tokens.find('0123456789')?.pool).toBe('master');
+    expect(lines).toEqual([]);
+  });
+
   it('are read again when files come, change and go, also in a directory that came later', async () => {
     const { pool } = await follow();
     const folder = join(directory, 'join-tokens');
@@ -207,7 +262,7 @@ describe('join tokens of files', () => {
 
   it.each([
     ['a wrong hash', secret({ ...fields, hash: 'short' }), 'hash is not a SHA-256 in hex'],
-    ['no YAML', '{very-secret: [', '/join-tokens/one.yaml is not YAML'],
+    ['no YAML', 'very-secret: [', '/join-tokens/one.yaml is not YAML (line 1: wrong indentation)'],
   ])('leave out a file with %s, loudly, and keep the others', async (_, text, reason) => {
     write('join-tokens/one.yaml', text);
     write('join-tokens/two.yaml', other(fields));
