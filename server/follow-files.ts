@@ -15,8 +15,8 @@ const RETRY_MS = 10_000;
 const SETTLE_MS = 200;
 
 /**
- * Calls back a moment after one of the files has changed, until the signal aborts. A directory that is
- * not there yet is followed once it is, when the one around it is followed, too.
+ * Calls back a moment after one of the files has changed, until the signal aborts. Instead of a directory
+ * that is not there yet, the nearest one around it is followed: it tells when that comes.
  */
 export function followFiles(
   files: readonly string[],
@@ -24,12 +24,23 @@ export function followFiles(
   { signal, log }: { readonly signal: AbortSignal; readonly log: FollowLog },
 ): void {
   const watchers = new Map<string, Watched>();
+  let wanted: ReadonlySet<string> = new Set();
   let timer: NodeJS.Timeout | undefined;
+  let due = Infinity;
+  let hasNews = false;
   const soon = (afterMs = SETTLE_MS): void => {
+    const at = performance.now() + afterMs;
+    // A directory in which something changes all the time, such as a log, must not put it off for ever.
+    if (at >= due) return;
+    due = at;
     clearTimeout(timer);
     timer = setTimeout(() => {
+      due = Infinity;
       // A link may lead somewhere else now.
-      follow();
+      const hasCome = follow();
+      // What changes around a directory that is still to come is none.
+      if (!hasNews && !hasCome) return;
+      hasNews = false;
       changed();
     }, afterMs);
     timer.unref();
@@ -38,27 +49,36 @@ export function followFiles(
     log.warn({ directory, reason: messageOf(error) }, 'files are not followed; will try again');
     watchers.get(directory)?.watcher.close();
     watchers.delete(directory);
+    hasNews = true;
     if (!signal.aborted) soon(RETRY_MS);
   };
-  const follow = (): void => {
-    const wanted = new Set(files.flatMap(directoriesOf));
+  /** True = a directory of the files is followed that was not. */
+  const follow = (): boolean => {
+    let hasCome = false;
+    wanted = new Set(files.flatMap(directoriesOf));
+    const places = new Set([...wanted].map(nearestDirectory));
     for (const [directory, { watcher, inode }] of watchers) {
-      if (wanted.has(directory) && isStill(directory, inode)) continue;
+      if (places.has(directory) && isStill(directory, inode)) continue;
       watcher.close();
       watchers.delete(directory);
     }
-    for (const directory of wanted) {
+    for (const directory of places) {
       if (watchers.has(directory)) continue;
       try {
         const inode = inodeOf(directory);
         if (inode === undefined) continue;
-        const watcher = watch(directory, { persistent: false }, () => soon());
+        const watcher = watch(directory, { persistent: false }, () => {
+          hasNews ||= wanted.has(directory);
+          soon();
+        });
         watcher.on('error', (error) => lost(directory, error));
         watchers.set(directory, { watcher, inode });
+        hasCome ||= wanted.has(directory);
       } catch (error) {
         lost(directory, error);
       }
     }
+    return hasCome;
   };
   follow();
   signal.addEventListener('abort', () => {
@@ -80,6 +100,17 @@ function isStill(directory: string, inode: bigint): boolean {
   } catch {
     return false;
   }
+}
+
+/** One that cannot be looked at stands for itself: opening it says what is wrong. */
+function nearestDirectory(directory: string): string {
+  const around = dirname(directory);
+  try {
+    if (around === directory || inodeOf(directory) !== undefined) return directory;
+  } catch {
+    return directory;
+  }
+  return nearestDirectory(around);
 }
 
 /** Undefined while there is no such directory. */

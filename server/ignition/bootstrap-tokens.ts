@@ -44,7 +44,10 @@ export async function followBootstrapTokens(
   let reading = Promise.resolve();
   const readAgain = async (): Promise<void> => {
     try {
-      records = await readRecords(folder, log);
+      const read = await readRecords(folder, log);
+      // What else changes around the folder is no news.
+      if (JSON.stringify([...read]) === JSON.stringify([...records])) return;
+      records = read;
       log.info({ folder, tokens: records.size }, 'read the join tokens again');
     } catch (error) {
       log.error({ folder, reason: messageOf(error) }, 'join tokens cannot be read again');

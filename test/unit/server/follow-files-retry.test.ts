@@ -1,5 +1,5 @@
 import type * as fs from 'node:fs';
-import { type FSWatcher, mkdtempSync, rmSync, watch } from 'node:fs';
+import { type FSWatcher, mkdirSync, mkdtempSync, rmSync, watch } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { followFiles } from '../../../server/follow-files';
@@ -53,4 +53,34 @@ it('opens a watch again that failed', () => {
 
   expect(warnings).toHaveLength(1);
   expect(watches).toHaveBeenCalledTimes(2);
+});
+
+it('is not put off by what changes all the time beside the file', () => {
+  let changes = 0;
+  followFiles([join(root, 'c.pem')], () => (changes += 1), { signal: abort.signal, log });
+  const watcher = watches.mock.results[0]?.value as FSWatcher;
+
+  for (let i = 0; i < 10; i += 1) {
+    watcher.emit('change', 'change', 'server.log');
+    jest.advanceTimersByTime(100);
+  }
+
+  expect(changes).toBeGreaterThan(1);
+});
+
+it('says nothing of what changes around a directory that is still to come', () => {
+  let changes = 0;
+  const file = join(root, 'later', 'c.pem');
+  followFiles([file], () => (changes += 1), { signal: abort.signal, log });
+  expect(watches.mock.calls.map(([directory]) => directory)).toEqual([root]);
+  const watcher = watches.mock.results[0]?.value as FSWatcher;
+
+  watcher.emit('change', 'rename', 'other');
+  jest.advanceTimersByTime(1_000);
+  expect(changes).toBe(0);
+
+  mkdirSync(join(root, 'later'));
+  watcher.emit('change', 'rename', 'later');
+  jest.advanceTimersByTime(1_000);
+  expect(changes).toBe(1);
 });

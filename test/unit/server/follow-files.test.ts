@@ -53,3 +53,12 @@ it('follows the target of a link in another directory', async () => {
 
   await expect(changed).resolves.toBeUndefined();
 });
+
+it('follows a file whose directories are still to come', async () => {
+  const directory = join(root, 'bootstrap', 'join-tokens');
+  const { changed } = next(join(directory, 'one.yaml'));
+
+  mkdirSync(directory, { recursive: true });
+
+  await expect(changed).resolves.toBeUndefined();
+});

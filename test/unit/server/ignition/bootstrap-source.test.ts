@@ -200,7 +200,7 @@ describe('join tokens of files', () => {
     secret(given).replace('join-token-0123456789', 'join-token-9876543210');
 
   /** Follows the directory; `pool` resolves when a reading has left the token with this pool. */
-  async function follow() {
+  async function follow(within = directory) {
     const lines: string[] = [];
     let read: () => void = () => undefined;
     const write = (level: string) => (fields: object, message: string) => {
@@ -208,7 +208,7 @@ describe('join tokens of files', () => {
       if (message === 'read the join tokens again') read();
     };
     const log = { info: write('info'), warn: write('warn'), error: write('error') };
-    const tokens = await followBootstrapTokens(directory, { signal: abort.signal, log });
+    const tokens = await followBootstrapTokens(within, { signal: abort.signal, log });
     const pool = (wanted: string | undefined) =>
       new Promise<void>((resolve) => {
         read = () => {
@@ -258,6 +258,15 @@ describe('join tokens of files', () => {
     const back = pool('master');
     write('join-tokens/one.yaml', secret(fields));
     await expect(back).resolves.toBeUndefined();
+  });
+
+  it('are read when the whole directory comes after the server', async () => {
+    const { pool } = await follow(join(directory, 'var', 'bootstrap'));
+
+    const come = pool('master');
+    write('var/bootstrap/join-tokens/one.yaml', secret(fields));
+
+    await expect(come).resolves.toBeUndefined();
   });
 
   it.each([
