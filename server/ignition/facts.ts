@@ -81,7 +81,9 @@ async function readKubeconfig(files: FactFiles): Promise<string | undefined> {
     readFile(join(directory, 'token'), 'utf8'),
     readFile(join(directory, 'ca-bundle.crt')).catch(() => readFile(join(directory, 'ca.crt'))),
   ]);
-  return bootstrapKubeconfig({ server, authority: authority.toString('base64'), token });
+  // A line that an editor or echo has ended; no kubelet could send such a token.
+  const trimmed = token.trim();
+  return bootstrapKubeconfig({ server, authority: authority.toString('base64'), token: trimmed });
 }
 
 /** Why an entry names no registry and file; undefined = it does. For settings, which list all that is wrong. */

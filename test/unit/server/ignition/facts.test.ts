@@ -68,6 +68,19 @@ describe('what files add to first configs', () => {
     expect(await authority()).toBe('new');
   });
 
+  it('is a kubeconfig with a token that can be sent, also when its file ends with a line', async () => {
+    write('token', 'very-secret\n');
+    write('ca.crt', 'ca');
+
+    const facts = await follow({
+      bootstrapTokenDirectory: directory,
+      apiServerUrl: 'https://api:6443',
+    });
+
+    const { users } = parse(facts().kubeconfig ?? '') as { users: { user: object }[] };
+    expect(users[0]?.user).toEqual({ token: 'very-secret' });
+  });
+
   it('changes with the files', async () => {
     mkdirSync(join(directory, 'sub'));
     const bootstrapKubeconfig = write('sub/kubeconfig', 'old');
