@@ -48,7 +48,10 @@ export interface Connections {
   readonly count: () => number;
   /** From now on it is this server's turn: the connection gives way to nobody. */
   readonly atWork: (socket: Peer) => void;
-  /** The client's turn, as it is when a connection begins: where there is no room, it gives way. */
+  /**
+   * Once for each `atWork`, because a client may ask again before it has its answer: when all is done it is
+   * the client's turn, as when a connection begins, and where there is no room, it gives way.
+   */
   readonly waitFor: (socket: Peer) => void;
   /** Ends all of them, whatever they are at. */
   readonly destroyAll: () => void;
@@ -125,7 +128,7 @@ export function limitConnections(
       socket.destroy();
       return;
     }
-    const connection = { socket, address, peer: peerOf(socket) };
+    const connection = { socket, address, peer: peerOf(socket), works: 0 };
     open.set(connection.peer, connection);
     waiting.add(connection, address);
     const counted = countedAs(address);
@@ -140,8 +143,15 @@ export function limitConnections(
   return {
     count: () => open.size,
     atWork: (socket) =>
-      known(socket, (connection) => waiting.remove(connection, connection.address)),
-    waitFor: (socket) => known(socket, (connection) => waiting.add(connection, connection.address)),
+      known(socket, (connection) => {
+        connection.works += 1;
+        waiting.remove(connection, connection.address);
+      }),
+    waitFor: (socket) =>
+      known(socket, (connection) => {
+        connection.works -= 1;
+        if (connection.works === 0) waiting.add(connection, connection.address);
+      }),
     destroyAll: () => {
       for (const { socket } of open.values()) socket.destroy();
     },
@@ -153,4 +163,6 @@ interface OpenConnection {
   /** In one spelling. */
   readonly address: string;
   readonly peer: string;
+  /** What the server is at for it. */
+  works: number;
 }

@@ -135,6 +135,20 @@ describe('where there is no room', () => {
     expect(peers.map(({ destroyed }) => destroyed)).toEqual([true, false]);
   });
 
+  it('nobody gives way whose other answer is under way still', () => {
+    const { connect, connections, pass } = aServer({ maxConnectionsPerAddress: 1 });
+    const peer = connect('192.0.2.1');
+    connections.atWork(peer);
+    connections.atWork(peer);
+    connections.waitFor(peer);
+    pass(PATIENCE);
+
+    expect(connect('192.0.2.1').destroyed).toBe(true);
+    connections.waitFor(peer);
+    pass(PATIENCE);
+    expect(connect('192.0.2.1').destroyed).toBe(false);
+  });
+
   it('a connection that is gone makes room once', () => {
     const { connect, connections, pass } = aServer({});
     const peers = [connect('192.0.2.1'), connect('192.0.2.1')];
