@@ -30,7 +30,7 @@ export function translateToV2(config: IgnitionObject): IgnitionObject {
       })),
       disks: listOf(storage['disks']),
       files: listOf(storage['files']).flatMap((file) => translateFile(file, node(file))),
-      filesystems: listOf(storage['filesystems']).map(translateFilesystem),
+      filesystems: translateFilesystems(listOf(storage['filesystems'])),
       links: listOf(storage['links']).map((link) => ({
         ...node(link),
         hard: link['hard'],
@@ -55,7 +55,7 @@ function refuseLosses(ignition: IgnitionObject, storage: IgnitionObject): void {
     ...listOf(file['append']),
   ]);
   const partitions = listOf(storage['disks']).flatMap((disk) => listOf(disk['partitions']));
-  const inMebibytes = ['sizeMiB', 'startMiB', 'shouldExist', 'wipePartitionEntry'];
+  const inMebibytes = ['sizeMiB', 'startMiB'];
   const losses: readonly (readonly [boolean, string])[] = [
     [
       references.some((reference) => wordOf(reference['compression']) !== ''),
@@ -66,6 +66,10 @@ function refuseLosses(ignition: IgnitionObject, storage: IgnitionObject): void {
     [
       partitions.some((partition) => inMebibytes.some((key) => partition[key] !== undefined)),
       'partitions in mebibytes',
+    ],
+    [
+      partitions.some((one) => one['shouldExist'] === false || one['wipePartitionEntry'] === true),
+      'partitions that go or replace others',
     ],
     [
       listOf(storage['filesystems']).some((entry) => listOf(entry['mountOptions']).length > 0),
@@ -129,11 +133,15 @@ function translateFile(file: IgnitionObject, node: IgnitionObject): readonly Ign
   return [...whole, ...parts];
 }
 
-function translateFilesystem(filesystem: IgnitionObject, index: number): IgnitionObject {
-  const path = wordOf(filesystem['path']);
-  const { device, format, wipeFilesystem, label, uuid, options } = filesystem;
-  return {
-    name: path === '' ? String(index + 1) : path,
-    mount: { device, format, wipeFilesystem, label, uuid, options },
-  };
+/** Named by their path; those without one by a number of their own. */
+function translateFilesystems(filesystems: readonly IgnitionObject[]): readonly IgnitionObject[] {
+  const nameless = filesystems.filter((filesystem) => wordOf(filesystem['path']) === '');
+  return filesystems.map((filesystem) => {
+    const path = wordOf(filesystem['path']);
+    const { device, format, wipeFilesystem, label, uuid, options } = filesystem;
+    return {
+      name: path === '' ? String(nameless.indexOf(filesystem) + 1) : path,
+      mount: { device, format, wipeFilesystem, label, uuid, options },
+    };
+  });
 }

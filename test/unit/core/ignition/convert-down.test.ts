@@ -116,6 +116,29 @@ test('a file on a mounted filesystem names it in 2.2', () => {
   });
 });
 
+test('filesystems without a path have numbers of their own in 2.2', () => {
+  const filesystems = [
+    { device: '/dev/sda', format: 'xfs', path: '/var' },
+    { device: '/dev/sdb', format: 'swap' },
+    { device: '/dev/sdc', format: 'ext4', path: '/srv' },
+    { device: '/dev/sdd', format: 'swap' },
+  ];
+  expect(convertIgnitionTo(config({ storage: { filesystems } }), '2.2')).toMatchObject({
+    storage: {
+      filesystems: [{ name: '/var' }, { name: '1' }, { name: '/srv' }, { name: '2' }],
+    },
+  });
+});
+
+test('what a partition is anyway needs no words in 2.2', () => {
+  const usual = { number: 1, label: 'data' };
+  const explicit = { ...usual, shouldExist: true, wipePartitionEntry: false, resize: false };
+  const disks = (partition: object) => [{ device: '/dev/a', partitions: [partition] }];
+  expect(convertIgnitionTo(config({ storage: { disks: disks(explicit) } }), '2.2')).toEqual(
+    convertIgnitionTo(config({ storage: { disks: disks(usual) } }), '2.2'),
+  );
+});
+
 describe('what an older version cannot say is refused', () => {
   const luks = (more: object): object => ({
     storage: { luks: [{ name: 'l', device: '/dev/a', ...more }] },
@@ -157,6 +180,22 @@ describe('what an older version cannot say is refused', () => {
       '2.2',
       { storage: { disks: [{ device: '/dev/a', partitions: [{ number: 1, sizeMiB: 1 }] }] } },
       'it has no partitions in mebibytes',
+    ],
+    [
+      '2.2',
+      {
+        storage: { disks: [{ device: '/dev/a', partitions: [{ number: 1, shouldExist: false }] }] },
+      },
+      'it has no partitions that go or replace others',
+    ],
+    [
+      '2.2',
+      {
+        storage: {
+          disks: [{ device: '/dev/a', partitions: [{ number: 1, wipePartitionEntry: true }] }],
+        },
+      },
+      'it has no partitions that go or replace others',
     ],
   ] as const)('%s: %j', (version, sections, words) => {
     expect.assertions(2);
