@@ -32,20 +32,41 @@ export interface YamlDocuments {
   readonly problems: readonly SyntaxProblem[];
 }
 
+/** What begins so is JSON to kubectl, whose texts may hold more than those of YAML. */
+const JSON_BEGINS = /^\s*\{/;
+
+// eslint-disable-next-line no-control-regex -- control characters are what no JSON holds
+const NOT_IN_JSON = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
+
+/** What go-yaml refuses wherever it stands, also in quotes and comments. */
+const NOT_IN_YAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+
+/** They end a line, and a comment with it, for go-yaml and not for the parser here. */
+const OTHER_BREAKS = { json: /\r(?!\n)/g, yaml: /\r(?!\n)|\u0085/g };
+
 /** Reads every document of a file. */
 export function readYaml(text: string): YamlDocuments {
+  const isJson = JSON_BEGINS.test(text);
   const lines = new LineCounter();
   const place = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const parsed = parseAllDocuments<ParsedNode>(text, {
+  // One character for another, so that every place stays what it is.
+  const broken = text.replace(isJson ? OTHER_BREAKS.json : OTHER_BREAKS.yaml, '\n');
+  const parsed = parseAllDocuments<ParsedNode>(broken, {
     schema: 'failsafe',
     lineCounter: lines,
     prettyErrors: false,
     logLevel: 'silent',
   });
   if (!Array.isArray(parsed)) return { documents: [], problems: [] };
+  const control = (isJson ? NOT_IN_JSON : NOT_IN_YAML).exec(text);
+  if (control !== null) {
+    const fix = 'write it as an escape in double quotes, such as "\\x1b", or remove it';
+    const problem = 'a control character';
+    return { documents: [], problems: [{ ...place(control.index), problem, fix }] };
+  }
   const documents: YamlDocument[] = [];
   const problems: SyntaxProblem[] = [];
   for (const document of parsed) {

@@ -67,20 +67,20 @@ export class YamlReader {
     return null;
   }
 
+  /** What stands last wins: go-yaml v2 gives a field to a `<<` behind it, whatever YAML says. */
   #readMap(map: YAMLMap, depth: number): Readonly<Record<string, unknown>> {
-    const own: [string, unknown][] = [];
-    const merged: [string, unknown][] = [];
+    const fields: [string, unknown][] = [];
     for (const { key, value } of map.items) {
       if (isScalar(key) && key.value === '<<' && key.type === 'PLAIN') {
-        merged.push(...this.#mergedFields(value, depth));
+        fields.push(...this.#mergedFields(value, depth));
       } else {
-        own.push([this.#readKey(key), this.read(value, depth + 1)]);
+        fields.push([this.#readKey(key), this.read(value, depth + 1)]);
       }
     }
-    return Object.fromEntries([...merged, ...own]);
+    return Object.fromEntries(fields);
   }
 
-  /** The first of several maps wins, and the map's own fields win over all. */
+  /** Of several maps the first wins. */
   #mergedFields(value: unknown, depth: number): readonly [string, unknown][] {
     const read = this.read(value, depth + 1);
     const sources: readonly unknown[] = Array.isArray(read) ? read : [read];

@@ -52,12 +52,25 @@ function poolOf({ pool, rendered, sources }: OfflinePool): object {
   };
 }
 
-/** JSON is YAML, too: it is used for the rare text (control characters) that the writer refuses. */
+/**
+ * What readers of YAML do not agree on: some take it for the end of a line, fold it away, or refuse it. A
+ * machine that got other bytes than the cluster renders would not be on its config.
+ */
+const DISPUTED = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g;
+
+/** JSON is YAML, too: it is used for the rare text that YAML cannot hold for every reader. */
 function yamlOf(object: KubeObject | object): string {
+  const json = `${JSON.stringify(object, null, 2)}\n`;
+  const escaped = json.replace(DISPUTED, escapedInJson);
+  if (escaped !== json) return escaped;
   try {
     return toYaml(object as unknown as YamlValue);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return `${JSON.stringify(object, null, 2)}\n`;
+    return json;
   }
+}
+
+function escapedInJson(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -36,6 +36,12 @@ describe('values are those that kubectl reads', () => {
     expect(only(text)).toMatchObject({ one: { a: 1, b: 3 }, two: { a: 1, b: 2 } });
   });
 
+  it('a merge gives way to the fields behind it, and not to those before', () => {
+    const text =
+      'base: &base {a: 1, b: 2}\nlist: [&c {c: 3, b: 9}]\nx:\n  a: 7\n  <<: [*base, *c]\n  c: 8\n';
+    expect(only(text)).toMatchObject({ x: { a: 1, b: 2, c: 8 } });
+  });
+
   it('a field called __proto__ is a field', () => {
     const value = only('__proto__: {x: 1}\n') as object;
     expect(Object.keys(value)).toEqual(['__proto__']);
@@ -47,6 +53,19 @@ describe('values are those that kubectl reads', () => {
       a: 'x/y',
       b: [1, '😀'],
     });
+  });
+
+  it('lines end at a carriage return and at a NEL, too, and comments with them', () => {
+    expect(only('a: 1 # one\rb: |\r  x\r\r  y\rc: "p\r  q"\r\nd: r\u0085  s\n')).toEqual({
+      a: 1,
+      b: 'x\n\ny\n',
+      c: 'p q',
+      d: 'r s',
+    });
+  });
+
+  it('a NEL in a text of JSON is one', () => {
+    expect(only('{\r"a": "p\u0085q"}')).toEqual({ a: 'p\u0085q' });
   });
 
   it('empty documents do not count', () => {
@@ -67,6 +86,10 @@ describe('problems', () => {
     ['a tag of somebody else', 'a: !secret x\n', 1, /tag/],
     ['an infinite number', 'a: 1\nb: .inf\n', 2, /finite/],
     ['a field without a name', '? \n: 1\n', 1, /name of a field/],
+    ['a control character in quotes', 'a: 1\nb: "\u001b[1msecret"\n', 2, /control character/],
+    ['a control character of the other kind', '# secret \u009b\na: 1\n', 1, /control character/],
+    ['a control character in JSON', '{"a": 1,\n"b": "secret\u0007"}', 2, /control character/],
+    ['a line that begins too early behind a carriage return', 'a:\n  b: |\n    x\ry\n', 4, /./],
   ])('%s', (_what, text, line, problem) => {
     const read = readYaml(text);
     expect(read.documents).toEqual([]);
