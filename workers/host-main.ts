@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util';
 import { messageOf } from '../core/errors';
 import { HOST_WORKER_FLAGS, MACHINE_FLAGS, type HostWorkerFlag } from './host-flags';
+import { keepHeapSmall } from './host-memory';
 
 const USAGE =
   'usage: slipway host-worker | host-settle | host-first-boot | host status [-o json] | host settle';
@@ -79,6 +80,7 @@ function readFlags(
 }
 
 async function main([first = '', second = '', ...rest]: readonly string[]): Promise<number> {
+  keepHeapSmall();
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => stop.abort(name));
   const isHost = first === 'host';

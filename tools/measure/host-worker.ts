@@ -1,17 +1,17 @@
 /**
  * Memory, CPU and start of one idle host worker, with the settings of its unit, against a real Temporal
- * server: `node dist/tools/measure/host-worker.js [FILE.cjs]`. FILE is dist/host/slipway-host.cjs unless
- * another one is named.
+ * server, on a config of 100 files: `node dist/tools/measure/host-worker.js [FILE.cjs…]`. FILE is
+ * dist/host/slipway-host.cjs unless others are named; several take turns, which makes them comparable.
  */
 
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { repositoryRoot } from '../repository-root';
-import { startTemporal } from '../temporal';
+import { startTemporal, type TemporalServer } from '../temporal';
 
 /** As in `deploy/host/slipway-host.service`. */
 const UNIT_ENVIRONMENT = {
@@ -20,6 +20,8 @@ const UNIT_ENVIRONMENT = {
 };
 const IDLE_SECONDS = 30;
 const MIB = 1024;
+const FILES = 100;
+const BYTES_PER_FILE = 4096;
 
 /** In kB and clock ticks, from `/proc`. */
 async function usageOf(pid: number): Promise<{ rssKib: number; peakKib: number; ticks: number }> {
@@ -34,50 +36,88 @@ async function usageOf(pid: number): Promise<{ rssKib: number; peakKib: number; 
   };
 }
 
+/** What the worker finds on its machine: a config, and its files as they should be. */
+async function writeMachine(directory: string): Promise<void> {
+  const files = Array.from({ length: FILES }, (_, index) => ({
+    path: `/etc/measure/file-${index}`,
+    content: `file ${index} `.repeat(BYTES_PER_FILE).slice(0, BYTES_PER_FILE),
+  }));
+  await mkdir(join(directory, 'etc/measure'), { recursive: true });
+  await mkdir(join(directory, 'etc/machine-config-daemon'), { recursive: true });
+  for (const { path, content } of files) await writeFile(join(directory, path), content);
+  const config = {
+    kind: 'MachineConfig',
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    metadata: { name: 'rendered-worker-measure' },
+    spec: {
+      osImageURL: '',
+      config: {
+        ignition: { version: '3.4.0' },
+        storage: {
+          files: files.map(({ path, content }) => ({
+            path,
+            mode: 0o644,
+            contents: { source: `data:,${encodeURIComponent(content)}` },
+          })),
+        },
+      },
+    },
+  };
+  const place = join(directory, 'etc/machine-config-daemon/currentconfig');
+  await writeFile(place, JSON.stringify(config));
+}
+
+async function measure(file: string, directory: string, { address, namespace }: TemporalServer) {
+  const began = performance.now();
+  const child = spawn(process.execPath, [file, 'host-worker'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      PATH: process.env['PATH'],
+      ...UNIT_ENVIRONMENT,
+      TEMPORAL_ADDRESS: address,
+      TEMPORAL_NAMESPACE: namespace,
+      SLIPWAY_SERVER_URL: 'https://127.0.0.1:9',
+      SLIPWAY_NODE: 'worker-1',
+      SLIPWAY_ROOT: directory,
+      SLIPWAY_DRIVER: 'none',
+      SLIPWAY_AUTHORITY_FILE: join(directory, 'ca.crt'),
+      SLIPWAY_START_JITTER_SECONDS: '0',
+    },
+  });
+  const { pid } = child;
+  if (pid === undefined) throw new Error(`${file} did not start`);
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (line.includes('host serves its queue')) break;
+  }
+  const startMs = Math.round(performance.now() - began);
+  const ready = await usageOf(pid);
+  await delay(IDLE_SECONDS * 1000);
+  const idle = await usageOf(pid);
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+  return {
+    file,
+    startMs,
+    startCpuMs: ready.ticks * 10,
+    idleRssMib: Math.round(idle.rssKib / MIB),
+    peakRssMib: Math.round(idle.peakKib / MIB),
+    idleCpuMsPerMinute: Math.round(((idle.ticks - ready.ticks) * 10 * 60) / IDLE_SECONDS),
+  };
+}
+
 async function main(): Promise<void> {
-  const file = process.argv[2] ?? join(repositoryRoot(), 'dist', 'host', 'slipway-host.cjs');
+  const named = process.argv.slice(2);
+  const files = named.length > 0 ? named : [join(repositoryRoot(), 'dist/host/slipway-host.cjs')];
   const directory = await mkdtemp(join(tmpdir(), 'slipway-measure-'));
   const temporal = await startTemporal({ ui: false });
   try {
-    const authority = join(directory, 'ca.crt');
-    await writeFile(authority, '');
-    const began = performance.now();
-    const child = spawn(process.execPath, [file, 'host-worker'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        PATH: process.env['PATH'],
-        ...UNIT_ENVIRONMENT,
-        TEMPORAL_ADDRESS: temporal.address,
-        TEMPORAL_NAMESPACE: temporal.namespace,
-        SLIPWAY_SERVER_URL: 'https://127.0.0.1:9',
-        SLIPWAY_NODE: 'worker-1',
-        SLIPWAY_ROOT: directory,
-        SLIPWAY_DRIVER: 'none',
-        SLIPWAY_AUTHORITY_FILE: authority,
-        SLIPWAY_START_JITTER_SECONDS: '0',
-      },
-    });
-    const { pid } = child;
-    if (pid === undefined) throw new Error(`${file} did not start`);
-    for await (const line of createInterface({ input: child.stdout })) {
-      if (line.includes('host serves its queue')) break;
+    await writeFile(join(directory, 'ca.crt'), '');
+    await writeMachine(directory);
+    for (const file of files) {
+      const figures = await measure(file, directory, temporal);
+      process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
     }
-    const startMs = Math.round(performance.now() - began);
-    const ready = await usageOf(pid);
-    await delay(IDLE_SECONDS * 1000);
-    const idle = await usageOf(pid);
-    const figures = {
-      file,
-      startMs,
-      startCpuMs: ready.ticks * 10,
-      idleRssMib: Math.round(idle.rssKib / MIB),
-      peakRssMib: Math.round(idle.peakKib / MIB),
-      idleCpuMsPerMinute: Math.round(((idle.ticks - ready.ticks) * 10 * 60) / IDLE_SECONDS),
-    };
-    process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
-    const ended = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGTERM');
-    await ended;
   } finally {
     await temporal.stop();
     await rm(directory, { recursive: true, force: true });
