@@ -119,6 +119,9 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     '--kube-api-burst=400',
     // Renewing leases is KWOK's work, and a busy machine must not make every node NotReady.
     '--node-monitor-grace-period=120s',
+    // Of thousands of nodes, KWOK comes to the last one after minutes, and it plays only those of which
+    // nobody has said anything yet: not even that they have never been heard of.
+    '--node-startup-grace-period=30m',
   ],
   'kube-scheduler': (layout) => [
     `--kubeconfig=${layout.schedulerKubeconfig}`,
