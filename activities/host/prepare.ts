@@ -9,6 +9,7 @@ import { refuseLargePlan } from './config-limits';
 import { currentConfig, desiredConfig } from './configs';
 import { findDrift } from './drift';
 import { isForced } from './force';
+import { refuseWithoutWorker } from './next-worker';
 import { checkPaths } from './path-checks';
 import { changesOs, planFor } from './plan';
 import type { HostPorts, OsStatus } from './ports';
@@ -100,6 +101,7 @@ async function stage(
     const { osImageURL, baseOSExtensionsContainerImage: extensions } = to.spec;
     await ports.os.checkImage(osImageURL, ports.context());
     await ports.os.stage(osImageURL, ports.context(), extensions || undefined);
+    await refuseWithoutWorker(ports, osImageURL);
   }
   return dropped;
 }

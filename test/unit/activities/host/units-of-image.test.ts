@@ -148,3 +148,40 @@ describe('a unit that the new image has no longer', () => {
     expect(link()).toBeUndefined();
   });
 });
+
+describe('an image that lacks what the running one has of the host worker', () => {
+  const UNIT = `${VENDOR}/slipway-host.service`;
+  const PROGRAM = '/usr/lib/slipway/slipway-host.cjs';
+
+  /** What is prepared again after the image turned out to have these files. */
+  async function prepare(config: TestConfig, image: Readonly<Record<string, string>>) {
+    const activities = await host.activities();
+    await activities.prepareUpdate(step(config, 'prepareUpdate'));
+    const tree = `/sysroot/ostree/deploy/os/deploy/${(await host.status()).staged?.id ?? ''}`;
+    mkdirSync(join(host.root, tree, 'usr'), { recursive: true });
+    for (const [path, text] of Object.entries(image)) write(path, text, tree);
+    const again = orderFor(config, 'prepareUpdate', { orderId: 'again/prepareUpdate' });
+    return activities.prepareUpdate(again);
+  }
+
+  beforeEach(async () => {
+    await begin(PLAIN);
+    write(UNIT, '[Service]\n');
+    write(PROGRAM, '');
+  });
+
+  it('is refused before the node is disturbed, and is not left staged', async () => {
+    await expect(prepare(WITHOUT, { [UNIT]: '[Service]\n' })).rejects.toMatchObject({
+      name: 'ImageRefused',
+      message: expect.stringContaining(`has no ${PROGRAM}, which the running image`) as string,
+    });
+    expect((await host.status()).staged).toBeUndefined();
+  });
+
+  it('is taken when it has the same parts of it', async () => {
+    const image = { [UNIT]: '[Service]\n', [PROGRAM]: '' };
+
+    expect((await prepare(WITHOUT, image)).plan.osImage?.to).toBe(WITHOUT.spec.osImageURL);
+    expect((await host.status()).staged?.locked).toBe(true);
+  });
+});
