@@ -149,7 +149,7 @@ export function updateNodeId(node: string): string {
 /** Pools whose machines are installed from files; those of others wait for the cluster. */
 export const BOOTSTRAP_POOLS: readonly string[] = ['master', 'arbiter'];
 
-const OWN_SERVICE = /^slipway-host(-settle|-first-boot)?(\.service)?$/;
+const OWN_SERVICE = /^slipway-host(-settle|-first-boot|-fallback)?(\.service)?$/;
 
 /** The services of Slipway's that a machine needs to be reached, and to go back by itself. */
 export function isOwnService(unit: string): boolean {

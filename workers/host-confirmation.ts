@@ -5,7 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import { awaitsConfirmation, goBackAlone, type HostPorts } from '../activities/host';
+import { awaitsConfirmation, dropFallback, goBackAlone, type HostPorts } from '../activities/host';
 import { readBootId } from '../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../core/errors';
 import { telling } from './host-log';
@@ -49,9 +49,13 @@ export async function confirmation(
     log.info({ node: host.node, seconds: Math.round(left) }, 'Temporal must be reached in time');
     const deadline = createDeadline();
     deadline.begin(left);
+    const callOffShell = callingOffShell(host, log);
     return {
       deadline: deadline.signal,
-      contact: () => deadline.begin(limit),
+      contact: () => {
+        deadline.begin(limit);
+        callOffShell();
+      },
       carriedOut: () => deadline.end(),
     };
   } catch (error) {
@@ -59,6 +63,19 @@ export async function confirmation(
     log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
     return nothing;
   }
+}
+
+/** From its first answer on, this process takes the machine back if anybody has to, and no shell. */
+function callingOffShell({ node, ports }: Host, log: Logger): () => void {
+  let isCalledOff = false;
+  return () => {
+    if (isCalledOff) return;
+    isCalledOff = true;
+    dropFallback(ports.files).catch((error: unknown) => {
+      isCalledOff = false;
+      log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off');
+    });
+  };
 }
 
 /** What has to be confirmed; with the kernel's word for the boot when the driver has none. */

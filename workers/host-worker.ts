@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createExclusive } from '../activities/host';
+import { createExclusive, dropFallback } from '../activities/host';
 import { createConfigClient } from '../adapters/host';
 import { messageOf } from '../core/errors';
 import { type Confirmation, confirmation, goBackByItself } from './host-confirmation';
@@ -237,6 +237,12 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   }
   const awaited = await confirmation(host, settings.reconnectSeconds, log);
   const { deadline } = awaited;
+  // Of an update that was given up before its reboot.
+  if (deadline === undefined && reason === undefined) {
+    await dropFallback(ports.files).catch((error: unknown) =>
+      log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
+    );
+  }
   let isConfirmed = deadline === undefined;
   carriedOut = () => {
     isConfirmed = true;

@@ -4,6 +4,7 @@ import { fail, failureName, messageOf } from '../../core/errors';
 import type { HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
 import { currentConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
+import { dropFallback } from './fallback';
 import { isForced } from './force';
 import { refuseSameBoot } from './finish';
 import { openJournal } from './open-journal';
@@ -54,6 +55,9 @@ export async function goBack(ports: HostPorts, because?: string): Promise<GoneBa
       ...(why === undefined ? {} : { because: why }),
     });
   }
+  await atBest(ports, 'cannot call off the way back of last resort', () =>
+    dropFallback(ports.files),
+  );
   // Files first: nothing that an OS program says keeps them from going back.
   await undoHere(ports, journal, status);
   if (!rebooting) await tellAndDiscard(ports, journal);

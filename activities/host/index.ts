@@ -17,6 +17,7 @@ import { noteBack } from './runs';
 
 export { currentStep, withHeartbeats } from './current-step';
 export { createExclusive, type Exclusive } from './exclusive';
+export { dropFallback } from './fallback';
 export { completeFirstBoot, type FirstBoot, installFirstConfig } from './first-boot';
 export { FIRST_BOOT_PLACES } from './first-boot-files';
 export { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';

@@ -6,8 +6,16 @@
 
 import { fail } from '../../core/errors';
 import { goBack } from './back';
+import { dropFallback, forgetUnstarted, whyUnstarted } from './fallback';
 import { openJournal } from './open-journal';
-import { type HostPorts, markOf, type OpenJournal, type OsStatus, type StepContext } from './ports';
+import {
+  atBest,
+  type HostPorts,
+  markOf,
+  type OpenJournal,
+  type OsStatus,
+  type StepContext,
+} from './ports';
 import { endRepair } from './repair-end';
 import { changesUnits } from './services';
 import { foreignText, standingOf } from './standing';
@@ -49,14 +57,19 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
     case 'rebootDue':
       await releaseNext(ports, journal, status);
       return { reboot: `update to ${target.name}` };
-    case 'undo':
+    case 'undo': {
+      const because = (await whyUnstarted(ports.files)) ?? standing.because;
+      const isBootDue = await undoAtStart(ports, journal, status, { ...standing, because });
+      await callOffFallback(ports);
       return {
-        what: `took the update to ${target.name} back: ${standing.because}`,
-        ...((await undoAtStart(ports, journal, status, standing))
+        what: `took the update to ${target.name} back: ${because}`,
+        ...(isBootDue
           ? { reboot: 'what started before the files were put back starts again' }
           : {}),
       };
+    }
     case 'goOnBack':
+      await callOffFallback(ports);
       await goOnBack(ports, journal, status);
       return {
         what: `went on taking the update to ${target.name} back`,
@@ -70,6 +83,14 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
         `${ports.node} booted ${standing.boots} times to go back from ${target.name}, and is still on deployment ${status.booted.id}`,
       );
   }
+}
+
+/** Whoever takes the machine back needs no shell to do it. */
+async function callOffFallback(ports: StartPorts): Promise<void> {
+  await atBest(ports, 'cannot call off the way back of last resort', async () => {
+    await dropFallback(ports.files);
+    await forgetUnstarted(ports.files);
+  });
 }
 
 /** Whether a reboot that was asked for is due still: whatever was carried out since may have undone it. */

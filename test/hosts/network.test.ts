@@ -182,6 +182,31 @@ test(
   STORY_MS,
 );
 
+test(
+  'an image in which no host worker starts: a shell takes the machine back',
+  async () => {
+    const { machine, fleet } = world;
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const boots = machine.launcher.boots();
+
+    await world.roll(
+      hostConfig(NAME, {
+        osImageURL: fleet.images['no-worker'],
+        files: [plainFile('/etc/story.conf', 'of the story\n')],
+      }),
+    );
+    await machine.launcher.untilBoots(boots + 1);
+    await machine.launcher.untilBoots(boots + 2);
+    const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
+
+    expect(reason).toMatch(/no host worker had reached Temporal/);
+    await expectAsBefore(before);
+    expect(await machine.output('ls', '/var/lib/slipway')).not.toMatch(/unconfirmed|unstarted/);
+  },
+  STORY_MS,
+);
+
 async function expectAsBefore(before: Picture): Promise<void> {
   const { machine } = world;
   await world.atRest(machine.name);

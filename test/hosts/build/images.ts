@@ -16,13 +16,14 @@ import { ensureRustProgram } from '../../../tools/binaries/rust-programs';
 import { IMAGE_FOLDER, makeTree } from './tree';
 
 /** Tags of the images; each but the first is another one and a layer. */
-export const OS_VERSIONS = ['v1', 'v2', 'no-kubelet'] as const;
+export const OS_VERSIONS = ['v1', 'v2', 'no-kubelet', 'no-worker'] as const;
 export type OsVersion = (typeof OS_VERSIONS)[number];
 
 const FROM: Readonly<Record<OsVersion, string>> = {
   v1: 'product',
   v2: 'product',
   'no-kubelet': 'product',
+  'no-worker': 'product',
 };
 
 /** Raised by hand when the code that makes the tree changes what it makes. */

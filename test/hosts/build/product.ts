@@ -9,6 +9,8 @@ import { ensureRustProgram } from '../../../tools/binaries/rust-programs';
 /** Made by tools/setup/host-bundle.mjs. */
 const BUNDLE = join('dist', 'host');
 const UNITS = join('deploy', 'host');
+/** The only program of it that is a shell's. */
+const FALLBACK = 'slipway-host-fallback';
 
 export async function productDigest(): Promise<string> {
   const paths = [BUNDLE, UNITS].map((folder) => join(repositoryRoot(), folder));
@@ -27,6 +29,7 @@ export async function makeProduct(directory: string): Promise<void> {
   const start = '#!/bin/sh\nexec /usr/bin/node /usr/lib/slipway/slipway-host.cjs "$@"\n';
   await writeFile(join(programs, 'slipway'), start);
   await chmod(join(programs, 'slipway'), 0o755);
+  await cp(join(root, UNITS, FALLBACK), join(programs, FALLBACK));
   for (const name of await readdir(join(root, UNITS))) {
     if (!name.endsWith('.service')) continue;
     const unit = await readFile(join(root, UNITS, name), 'utf8');

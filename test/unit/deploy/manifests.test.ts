@@ -143,6 +143,17 @@ describe('a machine', () => {
     expect(first).not.toMatch(/^(Wants|After|Requires)=.*network-online/m);
   });
 
+  it('has a way back that needs no program of its own, and does not hold up the boot', () => {
+    const fallback = readFileSync(join(DEPLOY, 'host', 'slipway-host-fallback.service'), 'utf8');
+
+    expect(fallback).toMatch(/^ConditionPathExists=\/var\/lib\/slipway\/unconfirmed$/m);
+    expect(fallback).toMatch(/^Type=simple$/m);
+    expect(fallback).toMatch(/^ExecStart=\/usr\/local\/bin\/slipway-host-fallback$/m);
+    expect(fallback).toMatch(/^WantedBy=multi-user\.target$/m);
+    // What is missing may be what these need.
+    expect(fallback).not.toMatch(/^(Requires|After|EnvironmentFile)=/m);
+  });
+
   it('runs the worker always again, with a watchdog and a limit of memory', () => {
     expect(worker).toMatch(/^After=.*slipway-host-settle\.service$/m);
     expect(worker).toMatch(/^Restart=always$/m);

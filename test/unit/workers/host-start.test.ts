@@ -1,6 +1,15 @@
 /** What the worker of one machine does before and until it reaches Temporal. */
 
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  watch,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir, uptime } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -205,6 +214,28 @@ describe('the confirmation of an update', () => {
     } finally {
       jest.useRealTimers();
     }
+  });
+
+  it('takes the place of the shell that would go back, with the first answer', async () => {
+    const unconfirmed = join(machine.root, 'var/lib/slipway/unconfirmed');
+    writeFileSync(unconfirmed, '600\nearlier\n');
+    await machine.boot();
+    await refresh();
+    const { contact } = await confirmation(host, 600, log, () => 0);
+    expect(existsSync(unconfirmed)).toBe(true);
+
+    const removed = new Promise<void>((resolve) => {
+      const watcher = watch(join(machine.root, 'var/lib/slipway'), () => {
+        if (existsSync(unconfirmed)) return;
+        watcher.close();
+        resolve();
+      });
+    });
+    contact();
+    contact();
+
+    await removed;
+    expect(existsSync(unconfirmed)).toBe(false);
   });
 
   it('ends with the first order that is carried out, for the next process once it is verified', async () => {
