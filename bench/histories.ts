@@ -26,8 +26,14 @@ const NOTHING: HistoryCounts = {
   events: 0,
 };
 
+/** A page of the rollout's history through 5,000 nodes is larger than the client takes by default, 4 MiB. */
+const LARGEST_PAGE = 64 * 1024 * 1024;
+
 export async function countHistories(stack: Stack): Promise<HistoryCounts> {
-  const connection = await Connection.connect({ address: stack.temporal.address });
+  const connection = await Connection.connect({
+    address: stack.temporal.address,
+    channelArgs: { 'grpc.max_receive_message_length': LARGEST_PAGE },
+  });
   try {
     const client = new Client({ connection, namespace: stack.temporal.namespace });
     let counts = NOTHING;

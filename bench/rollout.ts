@@ -4,8 +4,9 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { startObserver } from '../tools/observer/observer';
+import { type Observer, startObserver } from '../tools/observer/observer';
 import type { NodeChange } from '../tools/observer/observed';
+import type { ObserverProcess } from '../tools/observer/own-process';
 import type { Summary } from '../tools/observer/protocol';
 import type { RolloutRecord } from '../tools/observer/record';
 import { describeViolation } from '../tools/observer/violation';
@@ -76,12 +77,34 @@ export async function runRolloutBench(options: SimulatedPoolOptions): Promise<Ro
 }
 
 async function measure(stack: Stack, options: SimulatedPoolOptions): Promise<RolloutBenchResult> {
-  const observer = await startObserver({
-    kubeconfig: stack.cluster.adminKubeconfig,
-    nodeSelector: WORKERS,
-    maxUnavailable: options.maxUnavailable,
-  });
   const judge = await judgeOf(stack, options.maxUnavailable);
+  try {
+    const observer = await startObserver({
+      kubeconfig: stack.cluster.adminKubeconfig,
+      nodeSelector: WORKERS,
+      maxUnavailable: options.maxUnavailable,
+    });
+    try {
+      return await rollOnce(stack, options, { observer, judge });
+    } finally {
+      observer.stop();
+    }
+  } finally {
+    // Also after a failure: this process would wait for it for ever.
+    await judge.stop();
+  }
+}
+
+interface Watching {
+  readonly observer: Observer;
+  readonly judge: ObserverProcess;
+}
+
+async function rollOnce(
+  stack: Stack,
+  options: SimulatedPoolOptions,
+  { observer, judge }: Watching,
+): Promise<RolloutBenchResult> {
   await tellSlipwayApart(stack.manifests);
   await settled(stack);
   const before = await countApiRequests(stack.cluster);
@@ -97,7 +120,6 @@ async function measure(stack: Stack, options: SimulatedPoolOptions): Promise<Rol
   observer.stop();
   const histories = await countHistories(stack);
   const seen = await judge.rest();
-  await judge.stop();
   return {
     ...result(observer.record, options, { appliedAtMs, requests, histories, cpuMsPerNode, seen }),
     rssMiB,

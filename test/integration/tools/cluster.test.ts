@@ -72,6 +72,29 @@ describe('a development cluster', () => {
     expect(after.status.nodeInfo.bootID).toBe('two');
   });
 
+  it('says all of a node anew that was taken for lost, because its lease came late', async () => {
+    await createNodes(cluster, [{ name: 'late-1' }]);
+    const path = '/api/v1/nodes/late-1';
+    const { status } = await cluster.admin.call<Node>('GET', path);
+    const healthy = status.conditions.map(({ type, status: is }) => [type, is]);
+    // What the controller manager writes then; of the network it says nothing.
+    const lost = status.conditions.map((condition) =>
+      condition.type === 'NetworkUnavailable'
+        ? condition
+        : { ...condition, status: 'Unknown', reason: 'NodeStatusUnknown' },
+    );
+
+    await cluster.admin.call('PATCH', `${path}/status`, { status: { conditions: lost } });
+
+    await until(async () => {
+      const { conditions } = (await cluster.admin.call<Node>('GET', path)).status;
+      return conditions.every(({ status: is }) => is !== 'Unknown');
+    }, 'nothing of the node is Unknown');
+    const after = await cluster.admin.call<Node>('GET', path);
+    const said = after.status.conditions.map(({ type, status: is }) => [type, is]);
+    expect(Object.fromEntries(said)).toEqual(Object.fromEntries(healthy));
+  });
+
   it('gives each node credentials that the API server knows it by', async () => {
     const names = ['member-1', 'member-2', 'member-3'];
     const viaApi = await cluster.nodeCredentialsBulk(names);
