@@ -1,8 +1,9 @@
 /** A host that is cut off from one of its peers, or from all, at each moment of an update. */
 
+import { differences } from '../e2e/support/host-disk';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile } from './support/configs';
-import { type Picture, pictureOf } from './support/picture';
+import { type Picture, pictureOf, rootOf } from './support/picture';
 import {
   CURRENT_CONFIG,
   START_MS,
@@ -38,12 +39,17 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
+/** So many that a host is still writing them when it is cut off. */
+const FILES = Array.from({ length: 300 }, (_, index) =>
+  plainFile(`/etc/story/${index}.conf`, `${index} of the story\n`),
+);
+
 /** An update with an image to pull, files to write and a reboot. */
 function everything() {
   return hostConfig(NAME, {
     osImageURL: world.fleet.images.v2,
     kernelArguments: ['nosmt'],
-    files: [plainFile('/etc/story.conf', 'of the story\n')],
+    files: FILES,
   });
 }
 
@@ -78,6 +84,7 @@ const cordoned: Cut['until'] = () =>
   world.until('the node is cordoned', () => world.node(world.machine.name).unschedulable);
 
 const PULLS = ['"activity":"prepareUpdate"', 'Activity started'];
+const APPLIES = ['"activity":"applyUpdate"', 'Activity started'];
 const PREPARED = ['"activity":"prepareUpdate"', 'update prepared'];
 const APPLIED = ['"activity":"applyUpdate"', 'config applied'];
 
@@ -89,6 +96,10 @@ const CUTS: readonly (readonly [string, Cut])[] = [
   ['server before it applies', { peer: 'server', at: PREPARED, until: rebooted }],
   ['Temporal before it applies', { peer: 'Temporal', at: PREPARED, until: cordoned }],
   ['API server before it applies', { peer: 'API server', at: PREPARED, until: rebooted }],
+  ['registry while it applies', { peer: 'registry', at: APPLIES, until: updated }],
+  ['server while it applies', { peer: 'server', at: APPLIES, until: updated }],
+  ['Temporal while it applies', { peer: 'Temporal', at: APPLIES, until: logged(...APPLIED) }],
+  ['API server while it applies', { peer: 'API server', at: APPLIES, until: rebooted }],
   ['registry before the reboot', { peer: 'registry', at: APPLIED, until: updated }],
   ['server before the reboot', { peer: 'server', at: APPLIED, until: updated }],
 ];
@@ -111,6 +122,7 @@ test.each(CUTS)(
 
     await world.allUpdatedTo(config);
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
+    expect(await differences(world.api, config, rootOf(machine))).toEqual([]);
     expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
   },
   STORY_MS,
