@@ -4,6 +4,7 @@
  * anything of this. `deploy/host/slipway-host-fallback` is its other half.
  */
 
+import { diskFailure } from './disk-failure';
 import type { Files } from './ports';
 import { writePrivate } from './records';
 
@@ -28,9 +29,19 @@ export async function leaveFallback(
   await writePrivate(files, UNCONFIRMED_FILE, `${Math.ceil(seconds)}\n${deployment}\n`);
 }
 
-/** The worker answers for the machine itself, or the update is taken back. */
+/**
+ * The worker answers for the machine itself, or the update is taken back; what a crash left of writing it
+ * goes, too.
+ *
+ * @throws `ApplyFailed` naming the path
+ */
 export async function dropFallback(files: Files): Promise<void> {
-  await files.remove(UNCONFIRMED_FILE);
+  try {
+    await files.sweep(UNCONFIRMED_FILE);
+    await files.remove(UNCONFIRMED_FILE);
+  } catch (error) {
+    throw diskFailure(error);
+  }
 }
 
 /**

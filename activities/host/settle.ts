@@ -9,6 +9,7 @@ import { fail, failureName, messageOf } from '../../core/errors';
 import type { ConfigReference, HostOrder } from '../../workflows/activity-contracts';
 import { writeCommitted } from './committed';
 import { findDrift, findOsDrift } from './drift';
+import { dropFallback } from './fallback';
 import { openJournal, otherDriver } from './open-journal';
 import { planBack } from './plan';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
@@ -123,6 +124,8 @@ export async function commit(ports: HostPorts, journal: OpenJournal): Promise<vo
     await writeCommitted(ports.files, config.reference, status);
     await writeCurrentConfig(ports.files, config);
   }
+  // The worker that carries this out has come up, whether Temporal told it so itself or not.
+  await dropFallback(ports.files);
   await journal.close();
   await dropKeptConfigs(ports.files);
 }

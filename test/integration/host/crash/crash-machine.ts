@@ -33,6 +33,9 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
+/** As every update orders it: what a shell needs to go back by itself is written, too. */
+const RECONNECT_SECONDS = 600;
+
 /** What tests put between the product and the disk. */
 export interface Interference {
   readonly process?: (process: ModelProcess) => ModelProcess;
@@ -262,7 +265,8 @@ export class Conductor {
       await activities[step]({ ...order, ...from });
       return;
     }
-    this.#rebootedFrom = (await activities.armReboot(order)).bootId;
+    const within = { ...order, reconnectSeconds: RECONNECT_SECONDS };
+    this.#rebootedFrom = (await activities.armReboot(within)).bootId;
     if (reboots) await this.#reboot(machine, this.#rebootedFrom);
   }
 
