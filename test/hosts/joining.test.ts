@@ -1,10 +1,15 @@
-/** Machines that join, and whose Nodes go and come again. */
+/** Machines that join, whose Nodes go and come again, and that change their pool. */
 
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { updateNodeId } from '../../core/names';
+import { poolRolloutId, updateNodeId } from '../../core/names';
 import { postNodes } from '../../tools/cluster/nodes';
-import { markOf, wasEverCordoned } from '../e2e/support/judgements';
+import type { ObservedNode } from '../../tools/observer/observed';
+import { type Observer, startObserver } from '../../tools/observer/observer';
+import { until } from '../../tools/observer/until';
+import type { RolloutProgress } from '../../workflows/messages';
+import { cordonsOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { PATIENCE_MS } from './machine/deadline';
 import { createMachine, type Machine } from './machine/machine';
 import { joinPool } from './machine/join';
 import { hostConfig, plainFile } from './support/configs';
@@ -13,6 +18,7 @@ import {
   CURRENT_CONFIG,
   START_MS,
   startWorld,
+  STATE,
   STOP_MS,
   STORY_MS,
   type World,
@@ -21,16 +27,28 @@ import {
 const NEW = `${POOL}-1`;
 /** The oldest: rollouts take it first. */
 const FIRST = `${POOL}-0`;
+const LATE = `${POOL}-2`;
+const OTHER_POOL = 'infra';
 
 let world: World;
 let joining: Machine;
+let late: Machine;
+/** Of the machine that joins late, whatever pool it is in. */
+let ofLate: Observer;
 const installed: Machine[] = [];
+const watching: (() => unknown)[] = [];
 
 beforeAll(async () => {
   world = await startWorld({ hosts: 1, policy: { verify: { readySeconds: 1 } } });
+  ofLate = await startObserver({
+    kubeconfig: world.fleet.cluster.adminKubeconfig,
+    nodeSelector: `kubernetes.io/hostname=${LATE}`,
+  });
 }, START_MS);
 
 afterAll(async () => {
+  ofLate?.stop();
+  for (const stop of watching) stop();
   for (const machine of installed) await machine.remove();
   await world?.stop();
 }, STOP_MS);
@@ -52,12 +70,12 @@ async function unregister(node: string): Promise<void> {
 }
 
 /** How a workflow ended. */
-async function endOf(workflowId: string): Promise<unknown> {
+async function endOf<T>(workflowId: string): Promise<T> {
   const { address, namespace } = world.fleet.temporal;
   const connection = await Connection.connect({ address });
   try {
     const { workflow } = new Client({ connection, namespace });
-    return await workflow.getHandle(workflowId).result();
+    return (await workflow.getHandle(workflowId).result()) as T;
   } finally {
     await connection.close();
   }
@@ -168,6 +186,145 @@ test(
     expect(joining.launcher.boots()).toBe(boots);
     expect(await world.slipway('rollout', 'resume', POOL)).toMatchObject({ code: 0 });
     await world.until('the pool goes on', () => world.record.pool(POOL)?.paused === false);
+  },
+  STORY_MS,
+);
+
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+
+/** A pod on that machine whose budget lets it not go: whoever drains it stands still. @returns lets it go */
+async function hold(node: string): Promise<() => Promise<unknown>> {
+  const { manifests } = world.fleet;
+  const app = 'anchor';
+  const metadata = { name: app, namespace: 'default' };
+  await manifests.applyObject({
+    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata },
+    spec: { minAvailable: 1, selector: { matchLabels: { app } } },
+  } as object);
+  await manifests.applyObject({
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, labels: { app } } },
+    spec: {
+      nodeName: node,
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 2,
+      containers: [{ name: app, image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' }],
+    },
+  } as object);
+  await world.until(`the pod on ${node} is ready`, () =>
+    world.record.pods.some((pod) => pod.app === app && pod.ready && pod.node === node),
+  );
+  return () => world.api.call('DELETE', `${BUDGETS}/${app}`);
+}
+
+/** How many machines the pool counted from now on, each time that it said so. */
+function countsOf(pool: string): () => readonly number[] {
+  const counts: number[] = [];
+  const stop = world.record.onChange(() => {
+    const now = world.record.pool(pool)?.counts['machineCount'] ?? 0;
+    if (counts.at(-1) !== now) counts.push(now);
+  });
+  watching.push(stop);
+  return () => counts;
+}
+
+function untilLate(what: string, holds: (node: ObservedNode) => boolean): Promise<void> {
+  const holdsNow = (): boolean => {
+    const node = ofLate.record.node(LATE);
+    return node !== undefined && holds(node);
+  };
+  return until(ofLate.record, `${LATE} ${what}`, holdsNow, PATIENCE_MS);
+}
+
+test(
+  'it joins in the middle of a rollout: on the config that is served, updated in its turn, and counted once',
+  async () => {
+    const before = world.target();
+    const all = [FIRST, NEW, LATE];
+    const letGo = await hold(FIRST);
+    const mark = markOf(world.record);
+    const counts = countsOf(POOL);
+    const config = await world.roll(
+      hostConfig('70-fourth', { files: [plainFile('/etc/fourth', 'x')] }),
+    );
+    await world.until('the rollout is in the middle', () => {
+      return world.node(FIRST).unschedulable;
+    });
+
+    late = await install(LATE, 3);
+    await late.launcher.powerOn();
+    // A pool that is given a machine which is not Ready yet has one that is unavailable.
+    await untilLate('is Ready', ({ ready }) => ready);
+    await relabel(LATE, { [role(POOL)]: '' });
+    await world.until(`${LATE} is counted, and its host has reported`, () => {
+      const { record } = world;
+      const isHeard = record.machineConfigNode(LATE)?.conditions['Drifted'] !== undefined;
+      return isHeard && record.node(LATE) !== undefined && counts().at(-1) === all.length;
+    });
+    const joined = markOf(world.record);
+    const boots = late.launcher.boots();
+    expect(await late.output('slipway', 'host', 'status')).toContain(before);
+    expect((await late.run('test', '-e', '/etc/fourth')).status).not.toBe(0);
+    expect(cordonsOf(world.record, mark)).toEqual([FIRST]);
+
+    await letGo();
+    await world.allUpdatedTo(config, all);
+
+    expect([...cordonsOf(world.record, mark)].sort()).toEqual(all);
+    expect(rebootsOf(world.record, LATE, joined)).toEqual([config]);
+    expect(late.launcher.boots()).toBe(boots + 1);
+    expect(await late.output('cat', '/etc/fourth')).toBe('x');
+    const ended = await endOf<RolloutProgress>(poolRolloutId(POOL));
+    expect(ended).toMatchObject({ config, machineCount: all.length, updated: all.length });
+    expect(ended.reports.filter(({ node }) => node === LATE)).toHaveLength(1);
+    await world.until('the pool counts all of them', () => isAll(POOL, all.length));
+    expect(counts()).toEqual([2, 3]);
+  },
+  STORY_MS,
+);
+
+/** The pool has so many machines, and all of them are on its config. */
+function isAll(pool: string, machines: number): boolean {
+  const { machineCount, updatedMachineCount } = world.record.pool(pool)?.counts ?? {};
+  return machineCount === machines && updatedMachineCount === machines;
+}
+
+test(
+  'its label says another pool: it is updated to the config of that, and counted there alone',
+  async () => {
+    const { manifests } = world.fleet;
+    await manifests.applyObject({
+      ...{ apiVersion: 'slipway.dev/v1alpha1', kind: 'RolloutPolicy' },
+      ...{ metadata: { name: OTHER_POOL }, spec: { verify: { readySeconds: 1 } } },
+    });
+    await manifests.applyFiles('deploy/samples/infra-file.yaml', 'deploy/samples/pool-infra.yaml');
+    const target = () => world.record.pool(OTHER_POOL)?.target ?? '';
+    await world.until('the other pool is rendered', () => target() !== '');
+    const [mark, marked] = [markOf(world.record), markOf(ofLate.record)];
+    const [boots, before] = [late.launcher.boots(), world.target()];
+
+    await relabel(LATE, { [role(POOL)]: null, [role(OTHER_POOL)]: '' });
+    await untilLate(`is on ${target()}`, ({ annotations, ready, unschedulable }) => {
+      const isThere = annotations[CURRENT_CONFIG] === target() && annotations[STATE] === 'Done';
+      return isThere && ready && !unschedulable;
+    });
+
+    expect(await late.output('cat', '/etc/sysctl.d/95-ingress.conf')).toContain('somaxconn');
+    expect(await late.output('cat', '/etc/fourth')).toBe('x');
+    expect(await late.output('slipway', 'host', 'status')).toContain(target());
+    expect(late.launcher.boots()).toBe(boots + 1);
+    expect(cordonsOf(ofLate.record, marked)).toEqual([LATE]);
+    expect(rebootsOf(ofLate.record, LATE, marked)).toEqual([target()]);
+    expect(ofLate.record.violations).toEqual([]);
+    // Nobody of the pool that it left had anything to do.
+    expect(world.target()).toBe(before);
+    expect(cordonsOf(world.record, mark)).toEqual([]);
+    await world.until('each pool counts its own', () => {
+      return isAll(POOL, 2) && isAll(OTHER_POOL, 1);
+    });
+    const path = `/apis/machineconfiguration.openshift.io/v1/machineconfignodes/${LATE}`;
+    expect(await world.api.call('GET', path)).toMatchObject({
+      spec: { pool: { name: OTHER_POOL } },
+    });
   },
   STORY_MS,
 );
