@@ -10,6 +10,7 @@ import { createEngine } from '../../../tools/ignition/engine';
 import { firstConfig, VERSIONS } from './first-configs';
 import { renderedConfig, takeOver, update, writeWithHostWorker } from './host-transaction';
 import { applyPresets, describeTree, type Distribution, makeMachineTree } from './machine-tree';
+import { ODD_CONFIGS } from './odd-configs';
 import { differences, PRESETS } from './trees';
 
 // The engine is built here if nobody did before.
@@ -65,6 +66,19 @@ describe.each(['coreos', 'debian'] as const)('on a machine like %s', (distributi
     expect(differences(ignition, ours)).toEqual([]);
     // It does not compare nothing: files, units, keys and the password of the config are there.
     expect([...ignition.keys()]).toEqual(expect.arrayContaining(WRITTEN));
+  });
+});
+
+describe.each(['coreos', 'debian'] as const)('odd things, on a machine like %s', (distribution) => {
+  it.each(Object.entries(ODD_CONFIGS))('a config with %s', async (_what, parts) => {
+    const config = { ignition: { version: '3.5.0' }, ...parts };
+
+    const ignition = await firstBoot(config, distribution);
+    const ours = await hostWorker(config, distribution);
+
+    expect(differences(ignition, ours)).toEqual([]);
+    const rendered = renderedConfig('rendered-first', config);
+    expect(await takeOver(join(work, 'ignition'), rendered)).toBeUndefined();
   });
 });
 

@@ -25,14 +25,17 @@ const ETC = 'etc/systemd/system';
 const VENDOR = 'usr/lib/systemd/system';
 
 /** Every kind of line that an `[Install]` section can have. */
-const TARGETS = ['x.target', 'y.target', 'of-%p-%j.target', 'of-%i.target', '%N.target'];
+const TARGETS = [
+  ...['x.target', 'y.target', 'of-%p-%j.target', 'of-%i.target', '%N.target'],
+  ...['"quoted.target"', "'of-%p'.target"],
+];
 const targets = fc.subarray(TARGETS, { maxLength: 2 });
 const install = fc.record({
   WantedBy: targets,
   RequiredBy: targets,
   Also: fc.subarray(['a.service', 'b.socket', 'missing.service'], { maxLength: 1 }),
 });
-const aliases = fc.subarray(['one-of-%p.service', 'two-of-%p.service'], { maxLength: 1 });
+const aliases = fc.subarray(['one-of-%p.service', '"two-of-%p".service'], { maxLength: 1 });
 const plain = fc.record({
   directory: fc.constantFrom(ETC, VENDOR),
   install: fc.option(install, { nil: undefined, freq: 4 }),

@@ -40,6 +40,20 @@ describe('[Install]', () => {
     });
   });
 
+  it.each([
+    [`"a.target" 'b.target' c.target`, ['a.target', 'b.target', 'c.target']],
+    [`"d.target"e.target`, ['d.targete.target']],
+    [`one\\x2dtwo.target "s\\x69x.target"`, ['one\\x2dtwo.target', 's\\x69x.target']],
+    // What is wrong from there on is ignored.
+    ['a.target "b.target c.target', ['a.target']],
+  ])('has its quotes taken off: %s', (value, wantedBy) => {
+    expect(parseInstallSection(`[Install]\nWantedBy=${value}\n`)?.wantedBy).toEqual(wantedBy);
+  });
+
+  it('keeps the quotes of Also, as systemd does', () => {
+    expect(parseInstallSection('[Install]\nAlso="a.service"\n')?.also).toEqual(['"a.service"']);
+  });
+
   it('is missing in a static unit', () => {
     expect(parseInstallSection('[Service]\nExecStart=/bin/true\n')).toBeUndefined();
   });
