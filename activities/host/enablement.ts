@@ -53,6 +53,9 @@ export interface UnitsOfBoots {
  * After the unit files are written and the deployment is staged: what the config says for every unit that
  * is new or different, or that only the staged image brings, and the preset for a distribution's unit
  * that the config no longer mentions. A unit that the next boot does not have is left alone.
+ *
+ * Presets come first, as in MCO: a preset that disables a unit knows nothing of the enabled one that asks
+ * for it with `Also`.
  */
 export async function enablementAfter(
   { now, next }: UnitsOfBoots,
@@ -62,18 +65,45 @@ export async function enablementAfter(
 ): Promise<readonly EnablementChange[]> {
   const old = unitsOf(from);
   const desired = unitsOf(to);
-  const changes: EnablementChange[] = [];
+  const presets: EnablementChange[] = [];
+  const wishes: EnablementChange[] = [];
+  const same: IgnitionUnit[] = [];
   for (const unit of desired.values()) {
     // systemd refuses to enable a masked unit.
     if (unit.mask === true) continue;
     const isSame = !touched.has(unit.name) && old.get(unit.name)?.enabled === unit.enabled;
-    if (isSame && old.has(unit.name) && (await wasThere(now, next, unit.name))) continue;
-    const wish = unit.enabled === undefined ? 'preset' : unit.enabled ? 'enable' : 'disable';
-    if ((await next.enablement(unit.name)) !== 'absent') changes.push({ unit: unit.name, wish });
+    if (isSame && old.has(unit.name) && (await wasThere(now, next, unit.name))) {
+      same.push(unit);
+      continue;
+    }
+    if ((await next.enablement(unit.name)) === 'absent') continue;
+    if (unit.enabled === undefined) presets.push({ unit: unit.name, wish: 'preset' });
+    else wishes.push({ unit: unit.name, wish: unit.enabled ? 'enable' : 'disable' });
   }
   for (const { name } of old.values()) {
     if (desired.has(name)) continue;
-    if (await next.isVendorUnit(name)) changes.push({ unit: name, wish: 'preset' });
+    if (await next.isVendorUnit(name)) presets.push({ unit: name, wish: 'preset' });
+  }
+  const again = await enabledAgain(next, same, presets);
+  return [...presets, ...wishes, ...again];
+}
+
+/**
+ * Units that stay enabled, and lose links to changes of others: what a unit names with `Also` is disabled
+ * together with it, and may be left to a preset that disables it.
+ */
+async function enabledAgain(
+  next: UnitEnablement,
+  same: readonly IgnitionUnit[],
+  presets: readonly EnablementChange[],
+): Promise<readonly EnablementChange[]> {
+  const preset = new Set(presets.map(({ unit }) => unit));
+  const changes: EnablementChange[] = [];
+  for (const { name, enabled } of same) {
+    if (enabled !== true) continue;
+    const isLost = (await next.enablement(name)) === 'disabled';
+    const asksForOne = isLost || (await next.also(name)).some((also) => preset.has(also));
+    if (asksForOne) changes.push({ unit: name, wish: 'enable' });
   }
   return changes;
 }

@@ -29,8 +29,11 @@ export interface ServiceAction {
 export interface UnitEnablement {
   /** Every path that such changes may touch. */
   enablementPaths(changes: readonly EnablementChange[]): Promise<readonly string[]>;
+  /** One after the other, as they are listed: of two that touch the same link the later one counts. */
   setEnablement(changes: readonly EnablementChange[]): Promise<void>;
   enablement(unit: string): Promise<Enablement>;
+  /** Units that are enabled and disabled together with this one, by `Also` of each. */
+  also(unit: string): Promise<readonly string[]>;
   /** Whether the distribution has a unit of this name. */
   isVendorUnit(unit: string): Promise<boolean>;
 }
@@ -109,6 +112,7 @@ export function createOfflineEnablement(files: HostFiles): UnitEnablement {
       }
     },
     enablement: (unit) => enablementOf(files, unit),
+    also: async (unit) => (await togetherWith(files, unit)).filter((name) => name !== unit),
     isVendorUnit: async (unit) =>
       (await files.facts(posix.join(VENDOR_UNIT_DIRECTORY, unit))).kind === 'file',
   };
@@ -171,14 +175,19 @@ async function withAlso(files: HostFiles, change: EnablementChange): Promise<rea
   const wish = !enable ? 'disable' : change.wish === 'preset' ? 'add' : 'enable';
   // A preset that disables a unit says nothing about others.
   if (change.wish === 'preset' && !enable) return [{ unit: change.unit, wish }];
-  const units = new Set([change.unit]);
+  return (await togetherWith(files, change.unit)).map((unit) => ({ unit, wish }));
+}
+
+/** A unit and all that `Also` brings in, each once. */
+async function togetherWith(files: HostFiles, unit: string): Promise<readonly string[]> {
+  const units = new Set([unit]);
   // A set is walked to its end, also to what is added on the way.
-  for (const unit of units) {
-    const found = await findUnit(files, unit);
+  for (const name of units) {
+    const found = await findUnit(files, name);
     const install = found === undefined ? undefined : parseInstallSection(found.contents);
     for (const also of install?.also ?? []) units.add(also);
   }
-  return [...units].map((unit) => ({ unit, wish }));
+  return [...units];
 }
 
 /** Links of an older `[Install]` section go also when the unit stays enabled. */

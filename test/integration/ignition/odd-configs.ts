@@ -3,12 +3,32 @@
 const SERVICE = '[Service]\nExecStart=/bin/true\n';
 const of = (install: string): string => `${SERVICE}\n[Install]\n${install}\n`;
 
+const service = {
+  name: 'pair.service',
+  enabled: true,
+  contents: of('WantedBy=multi-user.target\nAlso=pair.socket'),
+};
+const socket = {
+  name: 'pair.socket',
+  contents: '[Socket]\nListenStream=/run/pair\n\n[Install]\nWantedBy=sockets.target\n',
+};
+
 const enabled = (install: string) => ({
   systemd: { units: [{ name: 'a.service', enabled: true, contents: of(install) }] },
 });
 
 /** What is odd → the parts of the config. */
 export const ODD_CONFIGS: Readonly<Record<string, object>> = {
+  'a unit that enables a later one with Also': { systemd: { units: [service, socket] } },
+  'a unit that enables an earlier one with Also': { systemd: { units: [socket, service] } },
+  'a unit that enables one of the distribution with Also': {
+    systemd: {
+      units: [
+        { ...service, contents: of('WantedBy=multi-user.target\nAlso=dormant.service') },
+        { name: 'dormant.service', dropins: [{ name: 'a.conf', contents: '[Unit]\nX-A=b\n' }] },
+      ],
+    },
+  },
   'a quoted name in [Install]': enabled('WantedBy="q.target"'),
   'quoted names among others in [Install]': enabled(
     `WantedBy='one.target' "two.target" three.target\nRequiredBy=four\\x2dfive.target "s\\x69x.target"`,

@@ -1,0 +1,120 @@
+/** Units that `Also` of others enables and disables: no other change of the config takes their links. */
+
+import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { findDrift } from '../../../../activities/host/drift';
+import type { IgnitionUnit } from '../../../../core/machine-config/types';
+import { aConfig, aHost, bootInto, orderFor, type TestConfig, type TestHost } from './a-host';
+
+const unit = (target: string, also = ''): string =>
+  `[Unit]\nDescription=one\n[Install]\nWantedBy=${target}\n${also === '' ? '' : `Also=${also}\n`}`;
+
+const SERVICE: IgnitionUnit = {
+  name: 'pair.service',
+  enabled: true,
+  contents: unit('multi-user.target', 'pair.socket'),
+};
+const SOCKET: IgnitionUnit = { name: 'pair.socket', contents: unit('sockets.target') };
+const VENDOR_SOCKET = '/usr/lib/systemd/system/pair.socket';
+const BOTH = [
+  'multi-user.target.wants/pair.service -> /etc/systemd/system/pair.service',
+  'sockets.target.wants/pair.socket -> /etc/systemd/system/pair.socket',
+];
+
+const config = (name: string, ...units: readonly IgnitionUnit[]): TestConfig =>
+  aConfig(`rendered-worker-${name}`, { osImageURL: 'os@sha256:1', config: { systemd: { units } } });
+
+let host: TestHost;
+afterEach(() => host.remove());
+
+function write(path: string, text: string): void {
+  const file = join(host.root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
+
+/** A machine whose distribution enables nothing by itself. */
+async function begin(first: TestConfig, ...others: readonly TestConfig[]): Promise<void> {
+  host = await aHost([first, ...others]);
+  write('/usr/lib/systemd/system-preset/90.preset', 'disable *\n');
+  write(VENDOR_SOCKET, unit('sockets.target'));
+  await bootInto(host, first);
+}
+
+async function apply(to: TestConfig): Promise<void> {
+  const activities = await host.activities();
+  await activities.prepareUpdate(orderFor(to, 'prepareUpdate'));
+  await activities.applyUpdate(orderFor(to, 'applyUpdate'));
+}
+
+/** Every link that enables a unit. */
+function links(): readonly string[] {
+  const directory = join(host.root, 'etc/systemd/system');
+  return readdirSync(directory, { recursive: true, encoding: 'utf8', withFileTypes: true })
+    .filter((entry) => entry.isSymbolicLink())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .map((path) => `${path.slice(directory.length + 1)} -> ${readlinkSync(path)}`)
+    .sort();
+}
+
+const drift = async (on: TestConfig) => findDrift(await host.ports(), on.spec);
+
+it.each([
+  ['before it', [SERVICE, SOCKET]],
+  ['after it', [SOCKET, SERVICE]],
+])('a unit is enabled by one that the config lists %s', async (_where, units) => {
+  await begin(config('pair', ...units));
+
+  expect(links()).toEqual(BOTH);
+});
+
+it('a unit that changes stays enabled by one that does not', async () => {
+  const changed = { ...SOCKET, contents: `# another\n${SOCKET.contents ?? ''}` };
+  const to = config('new', SERVICE, changed);
+  await begin(config('old', SERVICE, SOCKET), to);
+
+  await apply(to);
+
+  expect(links()).toEqual(BOTH);
+});
+
+it("a distribution's unit stays enabled when the config no longer mentions it", async () => {
+  const vendors = { name: 'pair.socket' };
+  const to = config('new', SERVICE);
+  await begin(config('old', SERVICE, vendors), to);
+  const enabled = [BOTH[0], `sockets.target.wants/pair.socket -> ${VENDOR_SOCKET}`];
+  expect(links()).toEqual(enabled);
+
+  await apply(to);
+
+  expect(links()).toEqual(enabled);
+});
+
+it.each([
+  ['goes', []],
+  ['does without it', [{ ...SERVICE, contents: unit('multi-user.target') }]],
+])('an enabled unit stays so when the one that names it %s', async (_how, others) => {
+  const socket = { ...SOCKET, enabled: true };
+  const to = config('new', ...others, socket);
+  await begin(config('old', SERVICE, socket), to);
+
+  await apply(to);
+
+  expect(links()).toContain(BOTH[1]);
+  expect(await drift(to)).toBeUndefined();
+});
+
+it('the way back restores every link', async () => {
+  const [from, to] = [
+    config('old', SERVICE, SOCKET),
+    config('new', { ...SERVICE, contents: unit('other.target', 'pair.socket') }, SOCKET),
+  ];
+  await begin(from, to);
+  await apply(to);
+  expect(links()).toEqual([BOTH[0]?.replace('multi-user', 'other'), BOTH[1]]);
+
+  await (await host.activities()).goBack(orderFor(to, 'goBack'));
+
+  expect(links()).toEqual(BOTH);
+  expect(await drift(from)).toBeUndefined();
+});
