@@ -4,6 +4,8 @@
  */
 
 import { isMap, isSeq, LineCounter, parseAllDocuments, type Document, type ParsedNode } from 'yaml';
+import { scanAsGoYaml } from './go-yaml-scanner';
+import { partsOf, type TextPart } from './text-parts';
 import { nearestNode, type Step } from './yaml-places';
 import { YamlReader } from './yaml-reader';
 import { SYNTAX } from './yaml-syntax';
@@ -32,50 +34,76 @@ export interface YamlDocuments {
   readonly problems: readonly SyntaxProblem[];
 }
 
-/** What begins so is JSON to kubectl, whose texts may hold more than those of YAML. */
-const JSON_BEGINS = /^\s*\{/;
-
 // eslint-disable-next-line no-control-regex -- control characters are what no JSON holds
 const NOT_IN_JSON = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
 
 /** What go-yaml refuses wherever it stands, also in quotes and comments. */
 const NOT_IN_YAML = /[^\t\n\r\u0020-\u007e\u0085\u00a0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
-/** They end a line, and a comment with it, for go-yaml and not for the parser here. */
-const OTHER_BREAKS = { json: /\r(?!\n)/g, yaml: /\r(?!\n)|\u0085/g };
-
 /** Reads every document of a file. */
 export function readYaml(text: string): YamlDocuments {
-  const isJson = JSON_BEGINS.test(text);
-  const lines = new LineCounter();
-  const place = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  const parts = partsOf(text);
+  const lines = lineCounterOf(parts);
+  const read = parts.map((part) => {
+    return readPart(part, (at) => {
+      const { line, col } = lines.linePos(part.offset + at);
+      return { line: Math.max(line, 1), column: Math.max(col, 1) };
+    });
+  });
+  return {
+    documents: read.flatMap(({ documents }) => documents),
+    problems: read.flatMap(({ problems }) => problems),
   };
-  // One character for another, so that every place stays what it is.
-  const broken = text.replace(isJson ? OTHER_BREAKS.json : OTHER_BREAKS.yaml, '\n');
-  const parsed = parseAllDocuments<ParsedNode>(broken, {
+}
+
+function lineCounterOf(parts: readonly TextPart[]): LineCounter {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (const { text, offset } of parts) {
+    for (const { index } of text.matchAll(/\n/g)) lines.addNewLine(offset + index + 1);
+  }
+  return lines;
+}
+
+type PlaceAt = (offset: number) => Place;
+
+function readPart({ text, format }: TextPart, placeAt: PlaceAt): YamlDocuments {
+  const control = (format === 'json' ? NOT_IN_JSON : NOT_IN_YAML).exec(text);
+  if (control !== null) {
+    const fix = 'write it as an escape in double quotes, such as "\\x1b", or remove it';
+    const problem = 'a control character';
+    return { documents: [], problems: [{ ...placeAt(control.index), problem, fix }] };
+  }
+  if (format === 'neither') {
+    const problem = 'something that is no object of JSON after several';
+    const fix = 'put a line --- between all objects, or write nothing but JSON';
+    return { documents: [], problems: [{ ...placeAt(text.search(/\S/)), problem, fix }] };
+  }
+  const parsed = parsePart(text, placeAt);
+  const scanned = format === 'json' ? [] : scanAsGoYaml(text);
+  if (scanned.length === 0) return parsed;
+  const problems = scanned.map(({ offset, ...found }) => ({ ...placeAt(offset), ...found }));
+  // Of the same line the scanner comes first: what it stumbles over is the reason.
+  const all = [...problems, ...parsed.problems].sort((a, b) => a.line - b.line);
+  return { documents: [], problems: withoutFollowers(all) };
+}
+
+function parsePart(text: string, placeAt: PlaceAt): YamlDocuments {
+  const parsed = parseAllDocuments<ParsedNode>(text, {
     schema: 'failsafe',
-    lineCounter: lines,
     prettyErrors: false,
     logLevel: 'silent',
   });
   if (!Array.isArray(parsed)) return { documents: [], problems: [] };
-  const control = (isJson ? NOT_IN_JSON : NOT_IN_YAML).exec(text);
-  if (control !== null) {
-    const fix = 'write it as an escape in double quotes, such as "\\x1b", or remove it';
-    const problem = 'a control character';
-    return { documents: [], problems: [{ ...place(control.index), problem, fix }] };
-  }
   const documents: YamlDocument[] = [];
   const problems: SyntaxProblem[] = [];
   for (const document of parsed) {
-    const found = problemsOf(document, place);
+    const found = problemsOf(document, placeAt);
     problems.push(...found.problems);
     if (found.problems.length > 0 || found.value === null) continue;
     documents.push({
       value: found.value,
-      placeOf: (path) => place(nearestNode(document, path)),
+      placeOf: (path) => placeAt(nearestNode(document, path)),
     });
   }
   return { documents, problems };
@@ -83,18 +111,18 @@ export function readYaml(text: string): YamlDocuments {
 
 function problemsOf(
   document: Document.Parsed<ParsedNode>,
-  place: (offset: number) => Place,
+  placeAt: PlaceAt,
 ): { readonly value: unknown; readonly problems: readonly SyntaxProblem[] } {
   if (document.errors.length > 0) {
     const problems = document.errors.map(({ code, pos }) => ({
-      ...place(pos[0]),
+      ...placeAt(pos[0]),
       ...SYNTAX[code],
     }));
     return { value: null, problems: withoutFollowers(problems) };
   }
   const problems: SyntaxProblem[] = [];
   const reader = new YamlReader(document, (offset, problem, fix) => {
-    problems.push({ ...place(offset), problem, fix });
+    problems.push({ ...placeAt(offset), problem, fix });
   });
   const value = reader.read(document.contents);
   const isFilled = isMap(document.contents) || isSeq(document.contents);

@@ -24,6 +24,9 @@ const PLAIN_TAGS = ['int', 'float', 'bool', 'null'].map((name) => PREFIX + name)
 const TEXT_TAG = `${PREFIX}str`;
 const KNOWN_TAGS = new Set([...PLAIN_TAGS, TEXT_TAG, `${PREFIX}map`, `${PREFIX}seq`]);
 
+/** An escape of JSON can make one, which Go replaces. */
+const HALF_CHARACTER = /\p{Cs}/gu;
+
 export type ReportAt = (offset: number, problem: string, fix: string) => void;
 
 export class YamlReader {
@@ -102,7 +105,7 @@ export class YamlReader {
   }
 
   #readScalar(scalar: Scalar): unknown {
-    const text = String(scalar.value);
+    const text = String(scalar.value).replace(HALF_CHARACTER, '\ufffd');
     const { tag } = scalar;
     const isPlain = tag === undefined || tag === '' ? scalar.type === 'PLAIN' : isPlainTag(tag);
     if (!isPlain) return text;

@@ -55,6 +55,52 @@ describe('values are those that kubectl reads', () => {
     });
   });
 
+  it('objects of JSON one after another, then YAML', () => {
+    const values = (text: string): unknown => readYaml(text).documents.map(({ value }) => value);
+    expect(values('{"a": "}\\"\\/"}{"b": 2}\n{"c": 3}\n')).toEqual([
+      { a: '}"/' },
+      { b: 2 },
+      { c: 3 },
+    ]);
+    expect(values('{"a": "\\/"}\t\n---\nb: 2\n---\n{c: 3}\n')).toEqual([
+      { a: '/' },
+      { b: 2 },
+      { c: 3 },
+    ]);
+    expect(readYaml('{"a": 1}\n{"b": 2,\n"b": 3}\n').problems).toMatchObject([{ line: 3 }]);
+  });
+
+  it('half a character of JSON', () => {
+    expect(only('{"a": "x\\ud800y"}')).toEqual({ a: 'x\ufffdy' });
+  });
+
+  it('concatenated files, each with its byte order mark', () => {
+    const { documents, problems } = readYaml('a: 1\n---\n\ufeffb: 2\nc: 3\n---\r\n\ufeffd: 4\n');
+    expect(problems).toEqual([]);
+    expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { b: 2, c: 3 }, { d: 4 }]);
+    expect(documents.map(({ placeOf }) => placeOf([]).line)).toEqual([1, 3, 6]);
+  });
+
+  it.each([
+    ['behind a value and before a comment', 'a:\t1\t# c\nb: "x"\t\t# c\nc: &x\t!!str\ty\t\n', 'y'],
+    ['in brackets and braces', 'a: {\n  \tb: 1,\n \tc: [x,\ty]}\nc: 1\n', 1],
+    ['in quotes', `a: "x\ty"\nb: 'x\ty'\nc: 1\n`, 1],
+    ['in a block', 'a: |\n  x\n  \ty\n  \t\nb: |2\n  \tx\nc: >-\n  p\tq\n\n  \tr\n', 'p\tq\n\n\tr'],
+    ['behind ---', 'a: 1\n---\t# c\nc: 1\n', 1],
+    ['behind the end of a document', 'a: 1\n...\n\t# c\n---\nc: 1\n', 1],
+    [
+      'in an empty line behind a plain text, as deep as that',
+      'a: x\n \t\nb: y\n  \t# c\nc: 1\n',
+      1,
+    ],
+    ['in a text of several lines', 'c: x\n \ty\n', 'x y'],
+    ['behind the header of a block', 'a: |\t# c\n  x\nc: 1\n', 1],
+  ])('tabs %s', (_where, text, c) => {
+    const { documents, problems } = readYaml(text);
+    expect(problems).toEqual([]);
+    expect(documents.at(-1)?.value).toMatchObject({ c });
+  });
+
   it('lines end at a carriage return and at a NEL, too, and comments with them', () => {
     expect(only('a: 1 # one\rb: |\r  x\r\r  y\rc: "p\r  q"\r\nd: r\u0085  s\n')).toEqual({
       a: 1,
@@ -89,6 +135,23 @@ describe('problems', () => {
     ['a control character in quotes', 'a: 1\nb: "\u001b[1msecret"\n', 2, /control character/],
     ['a control character of the other kind', '# secret \u009b\na: 1\n', 1, /control character/],
     ['a control character in JSON', '{"a": 1,\n"b": "secret\u0007"}', 2, /control character/],
+    ['a tab after a dash', 'a:\n  - \tsecret\n', 2, /tab/],
+    ['a tab after the question mark of a field', '?\ta\n: 1\n', 1, /tab/],
+    ['a tab that indents a value', 'a:\n    \tsecret\n', 2, /tab/],
+    ['a line of a tab', 'a:\n\t\n  - b\n', 2, /tab/],
+    ['a line of blanks and a tab', 'a:\n  \t\n  - b\n', 2, /tab/],
+    ['a comment behind a tab', 'a: "x"\n\t# secret\n', 2, /tab/],
+    ['a tab in an empty line, less deep than the text before', 'a:\n  b: x\n \t\n', 3, /tab/],
+    ['a tab in an empty line of a block', 'a:\n  b: |\n    x\n  \t\n    y\n', 4, /tab/],
+    ['a tab before the text of a block', 'a: |\n \tx\n', 2, /tab/],
+    ['an escaped slash', 'a: 1\nb: "secret\\/"\n', 2, /slash/],
+    ['an escaped slash in what is nearly JSON', '{"a": "secret\\/",}\n', 1, /slash/],
+    ['an escape of half a character', 'a: "secret\\ud83d\\ude00"\n', 1, /no character/],
+    ['an escape of no character', 'a: "\\U00110000"\n', 1, /no character/],
+    ['a directive', '%YAML 1.1\n---\na: 1\n', 1, /directive/],
+    ['a directive of nobody', '# secret\n%SECRET bar\n---\na: 1\n', 2, /directive/],
+    ['a document after the end of one', 'a: 1\n...\n# c\nb: 2\n', 4, /without ---/],
+    ['a text behind ---', 'a: 1\n--- {b: 2}\n', 2, /goes on/],
     ['a line that begins too early behind a carriage return', 'a:\n  b: |\n    x\ry\n', 4, /./],
   ])('%s', (_what, text, line, problem) => {
     const read = readYaml(text);
@@ -98,6 +161,12 @@ describe('problems', () => {
       problem: expect.stringMatching(problem) as string,
     });
     expect(JSON.stringify(read.problems)).not.toContain('secret');
+  });
+
+  it('something else behind objects of JSON', () => {
+    const { documents, problems } = readYaml('{"a": 1}\n{"b": 2}\n---\nc: 3\n');
+    expect(documents.map(({ value }) => value)).toEqual([{ a: 1 }, { b: 2 }]);
+    expect(problems).toMatchObject([{ line: 3, problem: expect.stringMatching(/JSON/) as string }]);
   });
 
   it('in one document leave the others alone', () => {
