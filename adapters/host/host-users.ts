@@ -40,8 +40,11 @@ export const SHADOW_PATH = '/etc/shadow';
 
 const MS_PER_DAY = 24 * 60 * 60 * 1000;
 
-/** What a locked password looks like. */
-const LOCKED = '!!';
+/**
+ * What a locked password looks like, as Ignition and MCO's daemon write it. With `!` in front, an sshd without
+ * PAM takes the whole account for locked and refuses its keys, too.
+ */
+const LOCKED = '*';
 
 /** Accounts of the host behind `files`. */
 export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {

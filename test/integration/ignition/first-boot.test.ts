@@ -3,7 +3,7 @@
  * the same tree: path for path, with content, mode, owner, links, units and presets.
  */
 
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEngine } from '../../../tools/ignition/engine';
@@ -25,9 +25,9 @@ beforeEach(async () => {
 afterEach(() => rm(work, { recursive: true }));
 
 /** What Ignition and systemd make of a machine on its first boot. */
-async function firstBoot(config: object, distribution: Distribution) {
+async function firstBoot(config: object, distribution: Distribution, furnish = makeMachineTree) {
   const root = join(work, 'ignition');
-  await makeMachineTree(root, distribution);
+  await furnish(root, distribution);
   const engine = await createEngine({
     work: join(work, 'engine'),
     keysInDirectory: distribution === 'coreos',
@@ -39,9 +39,9 @@ async function firstBoot(config: object, distribution: Distribution) {
 }
 
 /** What the host worker makes of the same machine. */
-async function hostWorker(config: object, distribution: Distribution) {
+async function hostWorker(config: object, distribution: Distribution, furnish = makeMachineTree) {
   const root = join(work, 'host');
-  await makeMachineTree(root, distribution);
+  await furnish(root, distribution);
   await writeWithHostWorker(root, renderedConfig('rendered-first', config));
   return describeTree(root);
 }
@@ -80,6 +80,23 @@ describe.each(['coreos', 'debian'] as const)('odd things, on a machine like %s',
     const rendered = renderedConfig('rendered-first', config);
     expect(await takeOver(join(work, 'ignition'), rendered)).toBeUndefined();
   });
+});
+
+it('locks a password with an empty hash as the host worker does', async () => {
+  const users = [{ name: 'core', passwordHash: '' }];
+  const config = { ignition: { version: '3.5.0' }, passwd: { users } };
+  const withPassword = async (root: string, distribution: Distribution): Promise<void> => {
+    await makeMachineTree(root, distribution);
+    const shadow = join(root, 'etc/shadow');
+    const text = await readFile(shadow, 'utf8');
+    await writeFile(shadow, text.replace('core:*:', 'core:$6$salt$hash:'));
+  };
+
+  const ignition = await firstBoot(config, 'coreos', withPassword);
+  const ours = await hostWorker(config, 'coreos', withPassword);
+
+  expect(differences(ignition, ours)).toEqual([]);
+  expect(ours.get('/etc/shadow')).toContain('core:*:');
 });
 
 it('tells systemd with presets what the host worker makes links of', async () => {

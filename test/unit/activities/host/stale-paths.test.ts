@@ -144,7 +144,7 @@ describe('a path that a config no longer has', () => {
     await change(NOTHING);
 
     expect(existsSync(at('/home/core/.ssh/authorized_keys.d/ignition'))).toBe(false);
-    expect(read('/etc/shadow')).toContain('core:!!:');
+    expect(read('/etc/shadow')).toContain('core:*:');
     expect(read('/etc/shadow')).toContain('root:!locked:');
   });
 

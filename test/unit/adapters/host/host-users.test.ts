@@ -21,6 +21,15 @@ it('sets the hash of one user and leaves the others alone', async () => {
   );
 });
 
+it('locks the password alone, not the account, which an exclamation mark does', async () => {
+  expect(await users.hasPassword('core', '')).toBe(false);
+
+  const state = await users.shadowWith('core', '', NOW);
+
+  expect(state.kind === 'file' && state.content.toString()).toContain('\ncore:*:21915:');
+  expect(await users.hasPassword('root', '')).toBe(true);
+});
+
 it.each(['a:b', 'a\nroot2::0:0', 'a\rb', 'a\u0000b'])(
   'refuses what is no hash: %j',
   async (hash) => {
