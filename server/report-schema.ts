@@ -12,8 +12,7 @@ import {
 import { OBJECT_NAME } from '../core/names';
 
 /** Printable text: what a host says ends up in terminals. */
-// eslint-disable-next-line no-control-regex -- control characters are what it keeps out
-const PLAIN = /^[^\u0000-\u001f\u007f]*$/;
+const PLAIN = /^\P{Cc}*$/u;
 const text = (limit: number) => z.string().max(limit).regex(PLAIN, 'has control characters');
 const instant = z.iso.datetime();
 

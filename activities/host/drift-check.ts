@@ -132,8 +132,7 @@ export class DriftCheck {
 
 /** Without what a terminal would act on, and not longer than may be reported. */
 export function printable(text: string, limit: number): string {
-  // eslint-disable-next-line no-control-regex -- control characters are what it takes out
-  const plain = text.replace(/[\u0000-\u001f\u007f]/g, '?');
+  const plain = text.replace(/\p{Cc}/gu, '?');
   return plain.length <= limit ? plain : `${plain.slice(0, limit - 1)}…`;
 }
 

@@ -19,6 +19,7 @@ import {
   writeDriftRecords,
 } from './drift-records';
 import { repairDrift, type RepairPorts } from './drift-repair';
+import { DRIFT_TIMING, type DriftTiming } from './drift-timing';
 import { Alarm } from './alarm';
 import type { Exclusive } from './exclusive';
 import { openJournal } from './open-journal';
@@ -48,36 +49,6 @@ export interface DriftOptions {
   /** From 0 to 1; many hosts must not do the same at the same moment. */
   readonly random?: () => number;
 }
-
-/** Milliseconds. */
-export interface DriftTiming {
-  /** From the first touch to the look: writing a file takes several steps. */
-  readonly quiet: number;
-  /** From a start of the kubelet to the report: its Node is registered by then. One that crashes starts often. */
-  readonly registered: number;
-  /** Between two looks at everything. */
-  readonly everything: number;
-  /** After an update was found under way. */
-  readonly busy: number;
-  /** Between two reports of the same drift, and two thoughts about its repair. */
-  readonly again: number;
-  /** After a report that was not taken; doubled each time up to the other. */
-  readonly retry: number;
-  readonly longestRetry: number;
-  /** The longest of them before the first report is taken: the node may have just joined. */
-  readonly longestFirst: number;
-}
-
-const TIMING: DriftTiming = {
-  quiet: 200,
-  registered: 10_000,
-  everything: 3_600_000,
-  busy: 5_000,
-  again: 60_000,
-  retry: 1_000,
-  longestRetry: 60_000,
-  longestFirst: 10_000,
-};
 
 /** Runs until the signal aborts. Whatever goes wrong is logged and tried again. */
 export async function watchDrift(ports: DriftPorts, options: DriftOptions): Promise<void> {
@@ -126,7 +97,7 @@ class DriftWatch {
   constructor(ports: DriftPorts, options: DriftOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#timing = { ...TIMING, ...options.timing };
+    this.#timing = { ...DRIFT_TIMING, ...options.timing };
     this.#alarm = new Alarm(options.signal);
   }
 

@@ -171,6 +171,7 @@ describe('PUT /host/report', () => {
     ['a finding with its content', withFinding({ content: 'secret' }), 400],
     ['a kind that is none', withFinding({ kind: 'colour' }), 400],
     ['control characters', withFinding({ path: '/etc/\u001b[31m' }), 400],
+    ['control characters of the other kind', withFinding({ path: '/etc/\u009b31m' }), 400],
     ['a path that never ends', withFinding({ path: `/${'a'.repeat(600)}` }), 400],
     ['more findings than counted', { ...DRIFTED, count: 0 }, 400],
     ['too many findings', { ...DRIFTED, findings: Array(21).fill(DRIFTED.findings[0]) }, 400],
