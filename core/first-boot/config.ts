@@ -6,7 +6,7 @@
  * @see MCO pkg/server/server.go (7ff337a4), getAppenders
  */
 
-import { decodeBase64, goJson } from '../encoding';
+import { decodeBase64, encodeDataUrl, goJson } from '../encoding';
 import { fail } from '../errors';
 import {
   convertIgnitionTo,
@@ -194,5 +194,5 @@ function authority(path: string, base64: string | undefined): readonly FirstBoot
       `the authority for ${path} in the ControllerConfig is not base 64: ${decoded.error}`,
     );
   }
-  return [{ path, contents: { source: `data:;base64,${base64.replaceAll('\n', '')}` } }];
+  return [{ path, contents: { source: encodeDataUrl(decoded.bytes) } }];
 }

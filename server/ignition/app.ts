@@ -28,7 +28,7 @@ import {
 import type { JoinGate } from '../join-gate';
 import { createAddressLimit, NAMED_LIMIT, OTHER_LIMIT, type AddressLimit } from '../join-limit';
 import { queueArrivals } from './arrivals';
-import { refuseUnreadable, takeOddClients } from './odd-clients';
+import { firstHeader, refusalOf, refuseUnreadable, takeOddClients } from './odd-clients';
 import { chooseEncoding, isKnown } from './encodings';
 import type { Prepared } from './prepare';
 import type { Shelf } from './shelf';
@@ -169,6 +169,8 @@ function createApp(
     ...options,
     https: {
       ...tls,
+      // Who names no host is answered like everybody else, by `refusalOf`.
+      requireHostHeader: false,
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
       headersTimeout: timeouts.headers,
@@ -190,6 +192,8 @@ async function route(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  const refusal = refusalOf(request.raw);
+  if (refusal !== undefined) return empty(reply.header('connection', 'close'), refusal);
   const target = readTarget(request.raw.url ?? '');
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   if (target.kind === 'config') lines.set(request, { pool: target.pool.slice(0, 253) });
@@ -202,6 +206,8 @@ async function route(
       return empty(reply, 400);
     case 'redirect':
       return redirect(reply, target.location, isRead);
+    case 'server':
+      return empty(reply, request.method === 'OPTIONS' ? 200 : 400);
     case 'health':
       return empty(reply, isRead ? 200 : 405);
     case 'nothing':
@@ -218,7 +224,7 @@ async function serve(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const line = lines.get(request) ?? {};
-  const { authorization, accept } = request.headers;
+  const { authorization } = request.headers;
   const verdict = gate.ask({ pool, authorization, address: request.socket.remoteAddress ?? '' });
   if (!verdict.admitted) {
     line.reason = verdict.reason;
@@ -232,7 +238,7 @@ async function serve(
   // Who is let in is answered to the end, however full it is.
   connections.atWork(request.socket);
   reply.raw.once('close', () => connections.waitFor(request.socket));
-  const wanted = servedVersion(accept);
+  const wanted = servedVersion(firstHeader(request.raw, 'accept'));
   if ('refused' in wanted && wanted.refused === 'unsupported') return empty(reply, 400);
   const found = await lookUp(source, pool);
   reply.header('slipway-config-age', String(Math.floor(source.ageSeconds())));

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { CacheView } from '../../adapters/kube/cache';
 import type { KubeObject } from '../../adapters/kube/resources';
-import { failureName, messageOf } from '../../core/errors';
+import { fail, failureName, messageOf } from '../../core/errors';
 import { provedConfigName, servedConfigName } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -27,7 +27,12 @@ export interface ClusterSourceOptions {
   readonly log: { warn(fields: object, message: string): void };
   /** Milliseconds of a clock that never goes back. */
   readonly clock?: () => number;
+  /** Milliseconds for which a machine waits for the API server. */
+  readonly patience?: number;
 }
+
+/** Well below the time after which a connection without a byte is closed. */
+const PATIENCE_MS = 5_000;
 
 /** The one ControllerConfig of a cluster. */
 const CONTROLLER_CONFIG = 'machine-config-controller';
@@ -44,6 +49,7 @@ interface KeptConfig {
 
 export function createClusterSource(options: ClusterSourceOptions): ConfigSource {
   const { pools, controllerConfigs, facts, ageSeconds, log } = options;
+  const { patience = PATIENCE_MS } = options;
   const clock = options.clock ?? (() => performance.now());
   const kept = new Map<string, KeptConfig>();
   const underWay = new Map<string, Promise<KeptConfig | undefined>>();
@@ -83,7 +89,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
   /** What is in memory, looked at again behind the request; else what the API server says. */
   function configNamed(name: string): KeptConfig | Promise<KeptConfig | undefined> {
     const known = kept.get(name);
-    if (known === undefined) return load(name);
+    if (known === undefined) return within(patience, load(name));
     // A failure leaves what is known; the age says how long nothing was heard.
     if (clock() - known.readAt > FRESH_MS) load(name).catch(() => undefined);
     return known;
@@ -170,6 +176,16 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
       });
     },
   };
+}
+
+/** @throws (rejects) `ApiUnavailable` when it takes longer; what was asked goes on */
+function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const message = `the API server has not answered within ${ms / 1000} s`;
+    timer = setTimeout(() => reject(fail('ApiUnavailable', message)), ms);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 function digestOf(value: object): string {

@@ -1,6 +1,11 @@
-/** Requests that Node's parser does not hand on, and clients that have said all that they will say. */
+/**
+ * Requests that Node would not hand on, or would take where Go's HTTP server does not, and clients that
+ * have said all that they will say.
+ *
+ * @see Go net/http/server.go (go1.24), readRequest and serve
+ */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 
@@ -9,7 +14,7 @@ type AnsweredSocket = Pick<Duplex, 'writable' | 'destroy'> & {
   end(text: string, flushed: () => void): void;
 };
 
-/** Answers CONNECT as every other method, and those who close their side after the request. */
+/** Answers CONNECT as every other method, what cannot be expected, and those who close their side early. */
 export function takeOddClients(server: Pick<HttpsServer, 'on'>): void {
   // Not in the types; without it, Node ends such a connection before there is an answer.
   Object.assign(server, { httpAllowHalfOpen: true });
@@ -20,6 +25,31 @@ export function takeOddClients(server: Pick<HttpsServer, 'on'>): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     answerAndClose(socket, NOT_ALLOWED);
   });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    response.writeHead(417, { connection: 'close', 'content-length': '0' }).end();
+  });
+}
+
+/** The parts of a request that are looked at before anything is answered. */
+type Head = Pick<IncomingMessage, 'httpVersionMajor' | 'httpVersionMinor' | 'rawHeaders'>;
+
+/** The status for a request that is refused whatever it asks for; undefined = it is not. */
+export function refusalOf(request: Head): 400 | 505 | undefined {
+  const { httpVersionMajor: major, httpVersionMinor: minor } = request;
+  if (major !== 1) return 505;
+  const hosts = valuesOf(request, 'host').length;
+  const isNamed = hosts === 1 || (hosts === 0 && minor === 0);
+  return isNamed ? undefined : 400;
+}
+
+/** The first of several headers of a name, which is the one that Go's handlers see; Node joins all. */
+export function firstHeader(request: Pick<Head, 'rawHeaders'>, name: string): string | undefined {
+  return valuesOf(request, name)[0];
+}
+
+/** @param name - in lower case */
+function valuesOf({ rawHeaders }: Pick<Head, 'rawHeaders'>, name: string): readonly string[] {
+  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
 }
 
 const NOT_ALLOWED = '405 Method Not Allowed';

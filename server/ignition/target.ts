@@ -8,6 +8,8 @@
 export type Target =
   | { readonly kind: 'config'; readonly pool: string }
   | { readonly kind: 'health' }
+  /** `*`: the server, and nothing on it. */
+  | { readonly kind: 'server' }
   | { readonly kind: 'redirect'; readonly location: string }
   | { readonly kind: 'nothing' }
   /** No path, or one that cannot be decoded. */
@@ -20,6 +22,7 @@ const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
 
 /** @param url - the target as it stands in the request line */
 export function readTarget(url: string): Target {
+  if (url === '*') return { kind: 'server' };
   const isAbsolute = ABSOLUTE.test(url);
   const [own = '', query] = splitOnce(isAbsolute ? url.replace(ABSOLUTE, '') : url, '?');
   const path = isAbsolute && own === '' ? '/' : own;

@@ -357,11 +357,43 @@ describe('methods that no parser knows', () => {
   });
 });
 
+describe("what Go's server would do", () => {
+  it.each([
+    ['asks for the server itself', 'OPTIONS * HTTP/1.1\r\nHost: a', 'HTTP/1.1 200 OK'],
+    ['gets the server itself', 'GET * HTTP/1.1\r\nHost: a', 'HTTP/1.1 400 Bad Request'],
+    ['is of HTTP/1.0 and names no host', 'GET /healthz HTTP/1.0', 'HTTP/1.1 200 OK'],
+  ])('answers who %s', async (_who, head, status) => {
+    const server = await start();
+    const socket = await tlsTo(server);
+    socket.write(`${head}\r\nConnection: close\r\n\r\n`);
+
+    expect(await allOf(socket)).toContain(`${status}\r\n`);
+  });
+
+  it.each([
+    ['3.1.0', '3.4.0'],
+    ['3.4.0', '3.1.0'],
+  ])('takes the first of two Accept headers: %s, then %s', async (first, second) => {
+    const server = await start();
+    const socket = await tlsTo(server);
+    const accept = (version: string) =>
+      `Accept: application/vnd.coreos.ignition+json;version=${version}\r\n`;
+    socket.write(`${REQUEST}${accept(first)}${accept(second)}Connection: close\r\n\r\n`);
+
+    expect(await allOf(socket)).toContain(`"version":"${first}"`);
+  });
+});
+
 describe('requests that are none', () => {
   it.each([
     ['no HTTP', 'hello\r\n\r\n', 400],
     ['another protocol', 'BREW /config/worker COFFEE/1.1\r\nHost: a\r\n\r\n', 400],
     ['a NUL in the path', 'GET /config/wor\0ker HTTP/1.1\r\nHost: a\r\n\r\n', 400],
+    ['one that names no host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
+    ['one that names two hosts', 'GET /healthz HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n', 400],
+    ['one of HTTP/0.9', 'GET /healthz HTTP/0.9\r\nHost: a\r\n\r\n', 505],
+    ['one of HTTP/2.0', 'GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n', 505],
+    ['one that expects more', 'GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n', 417],
     ['headers without an end', `${REQUEST}X: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
     ['a path without an end', `GET /config/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
   ])('%s is refused without a body', async (_what, text, status) => {

@@ -243,6 +243,12 @@ describe('the first config of a machine', () => {
     ]);
   });
 
+  it('takes an authority whose base 64 was broken into lines', () => {
+    const { contents } = serve(aConfig(), '3.5', { kubeletAuthority: 'a3Vi\r\nZWxldA==\n' });
+
+    expect(contents(FIRST_BOOT_FILE.KUBELET_AUTHORITY)).toBe('kubelet');
+  });
+
   it('names the authority that cannot be read', () => {
     expect(() => serve(aConfig(), '3.5', { cloudAuthority: '-----BEGIN' })).toThrow(
       /cloud-config\/ca-bundle\.pem in the ControllerConfig is not base 64/,

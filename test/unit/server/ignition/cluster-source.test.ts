@@ -45,7 +45,7 @@ function aPool(now: string, next = now, updatedMachineCount = 0): MachineConfigP
   };
 }
 
-function aCluster() {
+function aCluster(patience?: number) {
   const pools = aCache<MachineConfigPool>();
   const controllerConfigs = aCache<KubeObject>();
   const configs = new Map<string, MachineConfig>([
@@ -77,6 +77,7 @@ function aCluster() {
     facts: () => state.facts,
     ageSeconds: () => 0,
     clock: () => state.now,
+    ...(patience === undefined ? {} : { patience }),
   });
   const look = async (pool = 'worker'): Promise<Look> => source.look(pool);
   const name = async (): Promise<string> => {
@@ -219,6 +220,31 @@ describe('first configs of a watched cluster', () => {
     state.away = false;
     expect(await name()).toBe('two');
     expect(reads.at(-1)).toBe('two');
+  });
+
+  it('do not wait for ever for an API server that says nothing', async () => {
+    const { pools, state, look, name, warnings } = aCluster(10);
+    pools.put(aPool('one'));
+    await name();
+    let answer: () => void = () => undefined;
+    state.slow = new Promise((resolve) => {
+      answer = resolve;
+    });
+    pools.put(aPool('two'));
+    pools.put({ ...aPool('two'), metadata: { name: 'other' } });
+
+    expect(await name()).toBe('one');
+    expect(warnings).toEqual([expect.objectContaining({ pool: 'worker', served: 'one' })]);
+    expect(await look('other')).toMatchObject({
+      missing: {
+        status: 503,
+        message: 'config two cannot be read: the API server has not answered within 0.01 s',
+      },
+    });
+
+    answer();
+    await state.slow;
+    expect(await name()).toBe('two');
   });
 
   it('cannot be made up while the API server is away from the beginning', async () => {

@@ -42,7 +42,7 @@ describe('what a request line asks for', () => {
     ['/', 'nothing'],
     ['/configs/worker', 'nothing'],
     ['', 'malformed'],
-    ['*', 'malformed'],
+    ['*', 'server'],
     ['https://example.com', 'nothing'],
     ['https://example.com?x', 'nothing'],
     ['https://example.com/healthz', 'health'],
