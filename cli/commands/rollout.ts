@@ -42,8 +42,12 @@ export async function rolloutStart(
   const { updated, machineCount } = progress;
   // One that has just begun has not looked at the pool yet.
   const nodes = machineCount === 0 ? '' : `${updated} of ${machineCount} nodes on `;
+  const paused =
+    pool.spec.paused === true
+      ? `the pool is paused, so no node starts: slipway rollout resume ${poolName}\n`
+      : '';
   const hint = options.watch ? '' : `watch it: slipway rollout status ${poolName} --watch\n`;
-  context.terminal.err.write(`pool-rollout/${poolName} runs: ${nodes}${config}\n${hint}`);
+  context.terminal.err.write(`pool-rollout/${poolName} runs: ${nodes}${config}\n${paused}${hint}`);
   if (!options.watch) printMachineReadable(context, options.output, progress);
   return EXIT.OK;
 }

@@ -90,6 +90,9 @@ test(
     const again = await world.slipway(['rollout', 'pause', POOL]);
     expectQuiet(again);
     expect(again.err).toBe('pool worker is paused already\n');
+    const start = await world.slipway(['rollout', 'start', POOL]);
+    expectQuiet(start);
+    expect(start.err).toContain('paused, so no node starts: slipway rollout resume worker\n');
 
     const skip = await world.slipway(['node', 'skip', skipped, '--reason', 'disk is tested']);
     expectQuiet(skip);
