@@ -56,7 +56,8 @@ export const ClusterWorkerSettings = z.object({
   ...ProcessSettings.shape,
   /** Compiled workflows; when the file is missing they are bundled from the sources. */
   workflowBundle: z.string().min(1).optional(),
-  maxActivities: count.default(500),
+  /** Each drain is one for as long as it takes, and must not keep other nodes' short steps waiting. */
+  maxActivities: count.default(2_000),
   maxWorkflowTasks: count.default(40),
   /** Workflows kept in memory between their tasks; 0.15 MB each. */
   maxCachedWorkflows: count.default(1_500),

@@ -4,6 +4,7 @@ import {
   CancellationScope,
   isCancellation,
   log,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   workflowInfo,
@@ -121,6 +122,8 @@ function orderFor(input: UpdateNodeInput, step: string, totalSeconds: number): H
 }
 
 const atOnce = proxyLocalActivities<ClusterActivities>(AT_ONCE);
+/** Updates that were begun before took short steps inside their workflow tasks. */
+const STEPS_OUTSIDE = 'short-steps-outside-the-workflow-task';
 
 /** What is done with the node in the cluster. */
 export function clusterSteps(input: UpdateNodeInput) {
@@ -149,11 +152,11 @@ export function clusterSteps(input: UpdateNodeInput) {
       const summary = `${plan.drain ? 'cordon' : 'target'} ${node}`;
       const drain = plan.drain ? { drain: policy.drain } : {};
       const order = { ...step, cordon: plan.drain, repair, summary: plan.summary, ...drain };
-      return atOnceOrVisibly(
-        () =>
-          atOnce.cordonNode.executeWithOptions(localOptions(summary), [{ ...order, ...decided() }]),
+      return visibly(
         () =>
           cluster.cordonNode.executeWithOptions(optionsFor(limits.cordonNode, summary), [order]),
+        () =>
+          atOnce.cordonNode.executeWithOptions(localOptions(summary), [{ ...order, ...decided() }]),
       );
     },
     drain: () =>
@@ -162,10 +165,10 @@ export function clusterSteps(input: UpdateNodeInput) {
       ]),
     checkCordon: () => {
       const summary = `${node} is still cordoned`;
-      return atOnceOrVisibly(
-        () => atOnce.checkCordon.executeWithOptions(localOptions(summary), [step]),
+      return visibly(
         () =>
           cluster.checkCordon.executeWithOptions(optionsFor(limits.checkCordon, summary), [step]),
+        () => atOnce.checkCordon.executeWithOptions(localOptions(summary), [step]),
       );
     },
     awaitReady: (bootId: string | undefined, readySeconds: number) => {
@@ -182,17 +185,17 @@ export function clusterSteps(input: UpdateNodeInput) {
         atOnce.awaitNodeReady.executeWithOptions(localOptions(summary), [
           { ...step, ...boot, readySeconds: 0, timeoutSeconds: 0 },
         ]);
-      return readySeconds > 0 ? wait() : atOnceOrVisibly(look, wait);
+      return readySeconds > 0 ? wait() : visibly(wait, look);
     },
     complete: () => {
       const summary = `${node} is done: set currentConfig, uncordon`;
-      return atOnceOrVisibly(
+      return visibly(
+        () =>
+          cluster.completeNode.executeWithOptions(optionsFor(limits.completeNode, summary), [step]),
         () =>
           atOnce.completeNode.executeWithOptions(localOptions(summary), [
             { ...step, ...decided() },
           ]),
-        () =>
-          cluster.completeNode.executeWithOptions(optionsFor(limits.completeNode, summary), [step]),
       );
     },
     release: (how: Omit<ReleaseNodeInput, keyof NodeStep>) =>
@@ -233,8 +236,14 @@ function decided(): { readonly decidedAt: string } {
   return { decidedAt: new Date(Date.now()).toISOString() };
 }
 
-/** Every step may be taken twice, so whatever went wrong at once, the visible activity finds out. */
-async function atOnceOrVisibly<T>(quick: () => Promise<T>, visible: () => Promise<T>): Promise<T> {
+/**
+ * Takes a short step as an activity of its own. One that ran inside the workflow task while a query was
+ * answered would be resolved after what else the next task brings, and in a replay before it: the update
+ * could not go on from its history. Earlier updates keep to it, once; every step may be taken twice, so
+ * whatever went wrong at once, the visible activity finds out.
+ */
+async function visibly<T>(visible: () => Promise<T>, quick: () => Promise<T>): Promise<T> {
+  if (patched(STEPS_OUTSIDE)) return visible();
   try {
     return await quick();
   } catch (error) {

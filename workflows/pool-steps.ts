@@ -4,6 +4,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   getExternalWorkflowHandle,
   log,
+  patched,
   proxyActivities,
   proxyLocalActivities,
   startChild,
@@ -23,19 +24,29 @@ import { attachSignal, nodeGoneSignal, proceedSignal, type ChildState } from './
 import { shielded } from './node-update';
 import type { Rollout } from './rollout-state';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { brief, LOOK, optionsFor, ROLLOUT_LIMITS, STILL_RUNNING } from './timeouts';
+import { brief, LOOK, LOOK_INSIDE, optionsFor, ROLLOUT_LIMITS, STILL_RUNNING } from './timeouts';
 import type { updateNode } from './update-node';
 
-const memory = proxyLocalActivities<ClusterActivities>(LOOK);
+const inside = proxyLocalActivities<ClusterActivities>(LOOK_INSIDE);
 const cluster = proxyActivities<ClusterActivities>({
   taskQueue: CLUSTER_QUEUE,
   startToCloseTimeout: '1m',
 });
 
-/** One look at the pool; costs no request, because the cluster worker watches it anyway. */
+/** Rollouts that were begun before it looked inside their workflow tasks. */
+const LOOK_OUTSIDE = 'look-outside-the-workflow-task';
+
+/**
+ * One look at the pool; costs no request, because the cluster worker watches it anyway. Not inside the
+ * workflow task: where a query is answered while a local activity runs, Core (sdk-rust pull request 1442)
+ * resolves it after the signals of the next task, and in a replay before them. What a rollout does next
+ * follows from both.
+ */
 export function selectNodes(input: SelectNodesInput): Promise<SelectNodesResult> {
   const summary = brief(`look at pool ${input.pool}`);
-  return memory.selectNodes.executeWithOptions({ ...LOOK, summary }, [input]);
+  return patched(LOOK_OUTSIDE)
+    ? cluster.selectNodes.executeWithOptions({ ...LOOK, summary }, [input])
+    : inside.selectNodes.executeWithOptions({ ...LOOK_INSIDE, summary }, [input]);
 }
 
 export function holdNode(

@@ -95,16 +95,18 @@ export const ROLLOUT_LIMITS = {
 export const STILL_RUNNING: Limits = { attempt: 15, total: 40 };
 
 /** A look at the pool: from memory, so tried again soon and then given back to the rollout. */
-export const LOOK: LocalActivityOptions = {
+export const LOOK = {
   startToCloseTimeout: '10s',
-  scheduleToCloseTimeout: '15s',
+  scheduleToCloseTimeout: '45s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
-};
+} as const satisfies ActivityOptions;
+
+/** The same inside the workflow task, for rollouts that were begun when it was taken there. */
+export const LOOK_INSIDE: LocalActivityOptions = { ...LOOK, scheduleToCloseTimeout: '15s' };
 
 /**
- * A short step in the cluster is tried once inside the workflow task, which spares the server an
- * activity and a task. What does not succeed like this becomes an ordinary activity with the limits
- * above, so that a person sees what it waits for.
+ * Updates that were begun earlier try a short step once inside the workflow task. What does not succeed
+ * like this becomes an ordinary activity with the limits above.
  */
 export const AT_ONCE: LocalActivityOptions = {
   startToCloseTimeout: '5s',

@@ -15,7 +15,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   allowMco: 'start although the Machine Config Operator runs here; for a supervised migration',
   maxKubeRequests: 'requests to the Kubernetes API at once',
   workflowBundle: 'compiled workflows; default: beside the program, else bundled at start',
-  maxActivities: 'activities at once; default 500',
+  maxActivities: 'activities at once; default 2,000',
   maxWorkflowTasks: 'workflow tasks at once; default 40',
   maxCachedWorkflows: 'workflows kept in memory between tasks; default 1500',
   shutdownGraceSeconds: 'time for running activities to end; default 20',

@@ -64,7 +64,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'reports are lost when a rollout goes on in a new run',
     breaks: 'canary',
-    ...{ seed: 45, within: 10, plain: true },
+    ...{ seed: 13, within: 10, plain: true },
     change: {
       from: 'finished: this.reports,\n            failedReports: [\n                ...this.failed.values()\n            ],',
       to: 'finished: [],\n            failedReports: [],',
@@ -121,7 +121,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'a rollout gives slots before it knows which updates run already',
     breaks: 'I6',
-    ...{ seed: 21, within: 10, plain: true },
+    ...{ seed: 18, within: 10, plain: true },
     change: {
       from: "carry === undefined ? 'nothing' : 'all'",
       to: "carry === undefined ? 'all' : 'all'",
@@ -136,7 +136,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'a reboot is ordered again when the answer to the first order was lost',
     breaks: 'I5',
-    ...{ seed: 322, within: 10, plain: true },
+    ...{ seed: 24, within: 10, plain: true },
     activities: { forgetsArming: true },
     storm: 0.4,
   },
