@@ -34,6 +34,7 @@ import { freeLoopbackPort, startHealthServer } from './health-server';
 import { createLogger, type Logger } from './logging';
 import { connectionOptions, connectTemporal, OpenUpdates } from './temporal-client';
 import { installTemporalRuntime } from './temporal-runtime';
+import { UNREPLAYABLE_FAILS } from './unreplayable';
 import { watchContact } from './temporal-contact';
 import { untilAvailable } from './waiting';
 import { whenAborted } from './when-aborted';
@@ -262,6 +263,7 @@ async function createWorker(
       maxConcurrentLocalActivityExecutions: settings.maxActivities,
       maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
       maxCachedWorkflows: settings.maxCachedWorkflows,
+      ...UNREPLAYABLE_FAILS,
       // A cancelled drain must hear of it soon: cancellation comes with the answer to a heartbeat.
       maxHeartbeatThrottleInterval: '2s',
       shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,

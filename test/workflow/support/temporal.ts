@@ -1,9 +1,16 @@
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  Worker,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
 import { pino } from 'pino';
 import { CLUSTER_QUEUE, hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalOptions, type TemporalServer } from '../../../tools/temporal';
 import { installTemporalRuntime } from '../../../workers/temporal-runtime';
+import { UNREPLAYABLE_FAILS } from '../../../workers/unreplayable';
 import type { ClusterActivities } from '../../../workflows/activity-contracts';
 import { workflowBundle } from './bundle';
 import { FakeWorld, type WorldOptions } from './fake-world';
@@ -14,6 +21,8 @@ export interface TestBench {
   readonly server: TemporalServer;
   /** A new pool with its own nodes and hosts. Its workers end with the bench. */
   world(options?: WorldOptions): Promise<FakeWorld>;
+  /** Ends the cluster worker; another one goes on with the workflows as they are shipped. */
+  upgrade(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -33,6 +42,8 @@ export async function startBench(
     readonly forgetful?: boolean;
     /** `host:port` where the worker serves its metrics. */
     readonly metricsAddress?: string;
+    /** What the cluster worker runs until `upgrade`; absent = the workflows as they are shipped. */
+    readonly code?: string;
   } = {},
 ): Promise<TestBench> {
   if (options.metricsAddress === undefined) quietRuntime();
@@ -47,29 +58,34 @@ export async function startBench(
   const client = new Client({ connection, namespace });
   const worlds = new Worlds(client);
   const running: { readonly worker: Worker; readonly done: Promise<void> }[] = [];
-  const run = (worker: Worker): void => {
-    running.push({ worker, done: worker.run() });
+  const run = (worker: Worker): Promise<void> => {
+    const done = worker.run();
+    running.push({ worker, done });
+    return done;
   };
-  run(
-    await Worker.create({
+  const clusterWorker = (workflowBundle: WorkflowBundleOption): Promise<Worker> =>
+    Worker.create({
       // Recorded in histories, which are the project's: no process, no machine.
       identity: 'worker@recorder',
       connection: native,
       namespace,
       taskQueue: CLUSTER_QUEUE,
-      workflowBundle: { codePath },
+      workflowBundle,
       activities: worlds.clusterActivities(),
       ...(options.forgetful === true ? { maxCachedWorkflows: 1 } : {}),
+      ...UNREPLAYABLE_FAILS,
       ...QUICK_HEARTBEATS,
-    }),
-  );
+    });
+  const { code } = options;
+  const first = await clusterWorker(code === undefined ? { codePath } : { code });
+  const firstDone = run(first);
   return {
     client,
     server,
     world: async (worldOptions = {}) => {
       const world = worlds.create(worldOptions);
       for (const node of world.nodeNames()) {
-        run(
+        void run(
           await Worker.create({
             // Recorded in histories, which are the project's: no process, no machine.
             identity: 'worker@recorder',
@@ -84,9 +100,14 @@ export async function startBench(
       }
       return world;
     },
+    upgrade: async () => {
+      first.shutdown();
+      await firstDone;
+      void run(await clusterWorker({ codePath }));
+    },
     stop: async () => {
       worlds.releaseAll();
-      for (const { worker } of running) worker.shutdown();
+      for (const { worker } of running) if (worker.getState() === 'RUNNING') worker.shutdown();
       await Promise.all(running.map(({ done }) => done));
       await connection.close();
       await native.close();

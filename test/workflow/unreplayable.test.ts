@@ -1,0 +1,51 @@
+import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { readFile } from 'node:fs/promises';
+import { messageOf } from '../../core/errors';
+import { workflowBundle } from './support/bundle';
+import { startBench, type TestBench } from './support/temporal';
+
+jest.setTimeout(120_000);
+
+/** Marks in histories; under other names they are of another version, which never said that it changed. */
+const MARKS = ['look-outside-the-workflow-task', 'short-steps-outside-the-workflow-task'];
+
+let bench: TestBench;
+beforeAll(async () => {
+  const shipped = await readFile(await workflowBundle(), 'utf8');
+  let code = shipped;
+  for (const mark of MARKS) {
+    expect(code).toContain(mark);
+    code = code.replaceAll(mark, `another-${mark}`);
+  }
+  bench = await startBench({ code });
+}, 180_000);
+afterAll(() => bench.stop(), 60_000);
+
+async function endOf(handle: Pick<WorkflowHandle, 'result'>): Promise<string> {
+  try {
+    await handle.result();
+    return 'it ended well';
+  } catch (error) {
+    return error instanceof WorkflowFailedError ? messageOf(error.cause) : messageOf(error);
+  }
+}
+
+it('a rollout and an update that cannot go on from their histories end, and are taken up anew', async () => {
+  const world = await bench.world({ nodes: 3 });
+  const first = world.nodeNames()[0] ?? '';
+  const gate = world.hold('applyUpdate', first);
+  const lost = await world.startRollout();
+  await gate.reached;
+  const update = world.update(first);
+
+  await bench.upgrade();
+  gate.open();
+
+  expect(await endOf(update)).toMatch(/nondeterminism/i);
+  expect(await endOf(lost)).toMatch(/nondeterminism/i);
+  const next = await world.startRollout();
+  await expect(next.result()).resolves.toMatchObject({ updated: 3 });
+  expect(world.mostUnavailable).toBe(1);
+  expect(world.violations).toEqual([]);
+  expect(world.leftovers()).toEqual([]);
+});
