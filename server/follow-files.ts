@@ -1,7 +1,7 @@
 /** Files that change while the process runs: mounted Secrets, renewed certificates. */
 
-import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs';
-import { dirname } from 'node:path';
+import { type FSWatcher, readlinkSync, statSync, watch } from 'node:fs';
+import { dirname, join, parse, resolve, sep } from 'node:path';
 import { messageOf } from '../core/errors';
 
 export interface FollowLog {
@@ -11,20 +11,26 @@ export interface FollowLog {
 
 /** A directory that cannot be watched now (too many watches, no permission) is tried again after this. */
 const RETRY_MS = 10_000;
+/** As many as Linux follows. */
+const MAX_LINKS = 40;
 /** Writing several files, or swapping the links of a mounted Secret, takes a moment. */
 const SETTLE_MS = 200;
 
 /**
  * Calls back a moment after one of the files has changed, until the signal aborts. Instead of a directory
- * that is not there yet, the nearest one around it is followed: it tells when that comes.
+ * that is not there yet, the nearest one around it is followed: it tells when that comes. Links are
+ * followed to their ends, also those that lead to a directory of the way.
+ *
+ * @param files - a function is asked again after every change: the files of a directory
  */
 export function followFiles(
-  files: readonly string[],
+  files: readonly string[] | (() => readonly string[]),
   changed: () => void,
   { signal, log }: { readonly signal: AbortSignal; readonly log: FollowLog },
 ): void {
   const watchers = new Map<string, Watched>();
   let wanted: ReadonlySet<string> = new Set();
+  let ends: string | undefined;
   let timer: NodeJS.Timeout | undefined;
   let due = Infinity;
   let hasNews = false;
@@ -52,11 +58,16 @@ export function followFiles(
     hasNews = true;
     if (!signal.aborted) soon(RETRY_MS);
   };
-  /** True = a directory of the files is followed that was not. */
+  /** True = a directory of the files is followed that was not, or a link leads elsewhere. */
   const follow = (): boolean => {
-    let hasCome = false;
-    wanted = new Set(files.flatMap(directoriesOf));
-    const places = new Set([...wanted].map(nearestDirectory));
+    const listed = typeof files === 'function' ? files() : files;
+    const ways = listed.map((file) => ({ file, ...wayTo(file) }));
+    const before = ends;
+    ends = JSON.stringify(ways.map(({ end }) => end));
+    let hasCome = before !== undefined && ends !== before;
+    wanted = new Set(ways.flatMap(({ file, end }) => [dirname(file), dirname(end)]));
+    const links = ways.flatMap((way) => way.links);
+    const places = new Set([...[...wanted].map(nearestDirectory), ...links]);
     for (const [directory, { watcher, inode }] of watchers) {
       if (places.has(directory) && isStill(directory, inode)) continue;
       watcher.close();
@@ -118,13 +129,37 @@ function inodeOf(directory: string): bigint | undefined {
   return statSync(directory, { bigint: true, throwIfNoEntry: false })?.ino;
 }
 
-/** Directories and not files, because files are replaced by renaming; that of the link and of its target. */
-function directoriesOf(file: string): readonly string[] {
-  const place = dirname(file);
+/**
+ * Where the file is in the end, and the directories of the links on the way. Directories and not files
+ * are followed, because files are replaced by renaming. Of a link to nothing it is where that would be.
+ */
+function wayTo(file: string): { readonly end: string; readonly links: readonly string[] } {
+  const links: string[] = [];
+  const { root } = parse(resolve(file));
+  let end = root;
+  let rest = namesOf(resolve(file));
+  for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
+    const target = links.length < MAX_LINKS ? targetOf(join(end, name)) : undefined;
+    if (target === undefined) {
+      end = join(end, name);
+    } else {
+      links.push(end);
+      rest = [...namesOf(resolve(end, target)), ...rest];
+      end = root;
+    }
+  }
+  return { end, links };
+}
+
+function namesOf(path: string): string[] {
+  return path.split(sep).filter((name) => name !== '');
+}
+
+function targetOf(path: string): string | undefined {
   try {
-    return [place, dirname(realpathSync(file))];
+    return readlinkSync(path);
   } catch {
-    // Gone for the moment, or a link to nothing: its place tells when it comes.
-    return [place];
+    // No link, or gone for the moment: its directory tells when it comes.
+    return undefined;
   }
 }

@@ -3,6 +3,7 @@
  * token. Without the directory there are none, and only `joinMode: open` lets machines in.
  */
 
+import { readdirSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -20,6 +21,8 @@ const TokenSecret = z.looseObject({
   /** Base 64 each. */
   data: z.record(z.string(), z.string()),
 });
+
+const TOKEN_FILE = /\.ya?ml$/;
 
 type Records = ReadonlyMap<string, JoinTokenRecord>;
 
@@ -54,7 +57,7 @@ export async function followBootstrapTokens(
     }
   };
   followFiles(
-    [folder, join(folder, '*')],
+    () => [folder, join(folder, '*'), ...filesIn(folder)],
     () => {
       reading = reading.then(readAgain);
     },
@@ -85,9 +88,21 @@ async function readRecord(file: string): Promise<JoinTokenRecord> {
   return record;
 }
 
+/** Each may be a link that leads elsewhere. */
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => TOKEN_FILE.test(name))
+      .map((name) => join(folder, name));
+  } catch {
+    // Whoever reads the tokens says what is wrong; the folder itself is followed anyway.
+    return [];
+  }
+}
+
 async function namesIn(folder: string): Promise<readonly string[]> {
   try {
-    return (await readdir(folder)).filter((name) => /\.ya?ml$/.test(name)).sort();
+    return (await readdir(folder)).filter((name) => TOKEN_FILE.test(name)).sort();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;

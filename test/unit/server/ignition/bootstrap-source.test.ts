@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createBootstrapSource } from '../../../../server/ignition/bootstrap-source';
@@ -267,6 +267,50 @@ describe('join tokens of files', () => {
     write('var/bootstrap/join-tokens/one.yaml', secret(fields));
 
     await expect(come).resolves.toBeUndefined();
+  });
+
+  it('are read again when the file goes that a link leads to, and when it comes back', async () => {
+    write('elsewhere/m.yaml', secret(fields));
+    mkdirSync(join(directory, 'bootstrap/join-tokens'), { recursive: true });
+    symlinkSync('../../elsewhere/m.yaml', join(directory, 'bootstrap/join-tokens/link.yaml'));
+    const { tokens, pool } = await follow(join(directory, 'bootstrap'));
+    expect(tokens.find('0123456789')?.pool).toBe('master');
+
+    const gone = pool(undefined);
+    rmSync(join(directory, 'elsewhere/m.yaml'));
+    await gone;
+
+    const back = pool('arbiter');
+    write('elsewhere/m.yaml', secret({ ...fields, pool: 'arbiter' }));
+    await expect(back).resolves.toBeUndefined();
+  });
+
+  it('are read again when a link comes, and its file goes then', async () => {
+    write('elsewhere/m.yaml', secret(fields));
+    const { pool } = await follow();
+    const come = pool('master');
+    mkdirSync(join(directory, 'join-tokens'));
+    symlinkSync('../elsewhere/m.yaml', join(directory, 'join-tokens/link.yaml'));
+    await come;
+
+    const gone = pool(undefined);
+    rmSync(join(directory, 'elsewhere/m.yaml'));
+    await expect(gone).resolves.toBeUndefined();
+  });
+
+  it('are read again when Kubernetes swaps the directory of a mounted Secret', async () => {
+    write('join-tokens/..one/m.yaml', secret(fields));
+    write('join-tokens/..two/m.yaml', secret({ ...fields, pool: 'arbiter' }));
+    const data = join(directory, 'join-tokens/..data');
+    symlinkSync('..one', data);
+    symlinkSync('..data/m.yaml', join(directory, 'join-tokens/m.yaml'));
+    const { tokens, pool } = await follow();
+    expect(tokens.find('0123456789')?.pool).toBe('master');
+
+    const swapped = pool('arbiter');
+    symlinkSync('..two', `${data}_tmp`);
+    renameSync(`${data}_tmp`, data);
+    await expect(swapped).resolves.toBeUndefined();
   });
 
   it.each([
