@@ -5,9 +5,9 @@ import { ownerOf } from './path-changes';
 import type { HostPorts, PathChange } from './ports';
 import { ancestors } from './records';
 import { SSH_KEYS_FILE } from './ssh-keys';
-import { CORE_USER } from './wanted-paths';
+import { CORE_USER, hasSshKeys } from './wanted-paths';
 
-/** sshd wants these to belong to their user alone. */
+/** With keys in the config they belong to their user alone; a file of a config gets them like any others. */
 const OF_CORE: readonly string[] = ancestors(SSH_KEYS_FILE).filter((path) => path !== '/home');
 
 const DEFAULT_MODE = 0o755;
@@ -24,6 +24,7 @@ export async function missingDirectories(
   spec?: Pick<RenderedSpec, 'config'>,
 ): Promise<readonly PathChange[]> {
   const listed = new Map(spec?.config.storage?.directories?.map((entry) => [entry.path, entry]));
+  const ofCore = spec !== undefined && hasSshKeys(spec) ? OF_CORE : [];
   const seen = new Set<string>();
   const changes: PathChange[] = [];
   for (const path of paths) {
@@ -32,22 +33,24 @@ export async function missingDirectories(
       seen.add(directory);
       // A link to a directory is as good as one; a dangling one is found out when it is written to.
       if ((await ports.files.facts(directory)).kind !== 'absent') continue;
-      const state = await attributesOf(ports, directory, listed.get(directory));
+      const isOfCore = !listed.has(directory) && ofCore.includes(directory);
+      const state = isOfCore
+        ? await attributesOfCore(ports)
+        : await attributesOf(ports, listed.get(directory));
       changes.push({ path: directory, state: { kind: 'directory', ...state } });
     }
   }
   return changes;
 }
 
+async function attributesOfCore({ users }: Pick<HostPorts, 'users'>) {
+  const { uid, gid } = await users.user(CORE_USER);
+  return { mode: 0o700, owner: { uid, gid } };
+}
+
 async function attributesOf(
   ports: Pick<HostPorts, 'users'>,
-  directory: string,
-  listed: IgnitionDirectory | undefined,
+  { mode = DEFAULT_MODE, user, group }: Partial<IgnitionDirectory> = {},
 ) {
-  if (listed === undefined && OF_CORE.includes(directory)) {
-    const { uid, gid } = await ports.users.user(CORE_USER);
-    return { mode: 0o700, owner: { uid, gid } };
-  }
-  const { mode = DEFAULT_MODE, user, group } = listed ?? {};
   return { mode, owner: await ownerOf(ports, { user, group }) };
 }

@@ -274,6 +274,11 @@ function sshKeys(users: readonly IgnitionUser[]): string {
     .join('');
 }
 
+/** Whether a config has keys for `core`. */
+export function hasSshKeys(spec: Pick<RenderedSpec, 'config'>): boolean {
+  return sshKeys(spec.config.passwd?.users ?? []) !== '';
+}
+
 /** The password hash for `core`; undefined = the config does not set one. */
 export function passwordHash(spec: Pick<RenderedSpec, 'config'>): string | undefined {
   return spec.config.passwd?.users?.find(({ name }) => name === CORE_USER)?.passwordHash;

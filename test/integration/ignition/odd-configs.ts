@@ -1,5 +1,7 @@
 /** What few configs have, and two writers may understand in two ways. */
 
+import { KEYS } from './first-configs';
+
 const SERVICE = '[Service]\nExecStart=/bin/true\n';
 const of = (install: string): string => `${SERVICE}\n[Install]\n${install}\n`;
 
@@ -12,6 +14,15 @@ const socket = {
   name: 'pair.socket',
   contents: '[Socket]\nListenStream=/run/pair\n\n[Install]\nWantedBy=sockets.target\n',
 };
+
+const belowSsh = [
+  { path: '/home/core/.ssh/config', mode: 0o600, contents: { source: 'data:,Host%20*%0A' } },
+  {
+    path: '/home/core/.ssh/authorized_keys.d/more',
+    contents: { source: `data:,${encodeURIComponent(KEYS[0] ?? '')}` },
+  },
+];
+const keysOfCore = { users: [{ name: 'core', sshAuthorizedKeys: KEYS }] };
 
 const enabled = (install: string) => ({
   systemd: { units: [{ name: 'a.service', enabled: true, contents: of(install) }] },
@@ -33,4 +44,6 @@ export const ODD_CONFIGS: Readonly<Record<string, object>> = {
   'quoted names among others in [Install]': enabled(
     `WantedBy='one.target' "two.target" three.target\nRequiredBy=four\\x2dfive.target "s\\x69x.target"`,
   ),
+  'files in the directory of SSH keys': { storage: { files: belowSsh } },
+  'files beside SSH keys': { storage: { files: belowSsh.slice(0, 1) }, passwd: keysOfCore },
 };
