@@ -24,3 +24,15 @@ export function parseDuration(text: string): number | undefined {
   const [hours, minutes, seconds] = match.slice(1).map((part) => Number(part ?? 0));
   return (hours ?? 0) * 3600 + (minutes ?? 0) * 60 + (seconds ?? 0);
 }
+
+/** The way back: `7779600` → `2161h`, `3601` → `1h1s`. A text that `parseDuration` takes. */
+export function formatDurationFlag(seconds: number): string {
+  if (!Number.isInteger(seconds)) return String(seconds);
+  const parts = [
+    [Math.floor(seconds / 3600), 'h'],
+    [Math.floor((seconds % 3600) / 60), 'm'],
+    [seconds % 60, 's'],
+  ] as const;
+  const text = parts.map(([count, unit]) => (count === 0 ? '' : `${count}${unit}`)).join('');
+  return text === '' ? '0s' : text;
+}

@@ -20,7 +20,7 @@ import {
   type StoredJoinToken,
 } from '../../core/join';
 import { BOOTSTRAP_POOLS } from '../../core/names';
-import { formatAge, formatDuration } from '../durations';
+import { formatAge, formatDuration, formatDurationFlag } from '../durations';
 import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
 import { type OutputFormat, printData, printListing } from '../output';
@@ -171,7 +171,7 @@ function checkTtl(seconds: number): void {
   if (seconds >= MIN_SECONDS && seconds <= MAX_SECONDS) return;
   throw cliError(
     EXIT.USAGE,
-    `--ttl ${formatDuration(seconds)}: a join token lives from 1m to ${MAX_SECONDS / 3600}h`,
+    `--ttl ${formatDurationFlag(seconds)}: a join token lives from 1m to ${MAX_SECONDS / 3600}h`,
   );
 }
 

@@ -1,4 +1,9 @@
-import { formatAge, formatDuration, parseDuration } from '../../../cli/durations';
+import {
+  formatAge,
+  formatDuration,
+  formatDurationFlag,
+  parseDuration,
+} from '../../../cli/durations';
 import { formatTable } from '../../../cli/table';
 import { openTerminal } from '../../../cli/terminal';
 
@@ -23,6 +28,16 @@ describe('durations', () => {
     ['soon', undefined],
     ['5m3', undefined],
   ])('--timeout %s is %s seconds', (text, seconds) => {
+    expect(parseDuration(text)).toBe(seconds);
+  });
+
+  it.each([
+    [0, '0s'],
+    [59.5, '59.5'],
+    [3601, '1h1s'],
+    [2161 * 3600, '2161h'],
+  ])('%s seconds are written as a flag takes them', (seconds, text) => {
+    expect(formatDurationFlag(seconds)).toBe(text);
     expect(parseDuration(text)).toBe(seconds);
   });
 

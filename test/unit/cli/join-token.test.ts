@@ -71,7 +71,7 @@ describe('slipway join-token create', () => {
 
   it.each([
     [{ ttlSeconds: 59 }, '--ttl 59s: a join token lives from 1m to 2160h'],
-    [{ ttlSeconds: 2160 * 3600 + 1 }, '--ttl 90d0h: a join token lives from 1m to 2160h'],
+    [{ ttlSeconds: 2161 * 3600 }, '--ttl 2161h: a join token lives from 1m to 2160h'],
     [{ description: 'a\nb' }, '--description: expected one line of at most 200 characters'],
     [{ description: '\u001b[2J' }, '--description: expected one line of at most 200 characters'],
     [
