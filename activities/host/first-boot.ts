@@ -1,6 +1,7 @@
 /** The first config of a machine, written by the same code as every later one. */
 
 import { fail } from '../../core/errors';
+import { originalPath } from '../../core/machine-config';
 import { canonicalConfig } from '../../core/machine-config/canonical';
 import { splitKernelArguments } from '../../core/os';
 import type { HostOrder } from '../../workflows/activity-contracts';
@@ -13,7 +14,7 @@ import { findDrift, findOsDrift } from './drift';
 import { commitUpdate } from './finish';
 import { closeFirstBoot, type FirstConfig, readFirstConfig } from './first-boot-files';
 import { openJournal } from './open-journal';
-import { keepOriginal, originalPath } from './originals';
+import { keepOriginal } from './originals';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { prepareUpdate } from './prepare';
 import { proveRunning } from './proof';

@@ -11,23 +11,12 @@
 
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
+import { noOriginalPath, originalPath } from '../../core/machine-config';
 import { ROOT_OWNER } from '../../adapters/host';
 import type { Files, PathChange, PathFacts, PathState } from './ports';
 
-const BASE = '/etc/machine-config-daemon';
-
 const STAMP = { kind: 'file', content: Buffer.alloc(0), mode: 0o644 } as const;
 const ABSENT = { kind: 'absent' } as const;
-
-/** Where the copy of an original is kept. */
-export function originalPath(path: string): string {
-  return `${posix.join(BASE, 'orig', path)}.mcdorig`;
-}
-
-/** Where the stamp is that says there was none. */
-export function noOriginalPath(path: string): string {
-  return `${posix.join(BASE, 'noorig', path)}.mcdnoorig`;
-}
 
 /** What the config that the host is on has to do with a path. */
 export interface Claim {

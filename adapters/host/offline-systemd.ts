@@ -5,6 +5,7 @@
 
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { parseInstallSection } from '../../core/systemd';
 import type { HostFiles } from './files';
 import { filesAfterBoot } from './next-deployment';
 import type { Enablement, EnablementChange } from './types';
@@ -14,7 +15,6 @@ import {
   findUnit,
   hasOwnLinks,
   ownLink,
-  parseInstallSection,
   presentLinks,
   presetEnables,
   UNIT_DIRECTORY,

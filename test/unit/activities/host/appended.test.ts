@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { originalPath } from '../../../../activities/host/originals';
+import { originalPath } from '../../../../core/machine-config';
 import type { IgnitionFile } from '../../../../core/machine-config/types';
 import { aConfig, aHost, orderFor, type TestConfig, type TestHost } from './a-host';
 

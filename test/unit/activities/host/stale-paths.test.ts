@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { noOriginalPath, originalPath } from '../../../../activities/host/originals';
+import { noOriginalPath, originalPath } from '../../../../core/machine-config';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from './a-host';
 
 const NOTHING = aConfig('rendered-worker-nothing');

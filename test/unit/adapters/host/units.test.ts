@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createHostFiles, createOfflineSystemd, type HostSystemd } from '../../../../adapters/host';
 import { simulatedOwnership } from '../../../../adapters/simulation';
-import { parseInstallSection } from '../../../../adapters/host/unit-links';
+import { parseInstallSection } from '../../../../core/systemd';
 
 const ETC = '/etc/systemd/system';
 const VENDOR = '/usr/lib/systemd/system';

@@ -1,0 +1,4 @@
+/** What systemd makes of units, as far as it can be told from their names and texts. */
+
+export { parseInstallSection, type InstallSection } from './install-section';
+export { isPlainName, isTemplateName, isUnitName, UNIT_NAME_BYTES, unitType } from './unit-name';

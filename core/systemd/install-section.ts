@@ -1,0 +1,66 @@
+/** What a unit file says about how it is enabled. */
+
+/** What `[Install]` asks for. */
+export interface InstallSection {
+  readonly wantedBy: readonly string[];
+  readonly requiredBy: readonly string[];
+  readonly upheldBy: readonly string[];
+  readonly alias: readonly string[];
+  /** Units that are enabled and disabled together with this one. */
+  readonly also: readonly string[];
+  /** The instance that enabling a template stands for. */
+  readonly defaultInstance?: string;
+}
+
+/** systemd takes the quotes off what these name, and off nothing else in `[Install]`. */
+const TAKES_QUOTES: ReadonlySet<string> = new Set(['WantedBy', 'RequiredBy', 'UpheldBy', 'Alias']);
+const WORD = /^(?:"[^"]*"|'[^']*'|[^\s"'])+(?=\s|$)/;
+
+/** Words without their quotes; what follows a quote that does not end is no word, as for systemd. */
+function unquoted(values: string): readonly string[] {
+  const words: string[] = [];
+  let rest = values;
+  for (;;) {
+    const word = WORD.exec(rest)?.[0];
+    if (word === undefined) return words;
+    words.push(word.replace(/"([^"]*)"|'([^']*)'/g, (quoted) => quoted.slice(1, -1)));
+    rest = rest.slice(word.length).trimStart();
+  }
+}
+
+/** Reads `[Install]`; undefined when there is none (a static unit). */
+export function parseInstallSection(contents: string): InstallSection | undefined {
+  const lists = {
+    WantedBy: [] as string[],
+    RequiredBy: [] as string[],
+    UpheldBy: [] as string[],
+    Alias: [] as string[],
+    Also: [] as string[],
+    DefaultInstance: [] as string[],
+  };
+  const isListed = (key: string): key is keyof typeof lists => Object.hasOwn(lists, key);
+  let inside = false;
+  // A backslash at the end of a line continues it.
+  for (const raw of contents.replace(/\\\r?\n/g, ' ').split('\n')) {
+    const line = raw.trim();
+    if (line.startsWith('[')) inside = line === '[Install]';
+    const equals = line.indexOf('=');
+    if (!inside || equals === -1 || line.startsWith('#') || line.startsWith(';')) continue;
+    const key = line.slice(0, equals).trim();
+    const values = line.slice(equals + 1).trim();
+    if (!isListed(key)) continue;
+    if (values === '') lists[key].splice(0);
+    else lists[key].push(...(TAKES_QUOTES.has(key) ? unquoted(values) : values.split(/\s+/)));
+  }
+  const { DefaultInstance, ...asking } = lists;
+  if (Object.values(asking).every((list) => list.length === 0)) return undefined;
+  const defaultInstance = DefaultInstance.at(-1);
+  return {
+    wantedBy: lists.WantedBy,
+    requiredBy: lists.RequiredBy,
+    upheldBy: lists.UpheldBy,
+    alias: lists.Alias,
+    also: lists.Also,
+    ...(defaultInstance === undefined ? {} : { defaultInstance }),
+  };
+}

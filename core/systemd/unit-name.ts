@@ -1,0 +1,35 @@
+/** Which names systemd takes for units. */
+
+import { utf8Length } from '../encoding/utf8';
+
+/** The longest name of a unit, in bytes. */
+export const UNIT_NAME_BYTES = 255;
+
+const TYPES = 'service|socket|target|device|mount|automount|swap|timer|path|slice|scope';
+
+/** Nothing but these characters, something before an at sign, and one of the suffixes. */
+const NAME = new RegExp(`^(?!@)[A-Za-z0-9:_.\\\\@-]+\\.(${TYPES})$`);
+
+/**
+ * Whether systemd can have a unit of this name: a plain one, a template or an instance.
+ *
+ * @see systemd src/basic/unit-name.c, unit_name_is_valid
+ */
+export function isUnitName(name: string): boolean {
+  return NAME.test(name) && utf8Length(name) <= UNIT_NAME_BYTES;
+}
+
+/** `service` of `a.service`. */
+export function unitType(name: string): string {
+  return name.slice(name.lastIndexOf('.') + 1);
+}
+
+/** `getty@.service`. */
+export function isTemplateName(name: string): boolean {
+  return name.indexOf('@') === name.lastIndexOf('.') - 1;
+}
+
+/** Neither a template nor an instance of one. */
+export function isPlainName(name: string): boolean {
+  return !name.includes('@');
+}
