@@ -17,10 +17,12 @@ import {
   type IgnitionObject,
 } from '../ignition';
 import type { ContentPorts } from './admission-contents';
-import { reportFiles, reportPlaces, reportUnits } from './admission-files';
+import { reportFiles } from './admission-files';
 import { reportImages } from './admission-images';
 import { reportFindings, reportVersion } from './admission-ignition';
+import { reportPlaces } from './admission-places';
 import { describeProblem, type AdmissionProblem, type Report } from './admission-problem';
+import { reportUnits } from './admission-units';
 import { EXTENSIONS, unknownExtensions } from './extensions';
 import type { MachineConfig, MachineConfigSpec } from './types';
 import { MAX_OBJECT_BYTES } from './limits';

@@ -303,6 +303,23 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ['/etc/kubernetes', 'it is a directory on every host'],
     ['/etc/systemd/system', 'it is a directory on every host'],
     ['/var', 'it is a directory on every host'],
+    ...[
+      '/home',
+      '/home/core',
+      '/home/core/.ssh',
+      '/var/home/core',
+      '/root',
+      '/opt',
+      '/srv',
+      '/mnt',
+      '/media',
+      '/usr/local',
+      '/bin',
+      '/var/log',
+      '/var/lib/kubelet',
+      '/etc/ssh',
+      '/etc/sysctl.d',
+    ].map((path): [string, string] => [path, 'it is a directory on every host']),
   ])('no file in the place of the directory %s', (path, why) => {
     expect(problemsOf(file({ path }))).toEqual([
       `${FILE}.path: no file may be at ${path}: ${why}; choose another path`,
@@ -388,12 +405,152 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ]);
   });
 
-  test.each(['/etc/run/a', '/runner', '/var/lib/slipway2', '/etc/a..b', '/usr/local'])(
-    'but one at %s',
-    (path) => {
-      expect(problemsOf(file({ path }))).toEqual([]);
-    },
-  );
+  test.each([
+    '/etc/run/a',
+    '/runner',
+    '/var/lib/slipway2',
+    '/etc/a..b',
+    '/usr/local/bin/a',
+    '/home/core/.bashrc',
+    '/root/.bashrc',
+    '/etc/a b',
+    '/etc/é%"*',
+  ])('but one at %s', (path) => {
+    expect(problemsOf(file({ path }))).toEqual([]);
+  });
+
+  const UNIT = 'MachineConfig 0: spec.config.systemd.units[0]';
+  const contents = '[Service]\nExecStart=/bin/true\n';
+
+  test.each([
+    'a b.service',
+    'é.service',
+    'a%b.service',
+    'a"b.service',
+    'a\nb.service',
+    '*.service',
+    '.service',
+    '@.service',
+    '@a.service',
+    'a.snapshot',
+  ])('no unit by the name of %j, which systemd does not take', (name) => {
+    for (const enabled of [true, false, undefined]) {
+      expect(problemsOf({ config: units({ name, contents, enabled }) })).toEqual([
+        `${UNIT}.name: systemd takes ${JSON.stringify(name)} for no name of a unit; use letters, digits and :-_.\\@ (systemd-escape writes others so), no @ at the start, and end with .service or another type`,
+      ]);
+    }
+  });
+
+  test.each([
+    'a.service',
+    'a@.service',
+    'a@b.service',
+    'a@b@c.service',
+    'a@b.c.service',
+    '.a.service',
+    String.raw`var-lib-a\x2db.mount`,
+    'a_b:c-1.D.timer',
+    'dev-sda.device',
+    'x.scope',
+    `${'a'.repeat(237)}.service`,
+  ])('but one by the name of %s', (name) => {
+    const dropins = [{ name: 'a b"é.conf', contents }];
+    expect(problemsOf({ config: units({ name, contents, dropins, enabled: true }) })).toEqual([]);
+  });
+
+  test('no name that is too long for the host', () => {
+    const stamp =
+      'hosts take at most 245, because they add .mcdnoorig to note what was there before; shorten it to 245 bytes';
+    const plain = 'hosts take at most 255; shorten it to 255 bytes';
+    const most = `/etc/${'é'.repeat(122)}x`;
+    const deep = `/${'a/'.repeat(2025)}`;
+    expect(problemsOf(file({ path: most }))).toEqual([]);
+    expect(problemsOf(file({ path: `${most}x` }))).toEqual([
+      `${FILE}.path: a name of 246 bytes is too long: ${stamp}`,
+    ]);
+    expect(problemsOf(file({ path: `/etc/${'a'.repeat(255)}/b` }))).toEqual([]);
+    expect(problemsOf(file({ path: `/etc/${'a'.repeat(256)}/b` }))).toEqual([
+      `${FILE}.path: a name of 256 bytes is too long: ${plain}`,
+    ]);
+    expect(problemsOf(file({ path: `${deep}a` }))).toEqual([]);
+    expect(problemsOf(file({ path: `${deep}aa` }))).toEqual([
+      `${FILE}.path: a path of 4053 bytes is too long: hosts take at most 4052; shorten it to 4052 bytes`,
+    ]);
+    const storage = {
+      directories: [{ path: `/etc/${'a'.repeat(255)}` }, { path: `/etc/${'a'.repeat(256)}` }],
+      links: [
+        { path: `/etc/${'b'.repeat(255)}`, target: 'c' },
+        { path: `/etc/${'b'.repeat(256)}`, target: 'c' },
+      ],
+    };
+    expect(problemsOf({ config: ignition({ storage }) })).toEqual([
+      `MachineConfig 0: spec.config.storage.directories[1].path: a name of 256 bytes is too long: ${plain}`,
+      `MachineConfig 0: spec.config.storage.links[1].path: a name of 256 bytes is too long: ${plain}`,
+    ]);
+  });
+
+  test('no drop-in with a zero byte in its name', () => {
+    const dropins = [{ name: 'a\0.conf', contents }];
+    expect(problemsOf({ config: units({ name: 'a.service', dropins }) })).toEqual([
+      `${UNIT}.dropins[0].name: a unit or drop-in name must be a plain file name; remove the zero bytes`,
+    ]);
+  });
+
+  test('no unit and no drop-in whose name is too long for the host', () => {
+    const of = (bytes: number, suffix: string): string =>
+      `${'a'.repeat(bytes - suffix.length)}${suffix}`;
+    const name = (bytes: number): string => of(bytes, '.service');
+    const dropin = (bytes: number): object => ({ name: of(bytes, '.conf'), contents });
+    const tooLong = (unit: object): readonly string[] =>
+      problemsOf({ config: units(unit) }).map((problem) => problem.split(':').slice(1, 4).join());
+    expect(tooLong({ name: name(245), contents })).toEqual([]);
+    expect(tooLong({ name: name(246), contents })).toEqual([
+      ` spec.config.systemd.units[0].name, a name of 246 bytes is too long, hosts take at most 245, because they add .mcdnoorig to note what was there before; shorten it to 245 bytes`,
+    ]);
+    expect(tooLong({ name: name(246), mask: true })).toHaveLength(1);
+    expect(tooLong({ name: name(255), enabled: true })).toEqual([]);
+    expect(tooLong({ name: name(256), enabled: true })).toHaveLength(1);
+    expect(tooLong({ name: name(253), dropins: [dropin(245)] })).toEqual([]);
+    expect(tooLong({ name: name(254), dropins: [dropin(5)] })).toEqual([
+      ` spec.config.systemd.units[0].name, a name of 254 bytes is too long, hosts take at most 253, because they add .d for the directory of its drop-ins; shorten it to 253 bytes`,
+    ]);
+    expect(tooLong({ name: 'a.service', dropins: [dropin(246)] })).toEqual([
+      expect.stringContaining(' spec.config.systemd.units[0].dropins[0].name, a name of 246'),
+    ]);
+  });
+
+  test.each(['files', 'directories', 'links'])('no owner of %s that no host can set', (list) => {
+    const sourced = { contents: { source: 'data:,' } };
+    const owned = (owner: object): MachineConfigSpec => {
+      const more = list === 'links' ? { target: '/b' } : list === 'files' ? sourced : {};
+      const storage = { [list]: [{ path: '/etc/a', ...more, ...owner }] };
+      return { config: ignition({ storage }) };
+    };
+    const at = `MachineConfig 0: spec.config.storage.${list}[0]`;
+    for (const id of [-5, -1, 4_294_967_295, 4_294_967_296]) {
+      expect(problemsOf(owned({ user: { id }, group: { id } }))).toEqual([
+        `${at}.user.id: no host can have a user with the ID ${id}; use a number from 0 to 4294967294, or leave it out for root`,
+        `${at}.group.id: no host can have a group with the ID ${id}; use a number from 0 to 4294967294, or leave it out for root`,
+      ]);
+    }
+    for (const name of ['a:b', 'a/b', 'a b', 'a\nb', 'a\0']) {
+      expect(problemsOf(owned({ user: { name } }))).toEqual([
+        `${at}.user.name: no user has a colon, slash, blank or control character in its name; write the name of a user that the hosts have`,
+      ]);
+    }
+    for (const id of [0, 4_294_967_294]) expect(problemsOf(owned({ user: { id } }))).toEqual([]);
+    expect(problemsOf(owned({ group: { name: 'systemd-journal' } }))).toEqual([]);
+  });
+
+  test('no hard link to a place that is not absolute', () => {
+    const link = (more: object): readonly string[] =>
+      problemsOf({ config: ignition({ storage: { links: [{ path: '/etc/h', ...more }] } }) });
+    expect(link({ target: 't', hard: true })).toEqual([
+      'MachineConfig 0: spec.config.storage.links[0].target: the target of a hard link must be absolute; write the whole path of the target, beginning with a slash',
+    ]);
+    expect(link({ target: '/etc/t', hard: true })).toEqual([]);
+    expect(link({ target: 't' })).toEqual([]);
+  });
 
   test('values of a wrong type, which the API server would refuse', () => {
     const wrong = {

@@ -1,0 +1,54 @@
+/** Names that no file system takes, or to which no host could add what it adds to them. */
+
+import { utf8Length } from '../encoding/utf8';
+import type { Report } from './admission-problem';
+import { NO_ORIGINAL_SUFFIX, noOriginalPath } from './original-paths';
+
+const NAME_BYTES = 255;
+const PATH_BYTES = 4095;
+
+/** What hosts add to a name, and why. */
+const ADDED = {
+  nothing: { text: '', why: '' },
+  /** At its first update a host notes that no such file was there before. */
+  stamp: {
+    text: NO_ORIGINAL_SUFFIX,
+    why: `, because they add ${NO_ORIGINAL_SUFFIX} to note what was there before`,
+  },
+  dropins: { text: '.d', why: ', because they add .d for the directory of its drop-ins' },
+} as const;
+
+/** Reports a name, of a file or unit, that is too long with what hosts add to it; whether it is. */
+export function reportNameLength(
+  name: string,
+  added: keyof typeof ADDED,
+  field: string,
+  report: Report,
+): boolean {
+  const { text, why } = ADDED[added];
+  const bytes = utf8Length(name);
+  const most = NAME_BYTES - text.length;
+  if (bytes <= most) return false;
+  const problem = `a name of ${bytes} bytes is too long: hosts take at most ${most}${why}`;
+  report(field, problem, `shorten it to ${most} bytes`);
+  return true;
+}
+
+/** The same for every name in a path, and for all of it. */
+export function reportPathLength(
+  path: string,
+  isStamped: boolean,
+  field: string,
+  report: Report,
+): void {
+  const [name = '', ...parents] = path.split('/').reverse();
+  const isTooLong =
+    reportNameLength(name, isStamped ? 'stamp' : 'nothing', field, report) ||
+    parents.some((parent) => reportNameLength(parent, 'nothing', field, report));
+  if (isTooLong) return;
+  const bytes = utf8Length(path);
+  const most = PATH_BYTES - (isStamped ? noOriginalPath('').length : 0);
+  if (bytes <= most) return;
+  const problem = `a path of ${bytes} bytes is too long: hosts take at most ${most}`;
+  report(field, problem, `shorten it to ${most} bytes`);
+}

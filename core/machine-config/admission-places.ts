@@ -1,0 +1,194 @@
+/** Where no file, directory or link of a config may be, and whom none can belong to. */
+
+import { FIRST_BOOT_FILE } from '../first-boot/files';
+import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
+import { reportPathLength } from './admission-lengths';
+import { reportOwner } from './admission-owners';
+import type { Report } from './admission-problem';
+
+/** Places where nothing of a config has any business, and why. A slash at the end: all below, too. */
+const REFUSED_PLACES: readonly (readonly [string, string])[] = [
+  ['/run/machine-config-daemon-force', 'this file makes a host skip its own checks'],
+  ['/proc/', 'the kernel owns this directory'],
+  ['/sys/', 'the kernel owns this directory'],
+  ['/dev/', 'the kernel owns this directory'],
+  ['/run/', 'this directory is empty after a reboot'],
+  ['/var/run/', 'this directory is empty after a reboot'],
+  ['/tmp/', 'this directory is emptied'],
+  ['/var/tmp/', 'this directory is emptied'],
+  ['/etc/machine-config-daemon/', 'hosts record here what they are on'],
+  [FIRST_BOOT_FILE.ENCAPSULATED_CONFIG, 'with this file a host begins its first boot'],
+  [
+    `${FIRST_BOOT_FILE.ENCAPSULATED_CONFIG}.bak`,
+    'hosts keep here what their first boot began with',
+  ],
+  [FIRST_BOOT_FILE.SERVED_CONFIG, 'every new host gets here what it was served'],
+  ['/var/lib/slipway/', 'Slipway keeps its own state here'],
+  ['/etc/slipway/', 'Slipway keeps its own settings here'],
+  ['/boot/', 'the operating system owns this directory'],
+  ['/sysroot/', 'the operating system owns this directory'],
+  ['/ostree/', 'the operating system owns this directory'],
+];
+
+/** Inside a refused place, and yet for configs: MCO names a key here that takes effect without reboot. */
+const ALLOWED_PLACES: readonly string[] = ['/etc/machine-config-daemon/no-reboot/'];
+
+/** No host has a file here, and none replaces a directory by a file. */
+const DIRECTORIES: readonly string[] = [
+  '/bin',
+  '/etc',
+  '/etc/NetworkManager',
+  '/etc/NetworkManager/conf.d',
+  '/etc/NetworkManager/dispatcher.d',
+  '/etc/NetworkManager/system-connections',
+  '/etc/containers',
+  '/etc/kubernetes',
+  '/etc/modprobe.d',
+  '/etc/modules-load.d',
+  '/etc/pam.d',
+  '/etc/pki',
+  '/etc/pki/ca-trust',
+  '/etc/pki/ca-trust/source',
+  '/etc/pki/ca-trust/source/anchors',
+  '/etc/profile.d',
+  '/etc/security',
+  '/etc/selinux',
+  '/etc/ssh',
+  '/etc/ssh/sshd_config.d',
+  '/etc/sudoers.d',
+  '/etc/sysconfig',
+  '/etc/sysctl.d',
+  '/etc/systemd',
+  '/etc/systemd/system',
+  '/etc/tmpfiles.d',
+  '/etc/udev',
+  '/etc/udev/rules.d',
+  '/home/core',
+  '/home/core/.ssh',
+  '/lib',
+  '/lib64',
+  '/sbin',
+  '/usr',
+  '/usr/bin',
+  '/usr/lib',
+  '/usr/lib/systemd',
+  '/usr/lib/systemd/system',
+  '/usr/sbin',
+  '/usr/share',
+  '/var',
+  '/var/home/core',
+  '/var/home/core/.ssh',
+  '/var/lib',
+  '/var/lib/systemd',
+];
+
+/** Directories, too, but some hosts have a link in their place, or make them only after a first boot's files. */
+const MOVABLE_DIRECTORIES: readonly string[] = [
+  '/home',
+  '/media',
+  '/mnt',
+  '/opt',
+  '/root',
+  '/srv',
+  '/usr/local',
+  '/var/cache',
+  '/var/home',
+  '/var/lib/containers',
+  '/var/lib/kubelet',
+  '/var/log',
+  '/var/mnt',
+  '/var/opt',
+  '/var/roothome',
+  '/var/spool',
+  '/var/srv',
+  '/var/usrlocal',
+];
+
+/**
+ * Files that every new host may get from the server, beside those in refused places. A file of the config
+ * there is fine: it counts, or gets other contents.
+ */
+const ADDED_FILES: readonly string[] = [
+  FIRST_BOOT_FILE.KUBECONFIG,
+  FIRST_BOOT_FILE.KUBELET_AUTHORITY,
+  FIRST_BOOT_FILE.CLOUD_AUTHORITY,
+  FIRST_BOOT_FILE.ENCAPSULATED_CONFIG,
+  FIRST_BOOT_FILE.SERVED_CONFIG,
+];
+
+/** Problems of the places and owners of files, directories and links, each on its own. */
+export function reportPlaces(config: IgnitionObject, report: Report): void {
+  const storage = structOf(config['storage']);
+  for (const [kind, what] of [
+    ['files', 'file'],
+    ['directories', 'directory'],
+    ['links', 'link'],
+  ] as const) {
+    listOf(storage[kind]).forEach((node, i) => {
+      const field = `spec.config.storage.${kind}[${i}]`;
+      reportPlace(wordOf(node['path']), what, `${field}.path`, report);
+      // A hard link has the owner of what it leads to.
+      if (node['hard'] !== true) reportOwner(node, field, report);
+      else reportHardLink(wordOf(node['target']), `${field}.target`, report);
+    });
+  }
+}
+
+function reportPlace(
+  path: string,
+  what: 'file' | 'directory' | 'link',
+  field: string,
+  report: Report,
+): void {
+  if (!isPlain(path)) {
+    const fix = 'remove doubled slashes, trailing slashes, "." and ".." from it';
+    report(field, 'the path is not absolute and normalised', fix);
+    return;
+  }
+  // Only for files do hosts remember what was there before.
+  reportPathLength(path, what === 'file', field, report);
+  if (ALLOWED_PLACES.some((prefix) => `${path}/`.startsWith(prefix))) return;
+  const why =
+    REFUSED_PLACES.find(([place]) =>
+      place.endsWith('/') ? `${path}/`.startsWith(place) : path === place,
+    )?.[1] ??
+    (isDirectory(path, what) ? 'it is a directory on every host' : undefined) ??
+    whyNotBeside(path, what);
+  if (why === undefined) return;
+  report(field, `no ${what} may be at ${path}: ${why}`, 'choose another path');
+}
+
+function isDirectory(path: string, what: 'file' | 'directory' | 'link'): boolean {
+  if (what === 'directory') return false;
+  return DIRECTORIES.includes(path) || (what === 'file' && MOVABLE_DIRECTORIES.includes(path));
+}
+
+/** Ignition takes a relative target for one below the root, wherever the link is, and finds nothing there. */
+function reportHardLink(target: string, field: string, report: Report): void {
+  if (target === '' || target.startsWith('/')) return;
+  const problem = 'the target of a hard link must be absolute';
+  report(field, problem, 'write the whole path of the target, beginning with a slash');
+}
+
+/** Ignition takes no file at or below a link, at a directory, or below a file: such a pool serves nobody. */
+function whyNotBeside(path: string, what: 'file' | 'directory' | 'link'): string | undefined {
+  for (const added of ADDED_FILES) {
+    if (path === added && what !== 'file') {
+      // The server gives none to a config that brings its own, in whatever form.
+      const isOwn = what === 'link' && added === FIRST_BOOT_FILE.KUBECONFIG;
+      if (!isOwn) return 'new hosts get a file here';
+    }
+    if (path.startsWith(`${added}/`)) return `new hosts get a file at ${added}`;
+    if (added.startsWith(`${path}/`) && what !== 'directory') {
+      return `new hosts get the file ${added} below it`;
+    }
+  }
+  return undefined;
+}
+
+/** As hosts ask; Ignition lets the root and zero bytes pass. */
+function isPlain(path: string): boolean {
+  const [root, ...parts] = path.split('/');
+  if (root !== '' || path.includes('\0')) return false;
+  return parts.length > 0 && parts.every((part) => part !== '' && part !== '.' && part !== '..');
+}
