@@ -187,8 +187,8 @@ function planted(world: ClusterWorld, { call }: Attempt, decide: Decide): Decide
   if (liftsAnyCordon !== true) return decide;
   return (node) => {
     const change = decide(node);
-    const isDone = change?.annotations?.[ANNOTATION.STATE] === 'Done';
-    return isDone ? { ...change, unschedulable: false } : change;
+    const state = change?.annotations?.[ANNOTATION.STATE] ?? 'Working';
+    return state === 'Working' ? change : { ...change, unschedulable: false };
   };
 }
 
