@@ -55,7 +55,8 @@ export interface UnitsOfBoots {
  * that the config no longer mentions. A unit that the next boot does not have is left alone.
  *
  * Presets come first, as in MCO: a preset that disables a unit knows nothing of the enabled one that asks
- * for it with `Also`.
+ * for it with `Also`. Then come those that are disabled: a socket that is enabled stays so when its service,
+ * which names it, is not. What a unit itself says counts before what others say of it.
  */
 export async function enablementAfter(
   { now, next }: UnitsOfBoots,
@@ -85,7 +86,24 @@ export async function enablementAfter(
     if (await next.isVendorUnit(name)) presets.push({ unit: name, wish: 'preset' });
   }
   const again = await enabledAgain(next, same, presets);
-  return [...presets, ...wishes, ...again];
+  const [enable, disable] = [
+    [...wishes.filter(({ wish }) => wish === 'enable'), ...again],
+    wishes.filter(({ wish }) => wish === 'disable'),
+  ];
+  const brought = await disabledAgain(next, desired, enable);
+  return [...presets, ...disable, ...enable, ...brought];
+}
+
+/** Units that are to be disabled, and that others bring in with `Also` when they are enabled. */
+async function disabledAgain(
+  next: UnitEnablement,
+  desired: ReadonlyMap<string, IgnitionUnit>,
+  enable: readonly EnablementChange[],
+): Promise<readonly EnablementChange[]> {
+  const brought = new Set((await Promise.all(enable.map(({ unit }) => next.also(unit)))).flat());
+  return [...brought]
+    .filter((name) => desired.get(name)?.enabled === false && desired.get(name)?.mask !== true)
+    .map((unit) => ({ unit, wish: 'disable' }));
 }
 
 /**

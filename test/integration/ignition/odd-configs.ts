@@ -32,6 +32,22 @@ const enabled = (install: string) => ({
 export const ODD_CONFIGS: Readonly<Record<string, object>> = {
   'a unit that enables a later one with Also': { systemd: { units: [service, socket] } },
   'a unit that enables an earlier one with Also': { systemd: { units: [socket, service] } },
+  'an enabled unit before a disabled one that names it with Also': {
+    systemd: {
+      units: [
+        { ...socket, enabled: true },
+        { ...service, enabled: false },
+      ],
+    },
+  },
+  'an enabled unit after a disabled one that names it with Also': {
+    systemd: {
+      units: [
+        { ...service, enabled: false },
+        { ...socket, enabled: true },
+      ],
+    },
+  },
   'a unit that enables one of the distribution with Also': {
     systemd: {
       units: [

@@ -68,6 +68,25 @@ it.each([
   expect(links()).toEqual(BOTH);
 });
 
+describe.each(['first', 'last'])('what a unit itself says counts, listed %s', (place) => {
+  const inPlace = (socket: IgnitionUnit, service: IgnitionUnit) =>
+    place === 'first' ? [socket, service] : [service, socket];
+
+  it('when the one that names it is disabled', async () => {
+    await begin(
+      config('pair', ...inPlace({ ...SOCKET, enabled: true }, { ...SERVICE, enabled: false })),
+    );
+
+    expect(links()).toEqual([BOTH[1]]);
+  });
+
+  it('when the one that names it is enabled', async () => {
+    await begin(config('pair', ...inPlace({ ...SOCKET, enabled: false }, SERVICE)));
+
+    expect(links()).toEqual([BOTH[0]]);
+  });
+});
+
 it('a unit that changes stays enabled by one that does not', async () => {
   const changed = { ...SOCKET, contents: `# another\n${SOCKET.contents ?? ''}` };
   const to = config('new', SERVICE, changed);
