@@ -5,7 +5,8 @@
 
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { parseInstallSection } from '../../core/systemd';
+import { fail } from '../../core/errors';
+import { enablingProblem, isUnitName, parseInstallSection } from '../../core/systemd';
 import type { HostFiles } from './files';
 import { filesAfterBoot } from './next-deployment';
 import type { Enablement, EnablementChange } from './types';
@@ -98,6 +99,7 @@ export function createOfflineEnablement(files: HostFiles): UnitEnablement {
       return [...new Set(paths)].sort();
     },
     async setEnablement(changes) {
+      for (const change of changes) await refuseImpossible(files, change);
       const all = await Promise.all(changes.map((change) => withAlso(files, change)));
       for (const change of all.flat()) {
         const { make, remove } = await planLinks(files, change);
@@ -125,6 +127,17 @@ export async function comesToSame(
 ): Promise<boolean> {
   const [here, there] = [await planChange(one, change), await planChange(other, change)];
   return isDeepStrictEqual(here, there);
+}
+
+/** @throws `ApplyFailed` for what systemctl refuses to enable */
+async function refuseImpossible(files: HostFiles, { unit, wish }: EnablementChange): Promise<void> {
+  if (wish !== 'enable') return;
+  const found = await findUnit(files, unit);
+  const install = found && parseInstallSection(found.contents);
+  const problem = isUnitName(unit)
+    ? install && enablingProblem(unit, install)
+    : 'systemd takes the name for no unit';
+  if (problem !== undefined) throw fail('ApplyFailed', `enable ${unit}: ${problem}`, { unit });
 }
 
 async function planChange(

@@ -1,4 +1,5 @@
 /** What systemd makes of units, as far as it can be told from their names and texts. */
 
+export { enablingProblem } from './enabling';
 export { parseInstallSection, type InstallSection } from './install-section';
 export { isPlainName, isTemplateName, isUnitName, UNIT_NAME_BYTES, unitType } from './unit-name';

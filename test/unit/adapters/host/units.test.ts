@@ -136,15 +136,12 @@ describe('systemd of a host that does not run', () => {
 
   it('enables a template by its default instance, and disables every instance', async () => {
     write(`${ETC}/a@.service`, '[Install]\nWantedBy=x.target\nDefaultInstance=one\n');
-    write(`${ETC}/b@.service`, '[Install]\nWantedBy=x.target\n');
     await systemd.setEnablement([
       { unit: 'a@.service', wish: 'enable' },
-      { unit: 'b@.service', wish: 'enable' },
       { unit: 'a@two.service', wish: 'enable' },
     ]);
     const instances = ['one', 'two'].map((name) => `${ETC}/x.target.wants/a@${name}.service`);
     expect(instances.map(link)).toEqual([`${ETC}/a@.service`, `${ETC}/a@.service`]);
-    expect(await systemd.enablement('b@.service')).toBe('disabled');
 
     const disable = [{ unit: 'a@.service', wish: 'disable' as const }];
     expect(await systemd.enablementPaths(disable)).toEqual([`${ETC}/x.target.wants`, ...instances]);
@@ -184,6 +181,21 @@ describe('systemd of a host that does not run', () => {
     await systemd.setEnablement([{ unit: 'a.service', wish: 'preset' }]);
 
     expect(await systemd.enablement('a.service')).toBe(expected);
+  });
+
+  it.each([
+    ['a.service', 'WantedBy=x', 'WantedBy= has a name that systemd takes for no unit'],
+    ['a.service', 'Alias=b.timer', 'Alias= has a name that this unit cannot have'],
+    ['b@.service', 'WantedBy=x.target', 'WantedBy= has a unit that cannot want a template'],
+    ['a b.service', 'WantedBy=x.target', 'systemd takes the name for no unit'],
+  ])('refuses to enable %j with %s, as systemctl does', async (unit, line, problem) => {
+    write(`${ETC}/${unit}`, `[Install]\n${line}\n`);
+
+    await expect(systemd.setEnablement([{ unit, wish: 'enable' }])).rejects.toThrow(
+      `enable ${unit}: ${problem}`,
+    );
+    expect(await systemd.enablement(unit)).toBe('disabled');
+    await systemd.setEnablement([{ unit, wish: 'disable' }]);
   });
 
   it('tells masked, static and absent units apart', async () => {

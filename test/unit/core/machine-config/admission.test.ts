@@ -489,6 +489,57 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ]);
   });
 
+  test.each([
+    ['a.service', 'WantedBy=bad name/x', 'WantedBy= has a name that systemd takes for no unit'],
+    ['a.service', 'WantedBy=x.target # at boot', 'WantedBy= has a name'],
+    ['a.service', 'RequiredBy=x', 'RequiredBy= has a name'],
+    ['a.service', 'Also=x', 'Also= has a name'],
+    ['a.service', 'Alias=b.timer', 'Alias= has a name that this unit cannot have'],
+    ['a.service', 'Alias=b@.service', 'Alias= has a name'],
+    ['a@.service', 'Alias=b.service', 'Alias= has a name'],
+    ['a.service', 'Alias=a.service\nWantedBy=x', 'WantedBy= has a name'],
+    ['a.slice', 'Alias=b.slice\nWantedBy=x', 'WantedBy= has a name'],
+    ['a@.service', 'WantedBy=x.target', 'WantedBy= has a unit that cannot want a template'],
+    ['a@.service', 'RequiredBy=x.target', 'RequiredBy= has a unit that cannot want a template'],
+    ['a@.service', 'DefaultInstance=x/y\nWantedBy=x.target', 'DefaultInstance= has what'],
+  ])('no unit %s that is enabled with %s, which systemctl refuses', (name, line, problem) => {
+    const unit = { name, contents: `${contents}[Install]\n${line}\n` };
+    expect(problemsOf({ config: units({ ...unit, enabled: true }) })).toEqual([
+      expect.stringMatching(
+        RegExp(
+          `units\\[0\\]\\.contents: systemctl does not enable the unit: ${problem}.*; correct the \\[Install\\] section, or do not enable the unit$`,
+        ),
+      ),
+    ]);
+    for (const says of [{}, { enabled: false }, { enabled: true, mask: true }]) {
+      expect(problemsOf({ config: units({ ...unit, ...says }) })).toEqual([]);
+    }
+  });
+
+  test.each([
+    ['a.service', 'WantedBy=multi-user.target "b@c.service"\nAlias=c.service a.service'],
+    ['a.service', 'WantedBy=dev-%p.device\nAlias=%N2.service\nAlso=b.timer'],
+    ['a.service', 'WantedBy=x@.target\nDefaultInstance=x/y'],
+    ['a@.service', 'WantedBy=x.target\nDefaultInstance=x'],
+    ['a@.service', 'WantedBy=x@.target\nAlias=b@.service b@x.service'],
+    ['a@.service', 'WantedBy=x@y.target'],
+    ['a@.service', 'Alias=b@.service\nWantedBy=x.target'],
+    ['a.service', 'WantedBy=x.target\nRequiredBy=y'],
+    ['a.service', 'Alias=b.service\nWantedBy=y'],
+    ['a@x.service', 'WantedBy=x.target'],
+    ['a.slice', 'Alias=b.timer\nWantedBy=x.target'],
+  ])('but %s that is enabled with %s', (name, line) => {
+    const unit = { name, enabled: true, contents: `${contents}[Install]\n${line}\n` };
+    expect(problemsOf({ config: units(unit) })).toEqual([]);
+  });
+
+  test('a drop-in of the same config may correct the [Install] section', () => {
+    const dropins = [{ name: '1.conf', contents: '[Install]\nWantedBy=\nWantedBy=x.target\n' }];
+    const unit = { name: 'a.service', enabled: true, dropins };
+    const config = units({ ...unit, contents: `${contents}[Install]\nWantedBy=x\n` });
+    expect(problemsOf({ config })).toEqual([]);
+  });
+
   test('no drop-in with a zero byte in its name', () => {
     const dropins = [{ name: 'a\0.conf', contents }];
     expect(problemsOf({ config: units({ name: 'a.service', dropins }) })).toEqual([
