@@ -11,7 +11,7 @@ it('has defaults for everything', () => {
     temporalAddress: '127.0.0.1:7233',
     temporalNamespace: 'slipway',
     logLevel: 'info',
-    maxActivities: 500,
+    maxActivities: 2_000,
     allowMco: false,
   });
 });
