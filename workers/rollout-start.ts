@@ -3,6 +3,7 @@
 import { WithStartWorkflowOperation, type WorkflowClient } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../core/names';
 import { retargetUpdate, type PoolRolloutInput, type RolloutAnswer } from '../workflows/messages';
+import { PRIORITY } from '../workflows/priorities';
 import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
 
 /** Workflow type of a pool's rollout, by name: whoever starts one does not load workflow code. */
@@ -25,6 +26,7 @@ export async function startOrRetarget(
     taskQueue: CLUSTER_QUEUE,
     args: [input],
     workflowIdConflictPolicy: 'USE_EXISTING',
+    priority: PRIORITY.rollout,
     staticSummary: `roll pool ${pool} to its rendered config`,
     typedSearchAttributes: [
       { key: SEARCH_ATTRIBUTE.pool, value: pool },

@@ -20,6 +20,7 @@ import type {
   ReportedPhase,
 } from './activity-contracts';
 import type { UpdateNodeInput } from './messages';
+import { PRIORITY } from './priorities';
 import {
   AT_ONCE,
   brief,
@@ -27,6 +28,7 @@ import {
   clusterLimits,
   commitSoonLimits,
   hostLimits,
+  type Limits,
   optionsFor,
   SHOWN,
 } from './timeouts';
@@ -177,7 +179,7 @@ export function clusterSteps(input: UpdateNodeInput) {
       const boot = bootId === undefined ? {} : { bootId };
       const timeoutSeconds = readySeconds + policy.reconnectSeconds;
       const wait = () =>
-        cluster.awaitNodeReady.executeWithOptions(optionsFor(limits.awaitNodeReady, summary), [
+        cluster.awaitNodeReady.executeWithOptions(first(limits.awaitNodeReady, summary), [
           { ...step, ...boot, readySeconds, timeoutSeconds },
         ]);
       // A look; whoever is to stay Ready for a while is waited for in any case.
@@ -190,8 +192,7 @@ export function clusterSteps(input: UpdateNodeInput) {
     complete: () => {
       const summary = `${node} is done: set currentConfig, uncordon`;
       return visibly(
-        () =>
-          cluster.completeNode.executeWithOptions(optionsFor(limits.completeNode, summary), [step]),
+        () => cluster.completeNode.executeWithOptions(first(limits.completeNode, summary), [step]),
         () =>
           atOnce.completeNode.executeWithOptions(localOptions(summary), [
             { ...step, ...decided() },
@@ -200,7 +201,7 @@ export function clusterSteps(input: UpdateNodeInput) {
     },
     release: (how: Omit<ReleaseNodeInput, keyof NodeStep>) =>
       cluster.releaseNode.executeWithOptions(
-        optionsFor(
+        first(
           limits.releaseNode,
           how.hostIsBack ? `give ${node} back` : `leave ${node} as it is, with the reason`,
         ),
@@ -225,6 +226,11 @@ export function clusterSteps(input: UpdateNodeInput) {
     },
     hideShown: (): void => shown.cancel(),
   };
+}
+
+/** Of steps that put the node back into service: others wait for its slot. */
+function first(limits: Limits, summary: string) {
+  return { ...optionsFor(limits, summary), priority: PRIORITY.back };
 }
 
 function localOptions(summary: string) {

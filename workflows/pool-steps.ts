@@ -22,6 +22,7 @@ import type {
 } from './activity-contracts';
 import { attachSignal, nodeGoneSignal, proceedSignal, type ChildState } from './messages';
 import { shielded } from './node-update';
+import { PRIORITY } from './priorities';
 import type { Rollout } from './rollout-state';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { brief, LOOK, LOOK_INSIDE, optionsFor, ROLLOUT_LIMITS, STILL_RUNNING } from './timeouts';
@@ -127,6 +128,7 @@ export async function startUpdate(
         ],
         parentClosePolicy: 'ABANDON',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+        priority: PRIORITY.update,
         staticSummary: brief(`${pool}: ${node} → ${config.name}`),
         typedSearchAttributes: [
           { key: SEARCH_ATTRIBUTE.pool, value: pool },

@@ -1,0 +1,40 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { startOrRetarget } from '../../workers/rollout-start';
+import { startBench, type TestBench } from './support/temporal';
+
+jest.setTimeout(60_000);
+
+let bench: TestBench;
+beforeAll(async () => {
+  bench = await startBench();
+}, 180_000);
+afterAll(() => bench.stop(), 60_000);
+
+/** Priority of the run and of what it ordered, by name; undefined = that of the run. */
+async function prioritiesIn(handle: WorkflowHandle): Promise<Readonly<Record<string, unknown>>> {
+  const { events } = await handle.fetchHistory();
+  return Object.fromEntries(
+    (events ?? []).flatMap((event) => {
+      const run = event.workflowExecutionStartedEventAttributes;
+      const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
+      const activity = event.activityTaskScheduledEventAttributes;
+      const name = run ? 'itself' : (child?.workflowType?.name ?? activity?.activityType?.name);
+      const { priority } = run ?? child ?? activity ?? {};
+      return name == null ? [] : [[name, priority?.priorityKey]];
+    }),
+  );
+}
+
+it('the rollout goes before its updates, and what puts a node back before what takes one out', async () => {
+  const world = await bench.world({ nodes: 1 });
+  world.config = `rendered-${world.pool}-2`;
+  await startOrRetarget(bench.client.workflow, world.pool, world.config);
+  await world.rollout().result();
+
+  const rollout = await prioritiesIn(world.rollout());
+  const update = await prioritiesIn(world.update(world.name(1)));
+
+  expect(rollout).toMatchObject({ itself: 1, updateNode: 3 });
+  expect(update).toMatchObject({ itself: 3, awaitNodeReady: 2, completeNode: 2 });
+  expect(update['cordonNode']).not.toBe(2);
+});
