@@ -16,6 +16,8 @@ export interface NodeUpdate {
   readonly life: NodeLife;
   readonly host: HostSteps;
   readonly cluster: ClusterSteps;
+  /** The host was asked to prepare, and has not answered. */
+  preparing: boolean;
   /** The host has answered, and no reboot is due because of an earlier update. */
   settled: boolean;
   /** The Node may have been written. */
@@ -36,6 +38,7 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     life: new NodeLife(),
     host: hostSteps(input),
     cluster: clusterSteps(input),
+    preparing: false,
     settled: false,
     touched: false,
     applied: false,

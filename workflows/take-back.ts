@@ -1,6 +1,6 @@
 /** Compensation of a node update: the node goes back as far as it was disturbed. */
 
-import { log } from '@temporalio/workflow';
+import { log, patched } from '@temporalio/workflow';
 import type { WrittenNode } from './activity-contracts';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
@@ -25,7 +25,7 @@ export async function takeBack(update: NodeUpdate, error: unknown): Promise<Endi
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
   const [written] = await Promise.all([
     release(update, outcome, failure, back.ok),
-    discard(update, failure),
+    discard(update, failure, isCancellation(error)),
   ]);
   return {
     outcome,
@@ -135,11 +135,19 @@ async function awaitReadyAgain(update: NodeUpdate, bootId: string | undefined): 
   }
 }
 
-/** Drops the staged deployment, unless it was booted or the host is out of reach. */
-async function discard(update: NodeUpdate, failure: Failure): Promise<void> {
-  const { settled, verified, host, progress } = update;
-  if (!settled || verified || progress.pastPointOfNoReturn) return;
+/** Updates that were begun before left alone what their hosts had staged without an answer. */
+const UNANSWERED_DISCARDED = 'discard-what-was-staged-without-an-answer';
+
+/**
+ * Drops the staged deployment, unless it was booted or the host is out of reach. A host that is still
+ * preparing hears of the cancellation late, or after it has staged everything: it is told to drop it, too.
+ */
+async function discard(update: NodeUpdate, failure: Failure, isCancelled: boolean): Promise<void> {
+  const { preparing, settled, verified, host, progress } = update;
+  const isUnanswered = preparing && isCancelled && patched(UNANSWERED_DISCARDED);
+  if (!(settled || isUnanswered) || verified || progress.pastPointOfNoReturn) return;
   if (failure.name === 'HostUnreachable' || failure.name === 'RollbackFailed') return;
+  if (isUnanswered) progress.enter(progress.phase, 'the host to drop what it has staged');
   try {
     await host.discardStaged();
   } catch (error) {

@@ -56,7 +56,9 @@ async function bring(update: NodeUpdate): Promise<Ending> {
   const { progress, life, host } = update;
   try {
     // 1, 2. Nothing is disturbed before everything that can be checked or downloaded is.
+    update.preparing = true;
     const prepared = await progress.during('Preparing', host.prepare, 'the host to prepare it');
+    update.preparing = false;
     update.settled = prepared.unsettled !== true;
     progress.plan = prepared.plan;
     if (prepared.alreadyOnTarget) return await life.shielded(() => complete(update));

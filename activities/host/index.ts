@@ -70,8 +70,16 @@ export function createHostActivities(
     commitUpdate: (order) => inTurn('commitUpdate', order, () => commitUpdate(ports, order)),
     goBack: (order) => inTurn('goBack', order, () => goBackFor(ports, order)),
     verifyBack: (order) => inTurn('verifyBack', order, () => verifyBack(ports, order)),
-    discardStaged: (order) => inTurn('discardStaged', order, () => discardStaged(ports, order)),
+    discardStaged: (order) => inTurn('discardStaged', order, () => discardFor(ports, order)),
   } satisfies HostActivities;
+}
+
+/** Over for good: an order to prepare that was on its way for longer would stage it again. */
+async function discardFor(ports: HostPorts, order: HostOrder): Promise<void> {
+  const note = () => noteBack(ports.files, order);
+  await atBest(ports, 'cannot note that the update is over', note);
+  await discardStaged(ports, order);
+  await atBest(ports, 'cannot note that the update is over', note);
 }
 
 /** Back for good: this update cannot begin again, whoever repeats its orders. */

@@ -218,6 +218,14 @@ const PHASES: readonly (readonly ['cancel' | 'skip', Boundary, Outcome])[] = [
   ['skip', 'Rebooting', 'too late'],
 ];
 
+/** Whatever became of the case before, each begins with both nodes on the config of the pool. */
+beforeEach(async () => {
+  for (const name of world.workers) {
+    if (world.node(name).annotations[HELD_FOR] !== undefined) await world.retry(name);
+  }
+  await world.allUpdatedTo(world.target());
+}, PATIENCE_MS);
+
 test.each(PHASES)(
   '%s while it is at %s: %s, and the node ends on the config',
   async (verb, boundary, outcome) => {

@@ -390,6 +390,20 @@ describe('a node update that is cancelled', () => {
     },
   );
 
+  it('while its host prepares drops what the host stages all the same', async () => {
+    const { world, node } = await oneNode();
+    const gate = world.hold('prepareUpdate', node);
+    await world.startRollout();
+    await gate.reached;
+
+    await world.update(node).cancel();
+    await world.progressUntil((progress) => progress.held.length === 1);
+
+    expect(deeds(world, node)).toContain('discardStaged');
+    gate.open();
+    await world.rollout().terminate();
+  });
+
   it('while it waits for its slot costs the node nothing', async () => {
     const world = await bench.world({ nodes: 2 });
     const [first, second] = [world.name(1), world.name(2)];

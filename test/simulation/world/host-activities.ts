@@ -250,6 +250,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
   },
   discardStaged: async (work) => {
     const { host, target } = work;
+    host.isBack = true;
     await work.half();
     const { journal } = host;
     if (journal !== undefined) {

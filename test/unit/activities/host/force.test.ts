@@ -84,7 +84,8 @@ it('has everything done again also on a host that has not drifted', async () => 
   await activities.discardStaged(order('discard'));
   writeFileSync(force(), '');
 
-  expect(await activities.prepareUpdate(order('prepare'))).toMatchObject({
+  const orderId = 'update-node/worker-1/run-2/prepare';
+  expect(await activities.prepareUpdate({ ...order('prepare'), orderId })).toMatchObject({
     alreadyOnTarget: false,
     plan: { reboot: true },
   });

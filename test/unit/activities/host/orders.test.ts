@@ -115,6 +115,17 @@ describe('an order', () => {
     });
   });
 
+  it('to prepare is refused once its update is over: it would stage everything again', async () => {
+    const activities = await host.activities();
+    await activities.discardStaged(orderFor(TWO, 'discardStaged'));
+
+    await expect(activities.prepareUpdate(orderFor(TWO, 'prepareUpdate'))).rejects.toMatchObject({
+      name: 'OrderRefused',
+      message: expect.stringContaining('was taken back') as string,
+    });
+    expect(host.fetched).toEqual([]);
+  });
+
   it('of an earlier update is refused, whatever it asks for', async () => {
     const activities = await host.activities();
     const first = (step: string) => orderFor(ONE, step, { orderId: `update-node/w/1/${step}` });
