@@ -89,7 +89,8 @@ export function limitConnections(
 
   function forget(connection: OpenConnection): void {
     const { peer, address } = connection;
-    if (open.get(peer) !== connection) return;
+    if (connection.isOver) return;
+    connection.isOver = true;
     open.delete(peer);
     waiting.remove(connection, address);
     const counted = countedAs(address);
@@ -119,17 +120,32 @@ export function limitConnections(
       : undefined;
   }
 
+  /** A client that was reset may come back from the same port before its old socket has closed. */
+  function forgetEarlier(peer: string): void {
+    const earlier = open.get(peer);
+    if (earlier === undefined) return;
+    forget(earlier);
+    earlier.socket.destroy();
+  }
+
   // The connection of TCP; that of TLS is 'secureConnection'.
   server.on('connection', (socket: Socket) => {
-    const address = plainAddress(socket.remoteAddress ?? '');
+    if (socket.remoteAddress === undefined) {
+      // Reset before it was accepted: nobody is there.
+      socket.destroy();
+      return;
+    }
+    const peer = peerOf(socket);
+    forgetEarlier(peer);
+    const address = plainAddress(socket.remoteAddress);
     const refusal = refusalOf(address);
     if (refusal !== undefined) {
       dropped(refusal, address);
       socket.destroy();
       return;
     }
-    const connection = { socket, address, peer: peerOf(socket), works: 0 };
-    open.set(connection.peer, connection);
+    const connection = { socket, address, peer, works: 0, isOver: false };
+    open.set(peer, connection);
     waiting.add(connection, address);
     const counted = countedAs(address);
     byAddress.set(counted, (byAddress.get(counted) ?? 0) + 1);
@@ -149,6 +165,8 @@ export function limitConnections(
       }),
     waitFor: (socket) =>
       known(socket, (connection) => {
+        // Of an answer that ended with an earlier connection from the same port.
+        if (connection.works === 0) return;
         connection.works -= 1;
         if (connection.works === 0) waiting.add(connection, connection.address);
       }),
@@ -165,4 +183,6 @@ interface OpenConnection {
   readonly peer: string;
   /** What the server is at for it. */
   works: number;
+  /** No longer counted. */
+  isOver: boolean;
 }

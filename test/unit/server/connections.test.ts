@@ -7,14 +7,19 @@ class APeer extends EventEmitter {
   destroyed = false;
 
   constructor(
-    readonly remoteAddress: string,
-    readonly remotePort: number,
+    readonly remoteAddress: string | undefined,
+    readonly remotePort: number | undefined,
   ) {
     super();
   }
 
   destroy(): void {
     this.destroyed = true;
+    this.close();
+  }
+
+  /** Of a socket, this comes a moment after its end. */
+  close(): void {
     this.emit('close');
   }
 }
@@ -38,16 +43,15 @@ function aServer(limits: Partial<ConnectionLimits>, isAllowed?: (address: string
       now: () => clock,
     },
   );
-  const connect = (address: string): APeer => {
-    port += 1;
-    const peer = new APeer(address, port);
+  const arrive = (peer: APeer): APeer => {
     server.emit('connection', peer);
     return peer;
   };
+  const connect = (address: string, from = (port += 1)): APeer => arrive(new APeer(address, from));
   const pass = (ms: number): void => {
     clock += ms;
   };
-  return { server, connect, connections, dropped, admitted, pass };
+  return { server, arrive, connect, connections, dropped, admitted, pass };
 }
 
 describe('connections of one address', () => {
@@ -160,6 +164,59 @@ describe('where there is no room', () => {
     expect(connect('192.0.2.1').destroyed).toBe(false);
     expect(connect('192.0.2.1').destroyed).toBe(true);
   });
+});
+
+describe('a client that comes back from the port of a connection that has not closed yet', () => {
+  it('is counted once, and once no more when it goes', () => {
+    const { connect, connections, dropped } = aServer({});
+    const first = connect('192.0.2.1', 4_000);
+    const second = connect('192.0.2.1', 4_000);
+    expect([first.destroyed, second.destroyed]).toEqual([true, false]);
+    first.close();
+    expect(connections.count()).toBe(1);
+
+    second.destroy();
+    const others = [connect('192.0.2.1'), connect('192.0.2.1')];
+
+    expect(others.map(({ destroyed }) => destroyed)).toEqual([false, false]);
+    expect(connect('192.0.2.1').destroyed).toBe(true);
+    expect(dropped).toEqual(['too-many-of-address 192.0.2.1']);
+  });
+
+  it('waits by itself, whatever ends with the earlier one', () => {
+    const { connect, connections, pass } = aServer({ maxConnectionsPerAddress: 1 });
+    const earlier = connect('192.0.2.1', 4_000);
+    connections.atWork(earlier);
+    const later = connect('192.0.2.1', 4_000);
+    connections.waitFor(earlier);
+    connections.atWork(later);
+    connections.waitFor(later);
+    pass(PATIENCE);
+
+    expect(connect('192.0.2.1').destroyed).toBe(false);
+    expect(later.destroyed).toBe(true);
+  });
+
+  it('leaves nobody who gives way for ever, and holds no limit open', () => {
+    const { connect, connections, dropped, pass } = aServer({});
+    for (let again = 0; again < 10; again += 1) connect('192.0.2.1', 4_000);
+    const working = [connect('192.0.2.1', 4_000), connect('192.0.2.1')];
+    for (const peer of working) connections.atWork(peer);
+    pass(PATIENCE);
+
+    expect(connect('192.0.2.1').destroyed).toBe(true);
+    expect(connections.count()).toBe(2);
+    expect(dropped).toEqual(['too-many-of-address 192.0.2.1']);
+  });
+});
+
+it('keeps nothing of connections that were reset before they were accepted', () => {
+  const { arrive, connections, dropped, admitted } = aServer({});
+
+  const nobody = [1, 2, 3].map(() => arrive(new APeer(undefined, undefined)));
+
+  expect(nobody.map(({ destroyed }) => destroyed)).toEqual([true, true, true]);
+  expect([connections.count(), admitted, dropped]).toEqual([0, [], []]);
 });
 
 it('asks whether an address may connect at all in one spelling, before anything else is done', () => {
