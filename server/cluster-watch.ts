@@ -65,9 +65,10 @@ export function watchCluster(log: Logger): ClusterWatch {
   };
 }
 
-/** Of thousands of them, only what a report is compared with is kept. */
-function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNode {
-  const { name, uid, resourceVersion } = known.metadata;
+/** Of thousands of them, only what a report is compared with is kept, and to which Node it belongs. */
+export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNode {
+  const { name, uid, resourceVersion, ownerReferences } = known.metadata;
+  const owners = ownerReferences?.filter(({ kind }) => kind === 'Node');
   const condition = driftCondition(known);
   const drift = known.status?.drift;
   return {
@@ -75,6 +76,7 @@ function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNode {
       name,
       ...(uid === undefined ? {} : { uid }),
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(owners === undefined ? {} : { ownerReferences: owners }),
     },
     spec: known.spec,
     status: {

@@ -1,5 +1,6 @@
 import type { DriftReport } from '../../../core/drift';
 import type { MachineConfigNode } from '../../../core/node/types';
+import { trimMachineConfigNode } from '../../../server/cluster-watch';
 import { createDriftRecorder } from '../../../server/drift-recorder';
 
 const DRIFTED: DriftReport = {
@@ -52,7 +53,11 @@ it('takes no report for a Node that is registered anew before what is left of th
   let mine = ownedBy('uid-earlier');
   const written: string[] = [];
   const recorder = createDriftRecorder(
-    { node: (name) => ({ metadata: { name, uid: 'uid-now' } }), machineConfigNode: () => mine },
+    {
+      node: (name) => ({ metadata: { name, uid: 'uid-now' } }),
+      // As the server's watch has it.
+      machineConfigNode: () => trimMachineConfigNode(mine),
+    },
     async (name, { condition, drift }) => {
       written.push(name);
       return { ...mine, status: { conditions: [condition], drift } };
