@@ -11,7 +11,7 @@ import { driftAnnotations, driftCondition } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
 import { awaitsAdoption } from '../../core/node/adoption';
-import { annotationOf, desiredConfigOf } from '../../core/node/predicates';
+import { annotationOf, desiredConfigOf, isDegraded } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -77,6 +77,9 @@ export class NodeController {
         const isSame = event.type === 'modified' && hasSameMembership(event.previous, event.object);
         if (!isSame || isCordonMarkLeftOver(event.object))
           this.#queue.add(event.object.metadata.name);
+        // It may be the one that halts a rollout.
+        if (event.type === 'modified' && !isDegraded(event.previous) && isDegraded(event.object))
+          this.#joined();
       }),
       machineConfigNodes.subscribe((event) => {
         const isSame = event.type === 'modified' && hasSameDrift(event.previous, event.object);
@@ -102,9 +105,9 @@ export class NodeController {
   #joined(): void {
     const { nodes, machineConfigNodes } = this.#deps.picture;
     for (const node of nodes.list()) {
+      if (!awaitsAdoption(node)) continue;
       const { name } = node.metadata;
-      const isHeard = machineConfigNodes.get(name)?.status?.drift !== undefined;
-      if (isHeard && awaitsAdoption(node)) this.#queue.add(name);
+      if (machineConfigNodes.get(name)?.status?.drift !== undefined) this.#queue.add(name);
     }
   }
 
@@ -140,7 +143,7 @@ export class NodeController {
     const pool = picture.pools.get(poolName);
     if (pool === undefined) return false;
     const annotations = joinedAnnotations({
-      ...{ node, known, pool },
+      ...{ node, known, pool, picture },
       policy: picture.policies.get(poolName),
       isOfPool: (name) => {
         const config = picture.machineConfigs.get(name);

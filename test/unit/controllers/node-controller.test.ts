@@ -61,6 +61,7 @@ function aBench(node: Node, pool = aPool()): Bench {
     conflict: false,
   };
   const writer: Partial<Writer> = {
+    create: async <T extends KubeObject>(_resource: unknown, object: T) => object,
     apply: async <T extends KubeObject>(_resource: unknown, object: object) => {
       bench.applied.push(object);
       return {} as T;
@@ -305,6 +306,37 @@ describe('a node that has joined, and whose host says what it came with', () => 
     await pass(10_000);
 
     expect(another.patches[0]).toEqual(memberOn('next'));
+  });
+
+  it('is left to the rollout on an older config of a pool that rolls, until too many nodes have failed', async () => {
+    const failed = (name: string): Node =>
+      aNode({ name, current: 'older', desired: 'newest', state: 'Degraded' });
+    const working = aNode({ name: 'n3', current: 'older', desired: 'newest', state: 'Working' });
+    const bench = aBench(aNode({}), aPool('worker', target));
+    bench.nodes.put(failed('n2'));
+    bench.nodes.put(working);
+    bench.machineConfigNodes.put(cameWith('older'));
+    await pass(10_000);
+    expect(bench.patches).toEqual([]);
+
+    bench.nodes.put(failed('n3'));
+    await pass(10_000);
+
+    expect(bench.patches[0]).toEqual(memberOn('older'));
+  });
+
+  it.each([
+    ['of another pool', { roles: ['infra'] }, aPool('infra', target)],
+    ['on another config', { desired: 'other' }, undefined],
+  ])('is left to the rollout whatever has failed %s', async (_what, shape, another) => {
+    const bench = aBench(aNode({}), aPool('worker', target));
+    if (another !== undefined) bench.pools.put(another);
+    const failed = { current: 'older', desired: 'newest', state: 'Degraded', ...shape };
+    for (const name of ['n2', 'n3']) bench.nodes.put(aNode({ name, ...failed }));
+    bench.machineConfigNodes.put(cameWith('older'));
+    await pass(10_000);
+
+    expect(bench.patches).toEqual([]);
   });
 
   it.each(['other', 'unheard-of'])('is not one on %s, no config of its pool', async (config) => {
