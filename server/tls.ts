@@ -1,6 +1,6 @@
 /** Keys, certificates and client authority of the endpoints, and their renewal without a restart. */
 
-import { createHash } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Server as HttpsServer } from 'node:https';
 import { createSecureContext, DEFAULT_CIPHERS } from 'node:tls';
@@ -48,7 +48,7 @@ export async function readTls(files: CertificateFiles): Promise<ServerTls | Host
     readPem('keyFile', keyFile),
     clientAuthorityFile === undefined
       ? undefined
-      : readPem('clientAuthorityFile', clientAuthorityFile),
+      : readAuthority('clientAuthorityFile', clientAuthorityFile),
   ]);
   const tls = { cert, key, minVersion: 'TLSv1.2', ciphers: CIPHERS } as const;
   try {
@@ -72,8 +72,32 @@ async function readPem(setting: keyof CertificateFiles, file: string): Promise<B
   }
 }
 
+/** The names that OpenSSL takes; one that is cut off goes to the end of the file. */
+const CERTIFICATE =
+  /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[\s\S]*?(?:-----END [A-Z0-9 ]+-----|$)/g;
+
+/** What is no certificate, and all that follows it, is passed over by Node: no host would get in. */
+async function readAuthority(setting: keyof CertificateFiles, file: string): Promise<Buffer> {
+  const bytes = await readPem(setting, file);
+  const blocks = bytes.toString('latin1').match(CERTIFICATE) ?? [];
+  if (blocks.length === 0) {
+    throw unusable(
+      `${setting}: there is no certificate in ${file}; give the authority of the clients as PEM (BEGIN CERTIFICATE)`,
+    );
+  }
+  blocks.forEach((block, index) => {
+    try {
+      new X509Certificate(block);
+    } catch (error) {
+      const which = `certificate ${index + 1} of ${blocks.length}`;
+      throw unusable(`${setting}: ${which} in ${file} cannot be read: ${messageOf(error)}`, error);
+    }
+  });
+  return bytes;
+}
+
 /** Ends the process as every other setting that cannot be used. */
-function unusable(message: string, cause: unknown): Error {
+function unusable(message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { name: 'SettingsError' });
 }
 

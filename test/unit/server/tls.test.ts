@@ -76,6 +76,37 @@ it('a certificate without its key is a setting that cannot be used', async () =>
   });
 });
 
+describe('a client authority', () => {
+  const authority = () => join(root, 'ca.crt');
+  const read = () => readTls({ ...files(), clientAuthorityFile: authority() });
+  const der = (): Buffer =>
+    Buffer.from(first.certificate.replace(/-----[A-Z ]+-----|\s/g, ''), 'base64');
+  const cut = (): string => first.certificate + second.certificate.slice(0, -100);
+
+  it.each([
+    ['is empty', () => '', 'there is no certificate in'],
+    ['is a key', () => first.key, 'there is no certificate in'],
+    ['is DER', der, 'there is no certificate in'],
+    ['is cut off', cut, 'certificate 2 of 2 in'],
+  ])('that %s is a setting that cannot be used', async (_what, contents, said) => {
+    write(first);
+    writeFileSync(authority(), contents());
+
+    await expect(read()).rejects.toMatchObject({
+      name: 'SettingsError',
+      message: expect.stringMatching(`^clientAuthorityFile: ${said} ${authority()}`) as string,
+    });
+  });
+
+  it('may be several, with text between them', async () => {
+    write(first);
+    const bundle = `# the first\n${first.certificate}# the second\n${second.certificate}`;
+    writeFileSync(authority(), bundle);
+
+    expect((await read()).ca.toString()).toBe(bundle);
+  });
+});
+
 it('gives the server what was renewed between its start and the watch', async () => {
   write(first);
   const tls = await readTls(files());
