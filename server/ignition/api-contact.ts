@@ -29,7 +29,8 @@ export function keepContact(
     const asked = clock();
     ask().then(
       () => {
-        heardAt = asked;
+        // Answers may overtake each other.
+        heardAt = Math.max(heardAt, asked);
         isAway = false;
       },
       (error: unknown) => {

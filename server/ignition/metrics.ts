@@ -73,7 +73,7 @@ function addGauges(registry: Registry, look: IgnitionGauges): void {
   gauge('slipway_server_prepared_bytes', 'Memory for prepared first configs', look.preparedBytes);
   gauge(
     'slipway_server_config_age_seconds',
-    'Time since the API server last confirmed what first configs are made from',
+    'Time since the last question that the API server answered; it is asked every ten seconds',
     look.ageSeconds,
   );
   gauge('slipway_server_connections', 'Open connections of joining machines', look.connections);

@@ -73,6 +73,31 @@ describe('the age of what is known', () => {
     expect(contact.ageSeconds()).toBe(7);
   });
 
+  it('is that of the last question that was answered, also when an earlier one is answered after it', async () => {
+    const state = { now: 0, answers: [] as (() => void)[] };
+    const stopping = new AbortController();
+    const contact = keepContact(
+      () => new Promise<void>((resolve) => void state.answers.push(resolve)),
+      {
+        signal: stopping.signal,
+        log: { warn: () => undefined },
+        clock: () => state.now,
+      },
+    );
+    state.now = 10_000;
+    await jest.advanceTimersByTimeAsync(10_000);
+    const [first, second] = state.answers;
+    second?.();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(contact.ageSeconds()).toBe(0);
+
+    first?.();
+    await jest.advanceTimersByTimeAsync(0);
+
+    expect(contact.ageSeconds()).toBe(0);
+    stopping.abort();
+  });
+
   it('is asked for no more when the server ends', async () => {
     const { state, stopping, pass } = given();
 
