@@ -37,12 +37,14 @@ export type JoinVerdict =
   | {
       readonly admitted: false;
       /**
-       * 503: the tokens have not been seen yet, or machines behind this address ask for too much at once.
-       * Ignition asks again after 5xx and gives up at 4xx.
+       * 503: the tokens have not been seen yet, a new one may not have been, or machines behind this
+       * address ask for too much at once. Ignition asks again after 5xx and gives up at 4xx.
        */
       readonly status: 401 | 403 | 429 | 503;
       /** Seconds until asking again makes sense. */
       readonly retryAfterSeconds?: number;
+      /** One of many: the log names the first of a minute. */
+      readonly isRepeated?: true;
       /** For the log, never for the reply. */
       readonly reason: string;
     };
@@ -88,6 +90,8 @@ export interface JoinGateOptions {
   /** `192.0.2.0/24`, `2001:db8::/32` or single addresses; empty = from everywhere. */
   readonly allowedNetworks: readonly string[];
   readonly tokens: TokenView;
+  /** Whether there may be tokens by now that have not been seen; absent = never. */
+  readonly isBehind?: () => boolean;
   /** Milliseconds since 1970: what expiry is compared with. */
   readonly now: () => number;
   /** Told of each use of a token; must return at once. */
@@ -116,12 +120,14 @@ const NO_HASH = randomBytes(32).toString('hex');
  *
  * A valid token counts against a wide limit only and never against failures of its neighbours: machines
  * behind one address must not be shut out by somebody there who guesses, and Ignition takes a 429 for
- * final. What makes guessing hopeless is the size of the secret; the limit on failures keeps it cheap.
+ * final. It takes a 401 so, too: where a token may be too new to be known, whoever is refused may ask again.
+ * What makes guessing hopeless is the size of the secret; the limit on failures keeps it cheap.
  *
  * @throws an Error that names the network that is none
  */
 export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
   const { mode, tokens, now, used, clock = () => performance.now() } = options;
+  const { isBehind = () => false } = options;
   const networks = readNetworks(options.allowedNetworks);
   const good = createAddressLimit(GOOD_LIMIT, clock);
   const failed = createAddressLimit(FAILED_LIMIT, clock);
@@ -140,15 +146,24 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
     return { admitted: true, tokenId };
   }
 
+  /** Whatever is wrong with it: nobody learns from the answer which token is unknown. */
   function refuseToken(address: string, { outcome, reason }: Refusal): JoinVerdict {
     const wait = failed.take(address);
-    if (wait > 0)
-      return tooMany(429, wait, `too many failed attempts from this address: ${reason}`);
+    if (wait > 0) {
+      const text = `too many failed attempts from this address: ${reason}`;
+      return { ...tooMany(isBehind() ? 503 : 429, wait, text), isRepeated: true };
+    }
+    if (isBehind()) return notReady(`${reason}, or not seen yet: the API server is away`);
     counts[outcome] += 1;
     return { admitted: false, status: 401, reason };
   }
 
-  function tooMany(status: 429 | 503, retryAfterSeconds: number, reason: string): JoinVerdict {
+  function notReady(reason: string): Refused {
+    counts.not_ready += 1;
+    return { admitted: false, status: 503, retryAfterSeconds: NOT_READY_SECONDS, reason };
+  }
+
+  function tooMany(status: 429 | 503, retryAfterSeconds: number, reason: string): Refused {
     counts.rate_limited += 1;
     return { admitted: false, status, retryAfterSeconds, reason };
   }
@@ -168,11 +183,7 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
         return { admitted: false, status: 403, reason: 'the address is on no allowed network' };
       }
       if (mode === 'open') return admit(address);
-      if (!tokens.isSynced) {
-        counts.not_ready += 1;
-        const reason = 'the join tokens have not been seen yet';
-        return { admitted: false, status: 503, retryAfterSeconds: NOT_READY_SECONDS, reason };
-      }
+      if (!tokens.isSynced) return notReady('the join tokens have not been seen yet');
       const shown = bearerToken(authorization);
       if (shown === undefined) {
         const reason = authorization === undefined ? 'no join token' : 'this is no join token';
@@ -183,6 +194,8 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
     },
   };
 }
+
+type Refused = Extract<JoinVerdict, { readonly admitted: false }>;
 
 interface Refusal {
   readonly outcome: 'no_token' | 'unknown_token' | 'wrong_secret' | 'expired' | 'other_pool';

@@ -26,7 +26,7 @@ import { followFacts } from './ignition/facts';
 import type { Preparer } from './ignition/prepare';
 import { startIgnition } from './ignition/start';
 import { createThreadPreparer } from './ignition/thread-preparer';
-import { createJoinGate, type TokenView } from './join-gate';
+import { createJoinGate, type JoinGateOptions, type TokenView } from './join-gate';
 import { createJoinUses } from './join-uses';
 import { createServerMetrics, type ServerMetrics } from './metrics';
 import { closeAll, listenAt, type Opened } from './opened';
@@ -165,7 +165,7 @@ async function startInCluster(context: Context): Promise<Urls> {
       ...{ pools, controllerConfigs, readMachineConfig, facts, ageSeconds },
       log: logger,
     }),
-    gate: gateFor(settings, tokens, (id) => uses.note(id)),
+    gate: gateFor(settings, tokens, { used: (id) => uses.note(id), isBehind: contact.isBehind }),
     registry: metrics.registry,
     answered: (...answer) => metrics.answered(...answer),
   });
@@ -214,10 +214,13 @@ async function listenPlain({ settings, opened }: Context, plain: FastifyInstance
   await listenAt(plain, { host, port, setting: 'plainPort, --plain-port' });
 }
 
-function gateFor(settings: ServerSettings, tokens: TokenView, used?: (tokenId: string) => void) {
+function gateFor(
+  settings: ServerSettings,
+  tokens: TokenView,
+  more: Pick<JoinGateOptions, 'isBehind' | 'used'> = {},
+) {
   const { joinMode: mode, allowNetwork: allowedNetworks } = settings;
-  const now = Date.now;
-  return createJoinGate({ mode, allowedNetworks, tokens, now, ...(used && { used }) });
+  return createJoinGate({ mode, allowedNetworks, tokens, now: Date.now, ...more });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

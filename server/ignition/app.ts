@@ -32,7 +32,7 @@ import { firstHeader, refusalOf, refuseUnreadable, takeOddClients } from './odd-
 import { chooseEncoding, isKnown } from './encodings';
 import type { Prepared } from './prepare';
 import type { Shelf } from './shelf';
-import { followAnswer, lines, sending, type CutReason } from './request-log';
+import { followAnswer, lines, repeated, sending, type CutReason } from './request-log';
 import {
   missing,
   type ConfigSource,
@@ -228,6 +228,7 @@ async function serve(
   const verdict = gate.ask({ pool, authorization, address: request.socket.remoteAddress ?? '' });
   if (!verdict.admitted) {
     line.reason = verdict.reason;
+    if (verdict.isRepeated === true) repeated.add(request);
     if (verdict.status === 401) reply.header('www-authenticate', 'Bearer');
     if (verdict.retryAfterSeconds !== undefined) {
       reply.header('retry-after', String(verdict.retryAfterSeconds));

@@ -16,6 +16,9 @@ export interface Line {
 /** Of requests for configs. */
 export const lines = new WeakMap<FastifyRequest, Line>();
 
+/** Of which the log needs one a minute of each address; all with a 429 are such. */
+export const repeated = new WeakSet<FastifyRequest>();
+
 /** What is said when the last byte of a first config is out. */
 export const sending = new WeakMap<FastifyRequest, () => void>();
 
@@ -63,8 +66,8 @@ export function followAnswer(
   raw.once('close', () => {
     clearTimeout(timer);
     // What has no line anyway must not take the place of what has one.
-    const isNamed =
-      lines.has(request) && (reply.statusCode !== 429 || tooMany.take(address ?? '') === 0);
+    const isRepeated = reply.statusCode === 429 || repeated.has(request);
+    const isNamed = lines.has(request) && (!isRepeated || tooMany.take(address ?? '') === 0);
     if (isNamed) logRequest(request, reply, { address, isComplete });
     if (!isComplete) return events.dropped(cut);
     sending.get(request)?.();

@@ -160,6 +160,57 @@ describe('in mode tokens, the gate', () => {
   });
 });
 
+describe('while tokens may have come that are not known here, the gate', () => {
+  it('asks everybody for patience, alike, who shows none that it knows', () => {
+    const right = aToken();
+    const other = aToken('infra');
+    const expired = aToken('worker', -1);
+    const wrong = right.authorization.slice(0, -4) + 'AAAA';
+    const records = [right.record, other.record, expired.record];
+    const { ask, used, gate } = aGate(records, { isBehind: () => true });
+    const shown = [undefined, 'Bearer x', aToken(), other, expired, wrong].map((one) =>
+      typeof one === 'object' ? one.authorization : one,
+    );
+
+    const answers = shown.map((header) => ({ ...ask(header), reason: undefined }));
+
+    expect(answers).toEqual(
+      shown.map(() => ({ admitted: false, status: 503, retryAfterSeconds: 5 })),
+    );
+    expect(used).toEqual([]);
+    expect(gate.counts).toMatchObject({ not_ready: shown.length, unknown_token: 0 });
+    expect(ask(undefined)).toMatchObject({
+      reason: 'no join token, or not seen yet: the API server is away',
+    });
+  });
+
+  it('admits whoever shows one that it knows, and refuses for good when it is over', () => {
+    const { record, authorization } = aToken();
+    let behind = true;
+    const { ask } = aGate([record], { isBehind: () => behind });
+    expect(statusOf(ask(authorization))).toBe(200);
+
+    behind = false;
+
+    expect(statusOf(ask(aToken().authorization))).toBe(401);
+  });
+
+  it('shuts nobody out for good who asks too often', () => {
+    const { ask, gate } = aGate([], { isBehind: () => true });
+
+    for (let i = 0; i < FAILED_LIMIT.burst; i += 1) ask(aToken().authorization);
+
+    expect(ask(undefined)).toMatchObject({ status: 503, retryAfterSeconds: 1, isRepeated: true });
+    expect(gate.counts).toMatchObject({ not_ready: FAILED_LIMIT.burst, rate_limited: 1 });
+  });
+
+  it('admits everybody in mode open', () => {
+    expect(aGate([], { mode: 'open', isBehind: () => true }).ask(undefined)).toEqual({
+      admitted: true,
+    });
+  });
+});
+
 describe('in mode open, the gate', () => {
   it('admits without a token, and looks at none', () => {
     const { ask, used } = aGate([], { mode: 'open', isSynced: false });

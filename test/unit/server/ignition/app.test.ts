@@ -194,13 +194,15 @@ describe('the gate', () => {
   });
 
   it('is logged once a minute of an address that asks too often, and each time otherwise', async () => {
-    const refusing = (status: 401 | 429) =>
-      aServer({ verdict: { admitted: false, status, reason: 'too many' } });
+    const refusing = (status: 401 | 429 | 503, repeated: { readonly isRepeated?: true } = {}) =>
+      aServer({ verdict: { admitted: false, status, reason: 'too many', ...repeated } });
     const [often, wrong] = [refusing(429), refusing(401)];
+    const [away, unknown] = [refusing(503, { isRepeated: true }), refusing(503)];
     const ask = (app: typeof often.app, remoteAddress: string) =>
       app.inject({ url: '/config/worker', remoteAddress });
 
-    for (const { app } of [often, often, often, wrong, wrong]) await ask(app, '192.0.2.1');
+    const all = [often, often, often, wrong, wrong, away, away, unknown, unknown];
+    for (const { app } of all) await ask(app, '192.0.2.1');
     await ask(often.app, '192.0.2.2');
 
     const of = (lines: readonly string[]) =>
@@ -208,6 +210,7 @@ describe('the gate', () => {
     expect(of(often.logged)).toEqual(['192.0.2.1', '192.0.2.2']);
     expect(often.counted.filter((line) => line.endsWith(' 429'))).toHaveLength(4);
     expect(of(wrong.logged)).toHaveLength(2);
+    expect([away, unknown].map(({ logged }) => logged.length)).toEqual([1, 2]);
   });
 });
 
