@@ -26,9 +26,10 @@ export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
  * Whether a node may read a config: one of its own pool, or of the pool that it leaves, as long as an
  * update there is under way.
  *
- * Both are what only others write: role labels, and the pool of the MachineConfigNode. The Node's
- * annotations are not asked, because a kubelet may write those of its own Node; nor are the configs that
- * a MachineConfigNode names, which come from them at first. Configs of the `master` pool hold the secrets
+ * Both are what only others write, as far as pools select by labels that NodeRestriction keeps from
+ * kubelets: a pool that only another label tells from the rest is open to whoever controls a kubelet, which
+ * may set that on its own Node. Its annotations are not asked, because a kubelet may write those, too; nor
+ * are the configs that a MachineConfigNode names, which come from them at first. Configs of the `master` pool hold the secrets
  * of the control plane, and are for its members only.
  */
 export function mayRead(input: {
