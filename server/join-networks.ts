@@ -27,10 +27,20 @@ export function readNetworks(entries: readonly string[]): Networks {
   };
 }
 
+/** `plainAddress` leaves none of these. */
+const MAPPED_ADDRESSES = new BlockList();
+MAPPED_ADDRESSES.addSubnet('::ffff:0:0', 96, 'ipv6');
+
 /** Why an entry names no network; undefined = it does. For settings, which list all that is wrong. */
 export function networkProblem(entry: string): string | undefined {
   const [address = '', bits, more] = entry.split('/');
   const version = isIP(address);
+  if (version === 6 && MAPPED_ADDRESSES.check(address.split('%')[0] ?? '', 'ipv6')) {
+    return (
+      `${JSON.stringify(entry)} is IPv4 written as IPv6, in which no machine comes: ` +
+      'write it as IPv4, like 192.0.2.0/24 for ::ffff:192.0.2.0/120'
+    );
+  }
   const size = version === 4 ? 32 : 128;
   const isNetwork =
     version !== 0 &&
