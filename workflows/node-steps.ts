@@ -1,6 +1,7 @@
 /** The steps of a node update: one function per activity, with the sentence that the UI shows. */
 
 import {
+  CancelledFailure,
   CancellationScope,
   isCancellation,
   log,
@@ -8,6 +9,7 @@ import {
   proxyActivities,
   proxyLocalActivities,
   workflowInfo,
+  type ActivityOptions,
 } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, hostQueue } from '../core/names';
 import type { UpdatePlan } from '../core/node/plan';
@@ -27,6 +29,7 @@ import {
   CLOCK_SKEW_SECONDS,
   clusterLimits,
   commitSoonLimits,
+  GONE_ON,
   hostLimits,
   type Limits,
   optionsFor,
@@ -126,6 +129,11 @@ function orderFor(input: UpdateNodeInput, step: string, totalSeconds: number): H
 const atOnce = proxyLocalActivities<ClusterActivities>(AT_ONCE);
 /** Updates that were begun before took short steps inside their workflow tasks. */
 const STEPS_OUTSIDE = 'short-steps-outside-the-workflow-task';
+/**
+ * Updates that were begun before gave their node back while a step that was cancelled could still write it.
+ * Younger than the one above and asked first, so that a history has one mark for both.
+ */
+const END_AWAITED = 'end-of-cancelled-steps-awaited';
 
 /** What is done with the node in the cluster. */
 export function clusterSteps(input: UpdateNodeInput) {
@@ -156,15 +164,21 @@ export function clusterSteps(input: UpdateNodeInput) {
       const order = { ...step, cordon: plan.drain, repair, summary: plan.summary, ...drain };
       return visibly(
         () =>
-          cluster.cordonNode.executeWithOptions(optionsFor(limits.cordonNode, summary), [order]),
+          toItsEnd(optionsFor(limits.cordonNode, summary), (options) =>
+            cluster.cordonNode.executeWithOptions(options, [order]),
+          ),
         () =>
           atOnce.cordonNode.executeWithOptions(localOptions(summary), [{ ...order, ...decided() }]),
       );
     },
-    drain: () =>
-      cluster.drainNode.executeWithOptions(optionsFor(limits.drainNode, `drain ${node}`), [
-        { ...step, drain: policy.drain, startedAt: new Date(Date.now()).toISOString() },
-      ]),
+    drain: () => {
+      const startedAt = new Date(Date.now()).toISOString();
+      return toItsEnd(optionsFor(limits.drainNode, `drain ${node}`), (options) =>
+        cluster.drainNode.executeWithOptions(options, [
+          { ...step, drain: policy.drain, startedAt },
+        ]),
+      );
+    },
     checkCordon: () => {
       const summary = `${node} is still cordoned`;
       return visibly(
@@ -249,7 +263,7 @@ function decided(): { readonly decidedAt: string } {
  * whatever went wrong at once, the visible activity finds out.
  */
 async function visibly<T>(visible: () => Promise<T>, quick: () => Promise<T>): Promise<T> {
-  if (patched(STEPS_OUTSIDE)) return visible();
+  if (patched(END_AWAITED) || patched(STEPS_OUTSIDE)) return visible();
   try {
     return await quick();
   } catch (error) {
@@ -257,4 +271,25 @@ async function visibly<T>(visible: () => Promise<T>, quick: () => Promise<T>): P
     if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
     return visible();
   }
+}
+
+/**
+ * Takes a step whose end a cancellation waits for. However it ends then, the update is cancelled: its
+ * success is taken back, and its failure is no failure of the node.
+ *
+ * @throws `CancelledFailure` with what the step failed with as its cause
+ */
+async function toItsEnd<T>(
+  options: ActivityOptions,
+  step: (options: ActivityOptions) => Promise<T>,
+): Promise<T> {
+  if (!patched(END_AWAITED)) return step({ ...options, cancellationType: GONE_ON });
+  const scope = CancellationScope.current();
+  const [ended] = await Promise.allSettled([step(options)]);
+  if (scope.consideredCancelled) {
+    const cause: unknown = ended.status === 'rejected' ? ended.reason : undefined;
+    throw new CancelledFailure('cancelled', [], cause instanceof Error ? cause : undefined);
+  }
+  if (ended.status === 'rejected') throw ended.reason;
+  return ended.value;
 }

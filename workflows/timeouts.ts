@@ -1,5 +1,6 @@
 /**
- * Every time limit of every activity, in one place: operational tuning never touches logic.
+ * Every time limit of every activity, in one place, and what a cancellation waits for: operational
+ * tuning never touches logic.
  *
  * A host queue has one machine behind it, so each host activity says how long that machine may be
  * away (`pickUp`), how long one attempt may take, and when the whole step is given up (`total`, over
@@ -7,7 +8,11 @@
  * follows from the kind of the failure (`core/errors.ts`), decided where it is thrown.
  */
 
-import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import type {
+  ActivityCancellationType,
+  ActivityOptions,
+  LocalActivityOptions,
+} from '@temporalio/workflow';
 import { shortLine } from '../core/encoding/one-line';
 import type { ResolvedPolicy } from '../core/pool/types';
 import type { ClusterActivities, HostActivities } from './activity-contracts';
@@ -24,7 +29,22 @@ export interface Limits {
   readonly maximumAttempts?: number;
   /** Failures that are given up here although they could be waited for. */
   readonly giveUpOn?: readonly string[];
+  /** Absent = `GONE_ON`: what is cancelled may still be at work. */
+  readonly cancellationType?: ActivityCancellationType;
 }
+
+/**
+ * Who cancels goes on at once, whatever the attempt still does. The SDK takes this, too, for a step that
+ * says nothing, so every step says it. Right for steps that only look, and for hosts: a host takes one
+ * order at a time, so what takes a step back comes after it, and it drops an order that turns up late.
+ */
+export const GONE_ON = 'TRY_CANCEL' satisfies ActivityCancellationType;
+
+/**
+ * Who cancels goes on when no attempt is under way any more: for steps in the cluster whose effect would
+ * come after what takes it back, since nothing puts the two in a row.
+ */
+const AWAITED = 'WAIT_CANCELLATION_COMPLETED' satisfies ActivityCancellationType;
 
 type PolicyTimes = Pick<
   ResolvedPolicy,
@@ -70,11 +90,29 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
   return {
     // A cordon of a person means hands off: the slot is given back instead of waiting for them. So it
     // is when the slot was only good for a node that is unavailable.
-    cordonNode: { attempt: 30, total: HOUR, giveUpOn: ['CordonedByUser', 'SlotNeeded'] },
-    drainNode: { attempt: drain + 5 * MINUTE, total: drain + 10 * MINUTE, heartbeat: 15 },
+    // It has no heartbeat that a cancellation could come back with, so an attempt under way is waited for,
+    // 30 s at most; what wakes after that writes nothing (`still-wanted.ts`). A step that waits to be tried
+    // again is over at once.
+    cordonNode: {
+      attempt: 30,
+      total: HOUR,
+      giveUpOn: ['CordonedByUser', 'SlotNeeded'],
+      cancellationType: AWAITED,
+    },
+    // No pod is evicted from a node that was given back. It hears of a cancellation within two seconds; one
+    // whose worker died is over when its heartbeats are missed.
+    drainNode: {
+      attempt: drain + 5 * MINUTE,
+      total: drain + 10 * MINUTE,
+      heartbeat: 15,
+      cancellationType: AWAITED,
+    },
+    // Only looks.
     checkCordon: { attempt: 30, total: HOUR },
+    // Only looks.
     awaitNodeReady: { attempt: ready + 5 * MINUTE, total: ready + 10 * MINUTE, heartbeat: 30 },
-    // Retried until they hold: a node must not stay behind half done because of an outage.
+    // Retried until they hold: a node must not stay behind half done because of an outage. Only the end of
+    // their Node cancels them.
     completeNode: { attempt: 30, total: 24 * HOUR },
     releaseNode: { attempt: 30, total: 24 * HOUR },
   };
@@ -99,6 +137,7 @@ export const LOOK = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '45s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
+  cancellationType: GONE_ON,
 } as const satisfies ActivityOptions;
 
 /** The same inside the workflow task, for rollouts that were begun when it was taken there. */
@@ -112,13 +151,18 @@ export const AT_ONCE: LocalActivityOptions = {
   startToCloseTimeout: '5s',
   scheduleToCloseTimeout: '5s',
   retry: { maximumAttempts: 1 },
+  cancellationType: GONE_ON,
 };
 
-/** What is only shown holds up the next step for no longer than this. */
+/**
+ * What is only shown holds up the next step for no longer than this, and no cancellation: it is written
+ * only over what was known when it began.
+ */
 export const SHOWN: LocalActivityOptions = {
   startToCloseTimeout: '2s',
   scheduleToCloseTimeout: '2s',
   retry: { maximumAttempts: 1 },
+  cancellationType: GONE_ON,
 };
 
 /** The commit while the node waits for it out of service: a moment, unless the host has just gone. */
@@ -142,6 +186,7 @@ export function optionsFor(limits: Limits, summary: string): ActivityOptions {
     summary: brief(summary),
     startToCloseTimeout: `${limits.attempt}s`,
     scheduleToCloseTimeout: `${limits.total}s`,
+    cancellationType: limits.cancellationType ?? GONE_ON,
     ...(limits.pickUp === undefined ? {} : { scheduleToStartTimeout: `${limits.pickUp}s` }),
     ...(limits.heartbeat === undefined ? {} : { heartbeatTimeout: `${limits.heartbeat}s` }),
     retry: {

@@ -7,7 +7,7 @@ import { startBench, type TestBench } from './support/temporal';
 jest.setTimeout(120_000);
 
 /** Marks in histories; under other names they are of another version, which never said that it changed. */
-const MARKS = ['look-outside-the-workflow-task', 'short-steps-outside-the-workflow-task'];
+const MARKS = ['look-outside-the-workflow-task', 'end-of-cancelled-steps-awaited'];
 
 let bench: TestBench;
 beforeAll(async () => {

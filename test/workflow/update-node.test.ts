@@ -364,8 +364,63 @@ describe('a node update that fails', () => {
   });
 });
 
+/** Whether the server knew the end of a step when the update decided on the other one. */
+async function isOverBefore(
+  { world, node }: { readonly world: FakeWorld; readonly node: string },
+  [step, next]: readonly [string, string],
+): Promise<boolean> {
+  const { events } = await world.update(node).fetchHistory();
+  const all = events ?? [];
+  const scheduled = (name: string): number =>
+    all.findIndex(
+      ({ activityTaskScheduledEventAttributes: attributes }) =>
+        attributes?.activityType?.name === name,
+    );
+  const begun = all[scheduled(step)];
+  const over = all.findIndex((event) =>
+    [
+      event.activityTaskCompletedEventAttributes,
+      event.activityTaskCanceledEventAttributes,
+      event.activityTaskFailedEventAttributes,
+    ].some((end) => end && String(end.scheduledEventId) === String(begun?.eventId)),
+  );
+  return over >= 0 && over < scheduled(next);
+}
+
 describe('a node update that is cancelled', () => {
-  it.each(['prepareUpdate', 'cordonNode', 'drainNode', 'applyUpdate'])(
+  it.each([
+    ['cordonNode', undefined],
+    ['cordonNode', 'ApiUnavailable'],
+    ['cordonNode', 'ApiRefused'],
+    ['drainNode', undefined],
+  ])(
+    'in the middle of %s, which ends with %s, gives its node back after that',
+    async (at, failure) => {
+      const { world, node } = await oneNode();
+      const gate = world.hold(at, node);
+      // The next step after such a cordon would be the host's.
+      world.withoutPods = at === 'cordonNode';
+      if (failure !== undefined) world.failWith(at, node, failure, 'something is wrong');
+      await world.startRollout();
+      await gate.reached;
+
+      await world.update(node).cancel();
+      // Whoever answers has heard of it.
+      await world.update(node).query(statusQuery);
+      gate.open();
+
+      await expect(world.update(node).result()).rejects.toMatchObject({
+        cause: { name: 'CancelledFailure' },
+      });
+      await world.progressUntil((progress) => progress.held.length === 1);
+      expect(await isOverBefore({ world, node }, [at, 'releaseNode'])).toBe(true);
+      expect(deeds(world, node)).not.toContain('goBack');
+      expectBackInService(world, node);
+      await world.rollout().terminate();
+    },
+  );
+
+  it.each(['prepareUpdate', 'drainNode', 'applyUpdate'])(
     'at %s takes back what was done',
     async (at) => {
       const { world, node } = await oneNode();
