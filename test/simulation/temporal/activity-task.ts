@@ -2,7 +2,7 @@
 
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { tsToMs, type Timestamp } from '@temporalio/common/lib/time';
-import type { coresdk } from '@temporalio/proto';
+import { coresdk } from '@temporalio/proto';
 import type { Chance, Planned, VirtualClock } from '../clock';
 import { Attempt, type Call, type Perform } from './attempt';
 import {
@@ -33,6 +33,17 @@ export interface ActivityHost {
 /** Heartbeats of the product come every three seconds, and a cancellation with their answer. */
 const HEARTBEAT_MS = 3_000;
 
+const { ABANDON, WAIT_CANCELLATION_COMPLETED } = coresdk.workflow_commands.ActivityCancellationType;
+
+/**
+ * Whether a cancellation of it is over when no attempt is under way any more. Of any other one Core tells
+ * the workflow at once, while the attempt goes on; so it does when nothing is said.
+ */
+export function isAwaited({ activityType, cancellationType }: Scheduled): boolean {
+  if (cancellationType === ABANDON) throw new Error(`${activityType}: ABANDON is not modelled`);
+  return cancellationType === WAIT_CANCELLATION_COMPLETED;
+}
+
 export class ActivityTask {
   /** Why a person would see it pending; undefined once it is over. */
   state: 'queued' | 'running' | 'backoff' | 'closed' = 'queued';
@@ -58,6 +69,11 @@ export class ActivityTask {
       this.giveUp(timeoutFailure('SCHEDULE_TO_CLOSE', this.lastFailure), 'TIMEOUT'),
     );
     this.enqueue();
+  }
+
+  /** Whether the workflow was told already how it ended, whatever becomes of it. */
+  get isSettled(): boolean {
+    return this.cancelRequested && !isAwaited(this.scheduled);
   }
 
   /** The workflow asks for it; a worker hears of it with the answer to a heartbeat, or not at all. */
@@ -124,6 +140,7 @@ export class ActivityTask {
       ...this.of,
       attempt: this.attempts,
       scheduledAt: this.scheduledAt,
+      attemptMs: ms(this.scheduled.startToCloseTimeout),
       isLocal: false,
     };
     const silence = (): void => {

@@ -14,6 +14,8 @@ export interface Call {
   readonly attempt: number;
   /** When the first attempt was scheduled. */
   readonly scheduledAt: number;
+  /** How long it may take before the server gives it up. */
+  readonly attemptMs: number;
   readonly isLocal: boolean;
 }
 

@@ -8,9 +8,9 @@
  */
 
 import type { Planned } from '../clock';
-import type { ActivityTask } from './activity-task';
+import { isAwaited, type ActivityTask } from './activity-task';
 import { LocalActivity, type ScheduledLocally } from './local-activity';
-import { failureOf, fromPayload, errorOf, type ActivityResult } from './payloads';
+import { cancelled, failureOf, fromPayload, errorOf, type ActivityResult } from './payloads';
 import {
   WorkflowTaskFailure,
   type Answer,
@@ -64,6 +64,8 @@ export class Execution {
   private readonly accepted = new Set<string>();
   private task: Task | undefined;
   private readonly locals = new Map<number, LocalActivity>();
+  /** Types of the activities under way whose cancellation the workflow hears of at once. */
+  private readonly goneOn = new Map<number, string>();
   private workflow: SandboxedWorkflow | undefined;
   private taskPlanned = false;
   /** The history has local activities that were begun and not ended; whoever replays begins them again. */
@@ -99,6 +101,12 @@ export class Execution {
   /** A timer that fired, but of which the workflow has not heard. */
   withdrawTimer(seq: number): void {
     this.inbox = this.inbox.filter((job) => job.fireTimer?.seq !== seq);
+  }
+
+  /** An activity that has ended, but of which the workflow has heard that it is cancelled. */
+  withdrawResult(seq: number): void {
+    if (!this.goneOn.has(seq)) return;
+    this.inbox = this.inbox.filter(({ resolveActivity }) => resolveActivity?.seq !== seq);
   }
 
   /** Ends it from outside: it never gets to say anything. */
@@ -164,6 +172,7 @@ export class Execution {
     if (task === undefined) return;
     const jobs = this.inbox.splice(0);
     task.jobs = [...jobs];
+    for (const { resolveActivity } of jobs) this.goneOn.delete(resolveActivity?.seq ?? -1);
     task.heartbeat = this.server.clock.after(TASK_HEARTBEAT_MS, () => this.heartbeat());
     if (jobs.length === 0) return;
     await this.activate(workflow, jobs);
@@ -179,8 +188,7 @@ export class Execution {
       continueAsNewSuggested: server.suggestsNewRun(this),
     };
     const flags = this.history.at(-1)?.flags ?? [];
-    const told = { ...step, jobs, isReplaying: false, flags };
-    const answer = await this.tell(workflow, told);
+    const answer = await this.tell(workflow, { ...step, jobs, isReplaying: false, flags });
     if (answer === undefined) return;
     for (const { level, message } of answer.logs) server.observer.logged(this, level, message);
     const { commands } = answer;
@@ -192,7 +200,16 @@ export class Execution {
       patches: commands.flatMap(({ setPatchMarker }) => setPatchMarker?.patchId ?? []),
     });
     for (const command of commands) this.collect(command);
-    if (this.locals.size === 0) await this.commit();
+    const told = commands.flatMap((command) => this.toldAtOnce(command));
+    if (told.length > 0) await this.activate(workflow, told);
+    else if (this.locals.size === 0) await this.commit();
+  }
+
+  /** What Core says in the same workflow task, without asking the server. */
+  private toldAtOnce({ requestCancelActivity }: Command): readonly Job[] {
+    const seq = requestCancelActivity?.seq ?? 0;
+    const type = requestCancelActivity ? this.goneOn.get(seq) : undefined;
+    return type === undefined ? [] : [{ resolveActivity: { seq, result: cancelled(type) } }];
   }
 
   /** Undefined = the task failed, which no task ever may. */
@@ -208,11 +225,19 @@ export class Execution {
   }
 
   private collect(command: Command): void {
-    const { scheduleLocalActivity, requestCancelLocalActivity } = command;
+    const { scheduleLocalActivity, requestCancelLocalActivity, scheduleActivity } = command;
+    if (scheduleActivity) this.noteCancellation(scheduleActivity);
     if (scheduleLocalActivity) this.startLocal(scheduleLocalActivity);
     else if (requestCancelLocalActivity) {
       this.locals.get(requestCancelLocalActivity.seq ?? 0)?.requestCancel();
     } else this.task?.commands.push(command);
+  }
+
+  /** Anew for each decision: one that was lost may have used the number for another step. */
+  private noteCancellation(scheduled: NonNullable<Command['scheduleActivity']>): void {
+    const { seq, activityType } = scheduled;
+    if (isAwaited(scheduled)) this.goneOn.delete(seq ?? 0);
+    else this.goneOn.set(seq ?? 0, activityType ?? '');
   }
 
   private startLocal(scheduled: ScheduledLocally): void {

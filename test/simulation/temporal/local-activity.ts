@@ -63,6 +63,7 @@ export class LocalActivity {
         ...this.of,
         attempt: this.attempts,
         scheduledAt: this.begunAt,
+        attemptMs: ms(this.scheduled.startToCloseTimeout),
         isLocal: true,
       },
       this.host.clock,

@@ -6,7 +6,14 @@ import { coresdk } from '@temporalio/proto';
 import { ActivityTask, type ActivityHost } from './activity-task';
 import type { Perform } from './attempt';
 import { Execution } from './execution';
-import { errorOf, failureOf, fromPayload, fromPayloads, toPayloadList } from './payloads';
+import {
+  errorOf,
+  failureOf,
+  fromPayload,
+  fromPayloads,
+  toPayloadList,
+  type ActivityResult,
+} from './payloads';
 import type { Command, Identity, Job, Sandbox } from './sandbox';
 
 const { WORKFLOW_ALREADY_EXISTS } = {
@@ -163,7 +170,7 @@ export class TemporalModel implements ActivityHost {
     else if (command.cancelTimer) cancelTimer(of, command.cancelTimer.seq ?? 0);
     else if (command.scheduleActivity) this.schedule(of, command.scheduleActivity);
     else if (command.requestCancelActivity) {
-      of.activities.get(command.requestCancelActivity.seq ?? 0)?.requestCancel();
+      cancelActivity(of, command.requestCancelActivity.seq ?? 0);
     } else if (command.startChildWorkflowExecution) {
       this.startChild(of, command.startChildWorkflowExecution);
     } else if (command.signalExternalWorkflowExecution) {
@@ -224,10 +231,11 @@ export class TemporalModel implements ActivityHost {
     const { id: workflowId, runId } = of;
     const input = fromPayload(scheduled.arguments?.[0]);
     this.note(workflowId, `schedules ${scheduled.activityType}`);
-    const task = new ActivityTask(this, scheduled, { workflowId, runId }, input, (result) => {
+    const ended = (result: ActivityResult): void => {
       of.activities.delete(seq);
-      of.push({ resolveActivity: { seq, result } });
-    });
+      if (!task.isSettled) of.push({ resolveActivity: { seq, result } });
+    };
+    const task = new ActivityTask(this, scheduled, { workflowId, runId }, input, ended);
     of.activities.set(seq, task);
   }
 
@@ -354,6 +362,11 @@ function cancelTimer(of: Execution, seq: number): void {
   of.timers.get(seq)?.cancel();
   of.timers.delete(seq);
   of.withdrawTimer(seq);
+}
+
+function cancelActivity(of: Execution, seq: number): void {
+  of.activities.get(seq)?.requestCancel();
+  of.withdrawResult(seq);
 }
 
 function notFound(workflowId: string): object {

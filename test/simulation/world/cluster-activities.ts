@@ -247,6 +247,7 @@ function runOf(attempt: Attempt): ActivityRun {
     signal: attempt.signal,
     lastHeartbeat: undefined,
     scheduledAtMs: attempt.call.scheduledAt,
+    attemptMs: attempt.call.attemptMs,
     log: { debug: silent, info: silent, warn: silent },
     heartbeat: silent,
   };
