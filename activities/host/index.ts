@@ -6,7 +6,7 @@
 import type { HostActivities, HostOrder } from '../../workflows/activity-contracts';
 import { applyUpdate } from './apply';
 import { armReboot } from './arming';
-import { discardStaged, goBack, type GoneBack, verifyBack } from './back';
+import { discardStaged, goBack, verifyBack } from './back';
 import { createExclusive, type Exclusive } from './exclusive';
 import { commitUpdate, performServiceActions, verifyUpdate } from './finish';
 import { once } from './orders';
@@ -68,26 +68,28 @@ export function createHostActivities(
     armReboot: (order) => inTurn('armReboot', order, () => armReboot(ports, order)),
     verifyUpdate: (order) => inTurn('verifyUpdate', order, () => verifyUpdate(ports, order)),
     commitUpdate: (order) => inTurn('commitUpdate', order, () => commitUpdate(ports, order)),
-    goBack: (order) => inTurn('goBack', order, () => goBackFor(ports, order)),
+    goBack: (order) => inTurn('goBack', order, () => overFor(ports, order, () => goBack(ports))),
     verifyBack: (order) => inTurn('verifyBack', order, () => verifyBack(ports, order)),
-    discardStaged: (order) => inTurn('discardStaged', order, () => discardFor(ports, order)),
+    discardStaged: (order) =>
+      inTurn('discardStaged', order, () =>
+        overFor(ports, order, () => discardStaged(ports, order)),
+      ),
   } satisfies HostActivities;
 }
 
-/** Over for good: an order to prepare that was on its way for longer would stage it again. */
-async function discardFor(ports: HostPorts, order: HostOrder): Promise<void> {
-  const note = () => noteBack(ports.files, order);
-  await atBest(ports, 'cannot note that the update is over', note);
-  await discardStaged(ports, order);
-  await atBest(ports, 'cannot note that the update is over', note);
-}
-
-/** Back for good: this update cannot begin again, whoever repeats its orders. */
-async function goBackFor(ports: HostPorts, order: HostOrder): Promise<GoneBack> {
+/**
+ * Over for good: this update cannot begin again, whoever repeats its orders, or hands over late one that was
+ * on its way.
+ */
+async function overFor<Result>(
+  ports: HostPorts,
+  order: HostOrder,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const note = () => noteBack(ports.files, order);
   // First, so that a crash leaves it; but a full disk keeps nothing from being taken back.
   await atBest(ports, 'cannot note that the update is taken back', note);
-  const gone = await goBack(ports);
+  const result = await work();
   await atBest(ports, 'cannot note that the update was taken back', note);
-  return gone;
+  return result;
 }
