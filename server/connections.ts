@@ -58,11 +58,14 @@ export interface Connections {
 }
 
 /** What names a connection. */
-export type Peer = Pick<Socket, 'remoteAddress' | 'remotePort'>;
+export type Peer = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
 
-/** The same for a connection and for the TLS on it. */
-export function peerOf({ remoteAddress, remotePort }: Peer): string {
-  return `${remoteAddress ?? ''} ${remotePort ?? ''}`;
+/**
+ * The same for a connection and for the TLS on it. From one port, a client may connect to several addresses
+ * of a server.
+ */
+export function peerOf({ remoteAddress, remotePort, localAddress, localPort }: Peer): string {
+  return [remoteAddress, remotePort, localAddress, localPort].join(' ');
 }
 
 /** Keeps the server within the limits. */

@@ -9,6 +9,8 @@ class APeer extends EventEmitter {
   constructor(
     readonly remoteAddress: string | undefined,
     readonly remotePort: number | undefined,
+    readonly localAddress = '198.51.100.1',
+    readonly localPort = 22_623,
   ) {
     super();
   }
@@ -208,6 +210,19 @@ describe('a client that comes back from the port of a connection that has not cl
     expect(connections.count()).toBe(2);
     expect(dropped).toEqual(['too-many-of-address 192.0.2.1']);
   });
+});
+
+it('takes two connections from one port, to two addresses of the server, for two', () => {
+  const { arrive, connections, pass } = aServer({ maxConnectionsPerAddress: 2 });
+  const one = arrive(new APeer('192.0.2.1', 4_000, '198.51.100.1'));
+  const other = arrive(new APeer('192.0.2.1', 4_000, '198.51.100.2'));
+  expect([one.destroyed, other.destroyed, connections.count()]).toEqual([false, false, 2]);
+
+  connections.atWork(other);
+  pass(PATIENCE);
+  arrive(new APeer('192.0.2.1', 4_001));
+
+  expect([one.destroyed, other.destroyed, connections.count()]).toEqual([true, false, 2]);
 });
 
 it('keeps nothing of connections that were reset before they were accepted', () => {
