@@ -28,7 +28,8 @@ export interface GoneBack {
  * systemd and the services that may have the new files are told of the old ones, unless the reboot
  * tells them. Safe to repeat: what is undone is undone.
  *
- * @param because - a sentence for later, when no order asked for it
+ * @param because - a sentence for later, when no order asked for it: then the machine boots in any case, as
+ * what started early may have the new files
  * @throws `RollbackFailed` naming the path, `ServiceFailed` naming the service, `WrongDeployment` when
  * a person booted a deployment of their own, `OsCommandFailed` when files and units are back, services
  * were told, and the operating system is not
@@ -46,7 +47,7 @@ export async function goBack(ports: HostPorts, because?: string): Promise<GoneBa
   refuseForeign(ports, journal, status);
   const { header } = journal;
   const begun = markOf(journal, 'goingBack');
-  const rebooting = backTakesBoot(journal, status);
+  const rebooting = because !== undefined || backTakesBoot(journal, status);
   const why = because ?? begun?.because;
   if (begun === undefined || begun.unseen === true) {
     await journal.mark({

@@ -176,16 +176,31 @@ function afterArming(journal: OpenJournal, armed: Armed, status: OsStatus, now: 
   return { kind: 'undo', because, again: !isThere };
 }
 
+/**
+ * Whether an update that takes no reboot was whole when the machine rebooted by itself: whatever starts
+ * early, the network too, has read the new files since.
+ */
+export function startedOnNewFiles(
+  journal: OpenJournal,
+  { bootId }: Pick<OsStatus, 'bootId'>,
+): boolean {
+  const { before, plan, repair } = journal.header;
+  const isOtherBoot = before !== undefined && before.bootId !== bootId;
+  const isWhole =
+    markOf(journal, 'applied') !== undefined && markOf(journal, 'armed') === undefined;
+  return isOtherBoot && isWhole && repair !== true && !plan.reboot && !changesOs(plan);
+}
+
 /** A reboot that no order asked for, unless it is still the same boot. */
-function unarmed(journal: OpenJournal, { bootId, booted }: OsStatus): Standing {
-  const { before, plan, previousDeployment } = journal.header;
+function unarmed(journal: OpenJournal, status: OsStatus): Standing {
+  const { bootId, booted } = status;
+  const { before, previousDeployment } = journal.header;
   if (before === undefined || before.bootId === bootId) return { kind: 'asLeft' };
   if (booted.id !== previousDeployment) {
     // Only drivers that cannot lock what they stage come here.
     return { kind: 'goOnBack' };
   }
-  const isWhole = markOf(journal, 'applied') !== undefined && !plan.reboot && !changesOs(plan);
-  if (isWhole) return { kind: 'adopted' };
+  if (startedOnNewFiles(journal, status)) return { kind: 'adopted' };
   return {
     kind: 'undo',
     because: 'the machine rebooted by itself in the middle of it',

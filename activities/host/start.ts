@@ -18,7 +18,7 @@ import {
 } from './ports';
 import { endRepair } from './repair-end';
 import { changesUnits } from './services';
-import { foreignText, standingOf } from './standing';
+import { foreignText, standingOf, startedOnNewFiles } from './standing';
 import { differsHere, undoHere } from './undo';
 
 /** What settling did, in sentences for the log and for the person at the console. */
@@ -171,25 +171,30 @@ async function goOnBack(ports: StartPorts, journal: OpenJournal, status: OsStatu
   }
 }
 
-/** An update that the machine has rebooted into, and of which nobody knows yet whether it holds. */
+/** An update that the machine has booted on, and of which nobody knows yet whether it holds. */
 export interface Unconfirmed {
   /** From the order of the reboot; absent = as this host is set up. */
   readonly reconnectSeconds?: number;
 }
 
-/** The update that this boot has to confirm; undefined when there is none, or none any more. */
+/**
+ * The update that this boot has to confirm; undefined when there is none, or none any more. A boot by
+ * accident counts, too: the first one on new files may cut the machine off, whoever asked for it.
+ */
 export async function awaitsConfirmation(
   ports: Pick<HostPorts, 'node' | 'journal' | 'os'>,
 ): Promise<Unconfirmed | undefined> {
   const journal = await openJournal(ports);
-  const armed = journal === undefined ? undefined : markOf(journal, 'armed');
-  if (journal === undefined || armed === undefined) return undefined;
+  if (journal === undefined) return undefined;
   const isDecided = (['goingBack', 'verified', 'committing'] as const).some(
     (kind) => markOf(journal, kind) !== undefined,
   );
   const { bootId } = await ports.os.status();
-  if (isDecided || bootId === armed.bootId) return undefined;
-  const { reconnectSeconds } = armed;
+  const armed = markOf(journal, 'armed');
+  const hasBooted =
+    armed === undefined ? startedOnNewFiles(journal, { bootId }) : armed.bootId !== bootId;
+  if (isDecided || !hasBooted) return undefined;
+  const { reconnectSeconds } = armed ?? {};
   return reconnectSeconds === undefined ? {} : { reconnectSeconds };
 }
 

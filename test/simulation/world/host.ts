@@ -72,6 +72,7 @@ export class Host {
   private waiting: (() => void)[] = [];
   private turn: Promise<void> = Promise.resolve();
   private incarnation = 0;
+  private bootedAt = 0;
 
   constructor(
     readonly name: string,
@@ -184,6 +185,7 @@ export class Host {
 
   private comeUp(): void {
     this.boot += 1;
+    this.bootedAt = this.clock.now;
     this.isUp = true;
     this.settleAtBoot();
     this.watcher.note(this.name, `is up, boot ${this.boot}, os ${this.os}, files ${this.files}`);
@@ -196,7 +198,6 @@ export class Host {
     this.clock.after(this.chance.between(500, 10_000), () => {
       if (incarnation === this.incarnation) this.startWorker();
     });
-    this.watchContact(incarnation);
   }
 
   /** Which deployment comes up, and what must not stay on disk under it. */
@@ -222,16 +223,19 @@ export class Host {
     }
   }
 
-  /** Commit-confirm: whoever cannot be reached after the reboot of an update goes back by itself. */
-  private watchContact(incarnation: number): void {
-    const { journal } = this;
+  /** Commit-confirm: whoever cannot be reached after the first boot on an update goes back by itself. */
+  private watchContact(): void {
+    const { journal, incarnation } = this;
     const isOpen = (): boolean =>
       this.journal === journal &&
-      journal?.armed !== undefined &&
+      journal !== undefined &&
+      hasStartedOn(journal, this.boot) &&
       !journal.verified &&
       journal.goingBack === undefined;
     if (!isOpen()) return;
-    this.clock.after((journal?.reconnectSeconds ?? 600) * 1000, () => {
+    // Counted from the boot, so that a process that dies again and again does not wait for ever.
+    const until = this.bootedAt + (journal?.reconnectSeconds ?? 600) * 1000;
+    this.clock.after(until - this.clock.now, () => {
       if (incarnation !== this.incarnation || this.isPolling() || !isOpen()) return;
       if (journal === undefined) return;
       journal.goingBack = { bootId: this.boot, because: 'nobody could be reached', again: false };
@@ -254,6 +258,7 @@ export class Host {
     }
     this.isWorking = true;
     this.wakeWaiting();
+    this.watchContact();
   }
 
   private stopWorker(): void {
@@ -270,4 +275,9 @@ export class Host {
     this.waiting = [];
     for (const start of waiting) start();
   }
+}
+
+/** Whether what starts early has read the files of the update: by order, or by accident. */
+function hasStartedOn({ armed, applied, reboots, begunIn }: Journal, boot: number): boolean {
+  return armed === undefined ? applied && !reboots && begunIn !== boot : armed !== boot;
 }

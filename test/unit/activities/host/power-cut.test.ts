@@ -6,7 +6,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { settleAtStart } from '../../../../activities/host';
+import { awaitsConfirmation, goBackAlone, settleAtStart } from '../../../../activities/host';
 import { aConfig, aFile, orderFor } from './a-host';
 import { anOstreeHost, type OstreeHost } from './an-ostree-host';
 import { dyingAt } from './describe-crashes';
@@ -274,7 +274,52 @@ describe('a power cut', () => {
     await next.commitUpdate(order('commitUpdate'));
     expect(motd()).toBe('reloaded');
   });
+
+  it('the same: the boot has to be confirmed until it is verified, as one that was ordered', async () => {
+    const awaited = async () => awaitsConfirmation(await host.ports());
+    const order = await writeReloaded();
+    expect(await awaited()).toBeUndefined();
+
+    await host.powerCut();
+    await host.settle();
+    expect(await awaited()).toEqual({});
+    await (await host.activities()).verifyUpdate(order('verifyUpdate'));
+    expect(await awaited()).toBeUndefined();
+  });
+
+  it('the same, and nobody is reached: the machine goes back alone, and boots once', async () => {
+    const order = await writeReloaded();
+    await host.powerCut();
+    await host.settle();
+
+    await goBackAlone(await host.ports(), 'nobody was reached');
+    expect(motd()).toBe('old');
+    // A process that dies before the boot does not forget it: what started on the new files runs still.
+    expect((await host.settleOnce()).reboot).toBe('the update is taken back');
+    await host.reboot();
+
+    const { what, reboot } = await host.settleOnce();
+    expect(what).toMatch(/back: nobody was reached/);
+    expect(reboot).toBeUndefined();
+    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    const activities = await host.activities();
+    await expect(activities.verifyUpdate(order('verifyUpdate'))).rejects.toMatchObject({
+      message: expect.stringContaining('nobody was reached') as string,
+    });
+    expect(await activities.goBack(order('goBack'))).toMatchObject({ rebooting: false });
+    await activities.verifyBack(order('verifyBack'));
+    expect(await picture()).toEqual(ON_OLD);
+  });
 });
+
+/** An update without a reboot, as far as its files. */
+async function writeReloaded() {
+  const order = (step: string) => orderFor(RELOADED, step, { disruptionPolicies: RELOAD });
+  const activities = await host.activities();
+  await activities.prepareUpdate(order('prepareUpdate'));
+  await activities.applyUpdate(order('applyUpdate'));
+  return order;
+}
 
 describe('the way back', () => {
   it('undoes the /etc of the old deployment too, before the kubelet, and drops the new one', async () => {
