@@ -128,7 +128,8 @@ function whyNoRollout({ pool, manual }: SnapshotInput): string {
   if (pool.spec.paused === true) {
     return `the pool is paused; resume it: slipway rollout resume ${pool.metadata.name}`;
   }
-  return manual === true
+  const started = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_STARTED];
+  return manual === true && started !== pool.spec.configuration?.name
     ? `the policy of this pool says Manual; ${start}`
     : 'no rollout runs yet; the controllers start one when they see the config';
 }

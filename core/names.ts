@@ -31,6 +31,8 @@ export const ANNOTATION = {
   CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,
   /** Ours, on a pool: the rendered config whose rollout a person cancelled; not restarted by itself. */
   ROLLOUT_CANCELLED: `${SLIPWAY_GROUP}/rollout-cancelled`,
+  /** Ours, on a pool whose policy says Manual: the rendered config that a person started, until every node is on it. */
+  ROLLOUT_STARTED: `${SLIPWAY_GROUP}/rollout-started`,
   /** Ours, on a Node: the rendered config that a person skipped or cancelled on this node. */
   HELD_FOR: `${SLIPWAY_GROUP}/held-for`,
   /** Ours, on a Node: why it is held. */

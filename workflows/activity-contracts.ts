@@ -107,6 +107,8 @@ export interface SelectNodesInput {
   readonly pool: string;
   /** Nodes whose update runs; never candidates. */
   readonly inFlight: readonly string[];
+  /** Those of them that wait for a slot in a rollout that stands still: `unfinished` names whom it may finish. */
+  readonly waiting?: readonly string[];
   /** Failed nodes that a person asked to retry: candidates although they failed on this target. */
   readonly retry: readonly string[];
   /** How many candidates to return at most. */
@@ -147,6 +149,8 @@ export interface PoolLook extends PoolSelection {
   readonly disruptionPolicies: NodeDisruptionPolicy;
   /** The config whose rollout a person cancelled, as remembered on the pool. */
   readonly cancelledConfig?: string;
+  /** The config whose rollout a person started, as remembered on the pool. */
+  readonly startedConfig?: string;
   /** Of the remembered nodes; absent = none has left. */
   readonly departed?: readonly DepartedNode[];
   /** Of the current configs of the candidates, by name; one that is gone has none. */
@@ -286,8 +290,13 @@ export interface ClusterActivities {
     readonly paused: boolean;
     readonly reason: string;
   }): Promise<void>;
-  /** Remembers on the pool that a person cancelled the rollout of this config; absent = forgets it. */
+  /**
+   * Remembers on the pool that a person cancelled the rollout of this config, and that nobody has started it
+   * any more; absent = forgets that it was cancelled.
+   */
   markRolloutCancelled(input: { readonly pool: string; readonly config?: string }): Promise<void>;
+  /** Remembers on the pool that a person started the rollout of this config; absent = forgets it. */
+  markRolloutStarted(input: { readonly pool: string; readonly config?: string }): Promise<void>;
   /**
    * Which of these nodes have an open `update-node/<node>` workflow. With `pool`, every node of that
    * pool that is not on its config is asked for by its workflow ID, and whatever visibility knows of

@@ -38,6 +38,7 @@ const MEANING_OF_DELAY: Partial<
   setPoolPaused: 'ApiUnavailable',
   selectNodes: 'ApiUnavailable',
   markRolloutCancelled: 'ApiUnavailable',
+  markRolloutStarted: 'ApiUnavailable',
   findRunningUpdates: 'TemporalUnavailable',
 };
 

@@ -25,9 +25,11 @@ import {
   endUpdateOf,
   findRunningUpdates,
   forgetRolloutCancelled,
+  forgetRolloutStarted,
   grantSlot,
   holdNode,
   markRolloutCancelled,
+  markRolloutStarted,
   selectNodes,
   startUpdate,
 } from './pool-steps';
@@ -37,8 +39,10 @@ import {
   isTurnOfDeferred,
   outdated,
   progressOf,
+  toFinish,
   toGrant,
   toStart,
+  waitingInStandstill,
 } from './rollout-decisions';
 import { rolloutDetails } from './rollout-details';
 import { answerRolloutMessages } from './rollout-messages';
@@ -55,6 +59,10 @@ const CLOSING_MS = 5_000;
 const ASK_AGAIN = '30s';
 /** Rollouts that were begun before it end without an outcome when their pool is deleted. */
 const OUTCOME_OF_DELETED = 'outcome-of-deleted-pool';
+/** Rollouts that were begun before it do not write on their pool that a person started them. */
+const START_REMEMBERED = 'start-remembered-on-pool';
+/** Rollouts that were begun before it take nobody up while they are paused or halted. */
+const FINISHES_STANDING_STILL = 'finishes-standing-still';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -89,9 +97,11 @@ async function roll(rollout: Rollout): Promise<RolloutProgress> {
     if (rollout.knows === 'nothing' && rollout.view !== undefined) {
       aside(rollout, 'which updates run', learnRunning(rollout));
     }
+    rememberStart(rollout);
     decide(rollout);
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (isCompleted(rollout) && rollout.changes === seen) {
+      await forgetStart(rollout);
       await lastWords(rollout);
       if (rollout.changes === seen) return finish(rollout);
       // Heard at the last moment: another config, or a node that is not done after all.
@@ -108,8 +118,10 @@ async function look(rollout: Rollout): Promise<void> {
   const inFlight = [...rollout.children.keys(), ...rollout.deferred.keys()];
   const inService = rollout.seenInService();
   const remembered = rollout.remembered();
+  const waiting = waitingInStandstill(rollout);
   const question = {
     ...{ pool, inFlight, retry: [...rollout.retry], limit: candidatesWanted(rollout) },
+    ...(waiting.length === 0 ? {} : { waiting }),
     ...(remembered.length === 0 ? {} : { remembered }),
     ...(inService.length === 0 ? {} : { inService }),
   };
@@ -146,6 +158,10 @@ function decide(rollout: Rollout): void {
   // Slots first: who got one makes room for the next to be prepared.
   for (const node of toGrant(rollout)) grantSlot(rollout, node);
   for (const candidate of toStart(rollout)) void startUpdate(rollout, view, candidate);
+  const { start, grant } = toFinish(rollout);
+  if (start.length + grant.length === 0 || !patched(FINISHES_STANDING_STILL)) return;
+  for (const node of grant) grantSlot(rollout, node);
+  for (const candidate of start) void startUpdate(rollout, view, candidate);
 }
 
 /**
@@ -237,6 +253,39 @@ function forgetCancellation(rollout: Rollout): void {
   const { pool, view } = rollout;
   if (view?.cancelledConfig === undefined) return;
   aside(rollout, 'the end of the cancellation', forgetRolloutCancelled(pool));
+}
+
+/**
+ * Of a pool that waits for a person, the pool itself remembers which config one has started: when Temporal loses
+ * the rollout, nothing else would say that its nodes need another.
+ */
+function rememberStart(rollout: Rollout): void {
+  const { pool, config, view } = rollout;
+  const isBehind = view !== undefined && view.updated < view.machineCount;
+  if (!isBehind || view.policy.trigger !== 'Manual' || config === '') return;
+  // One after the other: an earlier config must not arrive last.
+  if (rollout.startedConfig() === config || rollout.isMarkingStart) return;
+  if (!patched(START_REMEMBERED)) return;
+  rollout.startedWritten = config;
+  rollout.isMarkingStart = true;
+  const written = markRolloutStarted(pool, config).finally(() => {
+    rollout.isMarkingStart = false;
+    rollout.touch();
+  });
+  aside(rollout, 'the start of the rollout', written);
+}
+
+/** Nodes that join or drift when all are done wait for a person again. */
+async function forgetStart(rollout: Rollout): Promise<void> {
+  if (rollout.startedConfig() === '' || !patched(START_REMEMBERED)) return;
+  await condition(() => !rollout.isMarkingStart);
+  rollout.startedWritten = '';
+  try {
+    await forgetRolloutStarted(rollout.pool);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    log.warn('the end of the rollout is not written down', { error });
+  }
 }
 
 /** Writes something down without waiting for it; the run does not end before it is done. */

@@ -84,6 +84,21 @@ export function forgetRolloutCancelled(pool: string): Promise<void> {
   );
 }
 
+export function markRolloutStarted(pool: string, config: string): Promise<void> {
+  return cluster.markRolloutStarted.executeWithOptions(
+    optionsFor(ROLLOUT_LIMITS.markRolloutStarted, `remember that ${config} was started`),
+    [{ pool, config }],
+  );
+}
+
+/** Whatever becomes of the nodes now, nobody has started it for them. */
+export function forgetRolloutStarted(pool: string): Promise<void> {
+  return cluster.markRolloutStarted.executeWithOptions(
+    optionsFor(ROLLOUT_LIMITS.markRolloutStarted, 'forget that the rollout was started'),
+    [{ pool }],
+  );
+}
+
 export function findRunningUpdates(
   nodes: readonly string[],
   pool?: string,

@@ -57,11 +57,52 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
 export function toGrant(rollout: Rollout): readonly string[] {
   const { view, knows } = rollout;
   if (view === undefined || knows !== 'all' || mayNotGoOn(rollout)) return [];
-  const ready = prepared(rollout).filter(({ node }) => isFreeToGo(rollout, node));
+  return withSlots(
+    rollout,
+    prepared(rollout).filter(({ node }) => isFreeToGo(rollout, node)),
+  );
+}
+
+/** Those of them that have their slot, and those that get one. */
+function withSlots(rollout: Rollout, ready: readonly ChildState[]): readonly string[] {
   const request = slotRequest(rollout);
   const waiting = ready.filter(({ holdsSlot }) => !holdsSlot).map(({ node }) => node);
   const alreadyTheirs = ready.filter(({ holdsSlot }) => holdsSlot).map(({ node }) => node);
   return [...alreadyTheirs, ...decideSlots({ ...request, waiting }).granted];
+}
+
+/** What a rollout does that stands still. */
+export interface Finishing {
+  readonly start: readonly Candidate[];
+  readonly grant: readonly string[];
+}
+
+/**
+ * Whom a paused or halted rollout takes up all the same: nodes that an update of ours has left half done. They
+ * are out of service already, so that they cost no slot, and nobody else brings them back.
+ */
+export function toFinish(rollout: Rollout): Finishing {
+  const { view, knows, children } = rollout;
+  if (view?.config === undefined || !standsStill(rollout)) return { start: [], grant: [] };
+  const start = view.candidates
+    .filter(({ node, unfinished }) => unfinished === true && !rollout.isOutOfQuestion(node))
+    .slice(0, Math.max(0, CHILDREN_AT_MOST - children.size));
+  if (knows !== 'all') return { start, grant: [] };
+  const left = new Set(view.unfinished);
+  const ready = prepared(rollout).filter(({ node }) => left.has(node));
+  return { start, grant: withSlots(rollout, ready) };
+}
+
+/** Of whom a rollout that stands still has to know whether an earlier update left them half done. */
+export function waitingInStandstill(rollout: Rollout): readonly string[] {
+  return standsStill(rollout) ? prepared(rollout).map(({ node }) => node) : [];
+}
+
+/** Paused by a person or by failures, and not about to end. */
+function standsStill(rollout: Rollout): boolean {
+  const { ending, viewProblem } = rollout;
+  if (ending !== undefined || viewProblem !== undefined) return false;
+  return rollout.paused().paused || isHalted(rollout);
 }
 
 /** Updates to this config that wait for their slot. */

@@ -41,6 +41,9 @@ export class Rollout extends UpdatesUnderWay {
   /** Held by us because somebody cancelled the update behind our back; to be written down. */
   readonly toHold = new Set<string>();
   reports: NodeReport[];
+  /** The started config that this run wrote on the pool, '' = none; undefined = it wrote nothing. */
+  startedWritten: string | undefined;
+  isMarkingStart = false;
 
   /** Seen in service at the end of an update, while the view is older. */
   private readonly inService = new Map<
@@ -116,6 +119,11 @@ export class Rollout extends UpdatesUnderWay {
   forgetPauseWish(): void {
     this.pauseWish = undefined;
     this.touch();
+  }
+
+  /** The config that the pool says a person started; what was written counts while the view may be behind. */
+  startedConfig(): string {
+    return this.startedWritten ?? this.view?.startedConfig ?? '';
   }
 
   failedReasons(): readonly NamedReason[] {

@@ -123,6 +123,7 @@ export const ROLLOUT_LIMITS = {
   holdNode: { attempt: 10, total: MINUTE },
   setPoolPaused: { attempt: 10, total: MINUTE },
   markRolloutCancelled: { attempt: 30, total: HOUR },
+  markRolloutStarted: { attempt: 30, total: HOUR },
   findRunningUpdates: { attempt: 2 * MINUTE, total: 10 * MINUTE },
 } as const satisfies Partial<Record<keyof ClusterActivities, Limits>>;
 

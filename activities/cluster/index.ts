@@ -13,7 +13,11 @@ import { createCordonNode } from './cordon-node';
 import { createDrainNode } from './drain-node';
 import { createFindRunningUpdates } from './find-running-updates';
 import { createHoldNode } from './hold-node';
-import { createMarkRolloutCancelled, createSetPoolPaused } from './pool-marks';
+import {
+  createMarkRolloutCancelled,
+  createMarkRolloutStarted,
+  createSetPoolPaused,
+} from './pool-marks';
 import { createReleaseNode } from './release-node';
 import { createReportNodePhase } from './report-node-phase';
 import { createSelectNodes } from './select-nodes';
@@ -32,6 +36,7 @@ export function createClusterActivities(ports: ClusterPorts): ClusterActivities 
     holdNode: createHoldNode(ports),
     setPoolPaused: createSetPoolPaused(ports),
     markRolloutCancelled: createMarkRolloutCancelled(ports),
+    markRolloutStarted: createMarkRolloutStarted(ports),
     findRunningUpdates: createFindRunningUpdates(ports),
   } satisfies ClusterActivities;
 }

@@ -21,9 +21,28 @@ export function createMarkRolloutCancelled(
 ): ClusterActivities['markRolloutCancelled'] {
   return async ({ pool, config }) => {
     await ports.pools.change(pool, {
-      annotations: { [ANNOTATION.ROLLOUT_CANCELLED]: config ?? null },
+      annotations: {
+        [ANNOTATION.ROLLOUT_CANCELLED]: config ?? null,
+        ...(config === undefined ? {} : { [ANNOTATION.ROLLOUT_STARTED]: null }),
+      },
     });
     if (config === undefined) ports.run().log.info('forgot a cancelled rollout', { pool });
     else ports.run().log.info('marked rollout as cancelled', { pool, config });
+  };
+}
+
+/**
+ * Remembers that a person started the rollout of a config, so that it is started again when Temporal has
+ * lost it. Safe to run twice.
+ */
+export function createMarkRolloutStarted(
+  ports: ClusterPorts,
+): ClusterActivities['markRolloutStarted'] {
+  return async ({ pool, config }) => {
+    await ports.pools.change(pool, {
+      annotations: { [ANNOTATION.ROLLOUT_STARTED]: config ?? null },
+    });
+    const text = config === undefined ? 'forgot a started rollout' : 'marked rollout as started';
+    ports.run().log.info(text, { pool, ...(config === undefined ? {} : { config }) });
   };
 }

@@ -39,9 +39,15 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     const config = await targetOf(ports, digests, pool.metadata.name, seen.target);
     // A config that cannot be read cannot be ordered either: as if it were not rendered yet.
     const limit = config === undefined ? 0 : input.limit;
-    const asked = input.asked === undefined ? {} : { asked: input.asked };
-    const selected = selectFrom(seen, { inFlight: input.inFlight, limit, ...asked });
-    const cancelledConfig = pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
+    const { inFlight, asked, waiting } = input;
+    const selected = selectFrom(seen, {
+      ...{ inFlight, limit },
+      ...(asked === undefined ? {} : { asked }),
+      ...(waiting === undefined ? {} : { waiting }),
+    });
+    const { annotations } = pool.metadata;
+    const cancelledConfig = annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
+    const startedConfig = annotations?.[ANNOTATION.ROLLOUT_STARTED];
     const departed = await departedNodes(ports, input.pool, input.remembered ?? []);
     const user = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec?.nodeDisruptionPolicy;
     return {
@@ -51,6 +57,7 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
       policy: resolvePolicy(view.policies.get(input.pool)?.spec),
       disruptionPolicies: readDisruptionPolicy(user),
       ...(cancelledConfig === undefined ? {} : { cancelledConfig }),
+      ...(startedConfig === undefined ? {} : { startedConfig }),
       ...(departed.length === 0 ? {} : { departed }),
       digests: await digestsOf(ports, digests, selected.candidates),
     };

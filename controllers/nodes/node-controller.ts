@@ -318,6 +318,7 @@ function sameWait(before: MachineConfigPool, after: MachineConfigPool): boolean 
       spec.paused,
       spec.maxUnavailable,
       metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED],
+      metadata.annotations?.[ANNOTATION.ROLLOUT_STARTED],
     ]);
   return parts(before) === parts(after);
 }

@@ -4,7 +4,7 @@ import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
-import { observePool, resolvePolicy } from '../../core/rollout';
+import { observePool, resolvePolicy, type RolloutCandidate } from '../../core/rollout';
 
 export type RolloutDecision =
   /** Every node is on the target, or there is none: nothing to start; one that is open is told. */
@@ -27,7 +27,10 @@ export interface RolloutObservation {
   readonly policy?: RolloutPolicy;
 }
 
-/** Reads the pool as the rollout itself will. */
+/**
+ * Reads the pool as the rollout itself will. All that it needs is in the cluster, so that a rollout which
+ * Temporal has lost is started again: also one that a person started, or that was paused half way.
+ */
 export function decideRollout({ pool, nodes, policy }: RolloutObservation): RolloutDecision {
   const { name } = pool.metadata;
   const target = pool.spec.configuration?.name ?? '';
@@ -41,14 +44,21 @@ export function decideRollout({ pool, nodes, policy }: RolloutObservation): Roll
     const behind = view.machineCount - view.updated.length;
     if (behind === 0) return { kind: 'settled' };
     const { trigger } = resolvePolicy(policy?.spec);
-    if (view.paused) return wait('Paused', `pool ${name} is paused; ${count(behind)} on ${target}`);
-    if (pool.metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target) {
+    const { annotations } = pool.metadata;
+    const isCancelled = annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target;
+    const isStarted = trigger !== 'Manual' || annotations?.[ANNOTATION.ROLLOUT_STARTED] === target;
+    // A rollout of a paused pool finishes what an update has left half done, and starts nothing else.
+    const mayFinish = isStarted && !isCancelled && view.candidates.some(isUnfinished);
+    if (view.paused && !mayFinish) {
+      return wait('Paused', `pool ${name} is paused; ${count(behind)} on ${target}`);
+    }
+    if (isCancelled) {
       return wait(
         'RolloutCancelled',
         `the rollout of ${target} was cancelled; start it again with: slipway rollout start ${name}`,
       );
     }
-    if (trigger === 'Manual') {
+    if (!isStarted) {
       return wait(
         'WaitingForTrigger',
         `${count(behind)} on ${target}, and the pool waits for a person; ` +
@@ -61,6 +71,10 @@ export function decideRollout({ pool, nodes, policy }: RolloutObservation): Roll
     if (failure !== 'InvalidPool' && failure !== 'InvalidPolicy') throw error;
     return wait(failure, messageOf(error));
   }
+}
+
+function isUnfinished({ unfinished }: RolloutCandidate): boolean {
+  return unfinished === true;
 }
 
 function count(behind: number): string {

@@ -274,5 +274,6 @@ function relevantPart({ metadata, spec }: MachineConfigPool): string {
     spec.nodeSelector,
     metadata.deletionTimestamp,
     metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED],
+    metadata.annotations?.[ANNOTATION.ROLLOUT_STARTED],
   ]);
 }

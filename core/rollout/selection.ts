@@ -13,6 +13,8 @@ const UPDATED_NAMED = 10;
 export interface SelectionLimits {
   /** Nodes whose update runs; never candidates. */
   readonly inFlight: readonly string[];
+  /** Those of them of which it is asked whether an earlier update left them unfinished. */
+  readonly waiting?: readonly string[];
   /** Candidates wanted at most. */
   readonly limit: number;
   /** A node that somebody asks about: it comes first in whichever list it is, so that no cut hides it. */
@@ -53,6 +55,8 @@ export interface PoolSelection {
   /** Cannot be taken now, with a sentence each. */
   readonly blocked: readonly NamedReason[];
   readonly blockedCount: number;
+  /** Of the nodes that were asked about: those that an earlier update left unfinished; absent = none. */
+  readonly unfinished?: readonly string[];
   /** Why nodes are unavailable whose update does not run; the first few of them. */
   readonly unavailableBecause: readonly NamedReason[];
 }
@@ -71,6 +75,10 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const candidates = open(view.candidates);
   const [failed, held, blocked] = [open(view.failed), open(view.held), open(view.blocked)];
   const unheardCount = view.unheard.filter((node) => !inFlight.has(node)).length;
+  const waiting = new Set(limits.waiting ?? []);
+  const unfinished = view.candidates
+    .filter((candidate) => candidate.unfinished === true && waiting.has(candidate.node))
+    .map(({ node }) => node);
   const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
   const { simulatedCount } = view;
   return {
@@ -88,6 +96,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     heldCount: held.length,
     blocked: blocked.slice(0, REASONS_SHOWN),
     blockedCount: blocked.length,
+    ...(unfinished.length === 0 ? {} : { unfinished }),
     unavailableBecause: view.unavailableBecause
       .filter(({ node }) => !inFlight.has(node))
       .slice(0, UNAVAILABLE_EXPLAINED),
@@ -102,9 +111,11 @@ function askedFirst<T extends { readonly node: string }>(
   return found === undefined ? nodes : [found, ...nodes.filter((node) => node !== found)];
 }
 
-function withoutZone({ node, uid, currentConfig, repair }: RolloutCandidate): Candidate {
+function withoutZone(candidate: RolloutCandidate): Candidate {
+  const { node, uid, currentConfig, repair, unfinished } = candidate;
   return {
     ...{ node, repair },
+    ...(unfinished === undefined ? {} : { unfinished }),
     ...(uid === undefined ? {} : { uid }),
     ...(currentConfig === undefined ? {} : { currentConfig }),
   };

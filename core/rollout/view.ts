@@ -1,6 +1,6 @@
 /** One look at a pool: every node in exactly one place, with what can be done about it. */
 
-import { ANNOTATION, LABEL, NodeCondition } from '../names';
+import { ANNOTATION, LABEL, NodeCondition, NodeState } from '../names';
 import {
   annotationOf,
   currentConfigOf,
@@ -44,6 +44,8 @@ export interface RolloutCandidate {
   readonly uid?: string;
   /** Already unavailable because of an unfinished or failed update: takes no new slot. */
   readonly repair: boolean;
+  /** An update of ours was lost on the way: taken up also where nothing else may start. */
+  readonly unfinished?: true;
 }
 
 /**
@@ -125,7 +127,10 @@ export function observePool(observation: PoolObservation): PoolView {
       node: node.metadata.name,
       reason: unavailability(node) ?? 'unavailable',
     })),
-    candidates: orderCandidates(sorted.candidates).map(candidateOf),
+    candidates: orderCandidates(sorted.candidates).map((candidate) =>
+      // An older picture may show what an update has ended long since.
+      candidateOf(candidate, isLeftHalfDone(candidate.node) && !outdated.has(candidate.node)),
+    ),
     failed: sorted.failed,
     unheard: sorted.unheard,
     held: sorted.held,
@@ -197,6 +202,15 @@ function isUnfinished(node: Node): boolean {
   return isCordonedBySlipway(node) || isFailing(node) || (isAdopted(node) && !isDone(node));
 }
 
+/**
+ * An update of ours has begun on this node and has not said how it ended: unlike one that failed, nobody keeps
+ * it like this. Whether one still works on it the Node does not say.
+ */
+function isLeftHalfDone(node: Node): boolean {
+  if (isDegraded(node) || isBeingDeleted(node)) return false;
+  return isCordonedBySlipway(node) || annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
+}
+
 function heldReason(node: Node, target: string): string | undefined {
   if (annotationOf(node, ANNOTATION.HELD_FOR) !== target) return undefined;
   return annotationOf(node, ANNOTATION.HELD_REASON) ?? 'held by a person';
@@ -266,7 +280,10 @@ function failureMessages(nodes: readonly MachineConfigNode[]): ReadonlyMap<strin
   return messages;
 }
 
-function candidateOf({ node, repair }: { node: Node; repair: boolean }): RolloutCandidate {
+function candidateOf(
+  { node, repair }: { node: Node; repair: boolean },
+  isHalfDone: boolean,
+): RolloutCandidate {
   const currentConfig = currentConfigOf(node);
   const zone = node.metadata.labels?.[LABEL.ZONE];
   const { name, uid } = node.metadata;
@@ -276,5 +293,6 @@ function candidateOf({ node, repair }: { node: Node; repair: boolean }): Rollout
     ...(currentConfig === undefined ? {} : { currentConfig }),
     ...(zone === undefined ? {} : { zone }),
     repair,
+    ...(repair && isHalfDone ? { unfinished: true as const } : {}),
   };
 }

@@ -5,7 +5,7 @@
  */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
-import { markOf, type Mark } from '../e2e/support/judgements';
+import { cordonedBySlipway, markOf, type Mark } from '../e2e/support/judgements';
 import { POOL, START_MS, startWorld, STOP_MS, type World } from '../e2e/support/world';
 import { BOUNDARIES, BoundaryWatch, type Boundary } from './support/boundaries';
 import { campaign, plannedStrikes } from './support/campaign';
@@ -60,6 +60,15 @@ interface Rolling {
   readonly mark: Mark;
   readonly config: string;
   readonly watch: BoundaryWatch;
+}
+
+async function setTrigger(trigger: 'Automatic' | 'Manual'): Promise<void> {
+  const policy = `/apis/slipway.dev/v1alpha1/rolloutpolicies/${POOL}`;
+  await world.api.call('PATCH', policy, { spec: { trigger } });
+}
+
+function hasPods(node: string): boolean {
+  return world.record.pods.some((pod) => pod.node === node && !pod.terminating);
 }
 
 /** One rollout after the other until all strikes of the list are done, one strike a node at most. */
@@ -204,6 +213,46 @@ describe("Temporal's database is lost", () => {
           tally('temporal-lost', { victim: 'temporal', boundary, blow: 'database gone' });
         },
       );
+    },
+    STORY_MS,
+  );
+
+  test(
+    'of a rollout that a person started: it is started again, and none waits for that person',
+    async () => {
+      const { temporal } = world.stack;
+      await setTrigger('Manual');
+      const { mark, config, watch } = await rollNext();
+      expect(await world.slipway(['rollout', 'start', POOL])).toMatchObject({ code: 0 });
+      await world.until('a node is drained', () => watch.at('Draining').length > 0);
+      await temporal.lose();
+      await expectRest(world, config, mark);
+      await setTrigger('Automatic');
+      const what = { victim: 'temporal', boundary: 'Draining', blow: 'database gone, Manual' };
+      tally('temporal-lost', what);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'of a rollout that is paused: the nodes under way are finished, and no other is begun',
+    async () => {
+      const { temporal } = world.stack;
+      await world.allowEvictions(false);
+      const { mark, config, watch } = await rollNext();
+      await world.until('a drain is held up', () => watch.at('Draining').some(hasPods));
+      expect(await world.slipway(['rollout', 'pause', POOL])).toMatchObject({ code: 0 });
+      await temporal.lose();
+      const begun = cordonedBySlipway(world.record);
+      expect(begun).not.toEqual([]);
+      await world.allowEvictions(true);
+      await world.until('the nodes under way are done', () => watch.isOver(begun));
+      expect(cordonedBySlipway(world.record)).toEqual([]);
+      expect(watch.isOver()).toBe(false);
+      expect(await world.slipway(['rollout', 'resume', POOL])).toMatchObject({ code: 0 });
+      await expectRest(world, config, mark);
+      const what = { victim: 'temporal', boundary: 'Draining', blow: 'database gone, paused' };
+      tally('temporal-lost', what);
     },
     STORY_MS,
   );

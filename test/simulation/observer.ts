@@ -20,9 +20,12 @@ const STATE = `${MCO}/state`;
 const REASON = `${MCO}/reason`;
 const OURS = 'slipway.dev/cordoned-by';
 const HELD = 'slipway.dev/held-for';
+const CANCELLED = 'slipway.dev/rollout-cancelled';
 
 /** Nothing may wait silently for longer. */
 export const SILENCE_MS = 60_000;
+/** A rollout asks once in `SILENCE_MS` whether an update of which it hears nothing still runs. */
+const LOST_MS = 3 * SILENCE_MS;
 
 export interface Violation {
   readonly invariant: string;
@@ -33,7 +36,7 @@ export class Invariants {
   readonly violations: Violation[] = [];
   /** Nodes that a person has cordoned and not uncordoned. */
   readonly cordonedByPerson = new Set<string>();
-  /** Updates that somebody ended in Temporal: what they left is theirs. */
+  /** Updates that somebody ended in Temporal: what they left is taken up when that is noticed. */
   readonly terminated = new Set<string>();
   private readonly outages: Outages;
   private readonly reboots = new Map<string, number>();
@@ -93,7 +96,8 @@ export class Invariants {
     if (!isForRepair) this.outages.grant(node, pool);
     const config = this.targets.get(node);
     if (config === undefined) return;
-    this.judgeThreshold(node, pool, config);
+    // What an update has left half done is finished, however many failed.
+    if (!isForRepair || !this.isHalfDone(node)) this.judgeThreshold(node, pool, config);
     this.trying.set(node, config);
     this.judgeCanary(node, pool, config);
   }
@@ -154,20 +158,32 @@ export class Invariants {
   lookAround(): void {
     for (const [name, node] of this.cluster.nodes) {
       const isLeft = isOurs(node) && !this.isUpdating(name) && !saysWhyItIsCordoned(node);
-      if (!isLeft || this.terminated.has(name)) {
+      const wasTerminated = this.terminated.has(name);
+      if (!isLeft || (wasTerminated && this.waitsForPerson(node))) {
         this.leftAlone.delete(name);
         continue;
       }
       const since = this.leftAlone.get(name) ?? this.clock.now;
       this.leftAlone.set(name, since);
-      if (this.clock.now - since > SILENCE_MS) {
+      const patience = wasTerminated ? LOST_MS : SILENCE_MS;
+      if (this.clock.now - since > patience) {
         this.leftAlone.set(name, Infinity);
+        const minutes = patience / 60_000;
         this.break(
           'I2',
-          `${name} carries a cordon of ours, and nothing has worked on it for a minute`,
+          `${name} carries a cordon of ours, and nothing has worked on it for ${minutes} min`,
         );
       }
     }
+  }
+
+  /** Somebody ended its update, and has said that nobody shall take its node up. A pause does not say that. */
+  private waitsForPerson(node: Node): boolean {
+    const pool = this.cluster.pools.get(poolOfLabels(node));
+    const target = pool?.spec.configuration?.name;
+    const { annotations: told = {} } = node.metadata;
+    const isCancelled = pool?.metadata.annotations?.[CANCELLED] === target;
+    return isCancelled || told[HELD] === target || told[STATE] === 'Degraded';
   }
 
   /**
@@ -270,6 +286,14 @@ export class Invariants {
     const proven = verified.size;
     if (proven >= wanted || trying <= wanted - proven) return;
     this.break('canary', `${name} tries ${config}, with ${trying} at once and ${proven} verified`);
+  }
+
+  /** An update has begun on it, and no word says how that ended. */
+  private isHalfDone(name: string): boolean {
+    const node = this.cluster.nodes.get(name);
+    if (node === undefined) return false;
+    const state = node.metadata.annotations?.[STATE];
+    return state === 'Working' || (isOurs(node) && state === 'Done');
   }
 
   /** So many failed that no other node may try the config, unless a person says so. */

@@ -1,4 +1,5 @@
 import { ANNOTATION } from '../../core/names';
+import { pauseUpdate, resumeUpdate, type ChildState } from '../../workflows/messages';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -270,3 +271,127 @@ describe('a node update that is terminated from outside', () => {
     expect(world.leftovers()).toEqual([]);
   });
 });
+
+describe('a paused rollout', () => {
+  it('finishes the node whose update was terminated, and starts no other', async () => {
+    const world = await bench.world({ nodes: 3 });
+    const node = world.name(1);
+    const gate = world.hold('drainNode', node);
+    await world.startRollout();
+    await gate.reached;
+    await world.rollout().executeUpdate(pauseUpdate, { args: [{ reason: 'change freeze' }] });
+
+    await world.update(node).terminate('test');
+    gate.open();
+    await world.until(() => world.updatedNodes().includes(node));
+
+    const { state } = await world.progressUntil(({ children }) => children.every(isPreparing));
+    expect(state).toBe('Paused');
+    expect(world.cordoned()).toEqual([]);
+    expect(world.updatedNodes()).toEqual([node]);
+    await world.rollout().executeUpdate(resumeUpdate, { args: [{}] });
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 3 });
+    expect(world.mostUnavailable).toBe(1);
+    expect(world.violations).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
+  });
+
+  it('that was lost with its updates finishes their nodes when it is started again', async () => {
+    const world = await bench.world({ nodes: 3 });
+    const node = world.name(1);
+    const gate = world.hold('applyUpdate', node);
+    await world.startRollout();
+    await gate.reached;
+    await world.rollout().executeUpdate(pauseUpdate, { args: [{ reason: 'change freeze' }] });
+    await world.rollout().terminate('test');
+    for (const name of world.nodeNames()) {
+      await world
+        .update(name)
+        .terminate('test')
+        .catch(() => undefined);
+    }
+    gate.open();
+
+    await world.startRollout();
+    await world.until(() => world.updatedNodes().includes(node));
+
+    await world.progressUntil(({ state, children }) => state === 'Paused' && children.length === 0);
+    expect(world.updatedNodes()).toEqual([node]);
+    expect(world.cordoned()).toEqual([]);
+    expect(world.violations).toEqual([]);
+    await world.rollout().terminate('test');
+  });
+});
+
+describe('a halted rollout', () => {
+  it('finishes the node whose update was terminated, and starts no other', async () => {
+    const policy = { failureThreshold: 1, prepareAhead: 2 };
+    const world = await bench.world({ nodes: 4, maxUnavailable: 2, policy });
+    const [node, failing] = [world.name(1), world.name(2)];
+    const gate = world.hold('drainNode', node);
+    world.failWith('applyUpdate', failing, 'ApplyFailed', 'disk full');
+    await world.startRollout();
+    await gate.reached;
+    await world.progressUntil(({ state }) => state === 'Halted');
+
+    await world.update(node).terminate('test');
+    gate.open();
+    await world.until(() => world.updatedNodes().includes(node));
+
+    const { failed } = await world.progressUntil(({ children }) => children.every(isPreparing));
+    expect(failed.map((one) => one.node)).toEqual([failing]);
+    expect(world.updatedNodes()).toEqual([node]);
+    expect(world.violations).toEqual([]);
+    expect(world.cordoned()).toEqual([]);
+    await world.rollout().cancel();
+    await expect(world.rollout().result()).rejects.toThrow();
+  });
+});
+
+describe('a rollout that waits for a person', () => {
+  it('is remembered on its pool from its start to its end', async () => {
+    const world = await bench.world({ nodes: 2, policy: { trigger: 'Manual' } });
+    const gate = world.hold('drainNode', world.name(1));
+    await world.startRollout();
+    await gate.reached;
+    await world.until(() => world.startedConfig === 'c2');
+
+    world.config = 'c3';
+    await world.tell('another config');
+    await world.until(() => world.startedConfig === 'c3');
+    gate.open();
+
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2, config: 'c3' });
+    expect(world.startedConfig).toBeUndefined();
+    expect(world.violations).toEqual([]);
+  });
+
+  it('is not remembered any more when it was cancelled', async () => {
+    const world = await bench.world({ nodes: 1, policy: { trigger: 'Manual' } });
+    const gate = world.hold('drainNode');
+    await world.startRollout();
+    await gate.reached;
+    await world.until(() => world.startedConfig === 'c2');
+
+    await world.rollout().cancel();
+    await world.progressUntil(({ state }) => state === 'Cancelling');
+    gate.open();
+
+    await expect(world.rollout().result()).rejects.toThrow();
+    expect(world.cancelledConfig).toBe('c2');
+    expect(world.startedConfig).toBeUndefined();
+  });
+
+  it('writes nothing when the pool is Automatic', async () => {
+    const world = await bench.world({ nodes: 1 });
+
+    await world.startRollout();
+
+    await world.rollout().result();
+    expect(world.steps.filter(({ step }) => step === 'markRolloutStarted')).toEqual([]);
+  });
+});
+
+function isPreparing({ stage }: ChildState): boolean {
+  return stage !== 'working';
+}

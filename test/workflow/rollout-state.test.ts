@@ -1,7 +1,14 @@
 import { DEFAULT_POLICY } from '../../core/rollout';
 import type { PoolLook } from '../../workflows/activity-contracts';
 import type { NodeReport } from '../../workflows/messages';
-import { candidatesWanted, progressOf, toGrant, toStart } from '../../workflows/rollout-decisions';
+import {
+  candidatesWanted,
+  progressOf,
+  toFinish,
+  toGrant,
+  toStart,
+  waitingInStandstill,
+} from '../../workflows/rollout-decisions';
 import { rolloutDetails } from '../../workflows/rollout-details';
 import { Rollout } from '../../workflows/rollout-state';
 import { containing } from './support/containing';
@@ -563,6 +570,80 @@ describe('the same report twice', () => {
     rollout.finished(aReport('b', { finishedAt: '2026-01-01T00:03:00.000Z' }));
 
     expect(rollout.updatedByUs).toBe(2);
+  });
+});
+
+describe('a rollout that stands still', () => {
+  const lost = { node: 'lost', repair: true, unfinished: true as const };
+  const left = { unavailable: ['lost', 'broken'], unfinished: ['lost'] };
+  const standstills: readonly (readonly [string, Partial<PoolLook>])[] = [
+    ['paused', { paused: true }],
+    ['halted', { failed: [{ node: 'f', reason: 'disk full' }], failedCount: 2 }],
+  ];
+  const prepared = (rollout: Rollout, ...nodes: readonly string[]): void => {
+    for (const node of nodes) {
+      rollout.start(node, 'c2');
+      rollout.started(node, `run-of-${node}`);
+      rollout.prepared({ node, config: 'c2', holdsSlot: false });
+    }
+  };
+
+  it.each(standstills)('takes up who was left half done, and nobody else, when %s', (_s, view) => {
+    const candidates = [lost, candidate('broken', true), candidate('next')];
+    const rollout = aRollout(aView({ ...view, ...left, candidates, candidateCount: 3 }));
+
+    expect(toFinish(rollout).start).toEqual([lost]);
+    expect(toStart(rollout)).toEqual([]);
+    expect(toFinish(aRollout(aView({ candidates }))).start).toEqual([]);
+  });
+
+  it.each(standstills)('gives them the slot that costs nothing when %s', (_s, view) => {
+    const rollout = aRollout(aView({ ...view, ...left }));
+    prepared(rollout, 'next', 'lost', 'broken');
+
+    expect(waitingInStandstill(rollout)).toEqual(['next', 'lost', 'broken']);
+    expect(toFinish(rollout).grant).toEqual(['lost']);
+    expect(toGrant(rollout)).toEqual([]);
+    rollout.grant('lost');
+    expect(toFinish(rollout).grant).toEqual([]);
+  });
+
+  it('gives it also to one that took over the slot of a lost update', () => {
+    const rollout = aRollout(aView({ paused: true, ...left }));
+    work(rollout, 'lost');
+    rollout.vanished('lost');
+    prepared(rollout, 'lost');
+
+    expect(toFinish(rollout).grant).toEqual(['lost']);
+  });
+
+  it('gives none before it knows who has one', () => {
+    const rollout = new Rollout({ pool: 'worker' });
+    rollout.accept(aView({ paused: true, ...left }));
+    prepared(rollout, 'lost');
+
+    expect(toFinish(rollout).grant).toEqual([]);
+  });
+
+  it('gives none to a canary too many', () => {
+    const policy = { ...DEFAULT_POLICY, canaryNodes: 1 };
+    const rollout = aRollout(aView({ paused: true, policy, ...left }));
+    work(rollout, 'first');
+    prepared(rollout, 'lost');
+
+    expect(toFinish(rollout).grant).toEqual([]);
+  });
+
+  it('takes nobody up when it ends, or cannot see', () => {
+    const seeing = () => aRollout(aView({ paused: true, ...left, candidates: [lost] }));
+    const [ending, blind] = [seeing(), seeing()];
+    ending.ending = 'it was cancelled';
+    blind.viewProblem = 'the API server is away';
+
+    for (const rollout of [ending, blind]) {
+      expect(toFinish(rollout)).toEqual({ start: [], grant: [] });
+      expect(waitingInStandstill(rollout)).toEqual([]);
+    }
   });
 });
 

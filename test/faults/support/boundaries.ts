@@ -42,8 +42,8 @@ export class BoundaryWatch {
   }
 
   /** Every node is on the config and serves. */
-  isOver(): boolean {
-    return this.world.workers.every((name) => {
+  isOver(nodes: readonly string[] = this.world.workers): boolean {
+    return nodes.every((name) => {
       const { annotations, ready, unschedulable } = this.world.node(name);
       return annotations[CURRENT_CONFIG] === this.config && ready && !unschedulable;
     });

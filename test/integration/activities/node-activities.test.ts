@@ -632,6 +632,22 @@ describe('a pool', () => {
     expect(pool.metadata.annotations).toMatchObject({ [ANNOTATION.ROLLOUT_CANCELLED]: NEW });
   });
 
+  it('remembers a started rollout until it is over or cancelled', async () => {
+    await activities().markRolloutStarted({ pool: 'blue', config: NEW });
+    await inCache(caches.pools, 'blue', ({ metadata }) => isStarted(metadata.annotations));
+    await expect(look()).resolves.toMatchObject({ startedConfig: NEW });
+
+    await activities().markRolloutStarted({ pool: 'blue' });
+    await inCache(caches.pools, 'blue', ({ metadata }) => !isStarted(metadata.annotations));
+    expect(await look()).not.toHaveProperty('startedConfig');
+
+    await activities().markRolloutStarted({ pool: 'blue', config: NEW });
+    await activities().markRolloutCancelled({ pool: 'blue', config: NEW });
+    const pool = await fixture.admin.get(MACHINE_CONFIG_POOLS, { name: 'blue' });
+    expect(pool.metadata.annotations).toMatchObject({ [ANNOTATION.ROLLOUT_CANCELLED]: NEW });
+    expect(isStarted(pool.metadata.annotations)).toBe(false);
+  });
+
   it('has its candidates with the digest of the config, and none before the config exists', async () => {
     await applyManifest(fixture.admin, {
       apiVersion: 'machineconfiguration.openshift.io/v1',
@@ -676,3 +692,7 @@ describe('a pool', () => {
     await expect(look(0)).resolves.toMatchObject({ candidates: [], candidateCount: 1 });
   });
 });
+
+function isStarted(annotations: Readonly<Record<string, string>> | undefined): boolean {
+  return annotations?.[ANNOTATION.ROLLOUT_STARTED] !== undefined;
+}

@@ -185,8 +185,16 @@ describe('why nothing happens', () => {
     expect(blocker(cancelled(OLD))).toContain('no rollout runs yet');
   });
 
-  it('names a manual trigger and a pause', () => {
+  it('names a manual trigger, unless this config was started, and a pause', () => {
+    const pool = aPool();
+    const started = (config: string): MachineConfigPool => ({
+      ...pool,
+      metadata: { ...pool.metadata, annotations: { [ANNOTATION.ROLLOUT_STARTED]: config } },
+    });
+
     expect(blocker(aPool(), true)).toContain('says Manual');
+    expect(blocker(started(OLD), true)).toContain('says Manual');
+    expect(blocker(started(NEW), true)).toContain('no rollout runs yet');
     expect(blocker(aPool({ paused: true }))).toContain('slipway rollout resume worker');
   });
 });

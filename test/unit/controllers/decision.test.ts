@@ -1,5 +1,5 @@
 import { decideRollout } from '../../../controllers/rollout/decision';
-import { aNode, aPool } from './objects';
+import { aNode, aPool, type NodeShape } from './objects';
 
 const target = { configuration: { name: 'b' } };
 const behind = [aNode({ current: 'a', desired: 'a', state: 'Done' })];
@@ -55,6 +55,84 @@ describe('what to do about a pool', () => {
       message:
         '1 node is not on b, and the pool waits for a person; ' +
         'start it with: slipway rollout start worker',
+    });
+  });
+
+  describe('when a person started the rollout', () => {
+    const policy = { metadata: { name: 'worker' }, spec: { trigger: 'Manual' as const } };
+    const started = (config: string, more: Record<string, string> = {}) =>
+      aPool('worker', target, { annotations: { 'slipway.dev/rollout-started': config, ...more } });
+
+    it('rolls on, whoever has lost the rollout', () => {
+      expect(decideRollout({ pool: started('b'), nodes: behind, policy })).toEqual({
+        kind: 'roll',
+        target: 'b',
+        behind: 1,
+      });
+    });
+
+    it('waits for a person again with another config', () => {
+      expect(decideRollout({ pool: started('a'), nodes: behind, policy })).toMatchObject({
+        reason: 'WaitingForTrigger',
+      });
+    });
+
+    it('waits when that config was cancelled since', () => {
+      const pool = started('b', { 'slipway.dev/rollout-cancelled': 'b' });
+
+      expect(decideRollout({ pool, nodes: behind, policy })).toMatchObject({
+        reason: 'RolloutCancelled',
+      });
+    });
+  });
+
+  describe('about a paused pool with a node that an update has left half done', () => {
+    const spec = { ...target, paused: true };
+    const lost = aNode({ current: 'a', desired: 'b', state: 'Working', cordoned: 'slipway' });
+    const manual = { metadata: { name: 'worker' }, spec: { trigger: 'Manual' as const } };
+    const annotated = (annotations: Record<string, string>) =>
+      aPool('worker', spec, { annotations });
+
+    it('has a rollout finish it', () => {
+      const decision = decideRollout({ pool: aPool('worker', spec), nodes: [lost, ...behind] });
+
+      expect(decision).toEqual({ kind: 'roll', target: 'b', behind: 2 });
+    });
+
+    it('has a rollout finish one whose update cordons nothing, and one that has only to be uncordoned', () => {
+      const working = aNode({ current: 'a', desired: 'b', state: 'Working' });
+      const cordoned = aNode({ current: 'b', desired: 'b', state: 'Done', cordoned: 'slipway' });
+
+      for (const node of [working, cordoned]) {
+        const decision = decideRollout({ pool: aPool('worker', spec), nodes: [node] });
+        expect(decision.kind).toBe('roll');
+      }
+    });
+
+    it.each<readonly [string, NodeShape]>([
+      ['failed', { state: 'Degraded', desired: 'b', cordoned: 'slipway' }],
+      ['failed on another config', { state: 'Degraded', desired: 'x', ready: false }],
+      ['is cordoned by a person', { state: 'Done', cordoned: 'person' }],
+      ['is not Ready', { state: 'Done', ready: false }],
+      ['is held', { state: 'Working', desired: 'b', cordoned: 'slipway', held: 'b' }],
+    ])('waits when the node %s', (_what, shape) => {
+      const nodes = [aNode({ current: 'a', desired: 'a', ...shape })];
+
+      expect(decideRollout({ pool: aPool('worker', spec), nodes })).toMatchObject({
+        reason: 'Paused',
+      });
+    });
+
+    it('waits when the rollout was cancelled, or nobody has started this config', () => {
+      const cancelled = annotated({ 'slipway.dev/rollout-cancelled': 'b' });
+      const started = annotated({ 'slipway.dev/rollout-started': 'b' });
+      const nodes = [lost];
+
+      expect(decideRollout({ pool: cancelled, nodes })).toMatchObject({ reason: 'Paused' });
+      expect(decideRollout({ pool: annotated({}), nodes, policy: manual })).toMatchObject({
+        reason: 'Paused',
+      });
+      expect(decideRollout({ pool: started, nodes, policy: manual }).kind).toBe('roll');
     });
   });
 

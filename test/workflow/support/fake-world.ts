@@ -104,6 +104,7 @@ export class FakeWorld {
   paused = false;
   pausedReason: string | undefined;
   cancelledConfig: string | undefined;
+  startedConfig: string | undefined;
   /** Most nodes that were unavailable at once. */
   mostUnavailable = 0;
   private readonly shared: Shared;
@@ -465,6 +466,11 @@ export class FakeWorld {
       markRolloutCancelled: async ({ config }) => {
         await this.step('markRolloutCancelled', '');
         this.cancelledConfig = config;
+        if (config !== undefined) this.startedConfig = undefined;
+      },
+      markRolloutStarted: async ({ config }) => {
+        await this.step('markRolloutStarted', '');
+        this.startedConfig = config;
       },
       findRunningUpdates: async (input) => {
         await this.step('findRunningUpdates', '');
@@ -488,6 +494,7 @@ export class FakeWorld {
       policy: this.policy,
       disruptionPolicies: {},
       ...(this.cancelledConfig === undefined ? {} : { cancelledConfig: this.cancelledConfig }),
+      ...(this.startedConfig === undefined ? {} : { startedConfig: this.startedConfig }),
       ...(departed.length === 0 ? {} : { departed }),
       digests: Object.fromEntries(names.map((name) => [name, reference(name).digest])),
     };

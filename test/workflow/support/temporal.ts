@@ -147,6 +147,7 @@ class Worlds {
       'holdNode',
       'setPoolPaused',
       'markRolloutCancelled',
+      'markRolloutStarted',
       'findRunningUpdates',
     ] as const satisfies readonly (keyof ClusterActivities)[];
     return Object.fromEntries(

@@ -53,6 +53,18 @@ describe('the selection of a view', () => {
     expect(unasked[0]?.node).toBe('n0');
   });
 
+  it('says of those that are asked about whom an update has left half done', () => {
+    const half = names(3).map((node) => ({ node, repair: true, unfinished: true as const }));
+    const view = aView({ candidates: [...half, { node: 'n3', repair: true }] });
+    const inFlight = ['n1', 'n3'];
+
+    const selected = selectFrom(view, { inFlight, waiting: inFlight, limit: 5 });
+
+    expect(selected.unfinished).toEqual(['n1']);
+    expect(selected.candidates).toEqual([half[0], half[2]]);
+    expect(selectFrom(view, { inFlight, limit: 5 })).not.toHaveProperty('unfinished');
+  });
+
   it('explains the first few unavailable nodes whose update does not run', () => {
     const view = aView({ unavailable: names(20), unavailableBecause: because(20) });
 

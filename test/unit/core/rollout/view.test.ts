@@ -40,6 +40,41 @@ describe('a node that was seen in service', () => {
   });
 });
 
+describe('a node that an update has left half done', () => {
+  const unfinished = (view: PoolView) =>
+    view.candidates.filter((one) => one.unfinished === true).map(({ node }) => node);
+
+  it('is told apart from one that failed and from one that is broken', () => {
+    const view = look([
+      aNode('cordoned', { desired: B, state: 'Working', cordonedBy: OURS }),
+      aNode('working', { desired: B, state: 'Working' }),
+      updated('done', { cordonedBy: OURS }),
+      aNode('failed', { desired: X, state: 'Degraded', cordonedBy: OURS }),
+      aNode('odd', { state: '' }),
+      aNode('old'),
+    ]);
+
+    expect(unfinished(view)).toEqual(['cordoned', 'done', 'working']);
+    expect([...names(view)].sort()).toEqual([
+      'cordoned',
+      'done',
+      'failed',
+      'odd',
+      'old',
+      'working',
+    ]);
+  });
+
+  it('is not so in a picture that is older than the end of its update', () => {
+    const node = aNode('back', { desired: B, state: 'Working', cordonedBy: OURS });
+    const seen = { ...node, metadata: { ...node.metadata, resourceVersion: '9' } };
+    const inService = [{ node: 'back', resourceVersion: '12' }];
+
+    expect(unfinished(look([seen]))).toEqual(['back']);
+    expect(unfinished(look([seen], { inService }))).toEqual([]);
+  });
+});
+
 describe('one look at a pool', () => {
   it('says what every node is', () => {
     const view = look([
