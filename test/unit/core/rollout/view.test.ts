@@ -258,14 +258,21 @@ describe('a node that an update left behind', () => {
     const view = look([halfDone, aNode('n1')]);
 
     expect(view.unavailable).toEqual(['n0']);
-    expect(view.candidates[0]).toEqual({ node: 'n0', currentConfig: A, repair: true });
+    expect(view.candidates[0]).toEqual({
+      node: 'n0',
+      currentConfig: A,
+      repair: true,
+      unfinished: true,
+    });
   });
 
   it('is taken up again even on its config, while it has our cordon', () => {
     const view = look([updated('n0', { cordonedBy: OURS })]);
 
     expect(view.updated).toEqual([]);
-    expect(view.candidates).toEqual([{ node: 'n0', currentConfig: B, repair: true }]);
+    expect(view.candidates).toEqual([
+      { node: 'n0', currentConfig: B, repair: true, unfinished: true },
+    ]);
   });
 
   it('is left alone when a person cordoned it', () => {
