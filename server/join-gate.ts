@@ -4,6 +4,7 @@
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { messageOf } from '../core/errors';
 import {
   bearerToken,
   hashJoinSecret,
@@ -37,8 +38,8 @@ export type JoinVerdict =
   | {
       readonly admitted: false;
       /**
-       * 503: the tokens have not been seen yet, a new one may not have been, or machines behind this
-       * address ask for too much at once. Ignition asks again after 5xx and gives up at 4xx.
+       * 503: the tokens have not been seen yet, nobody says whether this one is new, or machines behind
+       * this address ask for too much at once. Ignition asks again after 5xx and gives up at 4xx.
        */
       readonly status: 401 | 403 | 429 | 503;
       /** Seconds until asking again makes sense. */
@@ -49,9 +50,12 @@ export type JoinVerdict =
       readonly reason: string;
     };
 
-/** Decides from memory: asking never waits. What it has to write, it writes behind this call. */
+/**
+ * Admits from memory, and what it has to write, it writes behind this call; only a refusal that would be
+ * final may wait for the API server.
+ */
 export interface JoinGate {
-  ask(request: JoinRequest): JoinVerdict;
+  ask(request: JoinRequest): Promise<JoinVerdict>;
 }
 
 /** What is known of a machine before it has said anything. */
@@ -90,8 +94,11 @@ export interface JoinGateOptions {
   /** `192.0.2.0/24`, `2001:db8::/32` or single addresses; empty = from everywhere. */
   readonly allowedNetworks: readonly string[];
   readonly tokens: TokenView;
-  /** Whether there may be tokens by now that have not been seen; absent = never. */
-  readonly isBehind?: () => boolean;
+  /**
+   * The tokens as they are stored now, looked at before anybody is refused for good; absent = `tokens` is
+   * never behind. Rejects when nobody knows.
+   */
+  readonly tokensNow?: () => Promise<ReadonlyMap<string, JoinTokenRecord>>;
   /** Milliseconds since 1970: what expiry is compared with. */
   readonly now: () => number;
   /** Told of each use of a token; must return at once. */
@@ -120,14 +127,15 @@ const NO_HASH = randomBytes(32).toString('hex');
  *
  * A valid token counts against a wide limit only and never against failures of its neighbours: machines
  * behind one address must not be shut out by somebody there who guesses, and Ignition takes a 429 for
- * final. It takes a 401 so, too: where a token may be too new to be known, whoever is refused may ask again.
- * What makes guessing hopeless is the size of the secret; the limit on failures keeps it cheap.
+ * final. It takes a 401 so, too: a token may be too new to be known, so nobody is refused before the tokens
+ * have been read once more, and where they cannot be, whoever is refused may ask again. That takes the same
+ * time whatever was shown. What makes guessing hopeless is the size of the secret; the limit on failures
+ * keeps it cheap.
  *
  * @throws an Error that names the network that is none
  */
 export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
-  const { mode, tokens, now, used, clock = () => performance.now() } = options;
-  const { isBehind = () => false } = options;
+  const { mode, tokens, tokensNow, now, used, clock = () => performance.now() } = options;
   const networks = readNetworks(options.allowedNetworks);
   const good = createAddressLimit(GOOD_LIMIT, clock);
   const failed = createAddressLimit(FAILED_LIMIT, clock);
@@ -147,13 +155,13 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
   }
 
   /** Whatever is wrong with it: nobody learns from the answer which token is unknown. */
-  function refuseToken(address: string, { outcome, reason }: Refusal): JoinVerdict {
+  function refuseToken(address: string, { outcome, reason, isFinal }: Refusal): JoinVerdict {
     const wait = failed.take(address);
     if (wait > 0) {
       const text = `too many failed attempts from this address: ${reason}`;
-      return { ...tooMany(isBehind() ? 503 : 429, wait, text), isRepeated: true };
+      return { ...tooMany(isFinal ? 429 : 503, wait, text), isRepeated: true };
     }
-    if (isBehind()) return notReady(`${reason}, or not seen yet: the API server is away`);
+    if (!isFinal) return notReady(reason);
     counts[outcome] += 1;
     return { admitted: false, status: 401, reason };
   }
@@ -177,41 +185,77 @@ export function createJoinGate(options: JoinGateOptions): CountingJoinGate {
   return {
     counts,
     allows,
-    ask({ pool, authorization, address: peer }) {
+    async ask({ pool, authorization, address: peer }) {
       const address = plainAddress(peer);
       if (!allows(address)) {
         return { admitted: false, status: 403, reason: 'the address is on no allowed network' };
       }
       if (mode === 'open') return admit(address);
       if (!tokens.isSynced) return notReady('the join tokens have not been seen yet');
-      const shown = bearerToken(authorization);
-      if (shown === undefined) {
-        const reason = authorization === undefined ? 'no join token' : 'this is no join token';
-        return refuseToken(address, { outcome: 'no_token', reason });
-      }
-      const refusal = judge(shown, { pool, known: tokens.find(shown.id), nowMs: now() });
-      return refusal === undefined ? admit(address, shown.id) : refuseToken(address, refusal);
+      const verdict = judge(authorization, { pool, find: (id) => tokens.find(id), nowMs: now() });
+      if ('tokenId' in verdict) return admit(address, verdict.tokenId);
+      const last = await judgeAgain(verdict, { pool, authorization, tokensNow, now });
+      return 'tokenId' in last ? admit(address, last.tokenId) : refuseToken(address, last);
     },
   };
 }
 
 type Refused = Extract<JoinVerdict, { readonly admitted: false }>;
 
-interface Refusal {
+interface Objection {
   readonly outcome: 'no_token' | 'unknown_token' | 'wrong_secret' | 'expired' | 'other_pool';
   readonly reason: string;
 }
 
-/** Why a token does not open a pool; undefined = it does. The secret comes first: it is what counts. */
+interface Refusal extends Objection {
+  /** Whether it stays so however often the machine asks. */
+  readonly isFinal: boolean;
+}
+
+interface Against {
+  readonly pool: string;
+  readonly find: TokenView['find'];
+  readonly nowMs: number;
+}
+
+/** Which token opens a pool, or why none does. */
 function judge(
+  authorization: string | undefined,
+  against: Against,
+): Objection | { readonly tokenId: string } {
+  const shown = bearerToken(authorization);
+  if (shown === undefined) {
+    const reason = authorization === undefined ? 'no join token' : 'this is no join token';
+    return { outcome: 'no_token', reason };
+  }
+  return objectionTo(shown, against) ?? { tokenId: shown.id };
+}
+
+/** What becomes of an objection when the tokens are looked at as they are stored now. */
+async function judgeAgain(
+  objection: Objection,
+  request: Pick<JoinRequest, 'authorization' | 'pool'> &
+    Pick<JoinGateOptions, 'now'> & { readonly tokensNow: JoinGateOptions['tokensNow'] | undefined },
+): Promise<Refusal | { readonly tokenId: string }> {
+  const { authorization, pool, tokensNow, now } = request;
+  if (tokensNow === undefined) return { ...objection, isFinal: true };
+  try {
+    const stored = await tokensNow();
+    const find: TokenView['find'] = (id) => stored.get(id);
+    const verdict = judge(authorization, { pool, find, nowMs: now() });
+    return 'tokenId' in verdict ? verdict : { ...verdict, isFinal: true };
+  } catch (error) {
+    const reason = `${objection.reason}, or not seen yet: ${messageOf(error)}`;
+    return { ...objection, reason, isFinal: false };
+  }
+}
+
+/** Why a token does not open a pool; undefined = it does. The secret comes first: it is what counts. */
+function objectionTo(
   { id, secret }: JoinTokenParts,
-  against: {
-    readonly pool: string;
-    readonly known: JoinTokenRecord | undefined;
-    readonly nowMs: number;
-  },
-): Refusal | undefined {
-  const { pool, known, nowMs } = against;
+  { pool, find, nowMs }: Against,
+): Objection | undefined {
+  const known = find(id);
   const isRight = sameHash(hashJoinSecret(secret, ports), known?.hash ?? NO_HASH);
   if (known === undefined) return { outcome: 'unknown_token', reason: `unknown join token ${id}` };
   if (!isRight) {

@@ -7,7 +7,7 @@ import type { Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { connectKube } from '../adapters/kube';
-import { watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens';
+import { readJoinTokens, watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens';
 import { FIELD_MANAGER } from '../core/names';
 import { createLogger, type Logger } from '../workers/logging';
 import { buildPlain, buildServer } from './app';
@@ -32,6 +32,7 @@ import { createServerMetrics, type ServerMetrics } from './metrics';
 import { closeAll, listenAt, type Opened } from './opened';
 import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
 import { followTls, readTls } from './tls';
+import { createTokensNow } from './tokens-now';
 
 /** A server that listens. */
 export interface RunningServer {
@@ -144,7 +145,7 @@ async function startInCluster(context: Context): Promise<Urls> {
     cut: () => client.close(),
   });
   const readMachineConfig = machineConfigReader(client);
-  const contact = keepContact(clusterQuestion(client), { signal, log: logger });
+  const { ageSeconds } = keepContact(clusterQuestion(client), { signal, log: logger });
   const { host, plain, cutOffHosts } = buildServer({
     cluster: watch.view,
     readMachineConfig,
@@ -158,14 +159,16 @@ async function startInCluster(context: Context): Promise<Urls> {
     alsoMissing: () => (isAsked && !tokens.isSynced ? ['join tokens'] : []),
   });
   const { pools, controllerConfigs } = watch;
-  const { ageSeconds } = contact;
   const ignition = await startIgnition({
     ...context,
     source: createClusterSource({
       ...{ pools, controllerConfigs, readMachineConfig, facts, ageSeconds },
       log: logger,
     }),
-    gate: gateFor(settings, tokens, { used: (id) => uses.note(id), isBehind: contact.isBehind }),
+    gate: gateFor(settings, tokens, {
+      used: (id) => uses.note(id),
+      tokensNow: createTokensNow({ read: () => readJoinTokens(client) }),
+    }),
     registry: metrics.registry,
     answered: (...answer) => metrics.answered(...answer),
   });
@@ -217,7 +220,7 @@ async function listenPlain({ settings, opened }: Context, plain: FastifyInstance
 function gateFor(
   settings: ServerSettings,
   tokens: TokenView,
-  more: Pick<JoinGateOptions, 'isBehind' | 'used'> = {},
+  more: Pick<JoinGateOptions, 'tokensNow' | 'used'> = {},
 ) {
   const { joinMode: mode, allowNetwork: allowedNetworks } = settings;
   return createJoinGate({ mode, allowedNetworks, tokens, now: Date.now, ...more });

@@ -114,6 +114,18 @@ export class JoinTokenStore {
   }
 }
 
+/** All that let machines in, by their ID, as the API server has them now. */
+export async function readJoinTokens(
+  client: KubeClient,
+): Promise<ReadonlyMap<string, JoinTokenRecord>> {
+  const { items } = await client.list(SECRETS, TOKENS);
+  return new Map(
+    items
+      .map(readJoinTokenSecret)
+      .flatMap((token) => ('problem' in token ? [] : [[token.id, token]])),
+  );
+}
+
 /** The tokens as a server sees them: in memory, fed by a watch. */
 export interface WatchedJoinTokens {
   /** False until all of them have been seen once. */

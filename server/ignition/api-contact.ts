@@ -4,16 +4,8 @@ import { messageOf } from '../../core/errors';
 
 const INTERVAL_MS = 10_000;
 
-/** So long without an answer, the API server counts as lost. */
-const LOST_MS = 30_000;
-
-/** So long after that the watches may have yet to bring what they missed. */
-const CATCHING_UP_MS = 60_000;
-
 export interface ApiContact {
   readonly ageSeconds: () => number;
-  /** Whether something may have come into being that the watches have not brought. */
-  readonly isBehind: () => boolean;
 }
 
 /**
@@ -32,13 +24,11 @@ export function keepContact(
 ): ApiContact {
   const { signal, log, clock = () => performance.now() } = options;
   let heardAt = clock();
-  let foundAt = -Infinity;
   let isAway = false;
   const look = (): void => {
     const asked = clock();
     ask().then(
       () => {
-        if (clock() - heardAt > LOST_MS) foundAt = clock();
         // Answers may overtake each other.
         heardAt = Math.max(heardAt, asked);
         isAway = false;
@@ -57,6 +47,5 @@ export function keepContact(
   signal.addEventListener('abort', () => clearInterval(timer));
   return {
     ageSeconds: () => Math.max(0, (clock() - heardAt) / 1000),
-    isBehind: () => clock() - heardAt > LOST_MS || clock() - foundAt < CATCHING_UP_MS,
   };
 }

@@ -225,7 +225,11 @@ async function serve(
 ): Promise<FastifyReply> {
   const line = lines.get(request) ?? {};
   const { authorization } = request.headers;
-  const verdict = gate.ask({ pool, authorization, address: request.socket.remoteAddress ?? '' });
+  const verdict = await gate.ask({
+    pool,
+    authorization,
+    address: request.socket.remoteAddress ?? '',
+  });
   if (!verdict.admitted) {
     line.reason = verdict.reason;
     if (verdict.isRepeated === true) repeated.add(request);

@@ -6,11 +6,12 @@
 import { createHash } from 'node:crypto';
 import type { CacheView } from '../../adapters/kube/cache';
 import type { KubeObject } from '../../adapters/kube/resources';
-import { fail, failureName, messageOf } from '../../core/errors';
+import { failureName, messageOf } from '../../core/errors';
 import { provedConfigName, servedConfigName } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ReadMachineConfig } from '../ports';
+import { within } from '../within';
 import { controllerFacts } from './controller-facts';
 import type { FileFacts } from './facts';
 import { missing, type ConfigSource, type Look, type ServedConfig } from './source';
@@ -176,16 +177,6 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
       });
     },
   };
-}
-
-/** @throws (rejects) `ApiUnavailable` when it takes longer; what was asked goes on */
-function within<T>(ms: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const message = `the API server has not answered within ${ms / 1000} s`;
-    timer = setTimeout(() => reject(fail('ApiUnavailable', message)), ms);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 function digestOf(value: object): string {

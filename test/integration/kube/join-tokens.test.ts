@@ -122,27 +122,31 @@ async function createdToken(
 
 it('asks for patience until the tokens are seen', async () => {
   const { id, text } = await createdToken();
-  expect(ask(text)).toMatchObject({ admitted: false, status: 503 });
+  expect(await ask(text)).toMatchObject({ admitted: false, status: 503 });
 
   watching = tokens.run(server, stopping.signal);
   await tokens.synced;
 
-  expect(ask(text)).toEqual({ admitted: true, tokenId: id });
+  expect(await ask(text)).toEqual({ admitted: true, tokenId: id });
 });
 
 it('admits with a new token within one event of the watch, until it is revoked', async () => {
   const { id, text } = await createdToken();
   await whenSeen(id, () => tokens.find(id) !== undefined);
 
-  expect(ask(text)).toEqual({ admitted: true, tokenId: id });
-  expect(ask(text, 'infra')).toMatchObject({ admitted: false, status: 401 });
+  expect(await ask(text)).toEqual({ admitted: true, tokenId: id });
+  expect(await ask(text, 'infra')).toMatchObject({ admitted: false, status: 401 });
 
   const { context, err } = issuerContext();
   await revokeJoinToken(context, id);
   await whenSeen(id, () => tokens.find(id) === undefined);
 
   expect(err()).toBe(`join token ${id} revoked\n`);
-  expect(ask(text)).toEqual({ admitted: false, status: 401, reason: `unknown join token ${id}` });
+  expect(await ask(text)).toEqual({
+    admitted: false,
+    status: 401,
+    reason: `unknown join token ${id}`,
+  });
   await expect(revokeJoinToken(context, id)).rejects.toThrow(`join token ${id} not found`);
 });
 
@@ -154,7 +158,7 @@ it('writes the last use down, for the list', async () => {
   const lineOf = (table: string) => table.split('\n').find((line) => line.startsWith(id)) ?? '';
   expect(lineOf(before.out())).toMatch(/ infra +\S+ ago +in \S+ +never +Valid$/);
 
-  ask(text, 'infra');
+  await ask(text, 'infra');
   await whenSeen(id, () => tokens.find(id)?.lastUsedAt !== undefined);
 
   const after = issuerContext();
@@ -261,7 +265,7 @@ it('prints a pointer config for a cluster whose ControllerConfig says enough', a
   const id = bearerToken(`Bearer ${token}`)?.id ?? '';
   await whenSeen(id, () => tokens.find(id) !== undefined);
   expect(merge?.source).toBe('https://api-int.example.com:22623/config/infra');
-  expect(ask(token, 'infra')).toEqual({ admitted: true, tokenId: id });
+  expect(await ask(token, 'infra')).toEqual({ admitted: true, tokenId: id });
   expect(err()).toContain(`join token ${id} lets machines into pool infra until `);
   expect(err()).not.toContain(token);
 });

@@ -31,11 +31,13 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.stop());
 
+const ports = {
+  randomBytes,
+  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
+};
+
 async function addToken(pool: string): Promise<string> {
-  const made = newJoinToken({
-    randomBytes,
-    sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
-  });
+  const made = newJoinToken(ports);
   await new JoinTokenStore(fixture.kube.admin, 'slipway-tests').create({
     id: made.id,
     hash: made.hash,
@@ -129,6 +131,13 @@ describe('first configs of a real cluster', () => {
     expect(answers[0]?.body).toHaveLength(0);
   });
 
+  it('come to whoever shows a token from the moment in which it is made', async () => {
+    for (let made = 0; made < 5; made += 1) {
+      const fresh = await addToken('worker');
+      expect((await get('/config/worker', {}, fresh)).status).toBe(200);
+    }
+  });
+
   it('are smaller for who asks for it', async () => {
     const plain = await get('/config/worker', { accept: `${IGNITION}3.5.0` });
     const packed = (encoding: string) =>
@@ -173,6 +182,9 @@ describe('first configs of a real cluster', () => {
 
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual(before.body);
+      // From the first moment: this one may have been made since.
+      const unknown = newJoinToken(ports).text;
+      expect((await get('/config/worker', {}, unknown)).status).toBe(503);
       // Older than it ever gets while the API server answers, which is asked every ten seconds.
       await eventually(async () => {
         const { headers } = await get('/config/worker');

@@ -80,7 +80,7 @@ export async function startMachineServer(
   const { app, connections, cutOff } = buildIgnition({
     source: fixedSource([{ pool: 'worker', machineConfig }]),
     shelf: createShelf({ preparer, maxBytes: 64 * 1024 * 1024 }),
-    gate: { ask: () => ({ admitted: true }) },
+    gate: { ask: async () => ({ admitted: true }) },
     events: {
       sent: (version, encoding) => count('sent', version, encoding),
       missed: (reason) => count('missed', reason),

@@ -12,8 +12,8 @@ it('counts requests of joining machines by outcome, each from zero on', async ()
   const registry = new Registry();
   addJoinMetrics(registry, gate);
 
-  gate.ask({ pool: 'worker', authorization: undefined, address: '192.0.2.1' });
-  gate.ask({ pool: 'worker', authorization: 'Bearer x', address: '192.0.2.1' });
+  await gate.ask({ pool: 'worker', authorization: undefined, address: '192.0.2.1' });
+  await gate.ask({ pool: 'worker', authorization: 'Bearer x', address: '192.0.2.1' });
 
   for (const text of [await registry.metrics(), await registry.metrics()]) {
     for (const outcome of JOIN_OUTCOMES) {

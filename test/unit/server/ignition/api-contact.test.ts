@@ -53,25 +53,6 @@ describe('the age of what is known', () => {
     expect(warned).toHaveLength(2);
   });
 
-  it('is behind from half a minute without an answer until the watches have had a minute', async () => {
-    const { contact, state, pass } = given();
-    await pass(10);
-    expect(contact.isBehind()).toBe(false);
-
-    state.isAway = true;
-    await pass(30);
-    expect(contact.isBehind()).toBe(false);
-    await pass(1);
-    expect(contact.isBehind()).toBe(true);
-    state.isAway = false;
-    await pass(9);
-    expect([contact.ageSeconds(), contact.isBehind()]).toEqual([0, true]);
-    await pass(59);
-    expect(contact.isBehind()).toBe(true);
-    await pass(1);
-    expect(contact.isBehind()).toBe(false);
-  });
-
   it('counts from the question: the answer may have been on its way for long', async () => {
     const state = { now: 0, answer: (): void => undefined };
     const contact = keepContact(

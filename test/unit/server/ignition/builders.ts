@@ -54,7 +54,7 @@ export function aServer(options: ServerOptions = {}) {
     source: fixedSource([{ pool: 'worker', machineConfig }]),
     shelf: createShelf({ preparer, maxBytes }),
     gate: {
-      ask(request) {
+      async ask(request) {
         asked.push(request);
         return verdict;
       },
