@@ -1,7 +1,7 @@
 /** Several machines at once: what one of them does or suffers is no harm to the others. */
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
-import { hostConfig, plainFile, service } from './support/configs';
+import { hostConfig, plainFile } from './support/configs';
 import {
   REASON,
   START_MS,
@@ -70,24 +70,40 @@ test(
   STORY_MS,
 );
 
+/** Somebody else owns it, on every machine: whoever looks at it sees an ordinary file. */
+const THEIRS = '/etc/theirs.conf';
+const ON_CONSOLE = {
+  pin: `echo theirs >${THEIRS} && chattr +i ${THEIRS}`,
+  unpin: `chattr -i ${THEIRS} && rm ${THEIRS}`,
+} as const;
+
 test(
-  'a config that no machine can apply is taken back, and the mended one repairs the pool',
+  'a file that no machine can write: the canary is cordoned and heals itself, and the mended config repairs the pool',
   async () => {
-    const broken = {
-      files: [plainFile('/etc/story.conf', 'of the story\n')],
-      units: [service('story.service', '/usr/bin/false')],
-    };
-    await world.roll(hostConfig(NAME, broken));
-    await theFailedOne();
+    for (const machine of world.machines) await machine.output('sh', '-c', ON_CONSOLE.pin);
+    try {
+      const mark = markOf(world.record);
+      const story = plainFile('/etc/story.conf', 'of the story\n');
+      await world.roll(hostConfig(NAME, { files: [story, plainFile(THEIRS, 'ours\n')] }));
 
-    const mended = await world.roll(
-      hostConfig(NAME, { ...broken, units: [service('story.service', '/usr/bin/sleep infinity')] }),
-    );
+      const canary = await theFailedOne();
 
-    await world.allUpdatedTo(mended);
-    for (const machine of world.machines) {
-      expect(await machine.output('cat', '/etc/story.conf')).toBe('of the story\n');
-      await machine.output('systemctl', 'is-active', 'story.service');
+      expect(world.node(canary).annotations[REASON]).toContain(THEIRS);
+      expect(names().filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([canary]);
+      const machine = world.machines.find(({ name }) => name === canary);
+      await machine?.output('test', '!', '-e', story.path);
+      expect(await machine?.output('cat', THEIRS)).toBe('theirs\n');
+
+      // Nobody touches the machine or retries it: the new config is all there is.
+      const mended = await world.roll(hostConfig(NAME, { files: [story] }));
+
+      await world.allUpdatedTo(mended);
+      for (const { name, output } of world.machines) {
+        expect([name, rebootsOf(world.record, name, mark)]).toEqual([name, [mended]]);
+        expect(await output('cat', story.path)).toBe('of the story\n');
+      }
+    } finally {
+      for (const machine of world.machines) await machine.output('sh', '-c', ON_CONSOLE.unpin);
     }
   },
   STORY_MS,
