@@ -1,6 +1,7 @@
 /** What people do to a pool in the middle of its rollout, and what workloads do to a drain. */
 
 import type { RolloutSnapshot } from '../../cli/snapshot';
+import type { CliRun } from './support/ask-until';
 import { machineConfig, plainFile } from './support/configs';
 import {
   changesOf,
@@ -60,9 +61,10 @@ function rebooting(name: string) {
   });
 }
 
-async function snapshot(): Promise<RolloutSnapshot> {
-  const run = await world.slipway(['rollout', 'status', POOL, '-o', 'json']);
-  return JSON.parse(run.out) as RolloutSnapshot;
+const STATUS = ['rollout', 'status', POOL, '-o', 'json'];
+
+function snapshotIn({ out }: CliRun): RolloutSnapshot {
+  return JSON.parse(out) as RolloutSnapshot;
 }
 
 /** Nothing is left on anybody, and everybody rebooted exactly into these configs, in this order. */
@@ -135,22 +137,37 @@ test(
 const DESIRED = 'machineconfiguration.openshift.io/desiredConfig';
 
 test(
-  'paused, changed, resumed: nothing happens in between, and then the newest config',
+  'paused in the middle, changed, resumed: who is drained is given back, nobody starts, and then the newest config',
   async () => {
     const mark = markOf(world.record);
+    const others = world.workers.filter((node) => node !== FIRST);
+    await hold(world, others);
+    const first = await world.roll(rebooting('70-paused'));
+    await world.allUpdatedTo(first, [FIRST]);
+    await world.until('two more are drained', () => cordonedBySlipway(world.record).length === 2);
+    const drained = cordonedBySlipway(world.record);
+
     expect((await world.slipway(['rollout', 'pause', POOL])).code).toBe(0);
     await world.until('the pool is paused', () => world.record.pool(POOL)?.paused === true);
-    await world.roll(rebooting('70-paused'));
+    const paused = markOf(world.record);
     const config = await world.roll(rebooting('71-changed'));
-    expect((await snapshot()).state).toBe('Paused');
-    for (const node of world.workers) {
-      expect([node, wasEverCordoned(world.record, node, mark)]).toEqual([node, false]);
-    }
+    await world.until('who was drained is given back', () =>
+      drained.every((node) => !world.node(node).unschedulable),
+    );
+    await letGo(world);
+    const rested = await world.slipwayUntil(STATUS, (run) => snapshotIn(run).slotsHeld === 0);
+    expect(snapshotIn(rested)).toMatchObject({ state: 'Paused', updated: 0 });
+    expect(cordonsOf(world.record, paused)).toEqual([]);
+    expect(world.node(FIRST).annotations[CURRENT_CONFIG]).toBe(first);
 
     expect((await world.slipway(['rollout', 'resume', POOL])).code).toBe(0);
 
     await world.allUpdatedTo(config);
-    expectReboots(mark, [config]);
+    expect(cordonedBySlipway(world.record)).toEqual([]);
+    expect(rebootsOf(world.record, FIRST, mark)).toEqual([first, config]);
+    for (const node of others) {
+      expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, [config]]);
+    }
   },
   STORY_MS,
 );
