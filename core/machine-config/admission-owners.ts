@@ -7,7 +7,7 @@ import type { Report } from './admission-problem';
 const HIGHEST_ID = 4_294_967_294;
 
 /** Signs that no account has in its name: it would not fit into `/etc/passwd`, or name a path. */
-const NO_NAME = /[:/\s\p{Cc}]/u;
+export const NO_NAME = /[:/\s\p{Cc}]/u;
 
 /** Reports user and group of a file, directory or link. */
 export function reportOwner(node: IgnitionObject, field: string, report: Report): void {

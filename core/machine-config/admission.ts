@@ -16,6 +16,7 @@ import {
   wordOf,
   type IgnitionObject,
 } from '../ignition';
+import { reportAccounts } from './admission-accounts';
 import type { ContentPorts } from './admission-contents';
 import { reportFiles } from './admission-files';
 import { reportImages } from './admission-images';
@@ -26,7 +27,6 @@ import { reportUnits } from './admission-units';
 import { EXTENSIONS, unknownExtensions } from './extensions';
 import type { MachineConfig, MachineConfigSpec } from './types';
 import { MAX_OBJECT_BYTES } from './limits';
-import { isPasswordHash } from './password-hash';
 import { isKernelType, KernelType } from './validate';
 
 /**
@@ -168,24 +168,13 @@ function reportParts(config: IgnitionObject, ports: ContentPorts, report: Report
   reportPlaces(config, report);
   reportFiles(config, ports, report);
   reportUnits(config, report);
-  reportUsers(config, report);
+  reportAccounts(config, report);
 }
 
 /** Whether one of the fields is the other, or in it. */
 function isSameField(one: string, other: string): boolean {
   const [short, long] = one.length < other.length ? [one, other] : [other, one];
   return long.startsWith(short) && /^($|[.[])/.test(long.slice(short.length));
-}
-
-function reportUsers(config: IgnitionObject, report: Report): void {
-  listOf(structOf(config['passwd'])['users']).forEach((user, i) => {
-    if (isPasswordHash(wordOf(user['passwordHash'] ?? ''))) return;
-    report(
-      `spec.config.passwd.users[${i}].passwordHash`,
-      'it has a colon or a control character, which no hash has',
-      'make it with mkpasswd',
-    );
-  });
 }
 
 interface Admitted {

@@ -593,6 +593,43 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     expect(problemsOf(owned({ group: { name: 'systemd-journal' } }))).toEqual([]);
   });
 
+  test.each(['', 'a b', 'a:b', 'a/b', 'a\nb', '-r', '1000', '.', '..'])(
+    'no account of the name %j, which Ignition cannot make',
+    (name) => {
+      const fix = 'use letters, digits, - and _, not only digits, and no - at the start';
+      const problem = (what: string): string =>
+        `no host can have a ${what} of the name ${JSON.stringify(name)}; ${fix}`;
+      const at = 'MachineConfig 0: spec.config.passwd';
+      const passwd = {
+        users: [
+          { name: 'core', sshAuthorizedKeys: ['ssh-ed25519 A'] },
+          { name, primaryGroup: 'wheel', groups: ['wheel'] },
+          { name: 'ada', primaryGroup: name, groups: ['wheel', name] },
+        ],
+        groups: [{ name }],
+      };
+      const problems = [
+        `${at}.users[1].name: ${problem('user')}`,
+        `${at}.users[2].primaryGroup: ${problem('group')}`,
+        `${at}.users[2].groups[1]: ${problem('group')}`,
+        `${at}.groups[0].name: ${problem('group')}`,
+      ];
+      // Groups that are there may be named by their IDs, and a user need have none of its own.
+      const isAsked = (at: number): boolean =>
+        at === 1 ? !['', '1000'].includes(name) : at !== 2 || name !== '1000';
+      expect(problemsOf({ config: ignition({ passwd }) })).toEqual(
+        problems.filter((_, at) => isAsked(at)),
+      );
+    },
+  );
+
+  test('accounts of all names that hosts have', () => {
+    const users = ['core', 'systemd-journal', '_apt', 'Ada.Lovelace', 'host$', 'é'].map((name) => ({
+      name,
+    }));
+    expect(problemsOf({ config: ignition({ passwd: { users, groups: users } }) })).toEqual([]);
+  });
+
   test('no hard link to a place that is not absolute', () => {
     const link = (more: object): readonly string[] =>
       problemsOf({ config: ignition({ storage: { links: [{ path: '/etc/h', ...more }] } }) });
