@@ -3,7 +3,6 @@
  * again while it rolls. Shows whether memory or objects pile up, and that every promise holds.
  */
 
-import { percentile } from '../tools/measure/percentile';
 import type { ObservedStatus } from '../tools/observer/observed';
 import { startObserver } from '../tools/observer/observer';
 import type { ObserverProcess } from '../tools/observer/own-process';
@@ -11,6 +10,7 @@ import type { RolloutRecord } from '../tools/observer/record';
 import { until } from '../tools/observer/until';
 import { describeViolation } from '../tools/observer/violation';
 import type { Stack } from '../tools/stack/stack';
+import { firstAndLast, growthOf, grownIn, type Count, type Growth } from './growth';
 import {
   judgeOf,
   residentMiB,
@@ -21,13 +21,6 @@ import {
 
 export interface ChurnOptions extends SimulatedPoolOptions {
   readonly minutes: number;
-}
-
-/** Resident memory in MiB: the medians of the second and of the last quarter of the rounds, and the most. */
-export interface Growth {
-  readonly early: number;
-  readonly late: number;
-  readonly most: number;
 }
 
 export interface ChurnResult {
@@ -42,8 +35,9 @@ export interface ChurnResult {
   /** Boots that were seen: updates of single nodes. */
   readonly updates: number;
   readonly rssMiB: Readonly<Record<string, Growth>>;
-  /** Objects in the API server after the first and after the last round. */
-  readonly objects: Readonly<Record<string, { readonly first: number; readonly last: number }>>;
+  readonly objects: Readonly<Record<string, Count>>;
+  /** What piled up, a sentence each; absent when it was too short to tell. */
+  readonly grown?: readonly string[];
   readonly maxUnavailableSeen: number;
   readonly violations: readonly string[];
 }
@@ -103,11 +97,14 @@ async function churn(pool: Pool, options: ChurnOptions): Promise<ChurnResult> {
     onStep(`${round} rounds, ${seen} violations, ${JSON.stringify(samples.at(-1))}`);
   }
   const { maxUnavailableSeen, violations } = await pool.judgement();
+  const rounds = samples.length;
+  const rssMiB = growthOf(samples.map((sample) => sample.rssMiB));
+  const objects = firstAndLast(samples.map((sample) => sample.objects));
+  const grown = grownIn({ rounds, minutes, rssMiB, objects, own: pool.ownProcesses() });
   return {
-    ...{ nodes, maxUnavailable, nodeTimeSeconds, minutes, rounds: samples.length, retargeted },
-    updates: pool.updates,
-    rssMiB: growthOf(samples.map(({ rssMiB }) => rssMiB)),
-    objects: firstAndLast(samples.map(({ objects }) => objects)),
+    ...{ nodes, maxUnavailable, nodeTimeSeconds, minutes, rounds, retargeted },
+    ...{ updates: pool.updates, rssMiB, objects },
+    ...(grown === undefined ? {} : { grown }),
     ...{ maxUnavailableSeen, violations },
   };
 }
@@ -149,6 +146,11 @@ class Pool {
       );
     });
     return (await this.judge.rest()).violations;
+  }
+
+  /** Names of Slipway's own, simulated hosts included. */
+  ownProcesses(): readonly string[] {
+    return this.stack.product.running().map(({ name }) => name);
   }
 
   async sample(): Promise<Sample> {
@@ -211,42 +213,4 @@ spec:
         - path: /etc/churn
           contents: { source: 'data:,${encodeURIComponent(content)}' }
 `;
-}
-
-/**
- * The first quarter does not count: caches fill, and the runtimes find out how much they need.
- *
- * @param samples - resident memory by process, in order of time
- */
-export function growthOf(
-  samples: readonly Readonly<Record<string, number>>[],
-): Readonly<Record<string, Growth>> {
-  const quarter = Math.max(1, Math.floor(samples.length / 4));
-  const late = samples.slice(-quarter);
-  const early = samples.length > quarter ? samples.slice(quarter, 2 * quarter) : late;
-  const names = Object.keys(samples.at(-1) ?? {});
-  const median = (name: string, some: readonly Readonly<Record<string, number>>[]) =>
-    percentile(
-      some.map((sample) => sample[name] ?? 0),
-      0.5,
-    );
-  return Object.fromEntries(
-    names.map((name) => [
-      name,
-      {
-        early: median(name, early),
-        late: median(name, late),
-        most: Math.max(...samples.map((sample) => sample[name] ?? 0)),
-      },
-    ]),
-  );
-}
-
-function firstAndLast(
-  samples: readonly Readonly<Record<string, number>>[],
-): ChurnResult['objects'] {
-  const [first = {}, last = {}] = [samples[0], samples.at(-1)];
-  return Object.fromEntries(
-    Object.keys(last).map((name) => [name, { first: first[name] ?? 0, last: last[name] ?? 0 }]),
-  );
 }

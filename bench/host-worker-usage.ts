@@ -2,6 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { memoryOf } from './process-memory';
 import { processorMs } from './processor-time';
 
 /** At rest: nothing is asked of it. */
@@ -75,12 +76,6 @@ function hostWorkers(): readonly number[] {
       const words = textOf(`/proc/${pid}/cmdline`).split('\0');
       return words.includes('host-worker') && words.some((word) => /slipway-host\.cjs$/.test(word));
     });
-}
-
-/** In MiB; undefined = the process has ended. */
-function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number | undefined {
-  const kib = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(textOf(`/proc/${pid}/status`))?.[1];
-  return kib === undefined ? undefined : Number(kib) / 1024;
 }
 
 /** Empty for a process that is gone. */

@@ -5,6 +5,7 @@ import { messageOf } from '../core/errors';
 import { parseDuration } from '../cli/durations';
 import { runChurn } from './churn';
 import { figureLines, rowLines } from './figures';
+import { tooShort } from './growth';
 import { runHostBench } from './host';
 import { runRenderBench } from './render';
 import { runRolloutBench } from './rollout';
@@ -80,7 +81,9 @@ async function rollout(flags: RolloutFlags): Promise<void> {
 async function churn(flags: ChurnFlags): Promise<void> {
   const result = await runChurn({ ...poolOptions(flags), minutes: flags.minutes });
   print(result, flags.json);
-  if (result.violations.length > 0) process.exitCode = 1;
+  const why = tooShort(result);
+  if (why !== undefined) process.stderr.write(`bench: growth is not judged: ${why}\n`);
+  if (result.violations.length > 0 || (result.grown ?? []).length > 0) process.exitCode = 1;
 }
 
 function poolOptions(flags: RolloutFlags): SimulatedPoolOptions {

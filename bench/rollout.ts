@@ -19,6 +19,8 @@ import { countHistories, type HistoryCounts } from './histories';
 import { processorMs } from './processor-time';
 import {
   judgeOf,
+  mostResidentMiB,
+  processesOf,
   residentMiB,
   startSimulatedPool,
   WORKERS,
@@ -50,6 +52,8 @@ export interface RolloutBenchResult {
   readonly cpuMsPerNode: Readonly<Record<string, number>>;
   /** Resident memory at the end, in MiB, by process. */
   readonly rssMiB: Readonly<Record<string, number>>;
+  /** The most that it ever was, start-up included; empty where the kernel does not count it. */
+  readonly mostRssMiB: Readonly<Record<string, number>>;
   readonly maxUnavailableSeen: number;
   /** What an observer in a process of its own saw broken of docs/reliability.md, I1 to I7. */
   readonly violations: readonly string[];
@@ -117,12 +121,14 @@ async function rollOnce(
   const requests = difference(await countApiRequests(stack.cluster), before);
   const cpuMsPerNode = perNodeSince(cpuBefore, processorTimes(stack), options.nodes);
   const rssMiB = residentMiB(stack);
+  const mostRssMiB = mostResidentMiB(stack);
   observer.stop();
   const histories = await countHistories(stack);
   const seen = await judge.rest();
   return {
     ...result(observer.record, options, { appliedAtMs, requests, histories, cpuMsPerNode, seen }),
     rssMiB,
+    mostRssMiB,
     violations: judge.violations.map(describeViolation),
   };
 }
@@ -179,7 +185,7 @@ function result(
   record: RolloutRecord,
   options: SimulatedPoolOptions,
   measured: Measured,
-): Omit<RolloutBenchResult, 'rssMiB' | 'violations'> {
+): Omit<RolloutBenchResult, 'rssMiB' | 'mostRssMiB' | 'violations'> {
   const { nodes, maxUnavailable, nodeTimeSeconds, canaryNodes } = options;
   const { histories } = measured;
   const { temporal, ...cpuMsPerNode } = measured.cpuMsPerNode;
@@ -244,11 +250,7 @@ export function refillTimes(
 
 /** In ms, by process. */
 function processorTimes(stack: Stack): ReadonlyMap<string, number> {
-  const found = [
-    ...stack.cluster.processes(),
-    { name: 'temporal', pid: stack.temporal.pid },
-    ...stack.product.running(),
-  ].map(({ name, pid }) => [name, processorMs(pid)] as const);
+  const found = processesOf(stack).map(({ name, pid }) => [name, processorMs(pid)] as const);
   return new Map(found.filter((one): one is [string, number] => one[1] !== undefined));
 }
 

@@ -3,6 +3,7 @@
 import { observeInOwnProcess, type ObserverProcess } from '../tools/observer/own-process';
 import { residentBytes } from '../tools/processes/identity';
 import { startStack, type Stack } from '../tools/stack/stack';
+import { memoryOf } from './process-memory';
 
 export const WORKERS = 'node-role.kubernetes.io/worker';
 
@@ -52,10 +53,28 @@ export async function judgeOf(stack: Stack, maxUnavailable: number): Promise<Obs
 
 /** Resident memory now, in MiB, by process. */
 export function residentMiB(stack: Stack): Readonly<Record<string, number>> {
-  const mib = (bytes: number | undefined) => Math.round((bytes ?? 0) / 1024 / 1024);
-  return Object.fromEntries([
-    ...stack.cluster.processes().map(({ name, memory: bytes }) => [name, mib(bytes)] as const),
-    ['temporal', mib(stack.temporal.memory())] as const,
-    ...stack.product.running().map(({ name, pid }) => [name, mib(residentBytes(pid))] as const),
-  ]);
+  return Object.fromEntries(
+    processesOf(stack).map(({ name, pid }) => {
+      return [name, Math.round((residentBytes(pid) ?? 0) / 1024 / 1024)] as const;
+    }),
+  );
+}
+
+/** The most since each process began; empty where the kernel does not count it. */
+export function mostResidentMiB(stack: Stack): Readonly<Record<string, number>> {
+  const found = processesOf(stack).map(({ name, pid }) => [name, memoryOf(pid, 'VmHWM')] as const);
+  return Object.fromEntries(
+    found.flatMap(([name, mib]) => (mib === undefined ? [] : [[name, Math.round(mib)] as const])),
+  );
+}
+
+/** All that runs, but for whoever measures. */
+export function processesOf(
+  stack: Stack,
+): readonly { readonly name: string; readonly pid: number }[] {
+  return [
+    ...stack.cluster.processes(),
+    { name: 'temporal', pid: stack.temporal.pid },
+    ...stack.product.running(),
+  ];
 }

@@ -1,0 +1,18 @@
+/** Memory of a process as the kernel counts it. */
+
+import { readFileSync } from 'node:fs';
+
+/**
+ * In MiB: what is resident now (`VmRSS`), or the most that ever was (`VmHWM`), which no sample can miss.
+ * Undefined where there is no /proc, or no such process.
+ */
+export function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number | undefined {
+  let status: string;
+  try {
+    status = readFileSync(`/proc/${pid}/status`, 'latin1');
+  } catch {
+    return undefined; // no such process, or not Linux
+  }
+  const kib = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
+  return kib === undefined ? undefined : Number(kib) / 1024;
+}
