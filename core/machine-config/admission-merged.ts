@@ -14,6 +14,7 @@ import {
   type IgnitionObject,
 } from '../ignition';
 import { hashProblem, type ContentPorts } from './admission-contents';
+import { mergedInstallProblems } from './admission-install';
 import { configField, describeProblem, type AdmissionProblem } from './admission-problem';
 import { isSpecialKernel } from './merge';
 import type { Source } from './source';
@@ -34,7 +35,7 @@ interface OwnedEntry extends Entry {
 
 /**
  * Refuses a merged config that does not validate, has a path below a file, contents that another
- * MachineConfig's hash is of, or packages that its kernel does not have.
+ * MachineConfig's hash is of, a unit that systemctl does not enable, or packages that its kernel does not have.
  *
  * @param config - of the rendered spec
  * @param sources - in merge order
@@ -51,7 +52,11 @@ export function refuseInvalidMerge(
   const findings = 'config' in read ? [] : read.errors;
   const entries = entriesOf(merged);
   const below = belowFiles(entries);
-  const more = [...inheritedHashes(merged, sources, ports), ...kernelDevelProblems(sources)];
+  const more = [
+    ...inheritedHashes(merged, sources, ports),
+    ...mergedInstallProblems(merged, sources),
+    ...kernelDevelProblems(sources),
+  ];
   if ('config' in read && below.length === 0 && more.length === 0) return;
   const owned = sources.flatMap(ownedEntries);
   const problems = [

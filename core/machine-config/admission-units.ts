@@ -2,7 +2,8 @@
 
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { isOwnService } from '../names';
-import { enablingProblem, isUnitName, parseInstallSection } from '../systemd';
+import { isUnitName } from '../systemd';
+import { INSTALL_FIX, installProblem } from './admission-install';
 import { reportNameLength } from './admission-lengths';
 import type { Report } from './admission-problem';
 
@@ -13,7 +14,10 @@ export function reportUnits(config: IgnitionObject, report: Report): void {
     const dropins = listOf(unit['dropins']);
     reportUnitName(unit, field, report);
     reportOwnUnit(unit, field, report);
-    reportInstall(unit, field, report);
+    const refused = installProblem(unit);
+    if (refused !== undefined) {
+      report(`${field}.contents`, `systemctl does not enable the unit: ${refused}`, INSTALL_FIX);
+    }
     const says = ['contents', 'enabled', 'mask'].some((key) => unit[key] !== undefined);
     if (!says && dropins.length === 0) {
       report(field, 'the unit has no effect', 'add contents, dropins, enabled or mask');
@@ -44,19 +48,6 @@ function reportUnitName(unit: IgnitionObject, field: string, report: Report): vo
     `systemd takes ${JSON.stringify(name)} for no name of a unit`,
     'use letters, digits and :-_.\\@ (systemd-escape writes others so), no @ at the start, and end with .service or another type',
   );
-}
-
-/** The section of a unit that is enabled. What a distribution's own unit says is not known here. */
-function reportInstall(unit: IgnitionObject, field: string, report: Report): void {
-  const contents = wordOf(unit['contents'] ?? '');
-  if (unit['enabled'] !== true || unit['mask'] === true || contents === '') return;
-  const dropins = listOf(unit['dropins']).map((dropin) => wordOf(dropin['contents'] ?? ''));
-  // Each part begins outside of all sections.
-  const install = parseInstallSection([contents, ...dropins].join('\n[]\n'));
-  const problem = install && enablingProblem(wordOf(unit['name']), install);
-  if (problem === undefined) return;
-  const fix = 'correct the [Install] section, or do not enable the unit';
-  report(`${field}.contents`, `systemctl does not enable the unit: ${problem}`, fix);
 }
 
 function reportDropin(dropin: IgnitionObject, field: string, report: Report): void {

@@ -92,6 +92,54 @@ describe('MachineConfigs that are fine alone and not together', () => {
     expect(render([first, aConfig('61-b', of('two', sha256('two')))])).toMatch(/^rendered-/);
   });
 
+  it.each<[string, object, object, string]>([
+    [
+      'a unit that another one enables',
+      { contents: '[Install]\nWantedBy=nothing\n' },
+      { enabled: true },
+      'MachineConfig 60-a: spec.config.systemd.units[0].contents: systemctl does not enable the unit of MachineConfigs 60-a, 61-b: WantedBy= has a name that systemd takes for no unit',
+    ],
+    [
+      'an enabled unit with a drop-in of another one',
+      { contents: '[Install]\nWantedBy=a.target\n', enabled: true },
+      { dropins: [{ name: '1.conf', contents: '[Install]\nAlias=x.socket\n' }] },
+      'MachineConfig 61-b: spec.config.systemd.units[0].dropins[0].contents: systemctl does not enable the unit of MachineConfigs 60-a, 61-b: Alias= has a name that this unit cannot have, of another type, or only one of the two with an @',
+    ],
+    [
+      'drop-ins of both, which count in the order of their names',
+      {
+        contents: '[Install]\nWantedBy=a.target\n',
+        enabled: true,
+        dropins: [{ name: '2.conf', contents: '[Install]\nWantedBy=\nWantedBy=b.target\n' }],
+      },
+      { dropins: [{ name: '3.conf', contents: '[Install]\nWantedBy=nothing\n' }] },
+      'MachineConfig 61-b: spec.config.systemd.units[0].dropins[0].contents: systemctl does not enable the unit of MachineConfigs 60-a, 61-b: WantedBy= has a name that systemd takes for no unit',
+    ],
+  ])('%s are refused when systemctl would not enable the whole', (_, a, b, message) => {
+    const of = (unit: object): object => ({ systemd: { units: [{ name: 'x.service', ...unit }] } });
+    const [one, other] = [aConfig('60-a', of(a)), aConfig('61-b', of(b))];
+    const fix = 'correct the [Install] section, or do not enable the unit';
+
+    expect(render([one])).toMatch(/^rendered-worker-/);
+    expect(render([other])).toMatch(/^rendered-worker-/);
+    expect(() => render([one, other])).toThrow(
+      expect.objectContaining({ message: `${message}; ${fix}` }) as Error,
+    );
+  });
+
+  it('may correct the [Install] section of one another', () => {
+    const of = (unit: object): object => ({ systemd: { units: [{ name: 'x.service', ...unit }] } });
+    const bad = aConfig('60-a', of({ contents: '[Install]\nWantedBy=nothing\n' }));
+    const reset = { name: '1.conf', contents: '[Install]\nWantedBy=\nWantedBy=a.target\n' };
+    const late = { name: '0.conf', contents: '[Install]\nWantedBy=nothing\n' };
+
+    for (const dropins of [[reset], [reset, late]]) {
+      const good = aConfig('61-b', of({ enabled: true, dropins }));
+      expect(render([bad, good])).toMatch(/^rendered-worker-/);
+    }
+    expect(render([bad, aConfig('61-b', of({ enabled: true, mask: true }))])).toMatch(/^rendered-/);
+  });
+
   it('are told by their names when several make up one entry', () => {
     const owned = (owner: object): object => ({
       storage: { files: [{ path: '/etc/a', user: owner, contents: { source: 'data:,' } }] },

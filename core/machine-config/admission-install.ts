@@ -1,0 +1,65 @@
+/** Units that systemctl would not enable, for what their `[Install]` section says. */
+
+import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
+import { enablingProblem, parseInstallSection } from '../systemd';
+import type { AdmissionProblem } from './admission-problem';
+import type { Source } from './source';
+
+export const INSTALL_FIX = 'correct the [Install] section, or do not enable the unit';
+
+/**
+ * Why an enabled unit cannot be enabled; undefined = it can, or is not to be. What a distribution's own
+ * unit says is not known here.
+ */
+export function installProblem(unit: IgnitionObject): string | undefined {
+  const contents = wordOf(unit['contents'] ?? '');
+  if (unit['enabled'] !== true || unit['mask'] === true || contents === '') return undefined;
+  // systemd reads drop-ins in the order of their names.
+  const dropins = listOf(unit['dropins'])
+    .map(({ name, contents: text }) => ({ name: wordOf(name), text: wordOf(text ?? '') }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  // Each part begins outside of all sections.
+  const parts = [contents, ...dropins.map(({ text }) => text)];
+  const install = parseInstallSection(parts.join('\n[]\n'));
+  return install && enablingProblem(wordOf(unit['name']), install);
+}
+
+/** Units whose parts come of several MachineConfigs: the last one with such a section is named. */
+export function mergedInstallProblems(
+  merged: IgnitionObject,
+  sources: readonly Source[],
+): readonly AdmissionProblem[] {
+  return unitsOf(merged).flatMap((unit) => {
+    const problem = installProblem(unit);
+    if (problem === undefined) return [];
+    const own = sources.flatMap((source) =>
+      unitsOf(source.ignition()).flatMap((part, i) =>
+        part['name'] === unit['name'] ? [{ machineConfig: source.name, part, i }] : [],
+      ),
+    );
+    const names = own.map(({ machineConfig }) => machineConfig).join(', ');
+    const last = own.flatMap(({ machineConfig, part, i }) =>
+      installFields(part).map((field) => ({ machineConfig, field: `${fieldOf(i)}${field}` })),
+    );
+    const place = last.at(-1) ?? { machineConfig: own.at(-1)?.machineConfig ?? '', field: '' };
+    const text = `systemctl does not enable the unit of MachineConfigs ${names}: ${problem}`;
+    return [{ ...place, problem: text, fix: INSTALL_FIX }];
+  });
+}
+
+/** Where a unit, or a part of it, has such a section. */
+function installFields(unit: IgnitionObject): readonly string[] {
+  const has = (text: unknown): boolean => parseInstallSection(wordOf(text ?? '')) !== undefined;
+  const dropins = listOf(unit['dropins']).flatMap(({ contents }, d) =>
+    has(contents) ? [`.dropins[${d}].contents`] : [],
+  );
+  return [...(has(unit['contents']) ? ['.contents'] : []), ...dropins];
+}
+
+function fieldOf(unit: number): string {
+  return `spec.config.systemd.units[${unit}]`;
+}
+
+function unitsOf(config: IgnitionObject | undefined): readonly IgnitionObject[] {
+  return listOf(structOf(config?.['systemd'])['units']);
+}
