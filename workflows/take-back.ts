@@ -60,8 +60,9 @@ async function release(
   failure: Failure,
   hostIsBack: boolean,
 ): Promise<WrittenNode | undefined> {
-  const { cluster, input, touched } = update;
+  const { cluster, input, touched, progress } = update;
   if (outcome === 'cancelled' && !touched && input.repair !== true) return undefined;
+  progress.enter(progress.phase, 'its Node to be given back');
   try {
     return await cluster.release({
       // A drain that is tried again later is no failure of the node: it stays a candidate.
@@ -114,8 +115,10 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
   if (!applied) return { ok: settled || input.repair !== true };
   cluster.show('GoingBack', sentence(cause));
   try {
-    const { rebooting, bootId } = await host.goBack();
-    if (rebooting) progress.enter('GoingBack', 'the machine to come back on its old config');
+    const goingBack = 'the host to go back to its old config';
+    const { rebooting, bootId } = await progress.during('GoingBack', host.goBack, goingBack);
+    const returns = 'the machine to come back on its old config';
+    progress.enter('GoingBack', rebooting ? returns : 'the host to verify its old config');
     const back = await host.verifyBack(rebooting ? bootId : undefined);
     await awaitReadyAgain(update, rebooting ? back.bootId : undefined);
     return { ok: true };
@@ -127,7 +130,8 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
 
 /** The host is back, so the cordon goes in any case; whether the node serves the release sees. */
 async function awaitReadyAgain(update: NodeUpdate, bootId: string | undefined): Promise<void> {
-  const { cluster, input } = update;
+  const { cluster, input, progress } = update;
+  progress.enter('GoingBack', 'the node to be Ready on its old config');
   try {
     await cluster.awaitReady(bootId, bootId === undefined ? 0 : input.policy.readySeconds);
   } catch (error) {

@@ -165,6 +165,25 @@ describe('the update of a node', () => {
     await world.rollout().result();
   });
 
+  it.each([
+    ['goBack', 'the host to go back to its old config'],
+    ['verifyBack', 'the host to verify its old config'],
+    ['awaitNodeReady', 'the node to be Ready on its old config'],
+    ['releaseNode', 'its Node to be given back'],
+  ])('says what it waits for on its way back: %s', async (step, blocker) => {
+    const { world, node } = await oneNode({ policy: { failureThreshold: 1 } });
+    const gate = world.hold(step, node);
+    world.failWith('applyUpdate', node, 'ApplyFailed', 'operation not permitted');
+    await world.startRollout();
+    await gate.reached;
+
+    const status = await world.update(node).query(statusQuery);
+
+    expect(status).toMatchObject({ phase: 'GoingBack', blocker });
+    gate.open();
+    await expect(world.update(node).result()).rejects.toBeInstanceOf(WorkflowFailedError);
+  });
+
   it('survives that its phase cannot be shown', async () => {
     const { world, node } = await oneNode();
     world.failWith('report Applying', node, 'Unreconcilable', 'cannot be shown');
