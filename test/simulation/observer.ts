@@ -283,8 +283,12 @@ export class Invariants {
         // One that was moved away tries it for nobody.
         this.outages.isMemberSince(node, pool, this.clock.now),
     ).length;
+    // What has left the pool proves its config still, and its rollout need not know of it.
+    const here = [...verified].filter((node) =>
+      this.outages.isMemberSince(node, pool, this.clock.now),
+    ).length;
     const proven = verified.size;
-    if (proven >= wanted || trying <= wanted - proven) return;
+    if (proven >= wanted || trying <= wanted - here) return;
     this.break('canary', `${name} tries ${config}, with ${trying} at once and ${proven} verified`);
   }
 
