@@ -9,7 +9,8 @@ import { heldPaths } from './appended';
 import { missingDirectories } from './directories';
 import { repairCost } from './drift-costs';
 import { pathChanges } from './path-changes';
-import type { EnablementChange, HostPorts, OpenJournal } from './ports';
+import { enablementAgain } from './enablement';
+import type { HostPorts, OpenJournal } from './ports';
 import { beforeUpdate } from './proof';
 import type { HostConfig } from './records';
 import { endRepair } from './repair-end';
@@ -138,11 +139,8 @@ async function writeAll(
   );
   await journal.record(changes.map(({ path }) => path));
   await ports.files.change([...directories, ...changes]);
-  const units = (spec.config.systemd?.units ?? []).flatMap((unit): EnablementChange[] => {
-    const isDue = due.some(({ kind, path }) => kind === 'unit' && path === unit.name);
-    if (!isDue || unit.enabled === undefined) return [];
-    return [{ unit: unit.name, wish: unit.enabled ? 'enable' : 'disable' }];
-  });
+  const dueUnits = due.flatMap(({ kind, path }) => (kind === 'unit' ? [path] : []));
+  const units = await enablementAgain(ports.systemd, spec, new Set(dueUnits));
   await journal.record(await ports.systemd.enablementPaths(units));
   await ports.systemd.setEnablement(units);
 }

@@ -94,6 +94,28 @@ export async function enablementAfter(
   return [...presets, ...disable, ...enable, ...brought];
 }
 
+/**
+ * Units whose enablement is no longer as the config says, in the same order: whichever of them are put
+ * right, no other one loses its links to that, or gets some.
+ */
+export async function enablementAgain(
+  systemd: UnitEnablement,
+  spec: RenderedSpec,
+  drifted: ReadonlySet<string>,
+): Promise<readonly EnablementChange[]> {
+  const desired = unitsOf(spec);
+  const disable = [...desired.values()]
+    .filter(({ name, enabled }) => enabled === false && drifted.has(name))
+    .map(({ name }): EnablementChange => ({ unit: name, wish: 'disable' }));
+  const taken = new Set((await Promise.all(disable.map(({ unit }) => systemd.also(unit)))).flat());
+  const enable = [...desired.values()]
+    .filter(({ enabled, mask }) => enabled === true && mask !== true)
+    .filter(({ name }) => drifted.has(name) || taken.has(name))
+    .map(({ name }): EnablementChange => ({ unit: name, wish: 'enable' }));
+  const brought = await disabledAgain(systemd, desired, enable);
+  return [...disable, ...enable, ...brought];
+}
+
 /** Units that are to be disabled, and that others bring in with `Also` when they are enabled. */
 async function disabledAgain(
   next: UnitEnablement,

@@ -1,8 +1,10 @@
 /** Units that `Also` of others enables and disables: no other change of the config takes their links. */
 
-import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { findDrift } from '../../../../activities/host/drift';
+import { repairDrift, type Repaired } from '../../../../activities/host/drift-repair';
+import { mergeDisruptionPolicies } from '../../../../core/disruption';
 import type { IgnitionUnit } from '../../../../core/machine-config/types';
 import { aConfig, aHost, bootInto, orderFor, type TestConfig, type TestHost } from './a-host';
 
@@ -137,3 +139,64 @@ it('the way back restores every link', async () => {
   expect(links()).toEqual(BOTH);
   expect(await drift(from)).toBeUndefined();
 });
+
+describe.each(['first', 'last'])(
+  'what a unit itself says counts in a repair, listed %s',
+  (place) => {
+    const inPlace = (socket: IgnitionUnit, service: IgnitionUnit) =>
+      config('pair', ...(place === 'first' ? [socket, service] : [service, socket]));
+    const policies = mergeDisruptionPolicies({
+      units: ['pair.service', 'pair.socket'].map((name) => ({ name, actions: [{ type: 'None' }] })),
+    });
+
+    async function repair(on: TestConfig, ...drifted: readonly string[]): Promise<Repaired> {
+      const { reference, spec } = on;
+      return repairDrift(await host.ports(), {
+        config: { reference, spec, raw: {} },
+        findings: drifted.map((path) => ({ path, kind: 'unit', detail: '', since: '' })),
+        policies,
+        mayRepair: () => true,
+        count: () => Promise.resolve(),
+      });
+    }
+
+    function link(line: string): void {
+      const [at = '', target = ''] = line.split(' -> ');
+      const path = join(host.root, 'etc/systemd/system', at);
+      mkdirSync(dirname(path), { recursive: true });
+      symlinkSync(target, path);
+    }
+
+    it('when the one that names it was enabled', async () => {
+      const on = inPlace({ ...SOCKET, enabled: true }, { ...SERVICE, enabled: false });
+      await begin(on);
+      link(BOTH[0] ?? '');
+
+      expect(await repair(on, 'pair.service')).toEqual({ paths: ['pair.service'] });
+
+      expect(links()).toEqual([BOTH[1]]);
+      expect(await drift(on)).toBeUndefined();
+    });
+
+    it('when the one that names it was enabled, and it was not', async () => {
+      const on = inPlace({ ...SOCKET, enabled: true }, { ...SERVICE, enabled: false });
+      await begin(on);
+      link(BOTH[0] ?? '');
+      rmSync(join(host.root, 'etc/systemd/system/sockets.target.wants'), { recursive: true });
+
+      await repair(on, 'pair.socket', 'pair.service');
+
+      expect(links()).toEqual([BOTH[1]]);
+    });
+
+    it('when the one that names it was disabled', async () => {
+      const on = inPlace({ ...SOCKET, enabled: false }, SERVICE);
+      await begin(on);
+      rmSync(join(host.root, 'etc/systemd/system/multi-user.target.wants'), { recursive: true });
+
+      await repair(on, 'pair.service');
+
+      expect(links()).toEqual([BOTH[0]]);
+    });
+  },
+);
