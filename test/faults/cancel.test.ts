@@ -22,14 +22,16 @@ import {
   type World,
 } from '../e2e/support/world';
 import { type Boundary, BoundaryWatch } from './support/boundaries';
+import { holdCordons } from './support/held-cordon';
 import { expectRest } from './support/rest';
 import { tally } from './support/results';
 import { PATIENCE_MS, standStill } from './support/strike';
+import { stepsWhenCancelled } from './support/update-history';
 
 const STORY_MS = 240_000;
 const FILE = 'etc/cancel.conf';
 /** A phase that nothing holds up lasts this long: enough for a command that starts a process of its own. */
-const LONG_SECONDS = 10;
+const LONG_SECONDS = 15;
 const POLICIES = '/apis/slipway.dev/v1alpha1/rolloutpolicies';
 const HELD_FOR = 'slipway.dev/held-for';
 
@@ -155,8 +157,16 @@ const REACH: Readonly<Record<Boundary, () => Promise<Reached>>> = {
     const node = await nodeIn('WaitingForSlot', config);
     return { node, config, letGo: () => world.cordon(taken, false) };
   },
-  Cordoning: () => heldByBudget('Cordoning'),
-  Draining: () => heldByBudget('Draining'),
+  Cordoning: async () => {
+    const held = await holdCordons(world);
+    const { config } = await rollNext();
+    return { node: await held.came, config, letGo: held.letGo };
+  },
+  Draining: async () => {
+    await hold(world, world.workers);
+    const { config } = await rollNext();
+    return { node: await nodeIn('Draining', config), config, letGo: () => letGo(world) };
+  },
   Applying: async () => {
     const { config, watch: on } = await rollNext();
     const node = await atBoundary('Applying', on);
@@ -196,11 +206,14 @@ const REACH: Readonly<Record<Boundary, () => Promise<Reached>>> = {
   },
 };
 
-async function heldByBudget(boundary: Boundary): Promise<Reached> {
-  await hold(world, world.workers);
-  const { config, watch: on } = await rollNext();
-  return { node: await atBoundary(boundary, on), config, letGo: () => letGo(world) };
-}
+/** What an update waits for in each phase in which it can be cancelled; in the others it is not. */
+const STEPS: Readonly<Partial<Record<Boundary, readonly string[]>>> = {
+  Preparing: ['prepareUpdate'],
+  WaitingForSlot: [],
+  Cordoning: ['cordonNode'],
+  Draining: ['drainNode'],
+  Applying: ['applyUpdate'],
+};
 
 type Outcome = 'never disturbed' | 'given back' | 'undone' | 'too late';
 
@@ -236,17 +249,15 @@ test.each(PHASES)(
     const { evictions } = world.record;
     const { node, config, letGo: goOn } = await REACH[boundary]();
     try {
+      expect(await statusOf(node)).toMatchObject({ config, phase: boundary });
       const { code, err } = await world.slipway(['node', verb, node, '--reason', 'by hand']);
       const isTooLate = outcome === 'too late';
       expect({ code, err }).toEqual({
         code: isTooLate ? 4 : 0,
         err: expect.stringContaining(isTooLate ? `too late to ${verb}` : node) as unknown,
       });
-      if (outcome === 'given back') {
-        // Before anything may go on: it was the word of the person that gave it back.
-        await world.until(`${node} is given back`, () => !world.node(node).unschedulable);
-        expect(world.record.evictions).toBe(evictions);
-      }
+      await expectHeardIn(boundary, node, config);
+      if (outcome === 'given back') expect(world.record.evictions).toBe(evictions);
     } finally {
       await goOn();
     }
@@ -260,6 +271,20 @@ test.each(PHASES)(
   },
   STORY_MS,
 );
+
+/** The word of the person came in this phase, and what keeps the node there is still in the way. */
+async function expectHeardIn(boundary: Boundary, node: string, config: string): Promise<void> {
+  const steps = STEPS[boundary];
+  if (steps !== undefined) expect(await stepsWhenCancelled(client, node)).toEqual(steps);
+  // An update that ended while its cordon is under way would be overtaken by it.
+  if (steps === undefined || boundary === 'Cordoning') {
+    expect(await statusOf(node)).toMatchObject({ config, phase: boundary });
+  }
+  if (boundary === 'Draining') {
+    // Before any pod may go: it was the word of the person that gave it back.
+    await world.until(`${node} is given back`, () => !world.node(node).unschedulable);
+  }
+}
 
 /** What was asked for came after the reboot was armed, and has left nothing behind. */
 async function expectArrived(node: string, config: string, mark: Mark): Promise<void> {

@@ -1,0 +1,45 @@
+/** What an update had under way when somebody cancelled it, as Temporal wrote it down. */
+
+import type { Client } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
+
+type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+/** More than an update needs to hear of a cancellation; each look is a call that takes its time. */
+const LOOKS = 2_000;
+
+/**
+ * Waits until the update of the node has been cancelled.
+ *
+ * @returns the activities that were ordered before and had not ended
+ */
+export async function stepsWhenCancelled(client: Client, node: string): Promise<readonly string[]> {
+  const update = client.workflow.getHandle(`update-node/${node}`);
+  for (let look = 0; look < LOOKS; look += 1) {
+    const { events } = await update.fetchHistory();
+    const before = eventsBeforeCancel(events ?? []);
+    if (before !== undefined) return openSteps(before);
+  }
+  throw new Error(`the update of ${node} was never cancelled`);
+}
+
+/** Undefined = it was not cancelled. */
+function eventsBeforeCancel(events: readonly HistoryEvent[]): readonly HistoryEvent[] | undefined {
+  const at = events.findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
+  return at < 0 ? undefined : events.slice(0, at);
+}
+
+function openSteps(events: readonly HistoryEvent[]): readonly string[] {
+  const open = new Map<string, string>();
+  for (const event of events) {
+    const ordered = event.activityTaskScheduledEventAttributes;
+    if (ordered) open.set(String(event.eventId), ordered.activityType?.name ?? '');
+    const ended =
+      event.activityTaskCompletedEventAttributes ??
+      event.activityTaskFailedEventAttributes ??
+      event.activityTaskTimedOutEventAttributes ??
+      event.activityTaskCanceledEventAttributes;
+    if (ended) open.delete(String(ended.scheduledEventId));
+  }
+  return [...open.values()];
+}
