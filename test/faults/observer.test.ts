@@ -3,24 +3,40 @@
  * real cluster, and the observer, in its process, names each. No part of the product runs.
  */
 
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { KubeConfig, KubernetesObjectApi, PatchStrategy } from '@kubernetes/client-node';
 import { createNodes, startCluster, type Cluster } from '../../tools/cluster';
 import { observeInOwnProcess, type ObserverProcess } from '../../tools/observer/own-process';
 import { manifestsWith } from '../../tools/stack/manifests';
+import { describeViolation } from '../../tools/observer/violation';
+import { startTemporal, type TemporalServer } from '../../tools/temporal';
+import { machineConfig, plainFile } from '../e2e/support/configs';
+import { CURRENT_CONFIG_FILE, wrongOnDisk } from './support/disk';
+import { withWaitingUpdates } from './support/waiting-updates';
 
 const START_MS = 240_000;
 const STORY_MS = 60_000;
+/** The observer waits a minute before it calls anything silent. */
+const SILENT_STORY_MS = 240_000;
 const GROUP = 'machineconfiguration.openshift.io';
+const CURRENT_CONFIG = `${GROUP}/currentConfig`;
 const CONFIG = 'rendered-worker-1';
+const NEXT_CONFIG = 'rendered-worker-2';
 const SLIPWAY = 'slipway-cluster-worker';
 const WORKER = { 'node-role.kubernetes.io/worker': '' };
 
 let cluster: Cluster;
+let temporal: TemporalServer;
 let judge: ObserverProcess;
 let slipway: KubernetesObjectApi;
 
 beforeAll(async () => {
-  cluster = await startCluster({ audit: true });
+  [cluster, temporal] = await Promise.all([
+    startCluster({ audit: true }),
+    startTemporal({ ui: false }),
+  ]);
   const manifests = manifestsWith(cluster.adminKubeconfig);
   await manifests.applyFiles('deploy/crds');
   await manifests.applyObject(allowedEverything());
@@ -30,7 +46,7 @@ beforeAll(async () => {
       name,
       labels: WORKER,
       annotations: {
-        [`${GROUP}/currentConfig`]: CONFIG,
+        [CURRENT_CONFIG]: CONFIG,
         [`${GROUP}/desiredConfig`]: CONFIG,
         [`${GROUP}/state`]: 'Done',
       },
@@ -51,6 +67,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await judge?.stop();
+  await temporal?.stop();
   await cluster?.stop();
 }, START_MS);
 
@@ -140,9 +157,105 @@ test(
     expect(judge.violations.map(({ invariant, subject }) => `${invariant} ${subject}`)).toEqual(
       expect.arrayContaining(['I2 worker-2', 'I7 worker']),
     );
+    await bySlipway('worker-2', {
+      metadata: { name: 'worker-2', annotations: { 'slipway.dev/cordoned-by': null } },
+    });
   },
   STORY_MS,
 );
+
+test(
+  'I6: an update that waits for over a minute without a word is named, and one that says for what is not',
+  async () => {
+    const { address, namespace } = temporal;
+    const silence = await observeInOwnProcess({
+      kubeconfig: cluster.adminKubeconfig,
+      nodeSelector: 'node-role.kubernetes.io/worker',
+      pool: 'worker',
+      temporal: { address, namespace },
+    });
+    const updates = { 'worker-0': undefined, 'worker-1': 'pods to leave the node' };
+    await withWaitingUpdates(temporal, updates, async () => {
+      const { invariant, text } = await silence.nextViolation();
+      expect(`${invariant} ${text}`).toBe(
+        'I6 worker-0: its update waits and does not say for what',
+      );
+    });
+    await silence.stop();
+    expect(silence.violations.map(describeViolation)).toHaveLength(1);
+  },
+  SILENT_STORY_MS,
+);
+
+describe('I4: the disk of a host at rest', () => {
+  const FILES = ['/etc/first.conf', '/etc/second.conf'] as const;
+  const ON_DISK = { [CONFIG]: 'before', [NEXT_CONFIG]: 'after' } as const;
+  let root: string;
+
+  beforeAll(async () => {
+    for (const [name, contents] of Object.entries(ON_DISK)) {
+      const files = FILES.map((path) => plainFile(path, contents));
+      const config = machineConfig(name, { files });
+      await cluster.admin.call('POST', `/apis/${GROUP}/v1/machineconfigs`, config);
+    }
+  });
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'slipway-planted-'));
+    for (const path of FILES) write(path, ON_DISK[CONFIG]);
+    recordConfig(CONFIG);
+  });
+
+  afterEach(async () => {
+    rmSync(root, { recursive: true });
+    await sayConfig(CONFIG);
+  });
+
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text, { mode: 0o644 });
+  };
+  const recordConfig = (name: string) =>
+    write(CURRENT_CONFIG_FILE, JSON.stringify({ metadata: { name } }));
+  const sayConfig = (name: string) =>
+    bySlipway('worker-0', {
+      metadata: { name: 'worker-0', annotations: { [CURRENT_CONFIG]: name } },
+    });
+  const found = async (): Promise<readonly string[]> => {
+    const node = await cluster.admin.call<NodeObject>('GET', '/api/v1/nodes/worker-0');
+    return wrongOnDisk(cluster.admin, node.metadata.annotations[CURRENT_CONFIG] ?? '', root);
+  };
+
+  test('of one that is on the config that is named nothing is said', async () => {
+    expect(await found()).toEqual([]);
+  });
+
+  test('one between its old and its new config is named, whichever of them it is said to be on', async () => {
+    write(FILES[1], ON_DISK[NEXT_CONFIG]);
+    expect(await found()).toEqual([`${FILES[1]} has other bytes: "after"`]);
+
+    recordConfig(NEXT_CONFIG);
+    await sayConfig(NEXT_CONFIG);
+    expect(await found()).toEqual([`${FILES[0]} has other bytes: "before"`]);
+  });
+
+  test('one whose Node names the other config is named', async () => {
+    await sayConfig(NEXT_CONFIG);
+    expect(await found()).toEqual([
+      `the host names ${CONFIG}, its Node ${NEXT_CONFIG}`,
+      ...FILES.map((path) => `${path} has other bytes: "before"`),
+    ]);
+  });
+
+  test('one whose own record names the other config is named', async () => {
+    recordConfig(NEXT_CONFIG);
+    expect(await found()).toEqual([`the host names ${NEXT_CONFIG}, its Node ${CONFIG}`]);
+  });
+});
+
+interface NodeObject {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+}
 
 function pod() {
   return {

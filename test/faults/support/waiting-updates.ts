@@ -1,0 +1,45 @@
+/** Updates that wait, on a real Temporal server and with a worker that answers for them. */
+
+import { Client, Connection } from '@temporalio/client';
+import { bundleWorkflowCode, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { TemporalServer } from '../../../tools/temporal';
+
+const QUEUE = 'waiting-updates';
+const silent = (): void => undefined;
+const QUIET = {
+  log: silent,
+  trace: silent,
+  debug: silent,
+  info: silent,
+  warn: silent,
+  error: silent,
+};
+
+/**
+ * Runs them for the time of the work: node → what its update says that it waits for; undefined = it says
+ * nothing.
+ */
+export async function withWaitingUpdates(
+  { address, namespace }: TemporalServer,
+  updates: Readonly<Record<string, string | undefined>>,
+  work: () => Promise<void>,
+): Promise<void> {
+  Runtime.install({ logger: QUIET });
+  const workflowBundle = await bundleWorkflowCode({
+    workflowsPath: require.resolve('./waiting-update'),
+    logger: QUIET,
+  });
+  const connection = await NativeConnection.connect({ address });
+  const worker = await Worker.create({ connection, namespace, taskQueue: QUEUE, workflowBundle });
+  const client = new Client({ connection: await Connection.connect({ address }), namespace });
+  for (const [node, blocker] of Object.entries(updates)) {
+    await client.workflow.start('waitingUpdate', {
+      taskQueue: QUEUE,
+      workflowId: `update-node/${node}`,
+      args: blocker === undefined ? [] : [blocker],
+    });
+  }
+  await client.connection.close();
+  await worker.runUntil(work);
+  await connection.close();
+}
