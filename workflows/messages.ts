@@ -35,6 +35,8 @@ export interface PoolRolloutCarry {
   readonly orphanedSlots?: readonly { readonly node: string; readonly until: string }[];
   /** Slots of nodes that were left out of service and that the view has not shown so yet. */
   readonly broken?: readonly { readonly node: string; readonly until: string }[];
+  /** When it was last checked which updates still run: runs may follow each other faster than checks. */
+  readonly checkedAt?: string;
   /** A pause or resume that the view has not shown yet. */
   readonly pause?: {
     readonly paused: boolean;

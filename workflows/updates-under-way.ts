@@ -26,7 +26,7 @@ export class UpdatesUnderWay {
   changes = 0;
   lastHeard = Date.now();
   /** When it was last checked which updates still run; other reports do not count. */
-  lastChecked = Date.now();
+  lastChecked: number;
   /** Name of the config that the pool is rolled to; '' until the first look. */
   config: string;
   /** Set when the rollout ends before its time, with the reason. */
@@ -53,6 +53,7 @@ export class UpdatesUnderWay {
     this.config = carry?.config ?? '';
     this.knows = carry === undefined ? 'nothing' : 'all';
     this.children = byNode(carry?.children ?? []);
+    this.lastChecked = carry?.checkedAt === undefined ? Date.now() : Date.parse(carry.checkedAt);
     this.orphanedSlots = instantsByNode(carry?.orphanedSlots);
     this.broken = instantsByNode(carry?.broken);
   }
@@ -251,13 +252,14 @@ export class UpdatesUnderWay {
 
   protected carryUpdates(): Pick<
     PoolRolloutCarry,
-    'config' | 'children' | 'orphanedSlots' | 'broken'
+    'config' | 'children' | 'orphanedSlots' | 'broken' | 'checkedAt'
   > {
     return {
       config: this.config,
       children: [...this.children.values()],
       orphanedSlots: withInstants(this.orphanedSlots),
       broken: withInstants(this.broken),
+      checkedAt: new Date(this.lastChecked).toISOString(),
     };
   }
 }

@@ -538,6 +538,17 @@ describe('what is carried to the next run', () => {
     expect([...next.deferred.keys()]).toEqual(['d']);
   });
 
+  it('does not put off the next check of which updates run, however soon it ends, too', () => {
+    const rollout = aRollout();
+    const { lastChecked } = rollout;
+    jest.advanceTimersByTime(40_000);
+    const next = new Rollout({ pool: 'worker', carry: rollout.carry() });
+    jest.advanceTimersByTime(40_000);
+
+    expect(next.lastChecked).toBe(lastChecked);
+    expect(new Rollout({ pool: 'worker', carry: next.carry() }).lastChecked).toBe(lastChecked);
+  });
+
   it('keeps at most 200 reports', () => {
     const rollout = aRollout();
 
