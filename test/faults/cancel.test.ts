@@ -8,7 +8,7 @@ import { readFileSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, WorkflowNotFoundError } from '@temporalio/common';
-import { machineConfig, plainFile } from '../e2e/support/configs';
+import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { differences, pictureOf } from '../e2e/support/host-disk';
 import { changesOf, markOf, type Mark, rebootsOf } from '../e2e/support/judgements';
 import { hold, letGo, placeStubbornPods } from '../e2e/support/stubborn';
@@ -74,8 +74,7 @@ async function rollNext(): Promise<{ config: string; watch: BoundaryWatch }> {
     kernelArguments: [`cancel=${serial}`],
     files: [plainFile(`/${FILE}`, String(serial))],
   });
-  const osImageURL = `registry.example.com/os@sha256:${String(serial).padStart(64, '0')}`;
-  const config = await world.roll({ ...manifest, spec: { ...manifest.spec, osImageURL } });
+  const config = await world.roll(withOsImage(manifest, serial));
   return { config, watch: new BoundaryWatch(world, config) };
 }
 
@@ -107,11 +106,6 @@ async function nodeIn(phase: string, config: string): Promise<string> {
 }
 
 const hosts = () => standStill(world.stack, 'host-worker');
-
-async function atBoundary(boundary: Boundary, on: BoundaryWatch): Promise<string> {
-  await world.until(`a node is at ${boundary}`, () => on.at(boundary).length > 0);
-  return on.at(boundary)[0] ?? '';
-}
 
 /** Resolves as soon as the file of the config is on the disk; woken by the file system. */
 async function written(node: string): Promise<void> {
@@ -169,7 +163,7 @@ const REACH: Readonly<Record<Boundary, () => Promise<Reached>>> = {
   },
   Applying: async () => {
     const { config, watch: on } = await rollNext();
-    const node = await atBoundary('Applying', on);
+    const node = await on.reach('Applying');
     await written(node);
     const letHosts = hosts();
     expect(await statusOf(node)).toMatchObject({ config, phase: 'Applying' });
@@ -177,7 +171,7 @@ const REACH: Readonly<Record<Boundary, () => Promise<Reached>>> = {
   },
   Rebooting: async () => {
     const { config, watch: on } = await rollNext();
-    const node = await atBoundary('Rebooting', on);
+    const node = await on.reach('Rebooting');
     const letHosts = hosts();
     expect(await statusOf(node)).toMatchObject({ config, phase: 'Rebooting' });
     return { node, config, letGo: letHosts };

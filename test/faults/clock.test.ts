@@ -1,7 +1,7 @@
 /** Clocks of hosts that are changed in the middle of an update: by a little, and by hours. */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
-import { markOf, rebootsOf } from '../e2e/support/judgements';
+import { cordonedBySlipway, markOf, rebootsOf } from '../e2e/support/judgements';
 import {
   CURRENT_CONFIG,
   POOL,
@@ -65,7 +65,7 @@ test(
       ['Verifying', 2 * MINUTE],
     ] as const;
     for (const [boundary, seconds] of steps) {
-      await world.until(`a node is at ${boundary}`, () => watch.at(boundary).length > 0);
+      await watch.reach(boundary);
       clock.step(seconds);
       tally('clock', { victim: 'host-worker', blow: `${seconds} s`, boundary });
     }
@@ -82,8 +82,7 @@ test(
     const mark = markOf(world.record);
     const before = world.target();
     const target = await world.roll(config(2));
-    const watch = new BoundaryWatch(world, target);
-    await world.until('a node is cordoned', () => watch.at('Cordoning').length > 0);
+    await world.until('a node is cordoned', () => cordonedBySlipway(world.record).length > 0);
     clock.step(9 * HOUR);
     await world.until('the node has failed and serves', () =>
       world.workers.some((name) => {

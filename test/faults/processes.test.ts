@@ -4,7 +4,7 @@
  * each way; `npm test` takes a part of that table in which each process and each boundary occurs.
  */
 
-import { machineConfig, plainFile } from '../e2e/support/configs';
+import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { cordonedBySlipway, markOf, type Mark } from '../e2e/support/judgements';
 import { POOL, START_MS, startWorld, STOP_MS, type World } from '../e2e/support/world';
 import { BOUNDARIES, BoundaryWatch, type Boundary } from './support/boundaries';
@@ -26,7 +26,7 @@ beforeAll(async () => {
     maxUnavailable: 2,
     policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
     simulation: {
-      stageSeconds: 0.1,
+      stageSeconds: 0.5,
       applySeconds: 0.5,
       rebootSeconds: 0.7,
       jitter: 0.2,
@@ -47,12 +47,11 @@ async function rollNext(): Promise<Rolling> {
   serial += 1;
   const name = `faults-${serial}`;
   const mark = markOf(world.record);
-  const config = await world.roll(
-    machineConfig('50-faults', {
-      kernelArguments: [`fault=${serial}`],
-      files: [plainFile('/etc/faults.conf', name), plainFile(`/etc/${name}`, name)],
-    }),
-  );
+  const manifest = machineConfig('50-faults', {
+    kernelArguments: [`fault=${serial}`],
+    files: [plainFile('/etc/faults.conf', name), plainFile(`/etc/${name}`, name)],
+  });
+  const config = await world.roll(withOsImage(manifest, serial));
   return { mark, config, watch: new BoundaryWatch(world, config) };
 }
 
@@ -71,6 +70,15 @@ function hasPods(node: string): boolean {
   return world.record.pods.some((pod) => pod.node === node && !pod.terminating);
 }
 
+const untilCordoned = () =>
+  world.until('a node is cordoned', () => cordonedBySlipway(world.record).length > 0);
+
+async function expectNowhere(watch: BoundaryWatch): Promise<void> {
+  for (const boundary of BOUNDARIES) {
+    expect([boundary, await watch.at(boundary)]).toEqual([boundary, []]);
+  }
+}
+
 /** One rollout after the other until all strikes of the list are done, one strike a node at most. */
 async function strikeInTurn<T>(
   strikes: readonly T[],
@@ -87,12 +95,7 @@ async function strikeInTurn<T>(
       const next = left[0];
       if (next === undefined) break;
       const boundary = boundaryOf(next);
-      const isFresh = (node: string) => !struck.has(node);
-      await world.until(
-        `${boundary} of a node`,
-        () => watch.at(boundary).some(isFresh) || watch.isOver(),
-      );
-      const node = watch.at(boundary).find(isFresh);
+      const node = await watch.next(boundary, (name) => !struck.has(name));
       if (node === undefined) break;
       struck.add(node);
       left.shift();
@@ -103,6 +106,21 @@ async function strikeInTurn<T>(
     for (const one of done) survived(one);
   }
 }
+
+test(
+  'no node is at any boundary before its update has begun',
+  async () => {
+    await setTrigger('Manual');
+    const { mark, config, watch } = await rollNext();
+    await expectNowhere(watch);
+    expect(await world.slipway(['rollout', 'start', POOL])).toMatchObject({ code: 0 });
+    await watch.reach('Preparing');
+    await expectRest(world, config, mark);
+    await expectNowhere(watch);
+    await setTrigger('Automatic');
+  },
+  STORY_MS,
+);
 
 test.each(VICTIMS.map((victim) => [victim] as const))(
   '%s is killed, frozen and restarted at the boundaries of the phases',
@@ -138,7 +156,7 @@ describe('two of everything', () => {
       process.kill(pid, 'SIGSTOP');
       await leader.changed(first);
       const rolling = await rollNext();
-      await world.until('a node is cordoned', () => rolling.watch.at('Cordoning').length > 0);
+      await untilCordoned();
       process.kill(pid, 'SIGCONT');
       await expectRest(world, rolling.config, rolling.mark);
       expect(leader.holder()).not.toBe(first);
@@ -159,7 +177,7 @@ describe('two of everything', () => {
       const { product } = world.stack;
       const second = await product.startSecond('cluster-worker');
       const { mark, config, watch } = await rollNext();
-      await world.until('a node is cordoned', () => watch.at('Cordoning').length > 0);
+      await untilCordoned();
       const pid = product.pid('cluster-worker');
       process.kill(pid, 'SIGSTOP');
       await world.until('the other has updated all', () => watch.isOver());
@@ -181,7 +199,7 @@ describe('two of everything', () => {
       const { product } = world.stack;
       const second = await product.startSecondHosts(POOL);
       const { mark, config, watch } = await rollNext();
-      await world.until('a host applies', () => watch.at('Applying').length > 0);
+      await watch.reach('Applying');
       await product.kill(`host-worker/${POOL}`);
       await expectRest(world, config, mark);
       await product.kill(second);
@@ -224,7 +242,7 @@ describe("Temporal's database is lost", () => {
       await setTrigger('Manual');
       const { mark, config, watch } = await rollNext();
       expect(await world.slipway(['rollout', 'start', POOL])).toMatchObject({ code: 0 });
-      await world.until('a node is drained', () => watch.at('Draining').length > 0);
+      await watch.reach('Draining');
       await temporal.lose();
       await expectRest(world, config, mark);
       await setTrigger('Automatic');
@@ -240,7 +258,7 @@ describe("Temporal's database is lost", () => {
       const { temporal } = world.stack;
       await world.allowEvictions(false);
       const { mark, config, watch } = await rollNext();
-      await world.until('a drain is held up', () => watch.at('Draining').some(hasPods));
+      await watch.reach('Draining', hasPods);
       expect(await world.slipway(['rollout', 'pause', POOL])).toMatchObject({ code: 0 });
       await temporal.lose();
       const begun = cordonedBySlipway(world.record);
@@ -262,7 +280,7 @@ describe("Temporal's database is lost", () => {
     async () => {
       const { product, temporal } = world.stack;
       const { mark, config, watch } = await rollNext();
-      await world.until('a node reboots', () => watch.at('Rebooting').length > 0);
+      await watch.reach('Rebooting');
       await temporal.lose({ newPorts: true });
       // As whoever moves it would do: with the new address in their settings.
       await Promise.all([

@@ -4,7 +4,7 @@
  * another one behind the same address. The rollout completes all the same, and no promise is broken.
  */
 
-import { machineConfig, plainFile } from '../e2e/support/configs';
+import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
 import { markOf, type Mark } from '../e2e/support/judgements';
 import { POOL, START_MS, startWorld, STOP_MS, type World } from '../e2e/support/world';
 import { startBalancer } from './support/balancer';
@@ -33,7 +33,7 @@ beforeAll(async () => {
     maxUnavailable: 2,
     policy: { canary: { nodes: 1 }, failureThreshold: 1, verify: { readySeconds: 1 } },
     simulation: {
-      stageSeconds: 0.1,
+      stageSeconds: 0.5,
       applySeconds: 0.5,
       rebootSeconds: 0.7,
       jitter: 0.2,
@@ -58,14 +58,12 @@ interface Rolling {
 async function rollTo(boundary: Boundary): Promise<Rolling> {
   serial += 1;
   const mark = markOf(world.record);
-  const config = await world.roll(
-    machineConfig('50-together', {
-      kernelArguments: [`together=${serial}`],
-      files: [plainFile('/etc/together.conf', String(serial))],
-    }),
-  );
-  const watch = new BoundaryWatch(world, config);
-  await world.until(`a node is at ${boundary}`, () => watch.at(boundary).length > 0);
+  const manifest = machineConfig('50-together', {
+    kernelArguments: [`together=${serial}`],
+    files: [plainFile('/etc/together.conf', String(serial))],
+  });
+  const config = await world.roll(withOsImage(manifest, serial));
+  await new BoundaryWatch(world, config).reach(boundary);
   return { config, mark };
 }
 

@@ -42,6 +42,12 @@ export function machineConfig(name: string, parts: ConfigParts) {
   };
 }
 
+/** The same with an image that no other number has: the host has something to pull. */
+export function withOsImage<T extends { readonly spec: object }>(config: T, serial: number) {
+  const osImageURL = `registry.example.com/os@sha256:${String(serial).padStart(64, '0')}`;
+  return { ...config, spec: { ...config.spec, osImageURL } };
+}
+
 export function plainFile(path: string, text: string, mode = 0o644) {
   return { path, mode, source: `data:,${encodeURIComponent(text)}` };
 }

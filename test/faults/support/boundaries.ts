@@ -1,8 +1,9 @@
 /** The boundaries between the phases of an update, as somebody outside sees them come. */
 
-import { endOf, linesOf } from '../../e2e/support/logs';
 import type { World } from '../../e2e/support/world';
-import { CORDONED_BY, CURRENT_CONFIG, DESIRED_CONFIG, POOL } from '../../e2e/support/world';
+import { CURRENT_CONFIG, DESIRED_CONFIG } from '../../e2e/support/world';
+import { type UpdateOf, withOrders } from './orders';
+import { PATIENCE_MS } from './strike';
 
 /** In the order of an update; each is where the phase has just begun. */
 export const BOUNDARIES = [
@@ -17,28 +18,63 @@ export const BOUNDARIES = [
 ] as const;
 export type Boundary = (typeof BOUNDARIES)[number];
 
-type Logging = 'host' | 'cluster';
+/** What the update of a node has ordered in each phase; an empty list = it waits for a message. */
+const ORDERED: Readonly<Record<Boundary, readonly string[]>> = {
+  Preparing: ['prepareUpdate'],
+  WaitingForSlot: [],
+  Cordoning: ['cordonNode'],
+  Draining: ['drainNode'],
+  Applying: ['applyUpdate'],
+  Rebooting: ['armReboot', 'verifyUpdate'],
+  Verifying: ['awaitNodeReady'],
+  Completing: ['commitUpdate', 'completeNode'],
+};
 
-/** Looks from now on whether a node has come to the boundary on its way to the config. */
+type IsWanted = (node: string) => boolean;
+const ANY: IsWanted = () => true;
+
+/**
+ * Looks from now on whether a node has come to the boundary on its way to the config. It is there when its
+ * Node shows it and its update, which runs, waits for what belongs to the phase: before an update has
+ * begun, and when Temporal has lost it, a node is nowhere.
+ */
 export class BoundaryWatch {
   readonly #boots: ReadonlyMap<string, string>;
-  readonly #logs: Readonly<Record<Logging, { readonly file: string; readonly from: number }>>;
 
   constructor(
     private readonly world: World,
     private readonly config: string,
   ) {
     this.#boots = new Map(world.record.nodes.map(({ name, bootID }) => [name, bootID]));
-    const logFrom = (name: string): { readonly file: string; readonly from: number } => {
-      const file = world.stack.product.logFile(name);
-      return { file, from: endOf(file) };
-    };
-    this.#logs = { host: logFrom(`host-worker/${POOL}`), cluster: logFrom('cluster-worker') };
   }
 
-  /** Nodes that are at the boundary, or, for one that is short, have just passed it. */
-  at(boundary: Boundary): readonly string[] {
-    return this.world.workers.filter((node) => this.#isAt(node, boundary));
+  /** Nodes that are at the boundary now. */
+  at(boundary: Boundary): Promise<readonly string[]> {
+    return withOrders(this.world.stack.temporal, (updateOf) => this.#at(boundary, ANY, updateOf));
+  }
+
+  /** The first node that comes to the boundary. @throws Error when all have passed it */
+  async reach(boundary: Boundary, isWanted = ANY): Promise<string> {
+    const node = await this.next(boundary, isWanted);
+    if (node === undefined) throw new Error(`all nodes are done, and none was seen at ${boundary}`);
+    return node;
+  }
+
+  /** The same; undefined = all have passed it. */
+  next(boundary: Boundary, isWanted = ANY): Promise<string | undefined> {
+    return withOrders(this.world.stack.temporal, async (updateOf) => {
+      const deadline = performance.now() + PATIENCE_MS;
+      while (performance.now() < deadline) {
+        await this.world.until(
+          `a node is at ${boundary}`,
+          () => this.#shown(boundary, isWanted).length > 0 || this.isOver(),
+        );
+        const [node] = await this.#at(boundary, isWanted, updateOf);
+        if (node !== undefined) return node;
+        if (this.isOver()) return undefined;
+      }
+      throw new Error(`no update to ${this.config} was seen at ${boundary}`);
+    });
   }
 
   /** Every node is on the config and serves. */
@@ -49,40 +85,55 @@ export class BoundaryWatch {
     });
   }
 
-  #isAt(name: string, boundary: Boundary): boolean {
-    const { annotations, ready, bootID, unschedulable } = this.world.node(name);
-    const isOurs = annotations[CORDONED_BY] !== undefined;
+  async #at(
+    boundary: Boundary,
+    isWanted: IsWanted,
+    updateOf: UpdateOf,
+  ): Promise<readonly string[]> {
+    const shown = this.#shown(boundary, isWanted);
+    const updates = await Promise.all(shown.map(updateOf));
+    const there = shown.filter((_, index) => {
+      const update = updates[index];
+      return update?.config === this.config && isIn(boundary, update.steps);
+    });
+    // As it is now, not as it was when Temporal was asked.
+    return there.filter((node) => this.#isShown(node, boundary));
+  }
+
+  #shown(boundary: Boundary, isWanted: IsWanted): readonly string[] {
+    return this.world.workers.filter((node) => isWanted(node) && this.#isShown(node, boundary));
+  }
+
+  /** Whether it can be there, as far as the cluster tells. */
+  #isShown(name: string, boundary: Boundary): boolean {
+    const { annotations, ready, bootID } = this.world.node(name);
     const targeted = annotations[DESIRED_CONFIG] === this.config;
     const done = annotations[CURRENT_CONFIG] === this.config;
     const rebooted = bootID !== this.#boots.get(name);
     switch (boundary) {
       case 'Preparing':
-        return !targeted;
       case 'WaitingForSlot':
-        return !targeted && this.#isLogged('host', name, 'update prepared');
+        return !targeted;
       case 'Cordoning':
-        return isOurs && unschedulable && targeted && !rebooted;
       case 'Draining':
-        return targeted && this.#isUnderWay(name, 'Drained');
       case 'Applying':
-        return targeted && this.#isUnderWay(name, 'AppliedFiles');
+        return targeted && !rebooted && ready;
       case 'Rebooting':
         return targeted && !done && !ready;
       case 'Verifying':
         return targeted && !done && rebooted && ready;
       case 'Completing':
-        return done && rebooted && !this.#isLogged('cluster', name, 'updated node');
+        return targeted && rebooted && ready && !this.#isSaidUpdated(name);
     }
   }
 
-  #isUnderWay(name: string, condition: string): boolean {
-    return this.world.record.machineConfigNode(name)?.conditions[condition]?.status === 'Unknown';
+  #isSaidUpdated(name: string): boolean {
+    const said = this.world.record.machineConfigNode(name);
+    return said?.current === this.config && said.conditions['Updated']?.status === 'True';
   }
+}
 
-  #isLogged(by: Logging, node: string, msg: string): boolean {
-    const { file, from } = this.#logs[by];
-    return linesOf(file, from).some(
-      (line) => line.msg === msg && line['node'] === node && line['config'] === this.config,
-    );
-  }
+function isIn(boundary: Boundary, steps: readonly string[]): boolean {
+  const ordered = ORDERED[boundary];
+  return ordered.length === 0 ? steps.length === 0 : steps.some((step) => ordered.includes(step));
 }

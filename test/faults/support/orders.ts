@@ -1,0 +1,59 @@
+/** What the updates of nodes have ordered and wait for, as Temporal shows it. */
+
+import { Client, Connection, ServiceError } from '@temporalio/client';
+import { NamespaceNotFoundError, WorkflowNotFoundError } from '@temporalio/common';
+import type { TemporalServer } from '../../../tools/temporal';
+import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
+
+/** An update that runs. */
+export interface OpenUpdate {
+  readonly config: string;
+  /** Activities that were ordered and have not ended; none = it waits for a message. */
+  readonly steps: readonly string[];
+}
+
+/** Undefined = no update runs, it is just deciding what is next, or Temporal does not answer. */
+export type UpdateOf = (node: string) => Promise<OpenUpdate | undefined>;
+
+/** No update yet; Temporal is away; an empty server has taken its place. */
+const UNKNOWN = [WorkflowNotFoundError, ServiceError, NamespaceNotFoundError];
+/** Whoever stands still is away. */
+const PATIENCE_MS = 2_000;
+
+/** Asks Temporal where it is now: it may have moved. */
+export async function withOrders<T>(
+  { address, namespace }: Pick<TemporalServer, 'address' | 'namespace'>,
+  work: (updateOf: UpdateOf) => Promise<T>,
+): Promise<T> {
+  const connection = Connection.lazy({ address });
+  const client = new Client({ connection, namespace });
+  const updateOf: UpdateOf = (node) => openUpdate(client, connection, node);
+  try {
+    // The first question takes longer than a short phase: it connects. So it is asked before any that counts.
+    await updateOf('nobody');
+    return await work(updateOf);
+  } finally {
+    await connection.close();
+  }
+}
+
+async function openUpdate(
+  client: Client,
+  connection: Connection,
+  node: string,
+): Promise<OpenUpdate | undefined> {
+  try {
+    const update = client.workflow.getHandle(`update-node/${node}`);
+    const { raw, status, typedSearchAttributes } = await connection.withDeadline(
+      Date.now() + PATIENCE_MS,
+      () => update.describe(),
+    );
+    const steps = (raw.pendingActivities ?? []).map(({ activityType }) => activityType?.name ?? '');
+    const isDeciding = steps.length === 0 && raw.pendingWorkflowTask != null;
+    if (status.name !== 'RUNNING' || isDeciding) return undefined;
+    return { config: typedSearchAttributes.get(SEARCH_ATTRIBUTE.config) ?? '', steps };
+  } catch (error) {
+    if (UNKNOWN.some((kind) => error instanceof kind)) return undefined;
+    throw error;
+  }
+}
