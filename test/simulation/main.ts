@@ -24,6 +24,7 @@ const SWITCHED = [
   'countsAllNodes',
   'overlooksMoves',
   'statusOfAllNodes',
+  'drainsOn',
 ] as const satisfies readonly (keyof ActivityPlants)[];
 type SwitchedPlant = (typeof SWITCHED)[number];
 

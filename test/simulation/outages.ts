@@ -127,7 +127,7 @@ export class Outages {
 }
 
 /** A number, or a percentage of all nodes rounded down; never none, never more than there are. */
-function limitOf(setting: number | string | undefined, nodes: number): number {
+export function limitOf(setting: number | string | undefined, nodes: number): number {
   const asked =
     typeof setting === 'string'
       ? Math.floor((Number(setting.replace('%', '')) / 100) * nodes + 1e-9)

@@ -44,6 +44,30 @@ export const PLANTS: readonly Plant[] = [
     },
   },
   {
+    bug: 'a slot is counted for ten minutes after its update has reported',
+    breaks: 'I6',
+    ...{ seed: 3, within: 10, plain: true },
+    change: {
+      from: 'this.retry.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
+      to: 'this.retry.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 600000);\n        this.reports = [',
+    },
+  },
+  {
+    bug: 'an update says that pods have to leave, and does nothing about it for five minutes',
+    breaks: 'I6',
+    ...{ seed: 3, within: 10, plain: true },
+    change: {
+      from: "if (!drained) await progress.during('Draining', cluster.drain, 'pods to leave the node');",
+      to: "if (!drained) await progress.during('Draining', () => new Promise((resolve) => setTimeout(resolve, 300000)).then(cluster.drain), 'pods to leave the node');",
+    },
+  },
+  {
+    bug: 'a drain goes on although the last pod has left',
+    breaks: 'I6',
+    ...{ seed: 16, within: 10, plain: true },
+    activities: { drainsOn: true },
+  },
+  {
     bug: 'a node is not given back after its drain timed out',
     breaks: 'I2',
     ...{ seed: 6, within: 10, plain: true },

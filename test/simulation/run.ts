@@ -1,6 +1,9 @@
 /** One seed, from the first look to the last word. */
 
+import { poolRolloutId } from '../../core/names';
+import type { NodeStatus } from '../../workflows/messages';
 import { Chance, VirtualClock } from './clock';
+import { Excuses } from './excuses';
 import { SILENCE_MS, type Violation } from './observer';
 import { scenarioOf, type Scenario } from './scenario';
 import type { Sandbox } from './temporal/sandbox';
@@ -62,6 +65,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
 
 class Run {
   private readonly operator: Operator;
+  private readonly excuses: Excuses;
   /** By pool. */
   private readonly good: ReadonlyMap<string, string>;
   private calmAt = Infinity;
@@ -81,6 +85,7 @@ class Run {
   ) {
     const { clock, chance } = world;
     this.operator = new Operator(world, world.invariants);
+    this.excuses = new Excuses(world);
     this.good = new Map(scenario.pools.map(({ name, configs }) => [name, goodOne(configs)]));
     planIncidents(world, scenario, chance.fork());
     if (scenario.moves + scenario.joins > 0) planMoves(world, scenario, chance.fork());
@@ -138,11 +143,12 @@ class Run {
     const { temporal, invariants, clock } = this.world;
     for (const execution of temporal.open()) {
       if (execution.id.startsWith('pool-rollout/')) continue;
-      const isDoing = execution.pending().length > 0;
-      const status = isDoing ? undefined : await execution.query('status');
-      const { blocker, phase } = (status ?? {}) as { blocker?: string; phase?: string };
+      const status = (await execution.query('status')) as NodeStatus | undefined;
+      if (status !== undefined) this.excuses.heardUpdate(execution, status);
       const known = this.idle.get(execution.runId);
-      const isIdle = phase !== undefined && blocker === undefined;
+      const { blocker, phase } = status ?? {};
+      const isDoing = execution.pending().length > 0;
+      const isIdle = !isDoing && phase !== undefined && blocker === undefined;
       if (!isIdle || known?.events !== execution.events) {
         this.idle.set(execution.runId, { events: execution.events, at: clock.now });
         continue;
@@ -158,7 +164,11 @@ class Run {
   private async lookAtRollout(pool: string): Promise<void> {
     const { invariants, clock, temporal } = this.world;
     const progress = await this.world.progress(pool);
-    if (progress === undefined) return;
+    if (progress === undefined) {
+      if (!temporal.isRunning(poolRolloutId(pool))) this.excuses.forgetRollout(pool);
+      return;
+    }
+    this.excuses.heardRollout(pool, progress);
     const { state, blocker, children, updated } = progress;
     const isBusy =
       blocker !== undefined ||

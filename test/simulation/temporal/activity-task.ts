@@ -76,6 +76,11 @@ export class ActivityTask {
     return this.cancelRequested && !isAwaited(this.scheduled);
   }
 
+  /** Nobody carries it out now, or somebody who was struck by the weather. */
+  get isStruck(): boolean {
+    return this.state !== 'running' || this.attempt?.isStruck !== false;
+  }
+
   /** The workflow asks for it; a worker hears of it with the answer to a heartbeat, or not at all. */
   requestCancel(): void {
     if (this.state === 'closed') return;

@@ -22,6 +22,8 @@ export interface Call {
 export class Attempt {
   /** The process lives; whatever it does without that never comes to an end. */
   alive = true;
+  /** Something goes wrong with it. */
+  isStruck = false;
   private readonly aborter = new AbortController();
   private readonly sleeping = new Set<Planned>();
 

@@ -90,6 +90,12 @@ export class Execution {
     return [...here, ...[...this.locals.values()].map(({ type }) => type)];
   }
 
+  /** How many steps are out, and whether something keeps one of them from being carried out. */
+  underWay(): { readonly steps: number; readonly isStruck: boolean } {
+    const isStruck = [...this.activities.values()].some((activity) => activity.isStruck);
+    return { steps: this.activities.size + this.locals.size, isStruck };
+  }
+
   /** An event arrives. False = the run is closed. */
   push(job: Job): boolean {
     if (this.status !== 'running') return false;

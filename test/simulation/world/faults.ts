@@ -78,6 +78,7 @@ export class Faults {
     carryOut: () => Promise<unknown>,
   ): Promise<unknown> {
     const { type, isLocal } = attempt.call;
+    attempt.isStruck = true;
     switch (this.chance.pick(['fails', 'fails', 'answer', 'dies', 'hangs', 'silent', 'stops'])) {
       case 'fails':
         await attempt.sleep(this.chance.latency(50, 5_000));

@@ -12,4 +12,6 @@ export interface ActivityPlants {
   readonly overlooksMoves?: boolean;
   /** The status of every pool counts the nodes of all pools. */
   readonly statusOfAllNodes?: boolean;
+  /** The drain waits for its time to be over, whoever has left. */
+  readonly drainsOn?: boolean;
 }

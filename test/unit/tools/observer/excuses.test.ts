@@ -1,0 +1,118 @@
+import {
+  falseOfRollout,
+  falseOfUpdate,
+  type Outside,
+  type SaidByRollout,
+} from '../../../../tools/observer/excuses';
+
+const STATE = 'machineconfiguration.openshift.io/state';
+
+/** Node `a` is out of service with its update, `b` serves, `c` has failed. */
+const OUTSIDE: Outside = {
+  isOpen: (id) => id === 'update-node/a',
+  isPaused: (pool) => pool === 'frozen',
+  node: (name) =>
+    ({
+      a: { inService: false, annotations: {} },
+      b: { inService: true, annotations: { [STATE]: 'Done' } },
+      c: { inService: false, annotations: { [STATE]: 'Degraded' } },
+    })[name],
+};
+
+const SAID: SaidByRollout = { state: 'Rolling', slots: [], children: [], failed: [] };
+const heard = (said: Partial<SaidByRollout>, pool = 'worker') =>
+  falseOfRollout(pool, { ...SAID, ...said }, OUTSIDE);
+
+describe('a rollout', () => {
+  it.each<[string, Partial<SaidByRollout>]>([
+    ['an update that runs', { children: [{ node: 'a' }], slots: ['a'] }],
+    ['a node that is out of service', { slots: ['c'] }],
+    ['the failure that its Node shows', { state: 'Halted', failed: [{ node: 'c' }] }],
+    ['a failed node that is tried again', { state: 'Halted', failed: [{ node: 'a' }] }],
+    [
+      'nodes that take the slots',
+      {
+        state: 'Blocked',
+        blocker: 'no free slot: 2 nodes of at most 2 unavailable: a (cordoned (by b)), c',
+      },
+    ],
+  ])('is believed when it waits for %s', (_what, said) => {
+    expect(heard(said)).toEqual([]);
+  });
+
+  it.each<[string, Partial<SaidByRollout>, string]>([
+    [
+      'an update that is over',
+      { children: [{ node: 'b' }] },
+      'waits for the update of b, which does not run',
+    ],
+    [
+      'a pause that nobody made',
+      { state: 'Paused' },
+      'says that its pool is paused, and it is not',
+    ],
+    [
+      'a failure that is none',
+      { state: 'Halted', failed: [{ node: 'b' }] },
+      'is halted by the failure of b, which shows none',
+    ],
+    ['no failure', { state: 'Halted' }, 'says that it is halted, and names no node that failed'],
+    [
+      'a slot that nobody uses',
+      { slots: ['b'] },
+      'counts a slot for b, which is in service and has no update',
+    ],
+    ['a slot of a node that is gone', { slots: ['z'] }, 'counts a slot for z, which is no node'],
+    [
+      'a node that serves, behind others',
+      {
+        state: 'Blocked',
+        blocker: 'no free slot: 3 nodes of at most 3 unavailable: a (why; not), c, b and 2 more',
+      },
+      'counts a slot for b, which is in service and has no update',
+    ],
+    [
+      'a node that serves, for one of its updates',
+      {
+        children: [
+          {
+            node: 'a',
+            blocker: 'waiting for a slot: maxUnavailable is 1; being updated: a; unavailable: b',
+          },
+        ],
+      },
+      'counts a slot for b, which is in service and has no update',
+    ],
+  ])('is not when it waits for %s', (_what, said, sentence) => {
+    expect(heard(said)).toEqual([sentence]);
+  });
+
+  it('may say that a paused pool is paused', () => {
+    expect(heard({ state: 'Paused' }, 'frozen')).toEqual([]);
+  });
+});
+
+describe('an update', () => {
+  const draining = { phase: 'Draining', blocker: 'pods to leave the node' };
+
+  it.each([
+    ['pods that are there', draining, { steps: 1, pods: ['shop/cart-1'] }],
+    ['pods that nobody knows by name', draining, { steps: 1 }],
+    ['its slot', { phase: 'WaitingForSlot', blocker: 'a slot' }, { steps: 0 }],
+    ['a step', { phase: 'Applying', blocker: 'the host' }, { steps: 1, pods: [] }],
+  ])('is believed when it waits for %s', (_what, said, underWay) => {
+    expect(falseOfUpdate(said, underWay)).toEqual([]);
+  });
+
+  it('is not when the pods have left', () => {
+    expect(falseOfUpdate(draining, { steps: 1, pods: [] })).toEqual([
+      'says "pods to leave the node", and none that it waits for is there',
+    ]);
+  });
+
+  it('is not when it has no step out', () => {
+    expect(falseOfUpdate({ phase: 'Applying', blocker: 'the host' }, { steps: 0 })).toEqual([
+      'says "the host", and has no step under way',
+    ]);
+  });
+});

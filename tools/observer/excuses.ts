@@ -1,0 +1,122 @@
+/**
+ * Whether what somebody says that he waits for is so (I6): an excuse names what anybody can look up. Judged
+ * by what an outsider sees; of the product only its words are read.
+ */
+
+/** A false excuse that stands for longer is told. Slots of lost updates count for a minute, on purpose. */
+export const FALSE_MS = 120_000;
+
+/** What a rollout answers, as far as it can be looked up. */
+export interface SaidByRollout {
+  readonly state: string;
+  readonly blocker?: string;
+  /** Nodes that hold a slot. */
+  readonly slots: readonly string[];
+  /** Nodes of the updates that it waits for. */
+  readonly children: readonly { readonly node: string; readonly blocker?: string }[];
+  /** Nodes that failed. */
+  readonly failed: readonly { readonly node: string }[];
+}
+
+/** What a node update answers, as far as it can be looked up. */
+export interface SaidByUpdate {
+  readonly phase: string;
+  readonly blocker?: string;
+}
+
+/** What is so. */
+export interface Outside {
+  isOpen(workflowId: string): boolean;
+  isPaused(pool: string): boolean;
+  /** Undefined = there is no such Node. */
+  node(
+    name: string,
+  ):
+    | { readonly inService: boolean; readonly annotations: Readonly<Record<string, string>> }
+    | undefined;
+}
+
+/** What of an update that waits is under way. */
+export interface UnderWay {
+  /** Steps that Temporal has out. */
+  readonly steps: number;
+  /** Pods on its node that its drain waits for; undefined = nobody can tell. */
+  readonly pods?: readonly string[] | undefined;
+}
+
+const STATE = 'machineconfiguration.openshift.io/state';
+const FAILED: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
+
+/** @returns what of it is not so, a sentence each */
+export function falseOfRollout(
+  pool: string,
+  said: SaidByRollout,
+  outside: Outside,
+): readonly string[] {
+  const found = said.children
+    .filter(({ node }) => !outside.isOpen(updateOf(node)))
+    .map(({ node }) => `waits for the update of ${node}, which does not run`);
+  if (said.state === 'Paused' && !outside.isPaused(pool)) {
+    found.push('says that its pool is paused, and it is not');
+  }
+  if (said.state === 'Halted') found.push(...falseOfHalt(said, outside));
+  const named = new Set([...said.slots, ...namedIn(said)]);
+  found.push(...[...named].flatMap((node) => falseOfSlot(node, outside)));
+  return found;
+}
+
+/** @returns what of it is not so, a sentence each */
+export function falseOfUpdate(
+  { phase, blocker }: SaidByUpdate,
+  { steps, pods }: UnderWay,
+): readonly string[] {
+  if (blocker === undefined || phase === 'WaitingForSlot') return [];
+  if (steps === 0) return [`says "${blocker}", and has no step under way`];
+  const isDrained = phase === 'Draining' && pods?.length === 0;
+  return isDrained ? [`says "${blocker}", and none that it waits for is there`] : [];
+}
+
+function falseOfHalt({ failed }: SaidByRollout, outside: Outside): readonly string[] {
+  if (failed.length === 0) return ['says that it is halted, and names no node that failed'];
+  return failed.flatMap(({ node }) => {
+    const seen = outside.node(node);
+    const isShown = seen === undefined || FAILED.includes(seen.annotations[STATE]);
+    return isShown || outside.isOpen(updateOf(node))
+      ? []
+      : [`is halted by the failure of ${node}, which shows none`];
+  });
+}
+
+/** Whoever takes a slot is out of service, or its update will take it out. */
+function falseOfSlot(node: string, outside: Outside): readonly string[] {
+  const seen = outside.node(node);
+  if (outside.isOpen(updateOf(node)) || seen?.inService === false) return [];
+  const is = seen === undefined ? 'which is no node' : 'which is in service and has no update';
+  return [`counts a slot for ${node}, ${is}`];
+}
+
+/** The nodes that sentences about slots name: `…; being updated: a; unavailable: b, c (why) and 2 more`. */
+function namedIn({ blocker, children }: SaidByRollout): readonly string[] {
+  const sentences = [blocker, ...children.map((child) => child.blocker)];
+  return sentences.flatMap((sentence = '') => {
+    if (!/^(no free slot|waiting for a slot)/.test(sentence)) return [];
+    const plain = withoutReasons(sentence);
+    return [...plain.matchAll(/(?:being updated|unavailable): ([^;]+)/g)].flatMap(
+      ([, names = '']) =>
+        names
+          .replace(/ and \d+ more$/, '')
+          .split(', ')
+          .map((name) => name.trim()),
+    );
+  });
+}
+
+/** Reasons stand in parentheses, and may have some of their own. */
+function withoutReasons(sentence: string): string {
+  const shorter = sentence.replace(/ ?\([^()]*\)/g, '');
+  return shorter === sentence ? sentence : withoutReasons(shorter);
+}
+
+function updateOf(node: string): string {
+  return `update-node/${node}`;
+}
