@@ -4,6 +4,7 @@ import { isAtRest } from '../../../tools/observer/until';
 import type { CliRun } from './ask-until';
 import type { World } from './world';
 import { linesOf, type LogLine } from './logs';
+import { rolloutHistory } from './rollout-history';
 
 /** More of them have the same reason, or say nothing. */
 const NODES = 3;
@@ -17,6 +18,7 @@ export async function explain(world: Pick<World, 'api' | 'record' | 'slipway' | 
   const unfinished = world.record.nodes.filter((node) => !isAtRest(node)).slice(0, NODES);
   const parts = await Promise.all([
     said(world.slipway(['rollout', 'status', 'worker'])),
+    said(rolloutHistory(world.stack.temporal, 'worker')),
     ...unfinished.map(async ({ name }) => {
       const [node, status] = await Promise.all([
         said(readNode(world, name)),
@@ -52,7 +54,9 @@ async function said(answer: Promise<CliRun | string>): Promise<string> {
 
 function lastWords({ stack }: Pick<World, 'stack'>, node: string): readonly string[] {
   return ['host-worker/worker', 'cluster-worker'].flatMap((process) => {
-    const lines = linesOf(stack.product.logFile(process)).filter((line) => speaksOf(line, node));
+    const lines = linesOf(stack.product.logFile(process)).filter(
+      (line) => speaksOf(line, node) || isWarning(line),
+    );
     return [
       `last words of ${process}:`,
       ...lines.slice(-LINES).map((line) => JSON.stringify(line)),
@@ -62,6 +66,11 @@ function lastWords({ stack }: Pick<World, 'stack'>, node: string): readonly stri
 
 function speaksOf(line: LogLine, node: string): boolean {
   return line['node'] === node || Object.values(line).some((value) => isOf(value, node));
+}
+
+/** What went wrong with the rollout itself names no node. */
+function isWarning({ level }: LogLine): boolean {
+  return level === 'warn' || level === 'error';
 }
 
 /** `worker-1` is not spoken of when `worker-10` is. */
