@@ -67,6 +67,8 @@ export interface ChildState {
   readonly uid?: string;
   /** Of the update: what is said to it must not reach a later one of the same node. */
   readonly runId?: string;
+  /** It was started because a person had said to try the node again, so that is done with its report. */
+  readonly isRetry?: true;
 }
 
 /** Input of `updateNode`. Started by `poolRollout` only. */

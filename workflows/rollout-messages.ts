@@ -3,7 +3,7 @@
  * rollout knows; what needs the cluster is checked by the handler.
  */
 
-import { condition, setHandler } from '@temporalio/workflow';
+import { condition, patched, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
 import { oneLine } from '../core/encoding/one-line';
 import { isRenderedNameOf } from '../core/names';
@@ -20,7 +20,9 @@ import {
   retargetUpdate,
   retryNodeUpdate,
   skipNodeUpdate,
+  type NodeReport,
   type NodeRequest,
+  type Prepared,
   type Reason,
   type RolloutAnswer,
 } from './messages';
@@ -29,6 +31,12 @@ import { answerOf, progressOf } from './rollout-decisions';
 import type { Rollout } from './rollout-state';
 import { hear, readNodeReport, readPrepared } from './signal-payloads';
 import { ROLLOUT_LIMITS } from './timeouts';
+
+/** Rollouts that were begun before it forget a retry with the report of an update that ran already. */
+const RETRY_OUTLIVES = 'retry-outlives-update-before';
+
+/** Rollouts that were begun before it take what an update says after its report for the word of one that runs. */
+const REPORT_IS_LAST = 'report-is-last-word';
 
 /** As much of a wrong name as a sentence repeats. */
 const SHOWN_OF_A_NAME = 100;
@@ -63,19 +71,31 @@ function hearUpdates(rollout: Rollout): void {
   hear(
     nodeFinishedSignal,
     readNodeReport,
-    (report) => rollout.finished(report),
+    (report) => hearReport(rollout, report),
     'From a node update: how it ended',
   );
   hear(
     preparedSignal,
     readPrepared,
-    (prepared) => rollout.prepared(prepared),
+    (prepared) => hearPrepared(rollout, prepared),
     'From a node update: it is ready for its slot',
   );
   // Reads nothing of its payload, so none is malformed.
   setHandler(clusterChangedSignal, () => rollout.touch(), {
     description: 'Something in the pool changed: look again',
   });
+}
+
+/** An update that is asked where it stands while it reports its end answers both at once. */
+function hearPrepared(rollout: Rollout, prepared: Prepared): void {
+  if (rollout.hasReported(prepared.node) && patched(REPORT_IS_LAST)) return;
+  rollout.prepared(prepared);
+}
+
+function hearReport(rollout: Rollout, report: NodeReport): void {
+  const isStillAsked = rollout.isToBeTriedAfter(report) && patched(RETRY_OUTLIVES);
+  rollout.finished(report);
+  if (isStillAsked) rollout.tryAgain(report.node);
 }
 
 function answerPause(rollout: Rollout): void {
@@ -163,11 +183,7 @@ async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer>
   if (!isToBeRetried(rollout, node)) await findToBeRetried(rollout, node);
   const isHeld = rollout.heldReasons().some((known) => known.node === node);
   if (isHeld) await changeHold(rollout, node, undefined);
-  rollout.failed.delete(node);
-  rollout.deferred.delete(node);
-  rollout.heldByUs.delete(node);
-  rollout.retry.add(node);
-  rollout.touch();
+  rollout.tryAgain(node);
   return answerOf(rollout);
 }
 

@@ -163,10 +163,27 @@ export class Rollout extends UpdatesUnderWay {
   // -- The updates ----------------------------------------------------------------------------
 
   override start(node: string, config: string, uid?: string): void {
-    super.start(node, config, uid);
+    super.start(node, config, uid, this.retry.has(node));
     this.failed.delete(node);
     this.settled.delete(node);
     this.inService.delete(node);
+  }
+
+  /** A person said to try the node again: whatever kept it back is over. */
+  tryAgain(node: string): void {
+    for (const nodes of [this.failed, this.deferred, this.heldByUs, this.toHold])
+      nodes.delete(node);
+    this.retry.add(node);
+    this.touch();
+  }
+
+  /**
+   * Whether a person has asked for the node since, not knowing that this update had yet to end. It was not
+   * begun for that, so its end is no answer.
+   */
+  isToBeTriedAfter({ node, outcome }: NodeReport): boolean {
+    if (outcome === 'updated' || !this.retry.has(node)) return false;
+    return this.children.get(node)?.isRetry !== true;
   }
 
   /** A report counts once, also from an update that this rollout did not know of. */

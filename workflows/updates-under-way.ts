@@ -91,13 +91,15 @@ export class UpdatesUnderWay {
     return this.orphanedSlots.has(node) || this.broken.has(node);
   }
 
-  start(node: string, config: string, uid?: string): void {
+  /** @param retry - whether a person had said to try the node again */
+  start(node: string, config: string, uid?: string, retry = false): void {
     // A slot that was left behind goes to the update that takes its node up again.
     const isBroken = this.broken.delete(node);
     const holdsSlot = this.orphanedSlots.delete(node) || isBroken;
     this.children.set(node, {
       ...{ node, config, stage: 'preparing', holdsSlot, since: instant() },
       ...(uid === undefined ? {} : { uid }),
+      ...(retry ? { isRetry: true as const } : {}),
     });
     this.starting.add(node);
   }
@@ -147,6 +149,7 @@ export class UpdatesUnderWay {
       ...(child?.cancelling === undefined ? {} : { cancelling: child.cancelling }),
       ...(uid === undefined ? {} : { uid }),
       ...(runId === undefined ? {} : { runId }),
+      ...(child?.isRetry === undefined ? {} : { isRetry: child.isRetry }),
     });
     this.hear();
   }
@@ -226,6 +229,11 @@ export class UpdatesUnderWay {
       this.orphanedSlots.set(node, Date.now() + ORPHANED_SLOT_MS);
     }
     this.touch();
+  }
+
+  /** Its update has told how it ended, and the next one has not begun. */
+  hasReported(node: string): boolean {
+    return this.closing.has(node) && !this.children.has(node);
   }
 
   /** The end of an update that this run started will be an event in this very history. */

@@ -1,5 +1,10 @@
 import { ANNOTATION } from '../../core/names';
-import { pauseUpdate, resumeUpdate, type ChildState } from '../../workflows/messages';
+import {
+  pauseUpdate,
+  resumeUpdate,
+  retryNodeUpdate,
+  type ChildState,
+} from '../../workflows/messages';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -132,6 +137,31 @@ describe('a rollout that was terminated and started again', () => {
     asking.open();
     await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
     expect(world.mostUnavailable).toBe(1);
+  });
+
+  it('tries a node again as it was told, also when its earlier update ends only then', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    world.failWith('applyUpdate', node, 'ApplyFailed', 'disk full', 1);
+    const ending = world.hold('discardStaged', node);
+    await world.startRollout();
+    await ending.reached;
+    await world.until(() => world.annotation(node, ANNOTATION.STATE) === 'Degraded');
+    await world.rollout().terminate('test');
+    const asking = world.hold('findRunningUpdates');
+    await world.startRollout();
+    await asking.reached;
+    await world.progressUntil(({ failed }) => failed.length === 1);
+
+    await world.rollout().executeUpdate(retryNodeUpdate, { args: [{ node }] });
+    asking.open();
+    await world.progressUntil(({ children }) => children.some(({ adopting }) => !adopting));
+    ending.open();
+
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, failed: [] });
+    expect(world.stepsOf(node).filter((step) => step === 'applyUpdate')).toHaveLength(2);
+    expect(world.violations).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
   });
 
   it('takes up a node whose update was lost with it', async () => {

@@ -584,6 +584,49 @@ describe('the same report twice', () => {
   });
 });
 
+describe('a node that a person has asked for', () => {
+  const failed = aReport('a', { outcome: 'failed', reason: 'disk full' });
+
+  it('is still to be tried after the end of an update that was not begun for that', () => {
+    const rollout = aRollout();
+    rollout.retry.add('a');
+    expect(rollout.isToBeTriedAfter(failed)).toBe(true);
+    rollout.adopt('a');
+    expect(rollout.isToBeTriedAfter(failed)).toBe(true);
+    expect(rollout.isToBeTriedAfter({ ...failed, outcome: 'updated' })).toBe(false);
+
+    rollout.finished(failed);
+    rollout.tryAgain('a');
+
+    expect(rollout.failedReasons()).toEqual([]);
+    expect([...rollout.retry]).toEqual(['a']);
+  });
+
+  it('has been tried when the update that was begun for it ends, also in another run', () => {
+    const before = aRollout();
+    before.retry.add('a');
+    before.start('a', 'c2');
+    before.started('a', 'run-of-a');
+    before.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+    const rollout = new Rollout({ pool: 'worker', carry: before.carry() });
+
+    for (const one of [before, rollout]) expect(one.isToBeTriedAfter(failed)).toBe(false);
+    rollout.finished(failed);
+    expect([...rollout.retry]).toEqual([]);
+  });
+
+  it('has reported until its next update begins', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    expect(rollout.hasReported('a')).toBe(false);
+
+    rollout.finished(failed);
+    expect(rollout.hasReported('a')).toBe(true);
+    rollout.start('a', 'c2');
+    expect(rollout.hasReported('a')).toBe(false);
+  });
+});
+
 describe('a rollout that stands still', () => {
   const lost = { node: 'lost', repair: true, unfinished: true as const };
   const left = { unavailable: ['lost', 'broken'], unfinished: ['lost'] };
