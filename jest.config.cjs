@@ -51,4 +51,6 @@ module.exports = {
   ],
   // Two cores are what a continuous-integration machine has; the suites start real servers.
   maxWorkers: 2,
+  // Whatever takes longer hangs: tests that write to disks are starved where others have the processor.
+  testTimeout: 60_000,
 };
