@@ -10,8 +10,9 @@ import type { Server as HttpsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 
 /** The part of a socket that is answered on. */
-type AnsweredSocket = Pick<Duplex, 'writable' | 'destroy'> & {
-  end(text: string, flushed: () => void): void;
+type AnsweredSocket = Pick<Duplex, 'writable' | 'writableEnded' | 'destroy'> & {
+  end(text: string): void;
+  once(event: 'end' | 'close', listener: () => void): void;
 };
 
 /** Answers CONNECT as every other method, what cannot be expected, and those who close their side early. */
@@ -23,6 +24,7 @@ export function takeOddClients(server: Pick<HttpsServer, 'on'>): void {
     socket.allowHalfOpen = true;
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    socket.resume();
     answerAndClose(socket, NOT_ALLOWED);
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
@@ -71,10 +73,12 @@ export function refuseUnreadable(
 ): void {
   const status = UNREADABLE.find(({ code }) => error.code?.startsWith(code))?.status;
   // Without a handshake there is nothing to write to, and waiting for it would never end.
-  if (status === undefined || !socket.writable) {
+  if (status === undefined || !(socket.writable || socket.writableEnded)) {
     socket.destroy();
     return;
   }
+  // It has its answer; this is the rest of what it said before it read that.
+  if (socket.writableEnded) return;
   const { code, rawPacket } = error;
   const isMethod =
     code === 'HPE_INVALID_METHOD' &&
@@ -83,7 +87,13 @@ export function refuseUnreadable(
   answerAndClose(socket, isMethod ? NOT_ALLOWED : status);
 }
 
+/** As long as Go's server waits (its `rstAvoidanceDelay`). */
+const LAST_WORDS_MS = 500;
+
+/** Takes in what is still under way: closing before that resets the connection, and the answer is lost. */
 function answerAndClose(socket: AnsweredSocket, status: string): void {
-  const answer = `HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
-  socket.end(answer, () => void socket.destroy());
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+  const overdue = setTimeout(() => void socket.destroy(), LAST_WORDS_MS);
+  socket.once('end', () => void socket.destroy());
+  socket.once('close', () => clearTimeout(overdue));
 }

@@ -396,6 +396,11 @@ describe('requests that are none', () => {
     ['one that expects more', 'GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: tea\r\n\r\n', 417],
     ['headers without an end', `${REQUEST}X: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
     ['a path without an end', `GET /config/${'x'.repeat(20_000)} HTTP/1.1\r\nHost: a\r\n\r\n`, 431],
+    [
+      'headers of which much is still under way',
+      `${REQUEST}X: ${'y'.repeat(400_000)}\r\n\r\n`,
+      431,
+    ],
   ])('%s is refused without a body', async (_what, text, status) => {
     const server = await start();
     const socket = await tlsTo(server);
