@@ -13,7 +13,7 @@ import type { Host } from './host-loop';
 import type { Logger } from './logging';
 
 /** A process that starts late, or starts again, gets this long to reach somebody all the same. */
-const LEAST_SECONDS = 30;
+export const LEAST_SECONDS = 30;
 
 /** What is left of the time that a machine has to reach Temporal after it has booted an update. */
 export interface Confirmation {
@@ -136,18 +136,25 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
 export async function goBackByItself(host: Host, signal: AbortSignal, log: Logger): Promise<void> {
   log.warn({ node: host.node }, 'Temporal out of reach after the update, going back');
   let reason = 'the update is taken back';
-  const ports: HostPorts = {
+  const ports = portsAlone(host, { signal, log }, (why) => {
+    reason = why;
+  });
+  const because = 'Temporal was out of reach after the reboot, so the machine went back';
+  await host.exclusive(() => goBackAlone(ports, because));
+  await host.reboot(reason, signal);
+}
+
+/** What a way back needs that nobody has ordered. */
+export function portsAlone(
+  host: Host,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
+  request: (reason: string) => void,
+): HostPorts {
+  return {
     ...host.ports,
     ...telling(host.node, log),
     now: () => new Date(),
     context: () => ({ signal, progress: () => undefined }),
-    reboot: {
-      request: (why) => {
-        reason = why;
-      },
-    },
+    reboot: { request },
   };
-  const because = 'Temporal was out of reach after the reboot, so the machine went back';
-  await host.exclusive(() => goBackAlone(ports, because));
-  await host.reboot(reason, signal);
 }

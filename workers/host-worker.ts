@@ -9,6 +9,7 @@ import { createExclusive, dropFallback } from '../activities/host';
 import { createConfigClient } from '../adapters/host';
 import { messageOf } from '../core/errors';
 import { type Confirmation, confirmation, goBackByItself } from './host-confirmation';
+import { AwaitedWord } from './host-word';
 import { connected, withRenewals } from './host-connection';
 import { watchContact } from './temporal-contact';
 import { journalLogger } from './host-journal';
@@ -243,17 +244,20 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
       log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
     );
   }
+  const word = new AwaitedWord(host, { signal, log, seconds: settings.reconnectSeconds });
+  await word.look();
   let isConfirmed = deadline === undefined;
   carriedOut = () => {
     isConfirmed = true;
     awaited.carriedOut();
+    void word.look();
   };
   await waitJitter(settings.startJitterSeconds, signal);
-  const serving = { host, running, awaited, connection: { shown: () => shown, show } };
+  const serving = { host, running, awaited, word, connection: { shown: () => shown, show } };
   await withRenewals(settings, read, running, async (current, whileValid) => {
     const isCutOff = await serveWhileValid(current, whileValid, {
       ...serving,
-      isUrgent: () => !isConfirmed,
+      isUrgent: () => !isConfirmed || word.isAwaited,
     });
     if (isCutOff) await goBackByItself(host, signal, log);
     return !isCutOff;
@@ -264,6 +268,7 @@ interface ServingMachine {
   readonly host: Host;
   readonly running: Running;
   readonly awaited: Confirmation;
+  readonly word: AwaitedWord;
   readonly connection: {
     readonly shown: () => Connection | undefined;
     readonly show: (connection: Connection) => void;
@@ -276,20 +281,24 @@ interface ServingMachine {
 function serveWhileValid(
   settings: SingleHostSettings,
   whileValid: AbortSignal,
-  { host, running, awaited, connection: { shown, show }, isUrgent }: ServingMachine,
+  { host, running, awaited, word, connection: { shown, show }, isUrgent }: ServingMachine,
 ): Promise<boolean> {
   const { log } = running;
   const { node } = host;
   const { deadline } = awaited;
   const inTime = { log, signal: whileValid, ...(deadline === undefined ? {} : { deadline }) };
   return connected(settings, inTime, async (connection) => {
-    awaited.contact();
+    const contact = (): void => {
+      awaited.contact();
+      word.contact();
+    };
+    contact();
     const ended = new AbortController();
     const watching = watchContact(connection, AbortSignal.any([whileValid, ended.signal]), {
       // What an update breaks may break after the first word: only an order that is carried out
       // shows that it holds.
       onAnswer: () => {
-        awaited.contact();
+        contact();
         if (shown() === 'waiting') show('connected');
       },
       onSilence: (reason) => {
@@ -298,6 +307,7 @@ function serveWhileValid(
         show('waiting');
       },
       isUrgent,
+      onUrgent: (listener) => word.onAwaited(listener),
     });
     await runHost(host, {
       connection,

@@ -20,21 +20,28 @@ export interface ContactEvents {
   readonly onSilence: (reason: string) => void;
   /** Whether the answers are waited for. */
   readonly isUrgent: () => boolean;
+  /** Calls when they begin to be. @returns what ends that */
+  readonly onUrgent?: (listener: () => void) => () => void;
 }
 
 /** Asks until the signal aborts; never throws. */
 export async function watchContact(
   connection: Pick<NativeConnection, 'withDeadline' | 'workflowService'>,
   signal: AbortSignal,
-  { onAnswer, onSilence, isUrgent }: ContactEvents,
+  { onAnswer, onSilence, isUrgent, onUrgent }: ContactEvents,
 ): Promise<void> {
   while (!signal.aborted) {
     const silence = await ask(connection);
     if (signal.aborted) return;
     if (silence === undefined) onAnswer();
     else onSilence(silence);
+    const woken = new AbortController();
+    const forget = onUrgent?.(() => woken.abort());
     const isSoon = isUrgent() || silence !== undefined;
-    await delay(isSoon ? SOON_MS : NOW_AND_THEN_MS, undefined, { signal }).catch(() => undefined);
+    await delay(isSoon ? SOON_MS : NOW_AND_THEN_MS, undefined, {
+      signal: AbortSignal.any([signal, woken.signal]),
+    }).catch(() => undefined);
+    forget?.();
   }
 }
 

@@ -64,7 +64,7 @@ export function hostSteps(input: UpdateNodeInput) {
     apply: () =>
       host.applyUpdate.executeWithOptions(
         options('applyUpdate', `write files, units and kernel arguments of ${config} to ${node}`),
-        [order('applyUpdate')],
+        [{ ...order('applyUpdate'), reconnectSeconds: input.policy.reconnectSeconds }],
       ),
     performServiceActions: () =>
       host.performServiceActions.executeWithOptions(

@@ -38,7 +38,10 @@ import { CORE_USER, passwordHash } from './wanted-paths';
  * naming the path, `ConfigDrift` when the disk changed since it was prepared,
  * `Unreconcilable` when a running machine cannot take the change
  */
-export async function applyUpdate(ports: HostPorts, order: HostOrder): Promise<AppliedUpdate> {
+export async function applyUpdate(
+  ports: HostPorts,
+  order: HostOrder & { readonly reconnectSeconds?: number },
+): Promise<AppliedUpdate> {
   const found = await openJournal(ports);
   const from = await currentConfig(ports, order);
   if (found !== undefined && isAppliedFor(found, order)) return countsOf(found.header.plan);
@@ -69,8 +72,12 @@ export async function applyUpdate(ports: HostPorts, order: HostOrder): Promise<A
     const changes = await writeConfig(ports, journal, { from, to, forced });
     await applyOs(ports, plan, { from, to });
     const { id, digest } = await enableUnits(ports, journal, plan, { from, to, forced }, changes);
-    const proof = digest === undefined ? {} : { digest };
-    await journal.mark({ kind: 'applied', deployment: id, ...proof });
+    const { reconnectSeconds } = order;
+    await journal.mark({
+      ...{ kind: 'applied', deployment: id },
+      ...(digest === undefined ? {} : { digest }),
+      ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
+    });
     return { files: changes.files.size, units: changes.units.size };
   } catch (error) {
     throw namedFailure(ports, error);

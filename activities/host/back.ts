@@ -23,18 +23,23 @@ export interface GoneBack {
   readonly bootId: string;
 }
 
+/** A way back that the machine takes by itself. */
+interface Alone {
+  readonly because: string;
+  readonly reboot: boolean;
+}
+
 /**
  * Undoes the update. Files and links at once; the deployment by a reboot, if the new one is booted.
  * systemd and the services that may have the new files are told of the old ones, unless the reboot
  * tells them. Safe to repeat: what is undone is undone.
  *
- * @param because - a sentence for later, when no order asked for it: then the machine boots in any case, as
- * what started early may have the new files
+ * @param alone - when no order asked for it: why, a sentence for later, and whether the machine boots in any case
  * @throws `RollbackFailed` naming the path, `ServiceFailed` naming the service, `WrongDeployment` when
  * a person booted a deployment of their own, `OsCommandFailed` when files and units are back, services
  * were told, and the operating system is not
  */
-export async function goBack(ports: HostPorts, because?: string): Promise<GoneBack> {
+export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack> {
   const journal = await openJournal(ports);
   if (journal === undefined) {
     const { bootId } = await statusOf(ports);
@@ -42,13 +47,13 @@ export async function goBack(ports: HostPorts, because?: string): Promise<GoneBa
     await dropKeptConfigs(ports.files);
     return { rebooting: false, bootId };
   }
-  const status = await statusOrUndo(ports, journal, because);
+  const status = await statusOrUndo(ports, journal, alone?.because);
   const { bootId, booted, pending } = status;
   refuseForeign(ports, journal, status);
   const { header } = journal;
   const begun = markOf(journal, 'goingBack');
-  const rebooting = because !== undefined || backTakesBoot(journal, status);
-  const why = because ?? begun?.because;
+  const rebooting = alone?.reboot === true || backTakesBoot(journal, status);
+  const why = alone?.because ?? begun?.because;
   if (begun === undefined || begun.unseen === true) {
     await journal.mark({
       kind: 'goingBack',

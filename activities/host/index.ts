@@ -22,13 +22,8 @@ export { completeFirstBoot, type FirstBoot, installFirstConfig } from './first-b
 export { FIRST_BOOT_PLACES } from './first-boot-files';
 export { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';
 export type { HostPorts } from './ports';
-export {
-  awaitsConfirmation,
-  goBackAlone,
-  rebootIsDue,
-  settleAtStart,
-  type Settlement,
-} from './start';
+export { awaitsConfirmation, awaitsWord, goBackAlone, goBackInPlace } from './confirm';
+export { rebootIsDue, settleAtStart, type Settlement } from './start';
 export { readCurrentConfig } from './records';
 
 /** Giving these up because of the disk would leave the host half done; what they do continues "cannot …". */

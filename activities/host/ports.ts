@@ -71,9 +71,15 @@ export interface UpdateHeader {
 export type UpdateMark =
   /**
    * Everything is on disk. `deployment` is the one that the next boot should start, the booted one
-   * when nothing is staged; absent = written by a version that did not record it.
+   * when nothing is staged; absent = written by a version that did not record it. `reconnectSeconds` is how
+   * long the machine may be without Temporal from now on, if it does not reboot; absent = as this host is set up.
    */
-  | { readonly kind: 'applied'; readonly deployment?: string; readonly digest?: string }
+  | {
+      readonly kind: 'applied';
+      readonly deployment?: string;
+      readonly digest?: string;
+      readonly reconnectSeconds?: number;
+    }
   /**
    * Services are being reloaded and restarted: some may run on the new files. `running` are those of
    * them that ran before; absent = not known.

@@ -1,11 +1,10 @@
 /**
  * What a host looks after by itself when it starts, before any order arrives and before the kubelet
  * does: half-written state, a reboot that was armed and did not happen, one that ended in the wrong
- * deployment, and an update after which nobody can be reached.
+ * deployment.
  */
 
 import { fail } from '../../core/errors';
-import { goBack } from './back';
 import { dropFallback, forgetUnstarted, whyUnstarted } from './fallback';
 import { openJournal } from './open-journal';
 import {
@@ -18,7 +17,7 @@ import {
 } from './ports';
 import { endRepair } from './repair-end';
 import { changesUnits } from './services';
-import { foreignText, standingOf, startedOnNewFiles } from './standing';
+import { foreignText, standingOf } from './standing';
 import { differsHere, undoHere } from './undo';
 
 /** What settling did, in sentences for the log and for the person at the console. */
@@ -169,41 +168,4 @@ async function goOnBack(ports: StartPorts, journal: OpenJournal, status: OsStatu
   if (booted.id !== previousDeployment || pending !== undefined) {
     await ports.os.rollback(previousDeployment);
   }
-}
-
-/** An update that the machine has booted on, and of which nobody knows yet whether it holds. */
-export interface Unconfirmed {
-  /** From the order of the reboot; absent = as this host is set up. */
-  readonly reconnectSeconds?: number;
-}
-
-/**
- * The update that this boot has to confirm; undefined when there is none, or none any more. A boot by
- * accident counts, too: the first one on new files may cut the machine off, whoever asked for it.
- */
-export async function awaitsConfirmation(
-  ports: Pick<HostPorts, 'node' | 'journal' | 'os'>,
-): Promise<Unconfirmed | undefined> {
-  const journal = await openJournal(ports);
-  if (journal === undefined) return undefined;
-  const isDecided = (['goingBack', 'verified', 'committing'] as const).some(
-    (kind) => markOf(journal, kind) !== undefined,
-  );
-  const { bootId } = await ports.os.status();
-  const armed = markOf(journal, 'armed');
-  const hasBooted =
-    armed === undefined ? startedOnNewFiles(journal, { bootId }) : armed.bootId !== bootId;
-  if (isDecided || !hasBooted) return undefined;
-  const { reconnectSeconds } = armed ?? {};
-  return reconnectSeconds === undefined ? {} : { reconnectSeconds };
-}
-
-/**
- * Takes the update back without being told: it may be what cut the network. Asks for a reboot.
- *
- * @param because - a sentence for whoever asks later
- * @throws `RollbackFailed` naming the path
- */
-export async function goBackAlone(ports: HostPorts, because: string): Promise<void> {
-  await goBack(ports, because);
 }

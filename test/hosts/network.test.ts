@@ -3,6 +3,7 @@
 import { differences } from '../e2e/support/host-disk';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile } from './support/configs';
+import { restartOnChange } from './support/disruption';
 import { type Picture, pictureOf, rootOf } from './support/picture';
 import {
   CURRENT_CONFIG,
@@ -15,6 +16,8 @@ import {
 } from './support/world';
 
 const NAME = '50-story';
+/** `up` or `down`. */
+const LINK = '/etc/link.conf';
 /** Short, so that a story does not wait long for the way back; the product allows at least 30. */
 const RECONNECT_SECONDS = 30;
 
@@ -190,6 +193,35 @@ test(
     expect(world.node(machine.name).annotations[STATE]).toBe('Degraded');
     expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(fleet.firstConfig);
     expect(wasEverCordoned(world.record, machine.name, mark)).toBe(true);
+  },
+  STORY_MS,
+);
+
+test(
+  'an update without a reboot that cuts the machine off is taken back by the machine alone, in place',
+  async () => {
+    const { machine, fleet } = world;
+    await restartOnChange(fleet.manifests, LINK, 'link.service');
+    const linked = (state: string) =>
+      hostConfig(NAME, {
+        files: [plainFile(LINK, state)],
+        units: [
+          oneshot('link.service', `/bin/sh -c '/usr/bin/busybox ip link set host0 $(cat ${LINK})'`),
+        ],
+      });
+    const good = await world.roll(linked('up'));
+    await world.allUpdatedTo(good);
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const boots = machine.launcher.boots();
+
+    await world.roll(linked('down'));
+    const reason = await world.failedAndBack(machine.name, good);
+
+    expect(reason).toMatch(/Temporal was out of reach for 30 s after the update was written/);
+    await expectAsBefore(before);
+    expect(machine.launcher.boots()).toBe(boots);
+    expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(good);
   },
   STORY_MS,
 );

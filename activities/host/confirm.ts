@@ -1,0 +1,83 @@
+/**
+ * Updates of which nobody has said yet whether they hold, and the way back that the machine takes without an order when
+ * nobody can say so any more: the update may be what cut it off.
+ */
+
+import { goBack } from './back';
+import { openJournal } from './open-journal';
+import { type HostPorts, markOf, type OpenJournal } from './ports';
+import { startedOnNewFiles } from './standing';
+
+type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
+
+/** An update that may have cut the machine off. */
+export interface Unconfirmed {
+  /** From the order; absent = as this host is set up. */
+  readonly reconnectSeconds?: number;
+}
+
+/**
+ * The update that this boot has to confirm; undefined when there is none, or none any more. A boot by
+ * accident counts, too: the first one on new files may cut the machine off, whoever asked for it.
+ *
+ * @throws `RollbackFailed` when the journal is damaged
+ */
+export async function awaitsConfirmation(ports: Ports): Promise<Unconfirmed | undefined> {
+  const journal = await openJournal(ports);
+  if (journal === undefined || isDecided(journal)) return undefined;
+  const { bootId } = await ports.os.status();
+  const armed = markOf(journal, 'armed');
+  const hasBooted =
+    armed === undefined ? startedOnNewFiles(journal, { bootId }) : armed.bootId !== bootId;
+  return hasBooted ? unconfirmed(armed ?? markOf(journal, 'applied')) : undefined;
+}
+
+/**
+ * The update without a reboot that was written in this very boot: a service that it restarts, or one that saw a file
+ * change, may cut the machine off.
+ *
+ * @throws `RollbackFailed` when the journal is damaged
+ */
+export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined> {
+  const journal = await openJournal(ports);
+  if (journal === undefined || isDecided(journal)) return undefined;
+  const { plan, before, repair } = journal.header;
+  const applied = markOf(journal, 'applied');
+  if (applied === undefined || plan.reboot || repair === true) return undefined;
+  const { bootId } = await ports.os.status();
+  return before?.bootId === bootId ? unconfirmed(applied) : undefined;
+}
+
+function isDecided(journal: OpenJournal): boolean {
+  return (['goingBack', 'verified', 'committing'] as const).some(
+    (kind) => markOf(journal, kind) !== undefined,
+  );
+}
+
+function unconfirmed({ reconnectSeconds }: Unconfirmed = {}): Unconfirmed {
+  return reconnectSeconds === undefined ? {} : { reconnectSeconds };
+}
+
+/**
+ * Takes the update back that this boot has to confirm. Asks for a reboot: what started early may have the new files.
+ *
+ * @param because - a sentence for whoever asks later
+ * @throws `RollbackFailed` naming the path
+ */
+export async function goBackAlone(ports: HostPorts, because: string): Promise<void> {
+  await goBack(ports, { because, reboot: true });
+}
+
+/**
+ * Takes the update back that `awaitsWord`, without a reboot: its node may be in service, and it may be Temporal that is
+ * away and not the machine.
+ *
+ * @param because - a sentence for whoever asks later
+ * @returns false when it was decided meanwhile, and nothing was done
+ * @throws `RollbackFailed` naming the path, `ServiceFailed` naming the service
+ */
+export async function goBackInPlace(ports: HostPorts, because: string): Promise<boolean> {
+  if ((await awaitsWord(ports)) === undefined) return false;
+  await goBack(ports, { because, reboot: false });
+  return true;
+}

@@ -1,0 +1,173 @@
+/** An update without a reboot after which nobody can be reached: the machine goes back by itself, in place. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { createExclusive } from '../../../activities/host';
+import type { Host } from '../../../workers/host-loop';
+import { AwaitedWord } from '../../../workers/host-word';
+import { createLogger } from '../../../workers/logging';
+import {
+  aConfig,
+  aFile,
+  aHost,
+  bootInto,
+  orderFor,
+  type TestHost,
+} from '../activities/host/a-host';
+
+const OLD = aConfig('rendered-worker-old', {
+  config: { storage: { files: [aFile('/etc/motd', 'old')] } },
+});
+const NEW = aConfig('rendered-worker-new', {
+  config: { storage: { files: [aFile('/etc/motd', 'new')] } },
+});
+const REBOOTED = aConfig('rendered-worker-rebooted', {
+  config: { storage: { files: [aFile('/etc/motd', 'new')] } },
+  kernelArguments: ['nosmt'],
+});
+const POLICIES = { files: [{ path: '/etc/motd', actions: [{ type: 'None' as const }] }] };
+
+let machine: TestHost;
+let host: Host;
+let word: AwaitedWord;
+let reboots: string[];
+const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
+const order = (step: string) => orderFor(NEW, step, { disruptionPolicies: POLICIES });
+
+beforeEach(async () => {
+  machine = await aHost([OLD, NEW, REBOOTED]);
+  await bootInto(machine, OLD);
+  reboots = [];
+  host = {
+    node: 'worker-1',
+    identity: 'test',
+    exclusive: createExclusive(),
+    ports: await machine.ports(),
+    reboot: async (reason) => void reboots.push(reason),
+  };
+  const destination = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const log = createLogger({ process: 'test', level: 'error', destination });
+  word = new AwaitedWord(host, { signal: new AbortController().signal, log, seconds: 600 });
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+});
+afterEach(() => {
+  jest.useRealTimers();
+  machine.remove();
+});
+
+async function write(reconnectSeconds?: number): Promise<void> {
+  const activities = await machine.activities();
+  await activities.prepareUpdate(order('p'));
+  const named = reconnectSeconds === undefined ? {} : { reconnectSeconds };
+  await activities.applyUpdate({ ...order('a'), ...named });
+  await word.look();
+}
+
+/** As long as nobody is reached; whatever comes of it is done. */
+async function silence(seconds: number): Promise<void> {
+  jest.advanceTimersByTime(seconds * 1000);
+  await host.exclusive(async () => undefined);
+}
+
+it('is taken back when the time is over, without a reboot, and the update hears why', async () => {
+  await write();
+  expect(word.isAwaited).toBe(true);
+
+  await silence(599);
+  expect(motd()).toBe('new');
+  await silence(1);
+
+  expect(motd()).toBe('old');
+  expect(word.isAwaited).toBe(false);
+  const activities = await machine.activities();
+  await expect(activities.performServiceActions(order('s'))).rejects.toThrow(/out of reach/);
+  await expect(activities.verifyUpdate(order('v'))).rejects.toMatchObject({
+    name: 'VerifyFailed',
+    message: expect.stringMatching(/Temporal was out of reach for 600 s after/) as string,
+  });
+  expect(await activities.goBack(order('b'))).toMatchObject({ rebooting: false });
+  await activities.verifyBack(order('vb'));
+  expect(reboots).toEqual([]);
+});
+
+it('has the time that its order names, and half a minute at least', async () => {
+  await write(90);
+  await silence(89);
+  expect(motd()).toBe('new');
+  await silence(1);
+  expect(motd()).toBe('old');
+});
+
+it('is not hurried by an order that names no time at all', async () => {
+  await write(1);
+  await silence(29);
+  expect(motd()).toBe('new');
+  await silence(1);
+  expect(motd()).toBe('old');
+});
+
+it('stays as long as Temporal answers', async () => {
+  await write();
+  await silence(599);
+  word.contact();
+  await silence(599);
+  expect(motd()).toBe('new');
+  await silence(1);
+  expect(motd()).toBe('old');
+});
+
+it('stays when Temporal answers while an order is still at work', async () => {
+  await write();
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const working = host.exclusive(() => ended);
+  jest.advanceTimersByTime(600_000);
+
+  word.contact();
+  end();
+  await working;
+  await host.exclusive(async () => undefined);
+
+  expect(motd()).toBe('new');
+});
+
+it('is decided once it is verified', async () => {
+  await write();
+  await (await machine.activities()).verifyUpdate(order('v'));
+  await word.look();
+
+  expect(word.isAwaited).toBe(false);
+  await silence(3_600);
+  expect(motd()).toBe('new');
+});
+
+it('is found by the next process of the same boot', async () => {
+  await write();
+  await silence(300);
+  await word.look();
+
+  await silence(599);
+  expect(motd()).toBe('new');
+  await silence(1);
+  expect(motd()).toBe('old');
+});
+
+it('is none that takes a reboot: that one is confirmed after it', async () => {
+  const activities = await machine.activities();
+  await activities.prepareUpdate(orderFor(REBOOTED, 'p'));
+  await activities.applyUpdate(orderFor(REBOOTED, 'a'));
+  await word.look();
+
+  expect(word.isAwaited).toBe(false);
+});
+
+it('tells whoever asks Temporal now and then that it is waited for', async () => {
+  const calls: string[] = [];
+  const forget = word.onAwaited(() => calls.push('awaited'));
+  await write();
+  forget();
+  await word.look();
+
+  expect(calls).toEqual(['awaited']);
+});

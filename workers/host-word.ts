@@ -1,0 +1,103 @@
+/**
+ * Commit-confirm of an update without a reboot: a machine that has written it, restarted its services and reaches
+ * nobody goes back by itself, in place, because the update may be what cut it off.
+ */
+
+import { awaitsWord, goBackInPlace } from '../activities/host';
+import { messageOf } from '../core/errors';
+import { LEAST_SECONDS, portsAlone } from './host-confirmation';
+import type { Host } from './host-loop';
+import type { Logger } from './logging';
+
+interface Options {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Unless the order named another number. */
+  readonly seconds: number;
+}
+
+/** The time that a machine has to reach Temporal after it has written an update. */
+export class AwaitedWord {
+  /** In seconds; undefined = nothing waits for word. */
+  #limit: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #listener: (() => void) | undefined;
+  readonly #host: Host;
+  readonly #options: Options;
+
+  constructor(host: Host, options: Options) {
+    this.#host = host;
+    this.#options = options;
+  }
+
+  /** Whether an answer of Temporal is waited for. */
+  get isAwaited(): boolean {
+    return this.#limit !== undefined;
+  }
+
+  /** Calls when an answer begins to be waited for. @returns what ends that */
+  onAwaited(listener: () => void): () => void {
+    this.#listener = listener;
+    return () => {
+      if (this.#listener === listener) this.#listener = undefined;
+    };
+  }
+
+  /** To be called at the start, and whenever an order was carried out: it may have begun or ended the wait. */
+  async look(): Promise<void> {
+    const { node, exclusive, ports } = this.#host;
+    const { log, seconds } = this.#options;
+    try {
+      const found = await exclusive(() => awaitsWord(ports));
+      if (found === undefined) return this.#end();
+      const limit = Math.max(LEAST_SECONDS, found.reconnectSeconds ?? seconds);
+      log.debug({ node, seconds: limit }, 'Temporal must not be out of reach for longer');
+      this.#begin(limit);
+      this.#listener?.();
+    } catch (error) {
+      // A damaged journal: going back by itself is what it could not do anyway.
+      log.error({ node, reason: messageOf(error) }, 'no way back without orders');
+      this.#end();
+    }
+  }
+
+  /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
+  contact(): void {
+    if (this.#limit !== undefined) this.#begin(this.#limit);
+  }
+
+  #begin(limit: number): void {
+    clearTimeout(this.#timer);
+    this.#limit = limit;
+    this.#timer = setTimeout(() => void this.#goBack(limit), limit * 1000).unref();
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#limit = undefined;
+  }
+
+  async #goBack(limit: number): Promise<void> {
+    const { node, exclusive } = this.#host;
+    const { log, signal } = this.#options;
+    const over = this.#timer;
+    const because =
+      `Temporal was out of reach for ${limit} s after the update was written, ` +
+      'so the machine took it back';
+    const ports = portsAlone(this.#host, this.#options, (why) =>
+      log.error({ node, reason: why }, 'the way back takes a reboot that nobody has ordered'),
+    );
+    try {
+      const isBack = await exclusive(async () => {
+        // An order was still at work, and meanwhile Temporal may have answered.
+        if (signal.aborted || this.#timer !== over) return false;
+        log.warn({ node, reason: because }, 'going back in place');
+        return goBackInPlace(ports, because);
+      });
+      if (isBack) this.#end();
+    } catch (error) {
+      log.error({ node, reason: messageOf(error) }, 'the way back did not end; an order goes on');
+    }
+  }
+}
