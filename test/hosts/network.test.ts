@@ -89,6 +89,7 @@ const cordoned: Cut['until'] = () =>
 const PULLS = ['"activity":"prepareUpdate"', 'Activity started'];
 const APPLIES = ['"activity":"applyUpdate"', 'Activity started'];
 const PREPARED = ['"activity":"prepareUpdate"', 'update prepared'];
+const ARMS = ['"activity":"armReboot"', 'Activity started'];
 const APPLIED = ['"activity":"applyUpdate"', 'config applied'];
 
 const CUTS: readonly (readonly [string, Cut])[] = [
@@ -105,6 +106,8 @@ const CUTS: readonly (readonly [string, Cut])[] = [
   ['API server while it applies', { peer: 'API server', at: APPLIES, until: rebooted }],
   ['registry before the reboot', { peer: 'registry', at: APPLIED, until: updated }],
   ['server before the reboot', { peer: 'server', at: APPLIED, until: updated }],
+  ['Temporal before the reboot', { peer: 'Temporal', at: ARMS, until: rebooted }],
+  ['API server before the reboot', { peer: 'API server', at: APPLIED, until: rebooted }],
 ];
 
 test.each(CUTS)(
