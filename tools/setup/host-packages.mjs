@@ -28,6 +28,8 @@ const PACKAGES = {
   'grub-pc-bin': '/usr/lib/grub/i386-pc/boot.img',
   // For hosts whose clocks are changed.
   faketime: '/usr/bin/faketime',
+  // For hosts whose disks are slow.
+  strace: '/usr/bin/strace',
 };
 
 /** Debian packages that unit tests of the undo journal need: the kernel has no other way in for Node. */
