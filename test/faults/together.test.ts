@@ -22,6 +22,9 @@ import {
 } from './support/strike';
 
 const STORY_MS = 600_000;
+const HOSTS = `host-worker/${POOL}`;
+const PROCESSES = ['controllers', 'cluster-worker', 'server'] as const;
+const EVERYTHING = [...PROCESSES, 'host-worker'].join(', ');
 
 let world: World;
 
@@ -119,18 +122,38 @@ test.each(DEAD)(
   STORY_MS,
 );
 
+interface TwoServers {
+  /** Behind which both are. */
+  readonly serverUrl: string;
+  /** From now on the hosts, which must not run, know the first one only. */
+  end(): Promise<void>;
+}
+
+/** Two servers behind one address, which the hosts are given. */
+async function twoServers(): Promise<TwoServers> {
+  const { product } = world.stack;
+  const second = await product.startSecond('server');
+  const ports = [product.hostEndpoint, product.secondHostEndpoint].map((url) => new URL(url).port);
+  const balancer = await startBalancer(ports.map(Number));
+  const serverUrl = `https://127.0.0.1:${balancer.port}`;
+  await product.end(HOSTS);
+  await product.restartHosts(POOL, { serverUrl });
+  return {
+    serverUrl,
+    end: async () => {
+      await product.start('server');
+      await product.restartHosts(POOL);
+      await balancer.close();
+      await product.kill(second);
+    },
+  };
+}
+
 test(
   'one of two servers behind one address dies: the other serves the hosts',
   async () => {
     const { product } = world.stack;
-    const hosts = `host-worker/${POOL}`;
-    const second = await product.startSecond('server');
-    const ports = [product.hostEndpoint, product.secondHostEndpoint].map(
-      (url) => new URL(url).port,
-    );
-    const balancer = await startBalancer(ports.map(Number));
-    await product.end(hosts);
-    await product.restartHosts(POOL, { serverUrl: `https://127.0.0.1:${balancer.port}` });
+    const servers = await twoServers();
 
     const struck = await rollTo('Preparing');
     await product.kill('server');
@@ -139,12 +162,39 @@ test(
     const { config, mark } = await rollTo('Preparing');
     await expectRest(world, config, mark);
 
-    await product.start('server');
-    await product.end(hosts);
-    await product.restartHosts(POOL);
-    await balancer.close();
-    await product.kill(second);
+    await product.end(HOSTS);
+    await servers.end();
     tally('together', { victim: 'server', blow: 'one of two dies', boundary: 'Preparing' });
+  },
+  STORY_MS,
+);
+
+test(
+  'two of everything finish a rollout, and of one in which one of each dies the others do',
+  async () => {
+    const { product } = world.stack;
+    const servers = await twoServers();
+    const others = await Promise.all([
+      product.startSecond('controllers'),
+      product.startSecond('cluster-worker'),
+      product.startSecondHosts(POOL, servers),
+    ]);
+
+    const together = await rollTo('Applying');
+    await expectRest(world, together.config, together.mark);
+    tally('together', { victim: EVERYTHING, blow: 'two of each', boundary: 'all of the rollout' });
+    const struck = await rollTo('Applying');
+    await Promise.all([...PROCESSES, HOSTS].map((name) => product.kill(name)));
+    await expectRest(world, struck.config, struck.mark);
+    tally('together', {
+      victim: EVERYTHING,
+      blow: 'one of two of each dies',
+      boundary: 'Applying',
+    });
+
+    await Promise.all(others.map((name) => product.kill(name)));
+    await Promise.all([product.start('controllers'), product.start('cluster-worker')]);
+    await servers.end();
   },
   STORY_MS,
 );

@@ -66,7 +66,7 @@ export interface Product {
   /** Starts a killed host process again, as systemd would. */
   restartHosts(pool: string, options?: HostProcessOptions): Promise<void>;
   /** Starts a second process for the same machines; resolves when it runs. @returns its name */
-  startSecondHosts(pool: string): Promise<string>;
+  startSecondHosts(pool: string, options?: Pick<HostProcessOptions, 'serverUrl'>): Promise<string>;
   running(): readonly ManagedProcess[];
   logFile(name: string): string;
   stopAll(): Promise<void>;
@@ -186,9 +186,9 @@ export async function createProduct(context: ProductContext): Promise<Product> {
       );
       return `${name}-2`;
     },
-    startSecondHosts: async (pool) => {
+    startSecondHosts: async (pool, { serverUrl = hostEndpoint } = {}) => {
       const name = `host-worker/${pool}-2`;
-      const place = { serverUrl: hostEndpoint, baseDirectory: hostsDirectory };
+      const place = { serverUrl, baseDirectory: hostsDirectory };
       const args = hostFlags(context, groupOf(pool), place);
       await processes.start(name, ['host-worker', ...args, ...temporalFlags()], () =>
         Promise.resolve(existsSync(processes.logFile(name))),
