@@ -136,6 +136,12 @@ export const FAILURES = {
     means: 'the node was moved to another pool while it was being updated',
     next: 'nothing; the rollout of its new pool updates it',
   },
+  UpdateSuperseded: {
+    kind: 'cancelled',
+    means:
+      'a step of an update wanted to write a Node that a later update has written, or that was given back already',
+    next: 'nothing; it has written nothing, and the later update goes on',
+  },
   EarlierUpdateLost: {
     kind: 'cancelled',
     means:

@@ -8,6 +8,7 @@
 
 import type { NodeDisruptionPolicy } from '../core/disruption/types';
 import type { UpdatePlan } from '../core/node/plan';
+import type { UpdateRun } from '../core/node/turn';
 import type { ResolvedPolicy } from '../core/pool/types';
 import type { PoolSelection } from '../core/rollout/index';
 
@@ -169,6 +170,8 @@ export interface NodeStep {
   readonly config: string;
   /** The update's workflow ID: the owner of a cordon. */
   readonly workflowId: string;
+  /** Absent = scheduled by an earlier version: whose turn it is is not asked. */
+  readonly run?: UpdateRun;
   /** Of the Node for which the update began: another one of its name is left alone (`NodeDeleted`). */
   readonly uid?: string;
   /**

@@ -126,6 +126,12 @@ function orderFor(input: UpdateNodeInput, step: string, totalSeconds: number): H
   };
 }
 
+/** The server's start time orders the runs of a node, whoever asks. */
+function thisRun(): Pick<NodeStep, 'workflowId' | 'run'> {
+  const { workflowId, runId, runStartTime } = workflowInfo();
+  return { workflowId, run: { id: runId, startedAt: runStartTime.toISOString() } };
+}
+
 const atOnce = proxyLocalActivities<ClusterActivities>(AT_ONCE);
 /** Updates that were begun before took short steps inside their workflow tasks. */
 const STEPS_OUTSIDE = 'short-steps-outside-the-workflow-task';
@@ -148,7 +154,7 @@ export function clusterSteps(input: UpdateNodeInput) {
     node,
     pool: input.pool,
     config,
-    workflowId: workflowInfo().workflowId,
+    ...thisRun(),
     ...(input.uid === undefined ? {} : { uid: input.uid }),
   };
   // Apart from the workflow's own cancellation: going back is shown, too.

@@ -99,6 +99,7 @@ const NO_FAILURES: ReadonlySet<string> = new Set([
   'EarlierUpdateLost',
   'NodeMoved',
   'RolloutGone',
+  'UpdateSuperseded',
 ]);
 
 interface HostBack {

@@ -6,6 +6,7 @@
 import { fail } from '../../core/errors';
 import { ANNOTATION, NodeState } from '../../core/names';
 import { annotationOf, currentConfigOf, isUnschedulable } from '../../core/node/predicates';
+import { turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { isCordonedByPerson, isCordonedBySlipway, movedTo, takesSlot } from '../../core/rollout';
@@ -41,14 +42,37 @@ export function refuseMoved(
 }
 
 /**
+ * The mark of the run that writes now. It goes into the same PATCH as everything else, so that whoever
+ * is faster makes the other one decide again.
+ *
+ * @throws `UpdateSuperseded` when it is not the turn of this run any more
+ */
+function marked(
+  node: Node,
+  { run }: Pick<NodeStep, 'run'>,
+  step: TurnStep,
+): Readonly<Record<string, string>> {
+  if (run === undefined) return {};
+  const { name } = node.metadata;
+  const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, step);
+  if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark };
+  throw fail(
+    'UpdateSuperseded',
+    `update run ${run.id} may not write node ${name} any more: ${turn.reason}`,
+    { node: name },
+  );
+}
+
+/**
  * Targets the node and, if asked, cordons it under this update's name.
  *
  * @throws `CordonedByUser` when the node is cordoned and it was not Slipway; `SlotNeeded` when the
  *   slot was given because the node was unavailable anyway, and it is not any more; `NodeDeleted`
- *   when it is another node of the same name
+ *   when it is another node of the same name; `UpdateSuperseded`
  */
 export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | undefined {
   refuseAnotherNode(node, input);
+  const mark = marked(node, input, 'takes');
   if (isCordonedByPerson(node)) {
     throw fail(
       'CordonedByUser',
@@ -65,6 +89,7 @@ export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | u
   }
   return difference(node, {
     annotations: {
+      ...mark,
       [ANNOTATION.DESIRED_CONFIG]: input.config,
       [ANNOTATION.STATE]: NodeState.WORKING,
       [ANNOTATION.REASON]: '',
@@ -77,13 +102,14 @@ export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | u
 /**
  * The node is on its config, verified: say so, and uncordon it if the cordon was ours.
  *
- * @throws `NodeDeleted` when it is another node of the same name
+ * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
 export function completeChange(node: Node, input: NodeStep): NodeChange | undefined {
   refuseAnotherNode(node, input);
   const isHeldForThis = annotationOf(node, ANNOTATION.HELD_FOR) === input.config;
   return difference(node, {
     annotations: {
+      ...marked(node, input, 'gives back'),
       [ANNOTATION.CURRENT_CONFIG]: input.config,
       [ANNOTATION.DESIRED_CONFIG]: input.config,
       [ANNOTATION.STATE]: NodeState.DONE,
@@ -98,21 +124,27 @@ export function completeChange(node: Node, input: NodeStep): NodeChange | undefi
 /**
  * Compensation: what the Node says after an update that did not happen.
  *
- * @throws `NodeDeleted` when it is another node of the same name
+ * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
 export function releaseChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
   refuseAnotherNode(node, input);
+  const mark = marked(node, input, 'gives back');
+  const wanted = releasedAs(node, input);
+  if (wanted === undefined) return undefined;
+  return difference(node, { ...wanted, annotations: { ...wanted.annotations, ...mark } });
+}
+
+/** Undefined = the node stays as this update found it. */
+function releasedAs(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
   if (isOutOfService(node, input)) {
-    return input.outcome === 'failed' ? outOfServiceChange(node, input) : leftChange(node, input);
+    return input.outcome === 'failed' ? outOfServiceChange(node, input) : leftChange(input);
   }
   if (!input.hostIsBack && input.outcome === 'cancelled') return undefined;
-  if (input.outcome === 'failed') {
-    return difference(node, {
-      annotations: { ...failedAnnotations(input), [ANNOTATION.CORDONED_BY]: null },
-      ...ownCordonLifted(node),
-    });
-  }
-  return cancelledChange(node, input);
+  const annotations = input.outcome === 'failed' ? failedAnnotations(input) : asBefore(node, input);
+  return {
+    annotations: { ...annotations, [ANNOTATION.CORDONED_BY]: null },
+    ...ownCordonLifted(node),
+  };
 }
 
 /**
@@ -127,29 +159,19 @@ export function isOutOfService(
 }
 
 /** A half changed host takes no new pods, also when its plan needed no drain. */
-function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
+function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange {
   const owner = isCordonedByPerson(node) ? {} : { [ANNOTATION.CORDONED_BY]: input.workflowId };
-  return difference(node, {
-    annotations: { ...failedAnnotations(input), ...owner },
-    unschedulable: true,
-  });
+  return { annotations: { ...failedAnnotations(input), ...owner }, unschedulable: true };
 }
 
 /** What an earlier update has left half done names its reason, and keeps the config that it goes to. */
-function leftChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
-  return difference(node, {
+function leftChange(input: ReleaseNodeInput): NodeChange {
+  return {
     annotations: {
       [ANNOTATION.STATE]: NodeState.DEGRADED,
       [ANNOTATION.REASON]: input.reason.slice(0, MAX_REASON_LENGTH),
     },
-  });
-}
-
-function cancelledChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
-  return difference(node, {
-    annotations: { ...asBefore(node, input), [ANNOTATION.CORDONED_BY]: null },
-    ...ownCordonLifted(node),
-  });
+  };
 }
 
 /** A node that this update never targeted keeps what it says, also an earlier failure. */

@@ -25,6 +25,7 @@ const SWITCHED = [
   'overlooksMoves',
   'statusOfAllNodes',
   'drainsOn',
+  'overlooksRuns',
 ] as const satisfies readonly (keyof ActivityPlants)[];
 type SwitchedPlant = (typeof SWITCHED)[number];
 

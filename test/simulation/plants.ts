@@ -171,6 +171,13 @@ export const PLANTS: readonly Plant[] = [
     activities: { skipsUndo: true },
   },
   {
+    bug: 'a step of an update that has ended writes the Node again',
+    breaks: 'I2',
+    ...{ seed: 91, within: 10, plain: true },
+    activities: { overlooksRuns: true },
+    storm: 0.4,
+  },
+  {
     bug: 'slots are counted over the nodes of all pools',
     breaks: 'I1',
     ...{ seed: 7, within: 10 },

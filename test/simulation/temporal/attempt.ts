@@ -24,6 +24,7 @@ export class Attempt {
   alive = true;
   /** Something goes wrong with it. */
   isStruck = false;
+  private standsStill = false;
   private readonly aborter = new AbortController();
   private readonly sleeping = new Set<Planned>();
 
@@ -63,6 +64,20 @@ export class Attempt {
   }
 
   /**
+   * Its process is stopped, and so are its timers: that it was given up meanwhile it does not know when it
+   * goes on, because it counts its time from then.
+   */
+  standStill(ms: number): Promise<void> {
+    this.standsStill = true;
+    return new Promise((resolve) => {
+      this.clock.after(ms, () => {
+        this.standsStill = false;
+        if (this.alive) resolve();
+      });
+    });
+  }
+
+  /**
    * A request on its way: it arrives whatever becomes of the attempt, and only a living process
    * hears the answer.
    */
@@ -86,7 +101,8 @@ export class Attempt {
 
   /** Cancelled, timed out as the worker knows it, or its workflow is gone. */
   abort(why: string): void {
-    if (this.alive && !this.signal.aborted) this.aborter.abort(new CancelledFailure(why));
+    if (this.alive && !this.standsStill && !this.signal.aborted)
+      this.aborter.abort(new CancelledFailure(why));
   }
 
   /** The process ends here. */

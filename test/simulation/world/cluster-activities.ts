@@ -179,7 +179,8 @@ function refuseChanged(
 }
 
 function planted(world: ClusterWorld, { call }: Attempt, decide: Decide): Decide {
-  const { overlooksMoves, liftsAnyCordon } = world.plants();
+  const { overlooksMoves, overlooksRuns, liftsAnyCordon } = world.plants();
+  if (overlooksRuns === true) return (node) => decide(withoutRun(node));
   if (overlooksMoves === true && call.type === 'cordonNode') {
     const labels = labelsFor((call.input as CordonNodeInput).pool);
     return (node) => decide({ ...node, metadata: { ...node.metadata, labels } });
@@ -190,6 +191,13 @@ function planted(world: ClusterWorld, { call }: Attempt, decide: Decide): Decide
     const state = change?.annotations?.[ANNOTATION.STATE] ?? 'Working';
     return state === 'Working' ? change : { ...change, unschedulable: false };
   };
+}
+
+/** As nobody has written it yet. */
+function withoutRun(node: Node): Node {
+  const annotations = { ...node.metadata.annotations };
+  delete annotations[ANNOTATION.UPDATE_RUN];
+  return { ...node, metadata: { ...node.metadata, annotations } };
 }
 
 /** As `adapters/kube` does it: decided, written on the condition that nobody else wrote, or again. */

@@ -28,6 +28,12 @@ const TRANSIENT_IN_CLUSTER: readonly FailureName[] = ['ApiUnavailable', 'Conflic
 /** Longer than any single attempt may take. */
 const FOR_EVER_MS = 7 * 24 * 3_600_000;
 
+/** Steps of an update that write its Node: whoever wakes up late with one may meet the next update. */
+const WRITES_NODE: ReadonlySet<string> = new Set(['cordonNode', 'completeNode', 'releaseNode']);
+
+/** Long enough for the next update of the node to be under way. */
+const LONG_STOP_MS = 10 * 60_000;
+
 /** How bad the weather is: chances per attempt. */
 export interface Weather {
   /** An attempt of an activity fails, hangs, dies or falls silent. */
@@ -97,6 +103,10 @@ export class Faults {
         if (!isLocal) attempt.die();
         return attempt.never();
       case 'hangs':
+        if (!isLocal && WRITES_NODE.has(type)) {
+          await attempt.standStill(this.chance.between(4_000, LONG_STOP_MS));
+          return carryOut();
+        }
         await attempt.sleep(this.chance.is(0.5) ? FOR_EVER_MS : this.chance.between(4_000, 60_000));
         return carryOut();
       case 'silent':

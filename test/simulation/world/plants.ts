@@ -12,6 +12,8 @@ export interface ActivityPlants {
   readonly overlooksMoves?: boolean;
   /** The status of every pool counts the nodes of all pools. */
   readonly statusOfAllNodes?: boolean;
+  /** A step writes the Node although it is not the turn of its run. */
+  readonly overlooksRuns?: boolean;
   /** The drain waits for its time to be over, whoever has left. */
   readonly drainsOn?: boolean;
 }

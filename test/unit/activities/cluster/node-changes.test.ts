@@ -215,3 +215,46 @@ it('says Unreconcilable when that is what it was, and cuts a long reason', () =>
   expect(change?.annotations?.[ANNOTATION.STATE]).toBe('Unreconcilable');
   expect(change?.annotations?.[ANNOTATION.REASON]).toHaveLength(2000);
 });
+
+const SUPERSEDED = /may not write node n any more/;
+
+describe('the run of an update', () => {
+  const first = { id: 'one', startedAt: '2026-01-01T00:00:00.000Z' };
+  const second = { id: 'two', startedAt: '2026-01-01T00:05:00.000Z' };
+  const cancelled = release({ outcome: 'cancelled' });
+
+  it.each([
+    ['cordon', (node: Node) => cordonChange(node, { ...cordonInput, run: first })],
+    ['complete', (node: Node) => completeChange(node, { ...STEP, run: first })],
+    ['release failed', (node: Node) => releaseChange(node, release({ run: first }))],
+    ['release cancelled', (node: Node) => releaseChange(node, { ...cancelled, run: first })],
+    [
+      'release lost',
+      (node: Node) => releaseChange(node, release({ hostIsBack: false, run: first })),
+    ],
+  ])('%s: is refused when a later one has taken the node', (_name, change) => {
+    const taken = applied(aNode(done), cordonChange(aNode(done), { ...cordonInput, run: second }));
+
+    expect(() => change(taken)).toThrow(SUPERSEDED);
+  });
+
+  it('does not take a node that it has given back without having changed it', () => {
+    const given = applied(aNode(done), releaseChange(aNode(done), { ...cancelled, run: first }));
+
+    expect(() => cordonChange(given, { ...cordonInput, run: first })).toThrow(SUPERSEDED);
+  });
+
+  it('is over for those before, too, when it found the node on its config', () => {
+    const onNew = completeChange(aNode(done), STEP);
+    const node = applied(aNode(done), onNew);
+    const completed = applied(node, completeChange(node, { ...STEP, run: second }));
+
+    expect(() => cordonChange(completed, { ...cordonInput, run: first })).toThrow(SUPERSEDED);
+  });
+
+  it('is not asked of a step that an earlier version scheduled', () => {
+    const taken = applied(aNode(done), cordonChange(aNode(done), { ...cordonInput, run: second }));
+
+    expect(completeChange(taken, STEP)?.annotations).not.toHaveProperty(ANNOTATION.UPDATE_RUN);
+  });
+});

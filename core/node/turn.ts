@@ -1,0 +1,49 @@
+/**
+ * Whose turn it is to write a Node. A process that stood still may wake up with a step of an update
+ * that ended long ago, and its own clock does not tell it so: the Node does. It carries the run that
+ * wrote it last, and whether that run is over.
+ *
+ * Runs of updates of one node follow one another, because they share a workflow ID. So the one that
+ * started later is the one that may write, and any step of it shows that the earlier one has ended.
+ */
+
+/** One run of the update workflow of a node. */
+export interface UpdateRun {
+  readonly id: string;
+  /** When the server started it, RFC 3339 in UTC. */
+  readonly startedAt: string;
+}
+
+/** `takes`: the first step that writes the Node. `gives back`: the last one; it may be repeated. */
+export type TurnStep = 'takes' | 'gives back';
+
+export type Turn =
+  | { readonly ok: true; /** What the Node says from now on. */ readonly mark: string }
+  | { readonly ok: false; readonly reason: string };
+
+const OVER = 'over';
+const MARK = /^([^/]+)\/([^/]+?)(\/over)?$/;
+
+/**
+ * @param mark - what the Node says; what cannot be read counts as nothing, because a person wrote it
+ */
+export function turnOf(mark: string | undefined, run: UpdateRun, step: TurnStep): Turn {
+  const known = readMark(mark);
+  if (known !== undefined && known.id !== run.id && known.startedMs > Date.parse(run.startedAt)) {
+    return { ok: false, reason: `update run ${known.id} has begun since` };
+  }
+  const isOver = known?.id === run.id && known.isOver;
+  // It would take a node that nobody gives back any more.
+  if (isOver && step === 'takes') return { ok: false, reason: 'the update is over' };
+  const words = [run.startedAt, run.id, ...(step === 'gives back' ? [OVER] : [])];
+  return { ok: true, mark: words.join('/') };
+}
+
+function readMark(
+  mark: string | undefined,
+): { readonly id: string; readonly startedMs: number; readonly isOver: boolean } | undefined {
+  const [, startedAt, id, over] = MARK.exec(mark ?? '') ?? [];
+  if (startedAt === undefined || id === undefined) return undefined;
+  const startedMs = Date.parse(startedAt);
+  return Number.isNaN(startedMs) ? undefined : { id, startedMs, isOver: over !== undefined };
+}

@@ -1,0 +1,60 @@
+import { turnOf, type UpdateRun } from '../../../../core/node/turn';
+
+const FIRST: UpdateRun = { id: 'one', startedAt: '2026-01-01T00:00:00.000Z' };
+const SECOND: UpdateRun = { id: 'two', startedAt: '2026-01-01T00:05:00.000Z' };
+
+/** What the Node says after these steps. */
+function after(...steps: readonly Parameters<typeof take>[]): string | undefined {
+  return steps.reduce<string | undefined>((mark, [run, step]) => take(run, step, mark), undefined);
+}
+
+function take(run: UpdateRun, step: 'takes' | 'gives back', mark?: string): string {
+  const turn = turnOf(mark, run, step);
+  if (!turn.ok) throw new Error(turn.reason);
+  return turn.mark;
+}
+
+describe('a run takes its turn', () => {
+  it.each([
+    ['nobody has written the Node', undefined],
+    ['the one before is over', after([FIRST, 'takes'], [FIRST, 'gives back'])],
+    ['the one before was lost in the middle', after([FIRST, 'takes'])],
+    ['a person has written something else', 'nonsense'],
+    ['a person has written a date that is none', 'someday/one'],
+  ])('when %s', (_when, mark) => {
+    expect(turnOf(mark, SECOND, 'takes')).toEqual({
+      ok: true,
+      mark: '2026-01-01T00:05:00.000Z/two',
+    });
+  });
+
+  it('with its last step when it has nothing to take the node for', () => {
+    expect(turnOf(after([FIRST, 'takes']), SECOND, 'gives back')).toEqual({
+      ok: true,
+      mark: '2026-01-01T00:05:00.000Z/two/over',
+    });
+  });
+});
+
+describe('a step may come twice', () => {
+  it.each(['takes', 'gives back'] as const)('when it %s', (step) => {
+    const mark = after([FIRST, step]);
+
+    expect(turnOf(mark, FIRST, step)).toEqual({ ok: true, mark });
+  });
+});
+
+describe('a late step', () => {
+  it.each(['takes', 'gives back'] as const)('of an earlier run that %s it is refused', (step) => {
+    const reason = 'update run two has begun since';
+
+    expect(turnOf(after([SECOND, 'takes']), FIRST, step)).toEqual({ ok: false, reason });
+    expect(turnOf(after([SECOND, 'gives back']), FIRST, step)).toEqual({ ok: false, reason });
+  });
+
+  it('does not take what its own run has given back', () => {
+    const mark = after([FIRST, 'takes'], [FIRST, 'gives back']);
+
+    expect(turnOf(mark, FIRST, 'takes')).toEqual({ ok: false, reason: 'the update is over' });
+  });
+});
