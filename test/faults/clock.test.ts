@@ -31,8 +31,9 @@ beforeAll(async () => {
     nodes: { master: 0, worker: 2 },
     patienceMs: PATIENCE_MS,
     maxUnavailable: 1,
-    // The clock of both nodes is one: while it is wrong only the first may fail of it.
-    policy: { failureThreshold: 1, verify: { readySeconds: 1 } },
+    // The clock of both nodes is one: while it is wrong only the first may fail of it, so the second is not
+    // even prepared.
+    policy: { failureThreshold: 1, prepareAhead: 0, verify: { readySeconds: 1 } },
     simulation: { stageSeconds: 0.1, applySeconds: 0.5, rebootSeconds: 1, jitter: 0, failures: [] },
     workloads: [],
   });
