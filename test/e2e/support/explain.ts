@@ -4,7 +4,7 @@ import { isAtRest } from '../../../tools/observer/until';
 import type { CliRun } from './ask-until';
 import type { World } from './world';
 import { linesOf, type LogLine } from './logs';
-import { rolloutHistory } from './rollout-history';
+import { rolloutHistory, updateHistory } from './rollout-history';
 
 /** More of them have the same reason, or say nothing. */
 const NODES = 3;
@@ -20,11 +20,13 @@ export async function explain(world: Pick<World, 'api' | 'record' | 'slipway' | 
     said(world.slipway(['rollout', 'status', 'worker'])),
     said(rolloutHistory(world.stack.temporal, 'worker')),
     ...unfinished.map(async ({ name }) => {
-      const [node, status] = await Promise.all([
+      const [node, status, updates] = await Promise.all([
         said(readNode(world, name)),
         said(world.slipway(['node', 'status', name])),
+        said(updateHistory(world.stack.temporal, name)),
       ]);
-      return [`${name} at the API server: ${node}`, status, ...lastWords(world, name)].join('\n');
+      const words = lastWords(world, name);
+      return [`${name} at the API server: ${node}`, status, updates, ...words].join('\n');
     }),
   ]);
   return parts.join('\n');

@@ -2,26 +2,34 @@
 
 import { Client, Connection, type WorkflowExecutionInfo } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import { poolRolloutId } from '../../../core/names';
+import { poolRolloutId, updateNodeId } from '../../../core/names';
 import type { TemporalServer } from '../../../tools/temporal';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 const RUNS = 3;
 const EVENTS = 60;
+/** They say when a worker was asked and answered, not what came of it. */
+const SILENT = /^(workflowTask|activityTaskStarted|upsertWorkflow|markerRecorded)/;
 
 /** The last runs of the pool's rollout, latest first, with the last events of each. */
-export async function rolloutHistory(
-  { address, namespace }: Pick<TemporalServer, 'address' | 'namespace'>,
-  pool: string,
-): Promise<string> {
+export function rolloutHistory(temporal: Server, pool: string): Promise<string> {
+  return historyOf(temporal, poolRolloutId(pool));
+}
+
+/** The same of the updates of a node. */
+export function updateHistory(temporal: Server, node: string): Promise<string> {
+  return historyOf(temporal, updateNodeId(node));
+}
+
+type Server = Pick<TemporalServer, 'address' | 'namespace'>;
+
+async function historyOf({ address, namespace }: Server, workflowId: string): Promise<string> {
   const connection = await Connection.connect({ address });
   try {
     const client = new Client({ connection, namespace });
     const runs: string[] = [];
-    for await (const run of client.workflow.list({
-      query: `WorkflowId = '${poolRolloutId(pool)}'`,
-    })) {
+    for await (const run of client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
       runs.push(await toldOf(client, run));
       if (runs.length === RUNS) break;
     }
@@ -37,14 +45,17 @@ async function toldOf(
 ): Promise<string> {
   const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
   const ended = closeTime === undefined ? '' : `, ended ${closeTime.toISOString()}`;
-  const head = `rollout ${runId}: ${status.name}, began ${startTime.toISOString()}${ended}`;
-  return [head, ...(events ?? []).slice(-EVENTS).map(nameOf)].join('\n');
+  const head = `${workflowId} ${runId}: ${status.name}, began ${startTime.toISOString()}${ended}`;
+  const told = (events ?? []).map(lineOf).filter((line) => line !== undefined);
+  return [head, ...told.slice(-EVENTS)].join('\n');
 }
 
-function nameOf(event: HistoryEvent): string {
-  const [kind, attributes] =
-    Object.entries(event).find(([name, value]) => name.endsWith('Attributes') && value) ?? [];
-  return `  ${String(event.eventId)} ${timeOf(event)} ${kind?.replace('EventAttributes', '') ?? ''} ${detailOf(attributes)}`;
+function lineOf(event: HistoryEvent): string | undefined {
+  const [name, attributes] =
+    Object.entries(event).find(([key, value]) => key.endsWith('Attributes') && value) ?? [];
+  const kind = name?.replace('EventAttributes', '') ?? '';
+  if (SILENT.test(kind)) return undefined;
+  return `  ${String(event.eventId)} ${timeOf(event)} ${kind} ${detailOf(attributes)}`;
 }
 
 function timeOf({ eventTime }: HistoryEvent): string {
