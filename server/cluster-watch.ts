@@ -31,6 +31,8 @@ export interface ClusterWatch {
   readonly view: ClusterView;
   readonly pools: CacheView<MachineConfigPool>;
   readonly controllerConfigs: CacheView<KubeObject>;
+  /** For how long the API server has said nothing of what first configs are made from. */
+  silentMs(): number;
   /** Follows the cluster until the signal aborts. */
   run(client: KubeClient, signal: AbortSignal): Promise<void>;
 }
@@ -50,6 +52,7 @@ export function watchCluster(log: Logger): ClusterWatch {
   return {
     pools,
     controllerConfigs,
+    silentMs: () => Math.max(pools.silentMs, controllerConfigs.silentMs),
     view: {
       node: (name) => nodes.get(name),
       pools: () => pools.list(),

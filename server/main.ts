@@ -145,7 +145,10 @@ async function startInCluster(context: Context): Promise<Urls> {
     cut: () => client.close(),
   });
   const readMachineConfig = machineConfigReader(client);
-  const { ageSeconds } = keepContact(clusterQuestion(client), { signal, log: logger });
+  const { ageSeconds } = keepContact(clusterQuestion(client), {
+    silentMs: () => Math.max(watch.silentMs(), isAsked ? tokens.silentMs : 0),
+    ...{ signal, log: logger },
+  });
   const { host, plain, cutOffHosts } = buildServer({
     cluster: watch.view,
     readMachineConfig,

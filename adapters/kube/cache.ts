@@ -50,6 +50,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   /** The newest version that the watch has shown: what is older than this and absent is gone. */
   #seen = 0;
   #warned = false;
+  #heardAt = performance.now();
 
   constructor(options: CacheOptions<T>) {
     this.#options = options;
@@ -75,6 +76,14 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     return this.#objects.size;
   }
 
+  /**
+   * For how many milliseconds the server has said nothing. It says something each minute, so the picture is
+   * as old as that when it is longer; before, it is what the cluster has.
+   */
+  get silentMs(): number {
+    return performance.now() - this.#heardAt;
+  }
+
   /** Follows the cluster until the signal aborts; survives an API server that is away. */
   async run(source: WatchSource, signal: AbortSignal): Promise<void> {
     const { log, backoff } = this.#options;
@@ -87,6 +96,9 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
         },
         changed: (event) => {
           this.#change(event);
+        },
+        heard: () => {
+          this.#heardAt = performance.now();
         },
       },
       { signal, log, ...(backoff === undefined ? {} : { backoff }) },

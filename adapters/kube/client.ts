@@ -24,6 +24,8 @@ export interface KubeSettings extends EndpointSettings {
   readonly maxRequests?: number;
   /** Default 30 s. */
   readonly timeoutMs?: number;
+  /** Silence after which a watch is begun again; default 90 s. */
+  readonly silenceMs?: number;
   readonly log: Log;
 }
 
@@ -48,6 +50,8 @@ export interface WatchOptions extends ListOptions {
   readonly signal: AbortSignal;
   /** After this long the server ends the watch by itself, and the caller resumes. */
   readonly timeoutSeconds?: number;
+  /** The server has taken the watch: all that is newer comes from now on. */
+  readonly opened?: () => void;
 }
 
 export type PatchKind = 'merge' | 'strategic' | 'json';
@@ -57,6 +61,13 @@ const PATCH_TYPES: Readonly<Record<PatchKind, string>> = {
   strategic: 'application/strategic-merge-patch+json',
   json: 'application/json-patch+json',
 };
+
+/**
+ * The API server sends a bookmark each minute where nothing changes (`defaultBookmarkFrequency` of its watch
+ * cache), so longer silence is that of a server that hangs or of a connection that leads nowhere. Without
+ * bookmarks a quiet watch is taken up again this often, which costs no LIST.
+ */
+const SILENCE_MS = 90_000;
 
 /** Objects per page of a LIST: keeps one reply small at 5,000 nodes. */
 const PAGE = 500;
@@ -75,6 +86,7 @@ export async function connectKube(settings: KubeSettings): Promise<KubeClient> {
       userAgent: settings.userAgent,
       maxRequests: settings.maxRequests ?? 64,
       timeoutMs: settings.timeoutMs ?? 30_000,
+      silenceMs: settings.silenceMs ?? SILENCE_MS,
       log: settings.log,
     }),
     settings.log,
@@ -273,7 +285,7 @@ export class KubeClient {
         what,
         signal,
       });
-      yield* this.#events<T>(reply, what);
+      yield* this.#events<T>(reply, what, options.opened);
     } catch (error) {
       if (signal.aborted) return;
       if (failureName(error) !== undefined) throw error;
@@ -285,12 +297,17 @@ export class KubeClient {
     this.#transport.close();
   }
 
-  async *#events<T>(reply: IncomingMessage, what: string): AsyncGenerator<WatchEvent<T>> {
+  async *#events<T>(
+    reply: IncomingMessage,
+    what: string,
+    opened?: () => void,
+  ): AsyncGenerator<WatchEvent<T>> {
     if (reply.statusCode !== 200) {
       let body = '';
       for await (const line of linesOf(reply)) body += line;
       throw refusal(what, readStatus(reply.statusCode ?? 0, body));
     }
+    opened?.();
     for await (const line of linesOf(reply)) {
       const event = parseEvent(line);
       if (event === undefined) {

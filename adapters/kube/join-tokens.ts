@@ -131,6 +131,8 @@ export interface WatchedJoinTokens {
   /** False until all of them have been seen once. */
   readonly isSynced: boolean;
   readonly synced: Promise<void>;
+  /** For how long the API server has said nothing of them. */
+  readonly silentMs: number;
   find(id: string): JoinTokenRecord | undefined;
   /** Follows the cluster until the signal aborts; what was seen stays while the API server is away. */
   run(source: WatchSource, signal: AbortSignal): Promise<void>;
@@ -159,6 +161,9 @@ export function watchJoinTokens(log: Log): WatchedJoinTokens {
     },
     synced: cache.synced,
     find: (id) => records.get(id),
+    get silentMs() {
+      return cache.silentMs;
+    },
     run: (source, signal) => cache.run(source, signal),
     subscribe: (listener) =>
       cache.subscribe(({ object }) => {

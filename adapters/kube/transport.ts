@@ -39,6 +39,8 @@ export interface TransportOptions {
   /** How many requests may be under way at once; more wait their turn. Watches do not count. */
   readonly maxRequests: number;
   readonly timeoutMs: number;
+  /** After this long without a byte a watch is given up: its peer is gone, or speaks to nobody. */
+  readonly silenceMs: number;
   readonly log: Log;
 }
 
@@ -83,12 +85,14 @@ export class Transport {
 
   /**
    * Sends a request and returns the reply as soon as its head has arrived: watches. Aborting the
-   * signal ends the body.
+   * signal ends the body, and so does a silence of `silenceMs`, as an error.
    */
   async stream(request: HttpRequest & { readonly signal: AbortSignal }): Promise<IncomingMessage> {
     const channel = await this.#open(request.what);
+    const { silenceMs } = this.#options;
+    const { signal } = request;
     try {
-      const reply = await this.#exchange(request, channel, channel.watches, request.signal);
+      const reply = await this.#exchange(request, channel, channel.watches, signal, silenceMs);
       // A peer that vanished without a word is noticed within about a minute.
       reply.socket.setKeepAlive(true, 30_000);
       this.#answered();
@@ -128,11 +132,13 @@ export class Transport {
     channel: Channel,
     agent: HttpAgent,
     signal: AbortSignal,
+    silenceMs?: number,
   ): Promise<IncomingMessage> {
     const options: RequestOptions = {
       method: request.method,
       agent,
       signal,
+      ...(silenceMs === undefined ? {} : { timeout: silenceMs }),
       headers: {
         accept: 'application/json',
         'user-agent': this.#options.userAgent,
@@ -248,12 +254,23 @@ function exchange(
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const send = url.protocol === 'http:' ? httpRequest : httpsRequest;
-    const request = send(url, options, resolve);
+    let reply: IncomingMessage | undefined;
+    const request = send(url, options, (head) => {
+      reply = head;
+      resolve(head);
+    });
+    request.on('timeout', () => {
+      (reply ?? request).destroy(new Error(`it said nothing for ${seconds(options.timeout)} s`));
+    });
     request.on('error', (error) => {
       reject(Object.assign(error, { reusedSocket: request.reusedSocket }));
     });
     request.end(body);
   });
+}
+
+function seconds(ms = 0): number {
+  return Math.round(ms / 1000);
 }
 
 async function readAll(reply: IncomingMessage): Promise<HttpReply> {

@@ -41,6 +41,8 @@ export interface WatchHandler<T> {
   /** A complete picture; objects that are not in it are gone. */
   listed(list: ListResult<T>): void;
   changed(event: WatchEvent<T>): void;
+  /** The server has said something, also when nothing has changed. */
+  heard?(): void;
 }
 
 export interface Backoff {
@@ -69,6 +71,7 @@ export async function followChanges<T extends KubeObject>(
     try {
       if (version === undefined) {
         const list = await source.list(resource, { ...selection(target), signal }, target.shrink);
+        handler.heard?.();
         handler.listed(list);
         version = list.resourceVersion;
         missing = false;
@@ -78,9 +81,11 @@ export async function followChanges<T extends KubeObject>(
         ...selection(target),
         resourceVersion: version,
         signal,
+        opened: () => handler.heard?.(),
       });
       for await (const event of events) {
         pause.reset();
+        handler.heard?.();
         version = versionOf(event.object) ?? version;
         if (event.type !== 'BOOKMARK') handler.changed(event);
       }

@@ -7,6 +7,8 @@ export interface BreakableProxy {
   /** Ends every connection, and refuses new ones until `mend`. */
   cut(): void;
   mend(): void;
+  /** From now on the connections that there are carry nothing, and stay open; new ones work. */
+  stall(): void;
   /** Keeps what the server says to itself, until `release`: then all of it comes at once. */
   hold(): void;
   release(): void;
@@ -50,6 +52,13 @@ export async function startBreakableProxy(targetPort: number): Promise<Breakable
     cut,
     mend: () => {
       isCut = false;
+    },
+    stall: () => {
+      for (const [upstream, client] of answers) {
+        upstream.unpipe(client);
+        client.unpipe(upstream);
+      }
+      answers.clear();
     },
     hold: () => {
       isHeld = true;

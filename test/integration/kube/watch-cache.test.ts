@@ -132,6 +132,28 @@ it('waits for an API server that is away, and says so once', async () => {
   await stop();
 });
 
+it('leaves a connection that carries nothing any more, and misses nothing', async () => {
+  await writePool('stalled', 1);
+  const impatient = await connectKube({
+    kubeconfig: throughProxy(),
+    userAgent: 'slipway-tests',
+    silenceMs: 2_000,
+    log,
+  });
+  const { cache, stop } = follow(impatient);
+  await cache.synced;
+  // Seen by the watch, so that it is there.
+  await writePool('stalled', 2);
+  await inCache(cache, 'stalled', has(2));
+
+  proxy.stall();
+  await writePool('stalled', 3);
+
+  await inCache(cache, 'stalled', has(3));
+  await stop();
+  impatient.close();
+});
+
 it('survives a restart of the API server and sees what changed since', async () => {
   await writePool('restart', 1);
   const source = counted();

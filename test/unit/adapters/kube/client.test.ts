@@ -218,6 +218,38 @@ describe('a watch', () => {
     await expect(watch()).rejects.toMatchObject({ name: 'ApiUnavailable', details: { code: 0 } });
   });
 
+  describe('of a server that falls silent', () => {
+    const silent = async (): Promise<KubeClient> =>
+      connectKube({ kubeconfig: kubeconfig(), userAgent: 'test/1', silenceMs: 50, log });
+
+    it.each([
+      ['in the middle', event('ADDED', { metadata: { name: 'a' } }), ['opened', 'a']],
+      ['before it has taken it', undefined, []],
+    ])('%s is given up, with the reason', async (_when, said, seen) => {
+      answer = (_request, response) => {
+        if (said !== undefined) response.write(said);
+      };
+      const impatient = await silent();
+      const heard: string[] = [];
+      const following = async (): Promise<void> => {
+        for await (const { object } of impatient.watch(NODES, {
+          resourceVersion: '1',
+          signal: new AbortController().signal,
+          opened: () => heard.push('opened'),
+        })) {
+          heard.push(object.metadata.name);
+        }
+      };
+
+      await expect(following()).rejects.toMatchObject({
+        name: 'ApiUnavailable',
+        message: expect.stringMatching(/it said nothing for 0 s/) as string,
+      });
+      expect(heard).toEqual(seen);
+      impatient.close();
+    });
+  });
+
   it('ends quietly when it is aborted', async () => {
     const stopping = new AbortController();
     answer = (_request, response) => {

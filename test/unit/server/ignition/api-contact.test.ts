@@ -4,7 +4,7 @@ beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 
 function given() {
-  const state = { isAway: false, asked: 0, now: 0 };
+  const state = { isAway: false, asked: 0, now: 0, silentMs: 0 };
   const warned: string[] = [];
   const stopping = new AbortController();
   const contact = keepContact(
@@ -16,6 +16,7 @@ function given() {
       signal: stopping.signal,
       log: { warn: (_fields, message) => void warned.push(message) },
       clock: () => state.now,
+      silentMs: () => state.silentMs,
     },
   );
   const pass = async (seconds: number): Promise<void> => {
@@ -64,6 +65,7 @@ describe('the age of what is known', () => {
         signal: AbortSignal.abort(),
         log: { warn: () => undefined },
         clock: () => state.now,
+        silentMs: () => 0,
       },
     );
     state.now = 7_000;
@@ -82,6 +84,7 @@ describe('the age of what is known', () => {
         signal: stopping.signal,
         log: { warn: () => undefined },
         clock: () => state.now,
+        silentMs: () => 0,
       },
     );
     state.now = 10_000;
@@ -96,6 +99,16 @@ describe('the age of what is known', () => {
 
     expect(contact.ageSeconds()).toBe(0);
     stopping.abort();
+  });
+
+  it('is that of a watch that says nothing for longer than a bookmark takes, whatever is answered', async () => {
+    const { contact, state, pass } = given();
+    await pass(10);
+
+    state.silentMs = 60_000;
+    expect(contact.ageSeconds()).toBe(0);
+    state.silentMs = 70_000;
+    expect(contact.ageSeconds()).toBe(70);
   });
 
   it('is asked for no more when the server ends', async () => {
