@@ -132,6 +132,8 @@ export interface ConfigReader {
 /** Which node updates are open, as Temporal knows it. */
 export interface RunningUpdates {
   isRunning(node: string): Promise<boolean>;
+  /** Whether this very run is the open update of the node. */
+  isOpen(node: string, runId: string): Promise<boolean>;
   /** Names of the nodes of a pool with an open update. */
   ofPool(pool: string): Promise<readonly string[]>;
 }

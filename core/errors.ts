@@ -140,7 +140,7 @@ export const FAILURES = {
     kind: 'cancelled',
     means:
       'a step of an update wanted to write a Node that a later update has written, or that was given back already',
-    next: 'nothing; it has written nothing, and the later update goes on',
+    next: 'nothing; it has written nothing, and the later update goes on; the open update of a node is never refused',
   },
   EarlierUpdateLost: {
     kind: 'cancelled',

@@ -74,11 +74,22 @@ export class OpenUpdates {
 
   /** @throws `TemporalUnavailable` */
   async isRunning(node: string): Promise<boolean> {
+    return (await this.openRun(node)) !== undefined;
+  }
+
+  /** @throws `TemporalUnavailable` */
+  async isOpen(node: string, runId: string): Promise<boolean> {
+    return (await this.openRun(node)) === runId;
+  }
+
+  /** The latest run, which is the only one that can be open. */
+  private async openRun(node: string): Promise<string | undefined> {
     try {
-      const { status } = await this.client.workflow.getHandle(updateNodeId(node)).describe();
-      return isOpenStatus(status.name);
+      const update = this.client.workflow.getHandle(updateNodeId(node));
+      const { status, runId } = await update.describe();
+      return isOpenStatus(status.name) ? runId : undefined;
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
+      if (error instanceof WorkflowNotFoundError) return undefined;
       throw unavailable(error);
     }
   }

@@ -1,10 +1,11 @@
 import { NodePhase } from '../../core/node/lifecycle';
 import type { Node } from '../../core/node/types';
-import type { ClusterActivities } from '../../workflows/activity-contracts';
+import type { ClusterActivities, NodeStep } from '../../workflows/activity-contracts';
 import type { ClusterPorts, NodeChange } from '../ports';
+import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
 import { written } from './written-node';
-import { completeChange } from './node-changes';
+import { completeChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileWanted } from './still-wanted';
 import { tell } from './tell';
@@ -17,12 +18,12 @@ export function createCompleteNode(ports: ClusterPorts): ClusterActivities['comp
   return async (input) => {
     const { node: name, config } = input;
     const throwIfGivenUp = whileWanted(ports, input);
-    const change = (known: Node): NodeChange | undefined => {
+    const change = (known: Node, step: Turned<NodeStep>): NodeChange | undefined => {
       // Another worker may have completed it, and another update may have begun.
       throwIfGivenUp();
-      return completeChange(known, input);
+      return completeChange(known, step);
     };
-    const node = await orDeleted(name, () => ports.nodes.change(name, change));
+    const node = await orDeleted(name, () => changeInTurn(ports, input, change));
     // The slot is free from here on, and whoever waits for it should not wait for two more writes.
     const [shown] = await Promise.allSettled([
       showPhase(ports, {

@@ -1,11 +1,12 @@
 import { NodeCondition } from '../../core/names';
 import { NodePhase } from '../../core/node/lifecycle';
 import { isCordonedBySlipway } from '../../core/rollout';
-import type { ClusterActivities } from '../../workflows/activity-contracts';
+import type { ClusterActivities, CordonNodeInput } from '../../workflows/activity-contracts';
 import type { Node } from '../../core/node/types';
 import type { ClusterPorts, NodeChange } from '../ports';
+import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
-import { cordonChange, refuseMoved } from './node-changes';
+import { cordonChange, refuseMoved, type Turned } from './node-changes';
 import { nothingToDrain } from './nothing-to-drain';
 import { refuseWithoutRoom } from './room-in-pool';
 import { showPhase } from './show-phase';
@@ -21,14 +22,14 @@ export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordon
   return async (input) => {
     const run = ports.run();
     const throwIfGivenUp = whileWanted(ports, input);
-    const change = (known: Node): NodeChange | undefined => {
+    const change = (known: Node, step: Turned<CordonNodeInput>): NodeChange | undefined => {
       // An attempt that was given up must not cordon a node that was given back meanwhile.
       throwIfGivenUp();
       refuseMoved(known, input, ports.view.pools.list());
-      return cordonChange(known, input);
+      return cordonChange(known, step);
     };
     if (input.repair !== true) await refuseWithoutRoom(ports, input);
-    const node = await orDeleted(input.node, () => ports.nodes.change(input.node, change));
+    const node = await orDeleted(input.node, () => changeInTurn(ports, input, change));
     const drained =
       input.cordon && input.drain !== undefined
         ? await nothingToDrain(ports, input.node, input.drain)

@@ -41,6 +41,11 @@ export function refuseMoved(
   });
 }
 
+/** A step, and the mark of another run that is known not to stand against it (`in-turn.ts`). */
+export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> = Step & {
+  readonly outlived?: string;
+};
+
 /**
  * The mark of the run that writes now. It goes into the same PATCH as everything else, so that whoever
  * is faster makes the other one decide again.
@@ -49,12 +54,12 @@ export function refuseMoved(
  */
 function marked(
   node: Node,
-  { run }: Pick<NodeStep, 'run'>,
+  { run, outlived }: Turned,
   step: TurnStep,
 ): Readonly<Record<string, string>> {
   if (run === undefined) return {};
   const { name } = node.metadata;
-  const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, step);
+  const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, step, outlived);
   if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark };
   throw fail(
     'UpdateSuperseded',
@@ -70,7 +75,7 @@ function marked(
  *   slot was given because the node was unavailable anyway, and it is not any more; `NodeDeleted`
  *   when it is another node of the same name; `UpdateSuperseded`
  */
-export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | undefined {
+export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeChange | undefined {
   refuseAnotherNode(node, input);
   const mark = marked(node, input, 'takes');
   if (isCordonedByPerson(node)) {
@@ -104,7 +109,7 @@ export function cordonChange(node: Node, input: CordonNodeInput): NodeChange | u
  *
  * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
-export function completeChange(node: Node, input: NodeStep): NodeChange | undefined {
+export function completeChange(node: Node, input: Turned<NodeStep>): NodeChange | undefined {
   refuseAnotherNode(node, input);
   const isHeldForThis = annotationOf(node, ANNOTATION.HELD_FOR) === input.config;
   return difference(node, {
@@ -126,7 +131,7 @@ export function completeChange(node: Node, input: NodeStep): NodeChange | undefi
  *
  * @throws `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
-export function releaseChange(node: Node, input: ReleaseNodeInput): NodeChange | undefined {
+export function releaseChange(node: Node, input: Turned<ReleaseNodeInput>): NodeChange | undefined {
   refuseAnotherNode(node, input);
   const mark = marked(node, input, 'gives back');
   const wanted = releasedAs(node, input);

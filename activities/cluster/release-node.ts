@@ -4,6 +4,7 @@ import { currentConfigOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
+import { changeInTurn } from './in-turn';
 import { isOutOfService, releaseChange } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileWanted } from './still-wanted';
@@ -57,9 +58,9 @@ async function released(
   throwIfGivenUp: () => void,
 ): Promise<Node | undefined> {
   try {
-    return await ports.nodes.change(input.node, (known) => {
+    return await changeInTurn(ports, input, (known, step) => {
       throwIfGivenUp();
-      return releaseChange(known, { ...input, reason: reasonOf(known, input) });
+      return releaseChange(known, { ...step, reason: reasonOf(known, input) });
     });
   } catch (error) {
     const failure = failureName(error);

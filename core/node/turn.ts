@@ -4,7 +4,10 @@
  * wrote it last, and whether that run is over.
  *
  * Runs of updates of one node follow one another, because they share a workflow ID. So the one that
- * started later is the one that may write, and any step of it shows that the earlier one has ended.
+ * started later is the one that may write, and any step of it shows that the earlier one has ended. Which
+ * one started later is said by the clock of the Temporal server, which may be set back, and may be another
+ * server's: whoever is refused asks Temporal whether its run is the open one, and comes again with the mark
+ * that stands against it.
  */
 
 /** One run of the update workflow of a node. */
@@ -26,11 +29,18 @@ const MARK = /^([^/]+)\/([^/]+?)(\/over)?$/;
 
 /**
  * @param mark - what the Node says; what cannot be read counts as nothing, because a person wrote it
+ * @param outlived - a mark of which Temporal has shown that its run is not the open one of the node
  */
-export function turnOf(mark: string | undefined, run: UpdateRun, step: TurnStep): Turn {
+export function turnOf(
+  mark: string | undefined,
+  run: UpdateRun,
+  step: TurnStep,
+  outlived?: string,
+): Turn {
   const known = readMark(mark);
-  if (known !== undefined && known.id !== run.id && known.startedMs > Date.parse(run.startedAt)) {
-    return { ok: false, reason: `update run ${known.id} has begun since` };
+  const another = known?.id === run.id || mark === outlived ? undefined : known;
+  if (another !== undefined && another.startedMs > Date.parse(run.startedAt)) {
+    return { ok: false, reason: `update run ${another.id} has begun since` };
   }
   const isOver = known?.id === run.id && known.isOver;
   // It would take a node that nobody gives back any more.

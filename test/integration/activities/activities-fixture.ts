@@ -70,7 +70,11 @@ export function portsFor(
     pools: new PoolWriter(worker, caches.pools, manager),
     pods: new NodePods(worker, log),
     configs: { read: (name) => worker.get(MACHINE_CONFIGS, { name }) },
-    updates: { isRunning: () => Promise.resolve(false), ofPool: () => Promise.resolve([]) },
+    updates: {
+      isRunning: () => Promise.resolve(false),
+      isOpen: () => Promise.resolve(false),
+      ofPool: () => Promise.resolve([]),
+    },
     events: new EventWriter(worker, manager),
     run,
     now: Date.now,

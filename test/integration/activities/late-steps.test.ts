@@ -1,5 +1,6 @@
 /** A process that stood still wakes up with a step of an update that another one has ended since. */
 
+import { createClusterActivities } from '../../../activities/cluster';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { NODES } from '../../../adapters/kube/resources';
 import { ANNOTATION } from '../../../core/names';
@@ -11,7 +12,7 @@ import {
   type KubeFixture,
   type RunningCaches,
 } from '../kube/fixture';
-import { activitiesFor, aWorker, stepFor } from './activities-fixture';
+import { activitiesFor, aWorker, playedRun, portsFor, stepFor } from './activities-fixture';
 
 jest.setTimeout(240_000);
 
@@ -118,5 +119,72 @@ it('lets a later update take a node whose update was lost', async () => {
   expect(metadata.annotations).toMatchObject({
     [ANNOTATION.CURRENT_CONFIG]: NEWER,
     [ANNOTATION.UPDATE_RUN]: `${THIRD.startedAt}/${THIRD.id}/over`,
+  });
+});
+
+describe('a mark that is ahead of the clock of the Temporal server', () => {
+  const AHEAD = '2126-01-01T00:00:00.000Z/of-another-clock';
+  /** As Temporal says it: one run of a node is open, or none. */
+  const askedOf = (open: string | undefined) => {
+    const asked: string[] = [];
+    const isOpen = (node: string, runId: string): Promise<boolean> => {
+      asked.push(`${node} ${runId}`);
+      return Promise.resolve(runId === open);
+    };
+    const updates = { isRunning: () => Promise.resolve(true), isOpen };
+    const run = playedRun();
+    const ports = portsFor(fixture, caches, () => run);
+    return {
+      asked,
+      steps: createClusterActivities({ ...ports, updates: { ...ports.updates, ...updates } }),
+    };
+  };
+  async function aNodeAhead(node: string): Promise<void> {
+    await updatedOnce(node);
+    const mark = { metadata: { annotations: { [ANNOTATION.UPDATE_RUN]: AHEAD } } };
+    await fixture.admin.patch(NODES, { name: node }, mark);
+  }
+  const order = { cordon: true, summary: 'reboot: a test' };
+
+  it('keeps the open update of the node from nothing', async () => {
+    await aNodeAhead('ahead');
+    const { steps: open, asked } = askedOf(SECOND.id);
+
+    await open.cordonNode({ ...second('ahead'), ...order });
+    expect((await readNode('ahead')).spec?.unschedulable).toBe(true);
+    await open.completeNode(second('ahead'));
+
+    const { spec, metadata } = await readNode('ahead');
+    expect(spec?.unschedulable ?? false).toBe(false);
+    expect(metadata.annotations).toMatchObject({
+      [ANNOTATION.CURRENT_CONFIG]: NEWER,
+      [ANNOTATION.UPDATE_RUN]: `${SECOND.startedAt}/${SECOND.id}/over`,
+    });
+    // Once: from then on the mark is its own.
+    expect(asked).toEqual([`ahead ${SECOND.id}`]);
+  });
+
+  it('has an update that is open release what an earlier one left', async () => {
+    await aNodeAhead('ahead-released');
+    await fixture.admin.patch(
+      NODES,
+      { name: 'ahead-released' },
+      {
+        metadata: { annotations: { [ANNOTATION.CORDONED_BY]: 'update-node/ahead-released' } },
+        spec: { unschedulable: true },
+      },
+    );
+
+    const { steps: open } = askedOf(SECOND.id);
+    await open.releaseNode({ ...second('ahead-released'), ...how, outcome: 'failed' });
+
+    expect((await readNode('ahead-released')).spec?.unschedulable ?? false).toBe(false);
+  });
+
+  it('stands against a step of an update that is not open any more', async () => {
+    await aNodeAhead('ahead-late');
+    const { steps: closed } = askedOf(undefined);
+
+    await expectSuperseded('ahead-late', closed.cordonNode({ ...second('ahead-late'), ...order }));
   });
 });

@@ -99,6 +99,11 @@ export class TemporalModel implements ActivityHost {
     return this.find(workflowId)?.status === 'running';
   }
 
+  /** Whether this very run is the one that goes on. */
+  isOpen(workflowId: string, runId: string): boolean {
+    return this.isRunning(workflowId) && this.find(workflowId)?.runId === runId;
+  }
+
   open(): readonly Execution[] {
     return [...this.executions.values()].filter(({ status }) => status === 'running');
   }

@@ -36,6 +36,7 @@ export interface ClusterWorld {
   readonly cluster: Cluster;
   readonly pods: ReadonlyMap<string, SimulatedPod[]>;
   isUpdating(workflowId: string): boolean;
+  isOpen(workflowId: string, runId: string): boolean;
   configNames(): readonly string[];
   plants(): ActivityPlants;
 }
@@ -158,6 +159,7 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
     configs: { read: (name) => Promise.resolve(readConfig(world, name)) },
     updates: {
       isRunning: (node) => ask(() => world.isUpdating(updateNodeId(node))),
+      isOpen: (node, runId) => ask(() => world.isOpen(updateNodeId(node), runId)),
       // Visibility is late; whoever relies on it alone is wrong.
       ofPool: () => Promise.resolve([]),
     },

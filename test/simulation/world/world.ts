@@ -287,6 +287,7 @@ export class World {
       return this.world().pods;
     },
     isUpdating: (workflowId: string) => this.temporal.isRunning(workflowId),
+    isOpen: (workflowId: string, runId: string) => this.temporal.isOpen(workflowId, runId),
     configNames: () => [...this.byName.keys()],
     world: (): World => this,
     plants: (): ActivityPlants => this.plants,

@@ -508,6 +508,7 @@ export class FakeWorld {
     },
     updates: {
       isRunning: (node) => new OpenUpdates(this.client).isRunning(node),
+      isOpen: (node, runId) => new OpenUpdates(this.client).isOpen(node, runId),
       ofPool: () => Promise.resolve([]),
     },
   });

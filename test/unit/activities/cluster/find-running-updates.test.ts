@@ -51,6 +51,7 @@ function search(open: readonly string[], visible: readonly string[] = []) {
         asked.push(node);
         return Promise.resolve(open.includes(node));
       },
+      isOpen: () => Promise.reject(new Error('not asked here')),
       ofPool: () => Promise.resolve(visible),
     },
   });

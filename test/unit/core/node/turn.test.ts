@@ -44,6 +44,27 @@ describe('a step may come twice', () => {
   });
 });
 
+describe('a mark of which Temporal has shown that its run is not the open one', () => {
+  const ahead = '2126-01-01T00:00:00.000Z/another';
+
+  it.each(['takes', 'gives back'] as const)('keeps nobody who %s the node from it', (step) => {
+    expect(turnOf(ahead, FIRST, step)).toMatchObject({ ok: false });
+    expect(turnOf(ahead, FIRST, step, ahead)).toEqual({ ok: true, mark: after([FIRST, step]) });
+  });
+
+  it('is this mark only, and not the one of a run that has begun since', () => {
+    const reason = 'update run two has begun since';
+
+    expect(turnOf(after([SECOND, 'takes']), FIRST, 'takes', ahead)).toEqual({ ok: false, reason });
+  });
+
+  it('is never that of a run that has given its own node back', () => {
+    const mark = after([FIRST, 'takes'], [FIRST, 'gives back']) ?? '';
+
+    expect(turnOf(mark, FIRST, 'takes', mark)).toMatchObject({ ok: false });
+  });
+});
+
 describe('a late step', () => {
   it.each(['takes', 'gives back'] as const)('of an earlier run that %s it is refused', (step) => {
     const reason = 'update run two has begun since';

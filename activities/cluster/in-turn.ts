@@ -1,0 +1,42 @@
+/** Whose turn it is when the clock of the Temporal server has been set back, or its database moved. */
+
+import { failureName } from '../../core/errors';
+import { ANNOTATION } from '../../core/names';
+import { annotationOf } from '../../core/node/predicates';
+import type { Node } from '../../core/node/types';
+import type { NodeStep } from '../../workflows/activity-contracts';
+import type { ClusterPorts, NodeChange } from '../ports';
+import type { Turned } from './node-changes';
+
+type TurnPorts = Pick<ClusterPorts, 'nodes' | 'updates' | 'run'>;
+
+/**
+ * Changes a Node for one step of an update. A mark that says that a later run has written it is believed
+ * unless Temporal says that this very run is the open one: then the mark is of another clock, or a
+ * person's. Only that mark is overruled, so that a run which begins meanwhile is not.
+ *
+ * @throws `UpdateSuperseded` when another run is the open one, or none; what `change` throws
+ */
+export async function changeInTurn<Step extends NodeStep>(
+  ports: TurnPorts,
+  step: Step,
+  change: (known: Node, step: Turned<Step>) => NodeChange | undefined,
+): Promise<Node> {
+  const { node: name, run } = step;
+  let against: string | undefined;
+  const attempt = (turned: Turned<Step>): Promise<Node> =>
+    ports.nodes.change(name, (known) => {
+      against = annotationOf(known, ANNOTATION.UPDATE_RUN);
+      return change(known, turned);
+    });
+  try {
+    return await attempt(step);
+  } catch (error) {
+    if (failureName(error) !== 'UpdateSuperseded' || run === undefined) throw error;
+    const outlived = against;
+    if (outlived === undefined || !(await ports.updates.isOpen(name, run.id))) throw error;
+    const fields = { node: name, mark: outlived };
+    ports.run().log.warn('the mark on the node is of no later update; it is overruled', fields);
+    return attempt({ ...step, outlived });
+  }
+}
