@@ -35,6 +35,10 @@ export interface PoolRolloutCarry {
   readonly orphanedSlots?: readonly { readonly node: string; readonly until: string }[];
   /** Slots of nodes that were left out of service and that the view has not shown so yet. */
   readonly broken?: readonly { readonly node: string; readonly until: string }[];
+  /** Nodes that were seen updated, while the view is older: they are not started again. */
+  readonly settled?: readonly { readonly node: string; readonly until: string }[];
+  /** It is not known yet which updates of an earlier rollout run. */
+  readonly unlearned?: true;
   /** When it was last checked which updates still run: runs may follow each other faster than checks. */
   readonly checkedAt?: string;
   /** A pause or resume that the view has not shown yet. */

@@ -11,7 +11,15 @@
 import { settleBroken, type NamedReason } from '../core/rollout/index';
 import type { DepartedNode, PoolLook, RememberedNode, SeenInService } from './activity-contracts';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
-import { byNode, instant, LAG_MS, UpdatesUnderWay, type Settled } from './updates-under-way';
+import {
+  byNode,
+  instant,
+  instantsByNode,
+  LAG_MS,
+  UpdatesUnderWay,
+  withInstants,
+  type Settled,
+} from './updates-under-way';
 
 /** A failure that the view still does not show by then is not one any more. */
 const FAILED_UNSEEN_MS = 300_000;
@@ -66,6 +74,11 @@ export class Rollout extends UpdatesUnderWay {
     this.heldByUs = reasonsByNode(carry?.heldByUs);
     this.pauseWish = carry?.pause;
     this.reports = [...(carry?.finished ?? [])];
+    const lastReports = byNode(this.reports);
+    for (const [node, until] of instantsByNode(carry?.settled)) {
+      const report = lastReports.get(node);
+      if (report !== undefined) this.settled.set(node, { report, until });
+    }
   }
 
   // -- The view -------------------------------------------------------------------------------
@@ -281,6 +294,7 @@ export class Rollout extends UpdatesUnderWay {
       updatedByUs: this.updatedByUs,
       deferred: named(this.deferred),
       heldByUs: named(this.heldByUs),
+      settled: withInstants(new Map([...this.settled].map(([node, { until }]) => [node, until]))),
       ...(this.pauseWish === undefined ? {} : { pause: this.pauseWish }),
     };
   }

@@ -51,7 +51,7 @@ export class UpdatesUnderWay {
 
   constructor(carry: PoolRolloutCarry | undefined) {
     this.config = carry?.config ?? '';
-    this.knows = carry === undefined ? 'nothing' : 'all';
+    this.knows = carry === undefined || carry.unlearned === true ? 'nothing' : 'all';
     this.children = byNode(carry?.children ?? []);
     this.lastChecked = carry?.checkedAt === undefined ? Date.now() : Date.parse(carry.checkedAt);
     this.orphanedSlots = instantsByNode(carry?.orphanedSlots);
@@ -260,9 +260,10 @@ export class UpdatesUnderWay {
 
   protected carryUpdates(): Pick<
     PoolRolloutCarry,
-    'config' | 'children' | 'orphanedSlots' | 'broken' | 'checkedAt'
+    'config' | 'children' | 'orphanedSlots' | 'broken' | 'checkedAt' | 'unlearned'
   > {
     return {
+      ...(this.knows === 'all' ? {} : { unlearned: true as const }),
       config: this.config,
       children: [...this.children.values()],
       orphanedSlots: withInstants(this.orphanedSlots),
@@ -285,11 +286,11 @@ export function instant(inMs = 0): string {
 
 type UntilInstant = NonNullable<PoolRolloutCarry['orphanedSlots']>;
 
-function instantsByNode(items: UntilInstant = []): Map<string, number> {
+export function instantsByNode(items: UntilInstant = []): Map<string, number> {
   return new Map(items.map(({ node, until }) => [node, Date.parse(until)]));
 }
 
-function withInstants(items: ReadonlyMap<string, number>): UntilInstant {
+export function withInstants(items: ReadonlyMap<string, number>): UntilInstant {
   return [...items].map(([node, until]) => ({ node, until: new Date(until).toISOString() }));
 }
 

@@ -538,6 +538,30 @@ describe('what is carried to the next run', () => {
     expect([...next.deferred.keys()]).toEqual(['d']);
   });
 
+  it('keeps nodes that are known to be updated from being started again', () => {
+    const view = aView({ candidates: [candidate('a'), candidate('b')], candidateCount: 2 });
+    const rollout = aRollout(view);
+    work(rollout, 'a');
+    rollout.finished(aReport('a'));
+
+    const next = new Rollout({ pool: 'worker', carry: rollout.carry() });
+    next.accept(view);
+
+    expect(toStart(next)).toEqual([candidate('b')]);
+    jest.advanceTimersByTime(5_000);
+    next.accept(view);
+    expect(toStart(next)).toContainEqual(candidate('a'));
+  });
+
+  it('is that which updates run is still to be found out', () => {
+    const rollout = aRollout();
+    expect(new Rollout({ pool: 'worker', carry: rollout.carry() }).knows).toBe('all');
+
+    rollout.knows = 'asking';
+
+    expect(new Rollout({ pool: 'worker', carry: rollout.carry() }).knows).toBe('nothing');
+  });
+
   it('does not put off the next check of which updates run, however soon it ends, too', () => {
     const rollout = aRollout();
     const { lastChecked } = rollout;
