@@ -30,11 +30,12 @@ export type OutputVersion = (typeof OUTPUT_VERSIONS)[number];
  */
 export function convertIgnitionTo(config: IgnitionObject, version: OutputVersion): IgnitionObject {
   if (version === '2.2') {
-    refuseLosses(config, 2);
+    // Of what came after 3.1 it can say nothing.
+    refuseLosses(config, version, 1);
     return inSpecification2(config);
   }
   const minor = Number(version.slice(2)) as Minor;
-  refuseLosses(config, minor);
+  refuseLosses(config, version, minor);
   const ignition = { ...structOf(config['ignition']), version: `${version}.0` };
   const converted = encodeStruct({ ...config, ignition }, schemaV3(minor));
   const findings = validateV3(converted, minor);
@@ -55,7 +56,7 @@ function refused(version: string, why: string): Error {
   return fail('InvalidIgnition', `cannot convert the config to Ignition ${version}: ${why}`);
 }
 
-/** What a version from `since` on can say and earlier ones cannot. */
+/** What 3.x can say from `since` on, and earlier ones and 2.2 cannot. */
 interface Loss {
   readonly since: Minor;
   /** Go name of the struct that it stands in. */
@@ -134,14 +135,15 @@ const LOSSES: readonly Loss[] = [
   },
 ];
 
-function refuseLosses(config: IgnitionObject, minor: Minor): void {
+/** @param minor - the last version of specification 3 that says as much as `version` */
+function refuseLosses(config: IgnitionObject, version: OutputVersion, minor: Minor): void {
   visit(config, schemaV3(CURRENT_MINOR), (value, { goName }) => {
     const loss = LOSSES.find(
       (candidate) =>
         candidate.struct === goName && minor < candidate.since && candidate.present(value),
     );
     if (loss === undefined) return;
-    throw refused(`3.${minor}`, `${loss.what} needs 3.${loss.since}`);
+    throw refused(version, `${loss.what} needs 3.${loss.since}`);
   });
 }
 

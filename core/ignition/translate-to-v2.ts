@@ -1,12 +1,12 @@
 /**
- * From specification 3.2 (no newer features left) to 2.2, for machines that boot from old images.
+ * From specification 3.1 (no newer features left) to 2.2, for machines that boot from old images.
  *
  * @see MCO vendor/github.com/coreos/ign-converter/translate/v32tov22 (7ff337a4)
  */
 
 import { fail } from '../errors';
 import { listOf, structOf } from './rules';
-import { wordOf, type IgnitionObject } from './schema';
+import { without, wordOf, type IgnitionObject } from './schema';
 
 /**
  * The config in 2.2 terms, as a JSON object with zero values in it.
@@ -119,12 +119,21 @@ function ownerOf(node: IgnitionObject, key: 'user' | 'group'): IgnitionObject {
   return Object.keys(owner).length === 0 ? {} : { [key]: owner };
 }
 
-/** One entry for the contents and one per appended part; files of 3.x do not overwrite by default. */
+/**
+ * One entry for the contents and one per appended part; files of 3.x do not overwrite by default. One
+ * of neither comes to be when it is not there, and keeps what it holds otherwise: nothing is appended
+ * to it. MCO leaves it out.
+ */
 function translateFile(file: IgnitionObject, node: IgnitionObject): readonly IgnitionObject[] {
   const own = { ...node, overwrite: node['overwrite'] ?? false, mode: file['mode'] };
   const contents = structOf(file['contents']);
+  const appended = listOf(file['append']);
+  if (contents['source'] === undefined && appended.length === 0) {
+    // With `overwrite: false` the entry would fail where the file is there.
+    return [{ ...without(own, 'overwrite'), append: true }];
+  }
   const whole = contents['source'] === undefined ? [] : [{ ...own, contents }];
-  const parts = listOf(file['append']).map((part) => ({
+  const parts = appended.map((part) => ({
     ...own,
     overwrite: false,
     append: true,

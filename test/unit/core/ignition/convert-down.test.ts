@@ -103,6 +103,28 @@ test('appended parts become entries of their own in 2.2', () => {
   });
 });
 
+test('a file without contents is appended nothing in 2.2: there it comes to be and is never emptied', () => {
+  const files = [
+    { path: '/etc/a', mode: 0o600, overwrite: false, user: { name: 'core' } },
+    { path: '/etc/b', append: [{ source: 'data:,1' }] },
+  ];
+  expect(convertIgnitionTo(config({ storage: { files } }), '2.2')).toEqual({
+    ignition: { version: '2.2.0' },
+    storage: {
+      files: [
+        { filesystem: 'root', path: '/etc/a', user: { name: 'core' }, append: true, mode: 0o600 },
+        {
+          filesystem: 'root',
+          path: '/etc/b',
+          overwrite: false,
+          append: true,
+          contents: { source: 'data:,1' },
+        },
+      ],
+    },
+  });
+});
+
 test('a file on a mounted filesystem names it in 2.2', () => {
   const storage = {
     filesystems: [{ device: '/dev/sdb', format: 'xfs', path: '/var/data' }],
@@ -130,9 +152,28 @@ test('filesystems without a path have numbers of their own in 2.2', () => {
   });
 });
 
-test('what a partition is anyway needs no words in 2.2', () => {
+test.each(['2.2', '3.1'] as const)('what is so anyway needs no words in %s', (version) => {
+  const storage = (partition: object): object => ({
+    disks: [{ device: '/dev/a', partitions: [{ number: 1, label: 'data', ...partition }] }],
+  });
+  const usual = config({
+    passwd: { groups: [{ name: 'g' }], users: [{ name: 'core' }] },
+    storage: storage({}),
+  });
+  const explicit = config({
+    kernelArguments: { shouldExist: [] },
+    passwd: {
+      groups: [{ name: 'g', shouldExist: true }],
+      users: [{ name: 'core', shouldExist: true }],
+    },
+    storage: { ...storage({ resize: false }), luks: [] },
+  });
+  expect(convertIgnitionTo(explicit, version)).toEqual(convertIgnitionTo(usual, version));
+});
+
+test('a partition that stays anyway needs no words in 2.2', () => {
   const usual = { number: 1, label: 'data' };
-  const explicit = { ...usual, shouldExist: true, wipePartitionEntry: false, resize: false };
+  const explicit = { ...usual, shouldExist: true, wipePartitionEntry: false };
   const disks = (partition: object) => [{ device: '/dev/a', partitions: [partition] }];
   expect(convertIgnitionTo(config({ storage: { disks: disks(explicit) } }), '2.2')).toEqual(
     convertIgnitionTo(config({ storage: { disks: disks(usual) } }), '2.2'),
