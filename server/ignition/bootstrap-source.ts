@@ -46,8 +46,9 @@ export function createBootstrapSource({ directory, facts }: BootstrapSourceOptio
   /** Undefined when there is no such file. */
   async function read(file: string): Promise<ReadFile | undefined> {
     try {
-      const { mtimeMs, size, ino } = await stat(file);
-      const stamp = `${ino}/${size}/${mtimeMs}`;
+      const { dev, ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+      // Whoever copies a file may give it a time of before (`rsync -t`, `cp -p`), but not a ctime.
+      const stamp = [dev, ino, size, mtimeNs, ctimeNs].join('/');
       const known = kept.get(file);
       if (known?.stamp === stamp) return known;
       const entry = { stamp, text: await readFile(file, 'utf8') };

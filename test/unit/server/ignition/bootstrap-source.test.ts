@@ -1,4 +1,17 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createBootstrapSource } from '../../../../server/ignition/bootstrap-source';
@@ -126,6 +139,43 @@ spec:
     expect(typeof after === 'object' && typeof before === 'object' && after.key).not.toBe(
       typeof before === 'object' && before.key,
     );
+  });
+
+  it.each([
+    'machine-pools/master.yaml',
+    'machine-configs/rendered-master-1.yaml',
+    'controller-config/machine-config-controller.yaml',
+  ])('are others when %s is written in place, with its size and time', async (path) => {
+    writeAll();
+    write('machine-configs/rendered-master-2.yaml', CONFIG);
+    write(
+      'controller-config/machine-config-controller.yaml',
+      'metadata: {name: machine-config-controller}\nspec: {cloudProviderCAData: QQ==}\n',
+    );
+    const file = join(directory, path);
+    const seen = () => statSync(file, { bigint: true });
+    // Whole seconds, which can be given back exactly.
+    utimesSync(file, 1_700_000_000, 1_700_000_000);
+    const { ino, size, mtimeNs, ctimeNs } = seen();
+    const from = source();
+    const before = await look('master', from);
+
+    const changed = readFileSync(file, 'utf8')
+      .replace('name: rendered-master-1}}', 'name: rendered-master-2}}')
+      .replace('very-secret', 'much-secret')
+      .replace('QQ==', 'Qg==');
+    const handle = openSync(file, 'r+');
+    writeSync(handle, changed);
+    closeSync(handle);
+    // The clock of the file system may tick in milliseconds, and this is as fast.
+    do utimesSync(file, 1_700_000_000, 1_700_000_000);
+    while (seen().ctimeNs === ctimeNs);
+
+    expect(seen()).toMatchObject({ ino, size, mtimeNs });
+    const after = await look('master', from);
+    if (typeof before === 'string' || typeof after === 'string') throw new Error('not served');
+    expect(after.key).not.toBe(before.key);
+    expect(after).toEqual(await look());
   });
 
   it.each(['worker', 'infra', '../../etc/passwd'])('are none of pool %s', async (pool) => {
