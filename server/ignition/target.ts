@@ -1,6 +1,7 @@
 /**
  * What a request line asks for. Paths are taken as Go's multiplexer takes them, which MCO's server
- * stands on: `/config/a/master` is master, `/config` and paths that are not clean are sent elsewhere.
+ * stands on: `/config/a/master` is master, `/config` and paths that are not clean are sent elsewhere,
+ * and each element is decoded for itself: `/%63onfig/master` is master, `/config%2fmaster` nothing.
  *
  * @see MCO pkg/server/api.go (7ff337a4), NewAPIServer
  */
@@ -15,8 +16,6 @@ export type Target =
   /** No path, or one that cannot be decoded. */
   | { readonly kind: 'malformed' };
 
-const PREFIX = '/config/';
-
 /** A target that names the host again, which RFC 9112 (3.2.2) has every server accept. */
 const ABSOLUTE = /^https?:\/\/[^/?#]+/i;
 
@@ -29,13 +28,16 @@ export function readTarget(url: string): Target {
   if (!path.startsWith('/')) return { kind: 'malformed' };
   const decoded = decoding(path);
   if (decoded === undefined) return { kind: 'malformed' };
-  // Escaped dots and slashes are no part of the way: they are cleaned by nobody and decoded below.
+  // Escaped dots and slashes are no part of the way: they clean nothing and part no elements.
   const clean = cleanPath(path);
   const suffix = query === undefined ? '' : `?${query}`;
-  if (clean === '/config') return redirect(`${PREFIX}${suffix}`);
+  const [first, ...others] = clean.slice(1).split('/').map(decodeURIComponent);
+  const isAlone = others.length === 0;
+  if (first === 'config' && isAlone) return redirect(`/config/${suffix}`);
   if (clean !== path) return redirect(`${clean}${suffix}`);
-  if (decoded === '/healthz') return { kind: 'health' };
-  if (decoded.startsWith(PREFIX)) return { kind: 'config', pool: lastElement(decoded) };
+  if (first === 'healthz' && isAlone) return { kind: 'health' };
+  // In the pool they count as what they stand for.
+  if (first === 'config') return { kind: 'config', pool: lastElement(decoded) };
   return { kind: 'nothing' };
 }
 
