@@ -10,6 +10,7 @@ import { readBootId } from '../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../core/errors';
 import { telling } from './host-log';
 import type { Host } from './host-loop';
+import { Silence } from './host-silence';
 import type { Logger } from './logging';
 
 /** A process that starts late, or starts again, gets this long to reach somebody all the same. */
@@ -99,17 +100,16 @@ async function lookAt(
 /** A deadline that may be put off, and given up. */
 function createDeadline() {
   const controller = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  const silence = new Silence(() => controller.abort());
   let isOver = false;
   return {
     signal: controller.signal,
     begin(seconds: number): void {
-      clearTimeout(timer);
-      if (!isOver) timer = setTimeout(() => controller.abort(), seconds * 1000).unref();
+      if (!isOver) silence.begin(seconds);
     },
     end(): void {
       isOver = true;
-      clearTimeout(timer);
+      silence.end();
     },
   };
 }

@@ -7,6 +7,7 @@ import { awaitsWord, goBackInPlace } from '../activities/host';
 import { messageOf } from '../core/errors';
 import { LEAST_SECONDS, portsAlone } from './host-confirmation';
 import type { Host } from './host-loop';
+import { Silence } from './host-silence';
 import type { Logger } from './logging';
 
 interface Options {
@@ -20,8 +21,8 @@ interface Options {
 export class AwaitedWord {
   /** In seconds; undefined = nothing waits for word. */
   #limit: number | undefined;
-  #timer: NodeJS.Timeout | undefined;
   #listener: (() => void) | undefined;
+  readonly #silence = new Silence(() => void this.#goBack());
   readonly #host: Host;
   readonly #options: Options;
 
@@ -52,7 +53,8 @@ export class AwaitedWord {
       if (found === undefined) return this.#end();
       const limit = Math.max(LEAST_SECONDS, found.reconnectSeconds ?? seconds);
       log.debug({ node, seconds: limit }, 'Temporal must not be out of reach for longer');
-      this.#begin(limit);
+      this.#limit = limit;
+      this.#silence.begin(limit);
       this.#listener?.();
     } catch (error) {
       // A damaged journal: going back by itself is what it could not do anyway.
@@ -63,27 +65,19 @@ export class AwaitedWord {
 
   /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
   contact(): void {
-    if (this.#limit !== undefined) this.#begin(this.#limit);
-  }
-
-  #begin(limit: number): void {
-    clearTimeout(this.#timer);
-    this.#limit = limit;
-    this.#timer = setTimeout(() => void this.#goBack(limit), limit * 1000).unref();
+    if (this.#limit !== undefined) this.#silence.begin(this.#limit);
   }
 
   #end(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#silence.end();
     this.#limit = undefined;
   }
 
-  async #goBack(limit: number): Promise<void> {
+  async #goBack(): Promise<void> {
     const { node, exclusive } = this.#host;
     const { log, signal } = this.#options;
-    const over = this.#timer;
     const because =
-      `Temporal was out of reach for ${limit} s after the update was written, ` +
+      `Temporal was out of reach for ${this.#limit} s after the update was written, ` +
       'so the machine took it back';
     const ports = portsAlone(this.#host, this.#options, (why) =>
       log.error({ node, reason: why }, 'the way back takes a reboot that nobody has ordered'),
@@ -91,7 +85,7 @@ export class AwaitedWord {
     try {
       const isBack = await exclusive(async () => {
         // An order was still at work, and meanwhile Temporal may have answered.
-        if (signal.aborted || this.#timer !== over) return false;
+        if (signal.aborted || !this.#silence.isOver) return false;
         log.warn({ node, reason: because }, 'going back in place');
         return goBackInPlace(ports, because);
       });

@@ -9,6 +9,8 @@ const SOON_MS = 5_000;
 /** Otherwise, of thousands of machines; it is only what `slipway host status` shows. */
 const NOW_AND_THEN_MS = 60_000;
 const TIMEOUT_MS = 5_000;
+/** While answers are waited for, a question begins and ends within this time of any moment. */
+export const LONGEST_QUESTION_MS = TIMEOUT_MS + SOON_MS + TIMEOUT_MS;
 
 /** Codes of gRPC that no server sent: DEADLINE_EXCEEDED and UNAVAILABLE. Any other is an answer. */
 const SILENT: ReadonlySet<unknown> = new Set([4, 14]);

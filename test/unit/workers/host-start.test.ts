@@ -16,6 +16,7 @@ import { Writable } from 'node:stream';
 import { createExclusive } from '../../../activities/host';
 import { confirmation, goBackByItself, secondsSinceBoot } from '../../../workers/host-confirmation';
 import { type Host, settleHost } from '../../../workers/host-loop';
+import { LAST_QUESTION_SECONDS } from '../../../workers/host-silence';
 import { createNotifier, watchdogMs } from '../../../workers/host-notify';
 import { createLogger, type Logger } from '../../../workers/logging';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../activities/host/a-host';
@@ -35,6 +36,8 @@ let log: Logger;
 let lines: Record<string, unknown>[];
 /** In the order in which they came about, each with the file at that moment. */
 let events: string[];
+/** Room for the question that is asked when the time is over. */
+const LAST_MS = LAST_QUESTION_SECONDS * 1000;
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 
 beforeEach(async () => {
@@ -176,7 +179,7 @@ describe('the confirmation of an update', () => {
     try {
       const { deadline } = await confirmation(host, 600, log, () => 100);
 
-      await jest.advanceTimersByTimeAsync(499_999);
+      await jest.advanceTimersByTimeAsync(499_999 + LAST_MS);
       expect(deadline?.aborted).toBe(false);
       await jest.advanceTimersByTimeAsync(1);
       expect(deadline?.aborted).toBe(true);
@@ -207,9 +210,26 @@ describe('the confirmation of an update', () => {
 
       await jest.advanceTimersByTimeAsync(499_999);
       contact();
-      await jest.advanceTimersByTimeAsync(599_999);
+      await jest.advanceTimersByTimeAsync(599_999 + LAST_MS);
       expect(deadline?.aborted).toBe(false);
       await jest.advanceTimersByTimeAsync(1);
+      expect(deadline?.aborted).toBe(true);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
+  it('is not over because the process stood still: nobody could answer meanwhile', async () => {
+    await machine.boot();
+    await refresh();
+    jest.useFakeTimers();
+    try {
+      const { deadline } = await confirmation(host, 600, log, () => 100);
+
+      // Stopped for hours: the next timer is late, and comes before any answer can.
+      jest.advanceTimersToNextTimer();
+      expect(deadline?.aborted).toBe(false);
+      await jest.advanceTimersByTimeAsync(600_000 + LAST_MS);
       expect(deadline?.aborted).toBe(true);
     } finally {
       jest.useRealTimers();

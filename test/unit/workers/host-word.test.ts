@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { createExclusive } from '../../../activities/host';
 import type { Host } from '../../../workers/host-loop';
+import { LAST_QUESTION_SECONDS } from '../../../workers/host-silence';
 import { AwaitedWord } from '../../../workers/host-word';
 import { createLogger } from '../../../workers/logging';
 import {
@@ -27,7 +28,6 @@ const REBOOTED = aConfig('rendered-worker-rebooted', {
   kernelArguments: ['nosmt'],
 });
 const POLICIES = { files: [{ path: '/etc/motd', actions: [{ type: 'None' as const }] }] };
-
 let machine: TestHost;
 let host: Host;
 let word: AwaitedWord;
@@ -70,11 +70,17 @@ async function silence(seconds: number): Promise<void> {
   await host.exclusive(async () => undefined);
 }
 
-it('is taken back when the time is over, without a reboot, and the update hears why', async () => {
+/** The process is stopped for hours and goes on: what is due by then is late, before anything else comes. */
+async function standstill(): Promise<void> {
+  jest.advanceTimersToNextTimer();
+  await host.exclusive(async () => undefined);
+}
+
+it('is taken back when the time is over and the last question, too, without a reboot, and the update hears why', async () => {
   await write();
   expect(word.isAwaited).toBe(true);
 
-  await silence(599);
+  await silence(600 + LAST_QUESTION_SECONDS - 1);
   expect(motd()).toBe('new');
   await silence(1);
 
@@ -93,7 +99,7 @@ it('is taken back when the time is over, without a reboot, and the update hears 
 
 it('has the time that its order names, and half a minute at least', async () => {
   await write(90);
-  await silence(89);
+  await silence(90 + LAST_QUESTION_SECONDS - 1);
   expect(motd()).toBe('new');
   await silence(1);
   expect(motd()).toBe('old');
@@ -101,7 +107,7 @@ it('has the time that its order names, and half a minute at least', async () => 
 
 it('is not hurried by an order that names no time at all', async () => {
   await write(1);
-  await silence(29);
+  await silence(30 + LAST_QUESTION_SECONDS - 1);
   expect(motd()).toBe('new');
   await silence(1);
   expect(motd()).toBe('old');
@@ -109,11 +115,32 @@ it('is not hurried by an order that names no time at all', async () => {
 
 it('stays as long as Temporal answers', async () => {
   await write();
-  await silence(599);
+  await silence(600);
   word.contact();
-  await silence(599);
+  await silence(600 + LAST_QUESTION_SECONDS - 1);
   expect(motd()).toBe('new');
   await silence(1);
+  expect(motd()).toBe('old');
+});
+
+it('stays when the process stood still for longer than that, and Temporal answers when it goes on', async () => {
+  await write();
+
+  await standstill();
+  expect(motd()).toBe('new');
+  word.contact();
+  await silence(600);
+
+  expect(motd()).toBe('new');
+  expect(word.isAwaited).toBe(true);
+});
+
+it('is taken back after a standstill, too, when nobody answers as long as the process runs', async () => {
+  await write();
+  await standstill();
+
+  await silence(600 + LAST_QUESTION_SECONDS);
+
   expect(motd()).toBe('old');
 });
 
@@ -122,7 +149,7 @@ it('stays when Temporal answers while an order is still at work', async () => {
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => (end = resolve));
   const working = host.exclusive(() => ended);
-  jest.advanceTimersByTime(600_000);
+  jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS) * 1000);
 
   word.contact();
   end();
@@ -147,7 +174,7 @@ it('is found by the next process of the same boot', async () => {
   await silence(300);
   await word.look();
 
-  await silence(599);
+  await silence(600 + LAST_QUESTION_SECONDS - 1);
   expect(motd()).toBe('new');
   await silence(1);
   expect(motd()).toBe('old');
