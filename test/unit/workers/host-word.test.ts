@@ -3,11 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { createExclusive } from '../../../activities/host';
+import { awaitsConfirmation, createExclusive } from '../../../activities/host';
+import type { UpdateHeader } from '../../../activities/host/ports';
 import type { Host } from '../../../workers/host-loop';
 import { LAST_QUESTION_SECONDS } from '../../../workers/host-silence';
 import { AwaitedWord } from '../../../workers/host-word';
-import { createLogger } from '../../../workers/logging';
+import { createLogger, type Logger } from '../../../workers/logging';
 import {
   aConfig,
   aFile,
@@ -28,9 +29,19 @@ const REBOOTED = aConfig('rendered-worker-rebooted', {
   kernelArguments: ['nosmt'],
 });
 const POLICIES = { files: [{ path: '/etc/motd', actions: [{ type: 'None' as const }] }] };
+/** Of a repair of drift. */
+const PLAN = {
+  files: { changed: ['/etc/motd'], removed: [] },
+  units: { changed: [], removed: [] },
+  actions: [],
+  reboot: false,
+} as unknown as UpdateHeader['plan'];
+
 let machine: TestHost;
 let host: Host;
 let word: AwaitedWord;
+let log: Logger;
+let stop: AbortController;
 let reboots: string[];
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 const order = (step: string) => orderFor(NEW, step, { disruptionPolicies: POLICIES });
@@ -47,8 +58,9 @@ beforeEach(async () => {
     reboot: async (reason) => void reboots.push(reason),
   };
   const destination = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const log = createLogger({ process: 'test', level: 'error', destination });
-  word = new AwaitedWord(host, { signal: new AbortController().signal, log, seconds: 600 });
+  log = createLogger({ process: 'test', level: 'error', destination });
+  stop = new AbortController();
+  word = new AwaitedWord(host, { signal: stop.signal, log, seconds: 600 });
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
 });
 afterEach(() => {
@@ -159,6 +171,33 @@ it('stays when Temporal answers while an order is still at work', async () => {
   expect(motd()).toBe('new');
 });
 
+it('stays when an order that is still at work decides it', async () => {
+  await write();
+  const activities = await machine.activities();
+  let begin = (): void => undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const verifying = host.exclusive(async () => {
+    await begun;
+    return activities.verifyUpdate(order('v'));
+  });
+  jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS) * 1000);
+
+  begin();
+  await verifying;
+  await host.exclusive(async () => undefined);
+
+  expect(motd()).toBe('new');
+});
+
+it('stays when this process is told to stop: the next one looks again', async () => {
+  await write();
+
+  stop.abort();
+  await silence(600 + LAST_QUESTION_SECONDS);
+
+  expect(motd()).toBe('new');
+});
+
 it('is decided once it is verified', async () => {
   await write();
   await (await machine.activities()).verifyUpdate(order('v'));
@@ -184,6 +223,36 @@ it('is none that takes a reboot: that one is confirmed after it', async () => {
   const activities = await machine.activities();
   await activities.prepareUpdate(orderFor(REBOOTED, 'p'));
   await activities.applyUpdate(orderFor(REBOOTED, 'a'));
+  await word.look();
+
+  expect(word.isAwaited).toBe(false);
+});
+
+it('is none that another boot has found: that one is confirmed with a reboot', async () => {
+  await write();
+  await machine.boot();
+  host = { ...host, ports: await machine.ports() };
+  const later = new AwaitedWord(host, { signal: stop.signal, log, seconds: 600 });
+  await later.look();
+
+  expect(await awaitsConfirmation(host.ports)).toBeDefined();
+  expect(later.isAwaited).toBe(false);
+});
+
+it('is none that mends drift: a repair that did not end is of no update', async () => {
+  const { bootId, booted } = await host.ports.os.status();
+  const { kernelArguments, extensions, kernelType } = booted;
+  const journal = await host.ports.journal.begin('repair/1', {
+    orderId: 'repair/1',
+    driver: host.ports.os.name,
+    target: OLD.reference,
+    previous: OLD.reference,
+    previousDeployment: booted.id,
+    before: { bootId, kernelArguments, extensions, kernelType },
+    repair: true,
+    plan: PLAN,
+  });
+  await journal.mark({ kind: 'applied' });
   await word.look();
 
   expect(word.isAwaited).toBe(false);
