@@ -35,7 +35,7 @@ export { hasCode, isPlainPath } from './root-paths';
 export { createSystemctl } from './systemctl';
 export { ROOT_OWNER } from './types';
 export type * from './types';
-export { ownLink, UNIT_DIRECTORY } from './unit-links';
+export { ownLink } from './unit-links';
 export { parseUnitState, type UnitState } from './unit-state';
 export { createVitals, type VitalsOptions } from './vitals';
 export { createPathProbe, type PathProbe, type ProbedPath } from './watch-probe';

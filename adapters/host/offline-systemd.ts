@@ -6,19 +6,23 @@
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { fail } from '../../core/errors';
-import { enablingProblem, isUnitName, parseInstallSection } from '../../core/systemd';
+import {
+  enablingProblem,
+  isUnitName,
+  parseInstallSection,
+  UNIT_DIRECTORY,
+} from '../../core/systemd';
 import type { HostFiles } from './files';
 import { filesAfterBoot } from './next-deployment';
 import type { Enablement, EnablementChange } from './types';
 import type { UnitState } from './unit-state';
 import {
-  enablingLinks,
+  enablingPaths,
   findUnit,
   hasOwnLinks,
   ownLink,
   presentLinks,
   presetEnables,
-  UNIT_DIRECTORY,
 } from './unit-links';
 
 export interface ServiceAction {
@@ -210,7 +214,7 @@ async function planLinks(files: HostFiles, change: LinkWish): Promise<PlannedLin
   const install = found === undefined ? undefined : parseInstallSection(found.contents);
   const wanted =
     change.wish !== 'disable' && install !== undefined && found !== undefined
-      ? new Map(enablingLinks(change.unit, install).map((path) => [path, found.path]))
+      ? new Map(enablingPaths(change.unit, install).map((path) => [path, found.path]))
       : new Map<string, string>();
   const own = await ownLink(files, change.unit);
   const isAdded = change.wish === 'add' || (change.wish === 'enable' && own !== undefined);

@@ -1,11 +1,9 @@
-/** Which links enable a systemd unit, read from its `[Install]` section, as `systemctl enable` does. */
+/** Which links enable a systemd unit, and where a host has them and the unit. */
 
 import { posix } from 'node:path';
-import type { InstallSection } from '../../core/systemd';
+import { enablingLinks, UNIT_DIRECTORY, type InstallSection } from '../../core/systemd';
 import type { HostFiles } from './files';
 
-/** Where units of the machine's owner live. */
-export const UNIT_DIRECTORY = '/etc/systemd/system';
 /** Where units are looked for, the first one wins. */
 const UNIT_DIRECTORIES = [
   UNIT_DIRECTORY,
@@ -22,62 +20,10 @@ export function hasOwnLinks(install: InstallSection): boolean {
   return [wantedBy, requiredBy, upheldBy, alias].some((list) => list.length > 0);
 }
 
-/**
- * Paths of the links that enable a unit. A template stands for its default instance; without one, it
- * can only be wanted by another template.
- */
-export function enablingLinks(unit: string, install: InstallSection): readonly string[] {
-  const { defaultInstance } = install;
-  const linked =
-    isTemplate(unit) && defaultInstance !== undefined
-      ? unit.replace('@.', `@${defaultInstance}.`)
-      : unit;
-  const expanded = (names: readonly string[]): readonly string[] =>
-    names.map((name) => expandSpecifiers(name, linked)).filter((name) => name !== undefined);
-  const below =
-    (kind: string) =>
-    (target: string): readonly string[] =>
-      isTemplate(linked) && !isTemplate(target)
-        ? []
-        : [posix.join(UNIT_DIRECTORY, `${target}.${kind}`, linked)];
-  return [
-    ...expanded(install.wantedBy).flatMap(below('wants')),
-    ...expanded(install.requiredBy).flatMap(below('requires')),
-    ...expanded(install.upheldBy).flatMap(below('upholds')),
-    ...expanded(install.alias)
-      .map((alias) => aliasOf(alias, unit))
-      .filter((alias) => alias !== linked)
-      .map((alias) => posix.join(UNIT_DIRECTORY, alias)),
-  ];
-}
-
-/** The alias of an instance is an instance too; that of a template is one also when it has a default. */
-function aliasOf(alias: string, unit: string): string {
-  const instance = /@([^.]+)\./.exec(unit)?.[1];
-  return isTemplate(alias) && instance !== undefined ? alias.replace('@.', `@${instance}.`) : alias;
-}
-
-/**
- * Puts the parts of a unit's name for `%i`, `%j`, `%n`, `%N` and `%p`; undefined for specifiers that
- * ask for more than the name.
- */
-function expandSpecifiers(text: string, unit: string): string | undefined {
-  const full = unit.slice(0, unit.lastIndexOf('.'));
-  const [prefix = '', instance = ''] = full.split(/@(.*)/s);
-  const parts: Readonly<Record<string, string>> = {
-    '%': '%',
-    i: instance,
-    j: prefix.slice(prefix.lastIndexOf('-') + 1),
-    n: unit,
-    N: full,
-    p: prefix,
-  };
-  let isKnown = true;
-  const expanded = text.replace(/%(.)/g, (_whole, letter: string) => {
-    isKnown &&= Object.hasOwn(parts, letter);
-    return parts[letter] ?? '';
-  });
-  return isKnown ? expanded : undefined;
+/** Paths of the links that enable a unit. */
+export function enablingPaths(unit: string, install: InstallSection): readonly string[] {
+  const { aliases, wants, requires, upholds } = enablingLinks(unit, install);
+  return [...wants, ...requires, ...upholds, ...aliases];
 }
 
 function isTemplate(unit: string): boolean {

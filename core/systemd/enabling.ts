@@ -1,18 +1,14 @@
 /** What systemctl refuses to enable. */
 
+import { aliasesOf, aliasFor, expandedNames, isDependency, linkedUnit } from './enabling-links';
 import type { InstallSection } from './install-section';
-import { isPlainName, isTemplateName, isUnitName, unitType } from './unit-name';
-
-/** Of other units systemd does not read `Alias`. */
-const MAY_HAVE_ALIASES: ReadonlySet<string> = new Set(
-  'service socket target device timer path'.split(' '),
-);
+import { instanceOf, isPlainName, isTemplateName, isUnitName, unitType } from './unit-name';
 
 const NO_UNIT = 'has a name that systemd takes for no unit';
 
 /**
  * Why systemctl does not enable a unit with this section, in words that quote nothing of it; undefined
- * when it does. Names with specifiers are not judged: what they become may depend on the machine.
+ * when it does. Names whose specifiers the machine decides on are not judged.
  *
  * One kind of link that could be made is enough for systemctl, in the order of aliases, `WantedBy` and
  * `RequiredBy`: what is wrong in a later one is passed over.
@@ -20,40 +16,35 @@ const NO_UNIT = 'has a name that systemd takes for no unit';
  * @see systemd src/shared/install.c, install_info_apply
  */
 export function enablingProblem(unit: string, install: InstallSection): string | undefined {
-  const { also, wantedBy, requiredBy } = install;
-  if (also.some((name) => isJudged(name) && !isUnitName(name))) return `Also= ${NO_UNIT}`;
-  const instance = instanceProblem(unit, install);
-  if (instance !== undefined) return instance;
-  const aliases = MAY_HAVE_ALIASES.has(unitType(unit)) ? install.alias : [];
-  if (aliases.some((alias) => isJudged(alias) && !mayBeAlias(alias, unit))) {
-    return 'Alias= has a name that this unit cannot have, of another type, or only one of the two with an @';
+  const expanded = (names: readonly string[]): readonly string[] =>
+    expandedNames(names, unit, install);
+  if (!expanded(install.also).every(isUnitName)) return `Also= ${NO_UNIT}`;
+  const linked = linkedUnit(unit, install);
+  if (linked !== undefined && linked !== unit && !isUnitName(linked)) {
+    return 'DefaultInstance= has what no unit can have in its name';
   }
-  if (aliases.some((alias) => alias !== unit)) return undefined;
+  const aliases = expanded(aliasesOf(unit, install));
+  if (!aliases.every((alias) => mayBeAlias(alias, unit))) {
+    return 'Alias= has a name that this unit cannot have, of another type or instance, or only one of the two with an @';
+  }
+  const isAliasOpen = aliases.length < aliasesOf(unit, install).length;
+  if (isAliasOpen || aliases.some((alias) => aliasFor(alias, unit) !== unit)) return undefined;
+  const { wantedBy, requiredBy } = install;
   const [key, wanting] = wantedBy.length > 0 ? ['WantedBy', wantedBy] : ['RequiredBy', requiredBy];
-  const judged = wanting.filter(isJudged);
+  const judged = expanded(wanting);
   if (!judged.every(isUnitName)) return `${key}= ${NO_UNIT}`;
-  const isTemplate = isTemplateName(unit) && install.defaultInstance === undefined;
+  const isTemplate = linked !== undefined && isTemplateName(linked);
   return isTemplate && judged.some(isPlainName)
     ? `${key}= has a unit that cannot want a template without DefaultInstance=`
     : undefined;
 }
 
-function isJudged(name: string): boolean {
-  return !name.includes('%');
-}
-
 function mayBeAlias(alias: string, unit: string): boolean {
+  if (isDependency(alias, unit)) return true;
   return (
     isUnitName(alias) &&
     unitType(alias) === unitType(unit) &&
-    isPlainName(alias) === isPlainName(unit)
+    isPlainName(alias) === isPlainName(unit) &&
+    (isTemplateName(unit) || instanceOf(aliasFor(alias, unit)) === instanceOf(unit))
   );
-}
-
-function instanceProblem(unit: string, { defaultInstance }: InstallSection): string | undefined {
-  if (defaultInstance === undefined || !isTemplateName(unit) || !isJudged(defaultInstance)) {
-    return undefined;
-  }
-  if (isUnitName(unit.replace('@.', `@${defaultInstance}.`))) return undefined;
-  return 'DefaultInstance= has what no unit can have in its name';
 }

@@ -28,6 +28,12 @@ function unquoted(values: string): readonly string[] {
   }
 }
 
+/** The instance is all that stands there: blanks are in none, and systemd refuses them. */
+function wordsOf(key: string, values: string): readonly string[] {
+  if (key === 'DefaultInstance') return [values];
+  return TAKES_QUOTES.has(key) ? unquoted(values) : values.split(/\s+/);
+}
+
 /** Reads `[Install]`; undefined when there is none (a static unit). */
 export function parseInstallSection(contents: string): InstallSection | undefined {
   const lists = {
@@ -50,11 +56,10 @@ export function parseInstallSection(contents: string): InstallSection | undefine
     const values = line.slice(equals + 1).trim();
     if (!isListed(key)) continue;
     if (values === '') lists[key].splice(0);
-    else lists[key].push(...(TAKES_QUOTES.has(key) ? unquoted(values) : values.split(/\s+/)));
+    else lists[key].push(...wordsOf(key, values));
   }
-  const { DefaultInstance, ...asking } = lists;
-  if (Object.values(asking).every((list) => list.length === 0)) return undefined;
-  const defaultInstance = DefaultInstance.at(-1);
+  if (Object.values(lists).every((list) => list.length === 0)) return undefined;
+  const defaultInstance = lists.DefaultInstance.at(-1);
   return {
     wantedBy: lists.WantedBy,
     requiredBy: lists.RequiredBy,

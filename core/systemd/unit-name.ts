@@ -29,6 +29,12 @@ export function isTemplateName(name: string): boolean {
   return name.indexOf('@') === name.lastIndexOf('.') - 1;
 }
 
+/** `tty1` of `getty@tty1.service`, nothing of a template; undefined for a plain unit. */
+export function instanceOf(name: string): string | undefined {
+  const at = name.indexOf('@');
+  return at === -1 ? undefined : name.slice(at + 1, name.lastIndexOf('.'));
+}
+
 /** Neither a template nor an instance of one. */
 export function isPlainName(name: string): boolean {
   return !name.includes('@');

@@ -103,7 +103,7 @@ describe('MachineConfigs that are fine alone and not together', () => {
       'an enabled unit with a drop-in of another one',
       { contents: '[Install]\nWantedBy=a.target\n', enabled: true },
       { dropins: [{ name: '1.conf', contents: '[Install]\nAlias=x.socket\n' }] },
-      'MachineConfig 61-b: spec.config.systemd.units[0].dropins[0].contents: systemctl does not enable the unit of MachineConfigs 60-a, 61-b: Alias= has a name that this unit cannot have, of another type, or only one of the two with an @',
+      'MachineConfig 61-b: spec.config.systemd.units[0].dropins[0].contents: systemctl does not enable the unit of MachineConfigs 60-a, 61-b: Alias= has a name that this unit cannot have, of another type or instance, or only one of the two with an @',
     ],
     [
       'drop-ins of both, which count in the order of their names',

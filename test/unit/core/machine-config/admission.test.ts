@@ -494,7 +494,11 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ['a.service', 'WantedBy=x.target # at boot', 'WantedBy= has a name'],
     ['a.service', 'RequiredBy=x', 'RequiredBy= has a name'],
     ['a.service', 'Also=x', 'Also= has a name'],
-    ['a.service', 'Alias=b.timer', 'Alias= has a name that this unit cannot have'],
+    [
+      'a.service',
+      'Alias=b.timer',
+      'Alias= has a name that this unit cannot have, of another type or instance, or',
+    ],
     ['a.service', 'Alias=b@.service', 'Alias= has a name'],
     ['a@.service', 'Alias=b.service', 'Alias= has a name'],
     ['a.service', 'Alias=a.service\nWantedBy=x', 'WantedBy= has a name'],
@@ -502,6 +506,20 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ['a@.service', 'WantedBy=x.target', 'WantedBy= has a unit that cannot want a template'],
     ['a@.service', 'RequiredBy=x.target', 'RequiredBy= has a unit that cannot want a template'],
     ['a@.service', 'DefaultInstance=x/y\nWantedBy=x.target', 'DefaultInstance= has what'],
+    ['a@.service', 'DefaultInstance=x/y', 'DefaultInstance= has what'],
+    ['a@.service', 'DefaultInstance=x y\nWantedBy=x.target', 'DefaultInstance= has what'],
+    ['a@.service', 'DefaultInstance=%Q\nWantedBy=x.target', 'DefaultInstance= has what'],
+    ['a@.service', 'DefaultInstance=%i\nWantedBy=x.target', 'WantedBy= has a unit that cannot'],
+    ['a.service', 'WantedBy=%Q.target', 'WantedBy= has a name'],
+    ['a.service', 'WantedBy=%%.target', 'WantedBy= has a name'],
+    ['a.service', 'WantedBy=%H%T.target', 'WantedBy= has a name'],
+    ['a.service', 'WantedBy=%i.target', 'WantedBy= has a name'],
+    ['a.service', 'Also=%i.service', 'Also= has a name'],
+    ['a.service', 'Alias=%T0.service', 'Alias= has a name'],
+    ['a.service', 'Alias=%N@.service', 'Alias= has a name'],
+    ['a.service', 'Alias=x/b.service', 'Alias= has a name'],
+    ['a.service', 'Alias=x.target.wants/b.service', 'Alias= has a name'],
+    ['a@x.service', 'Alias=b@y.service', 'Alias= has a name'],
   ])('no unit %s that is enabled with %s, which systemctl refuses', (name, line, problem) => {
     const unit = { name, contents: `${contents}[Install]\n${line}\n` };
     expect(problemsOf({ config: units({ ...unit, enabled: true }) })).toEqual([
@@ -527,6 +545,12 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ['a.service', 'WantedBy=x.target\nRequiredBy=y'],
     ['a.service', 'Alias=b.service\nWantedBy=y'],
     ['a@x.service', 'WantedBy=x.target'],
+    ['a@x.service', 'Alias=b@.service c@x.service d@%i.service'],
+    ['a@x.service', 'DefaultInstance=x/y\nWantedBy=%i.target'],
+    ['a@.service', 'DefaultInstance=x\nWantedBy=%i.target %n'],
+    ['a@.service', 'DefaultInstance=%H\nWantedBy=x.target %i.target'],
+    ['a.service', 'Alias=x.target.wants/a.service'],
+    ['a.service', 'WantedBy=%H.target %m.target'],
     ['a.slice', 'Alias=b.timer\nWantedBy=x.target'],
   ])('but %s that is enabled with %s', (name, line) => {
     const unit = { name, enabled: true, contents: `${contents}[Install]\n${line}\n` };
