@@ -81,14 +81,22 @@ export interface MachineConfigNodeWriter {
   ): Promise<MachineConfigNode>;
 }
 
+/** The fields of a pool to change, all in one PATCH. `null` removes an annotation. */
+export interface PoolChange {
+  readonly annotations: Readonly<Record<string, string | null>>;
+  readonly paused?: boolean;
+}
+
 export interface PoolWriter {
-  /** Sets annotations (`null` removes) and, when given, `spec.paused`, in one PATCH. */
+  /**
+   * Reads the pool, decides, and writes the change on the condition that nobody has changed the pool
+   * since it was read; else it is read and decided again. No change, no write.
+   *
+   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and whatever `decide` throws
+   */
   change(
     pool: string,
-    change: {
-      readonly annotations: Readonly<Record<string, string | null>>;
-      readonly paused?: boolean;
-    },
+    decide: (pool: MachineConfigPool) => Promise<PoolChange | undefined>,
   ): Promise<void>;
 }
 
@@ -160,6 +168,13 @@ export interface ActivityRun {
   readonly scheduledAtMs: number;
   /** How long an attempt may take before it is given up; absent = not known. */
   readonly attemptMs?: number;
+  /**
+   * Asks Temporal whether it still waits for this very attempt; one request. Not for local activities,
+   * which it does not know.
+   *
+   * @throws `TemporalUnavailable`
+   */
+  readonly isAwaited: () => Promise<boolean>;
   readonly log: ActivityLog;
   heartbeat(details: unknown): void;
 }

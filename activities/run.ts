@@ -1,6 +1,8 @@
 /** The attempt that is under way, from Temporal's activity context. */
 
 import { Context } from '@temporalio/activity';
+import { WorkflowNotFoundError } from '@temporalio/common';
+import { fail, messageOf } from '../core/errors';
 import type { ActivityRun } from './ports';
 
 /** @throws when called outside an activity */
@@ -12,6 +14,7 @@ export function currentRun(): ActivityRun {
     lastHeartbeat: context.info.heartbeatDetails,
     scheduledAtMs: context.info.scheduledTimestampMs,
     attemptMs: context.info.startToCloseTimeoutMs,
+    isAwaited: () => isAwaited(context),
     log: {
       debug: (message, fields) => {
         log.debug(message, fields);
@@ -27,4 +30,18 @@ export function currentRun(): ActivityRun {
       context.heartbeat(details);
     },
   };
+}
+
+/** A run that has ended waits for nothing; one that has given this attempt up has counted on. */
+async function isAwaited({ client, info }: Context): Promise<boolean> {
+  const { workflowId = '', runId } = info.workflowExecution ?? {};
+  try {
+    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    return (raw.pendingActivities ?? []).some(
+      ({ activityId, attempt }) => activityId === info.activityId && attempt === info.attempt,
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw fail('TemporalUnavailable', `Temporal does not answer: ${messageOf(error)}`);
+  }
 }

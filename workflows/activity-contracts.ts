@@ -290,11 +290,16 @@ export interface ClusterActivities {
     readonly config: string;
     readonly reason?: string;
   }): Promise<void>;
-  /** Sets `spec.paused` and the reason on the pool. */
+  /**
+   * Sets `spec.paused` and the reason on the pool. A pool that is paused already keeps its reason. Refuses with
+   * `RefusedRequest` to end another pause than the one that was to end.
+   */
   setPoolPaused(input: {
     readonly pool: string;
     readonly paused: boolean;
     readonly reason: string;
+    /** The pause that a resume was asked to end; absent = any: a rollout of an earlier version asks. */
+    readonly ends?: { readonly reason?: string };
   }): Promise<void>;
   /**
    * Remembers on the pool that a person cancelled the rollout of this config, and that nobody has started it

@@ -61,11 +61,17 @@ export function holdNode(
   ]);
 }
 
-export function setPoolPaused(pool: string, paused: boolean, reason: string): Promise<void> {
+/** @param ends - the pause that a resume is to end */
+export function setPoolPaused(
+  pool: string,
+  paused: boolean,
+  reason: string,
+  ends?: { readonly reason?: string },
+): Promise<void> {
   const summary = `${paused ? 'pause' : 'resume'} pool ${pool}: ${reason}`;
   return cluster.setPoolPaused.executeWithOptions(
     optionsFor(ROLLOUT_LIMITS.setPoolPaused, summary),
-    [{ pool, paused, reason }],
+    [{ pool, paused, reason, ...(ends === undefined ? {} : { ends }) }],
   );
 }
 

@@ -168,9 +168,11 @@ async function changePause(
   paused: boolean,
   reason: string,
 ): Promise<RolloutAnswer> {
+  const { reason: because } = rollout.paused();
+  const ends = because === undefined ? {} : { reason: because };
   rollout.wishPaused(paused, reason, ROLLOUT_LIMITS.setPoolPaused.total * 1000);
   try {
-    await setPoolPaused(rollout.pool, paused, reason);
+    await setPoolPaused(rollout.pool, paused, reason, paused ? undefined : ends);
     rollout.wishPaused(paused, reason);
   } catch (error) {
     rollout.forgetPauseWish();

@@ -20,9 +20,10 @@ const DECISION_HOLDS_MS = 8_000;
  */
 export function whileWanted(
   ports: Pick<ClusterPorts, 'run' | 'now'>,
-  { node, decidedAt }: { readonly node: string; readonly decidedAt?: string },
+  subject: Subject & { readonly decidedAt?: string },
 ): () => void {
   const { signal, attemptMs } = ports.run();
+  const { decidedAt } = subject;
   const beganAt = ports.now();
   const ends = [
     ...(attemptMs === undefined ? [] : [beganAt + attemptMs]),
@@ -31,8 +32,41 @@ export function whileWanted(
   return () => {
     signal.throwIfAborted();
     if (ends.every((end) => ports.now() <= end)) return;
-    throw fail('Conflict', `this attempt to change node ${node} took too long and is given up`, {
-      node,
-    });
+    throw givenUp(
+      subject,
+      (what) => `this attempt to change ${what} took too long and is given up`,
+    );
   };
+}
+
+/**
+ * The same for an object that does not say whose turn it is. A process that stood still between the
+ * receipt of a task and its first line believes that it has all its time, so Temporal is asked, too,
+ * whether it still waits for this very attempt: when it does, whoever changes the object after that
+ * makes the write conflict.
+ *
+ * @returns the check, to be made once the object was read
+ * @throws (the check) the reason of the cancellation, `Conflict`, or `TemporalUnavailable`
+ */
+export function whileAwaited(
+  ports: Pick<ClusterPorts, 'run' | 'now'>,
+  subject: Subject,
+): () => Promise<void> {
+  const throwIfGivenUp = whileWanted(ports, subject);
+  const { isAwaited } = ports.run();
+  return async () => {
+    throwIfGivenUp();
+    if (!(await isAwaited())) {
+      throw givenUp(subject, (what) => `nobody waits any more for this attempt to change ${what}`);
+    }
+    throwIfGivenUp();
+  };
+}
+
+/** What an attempt wants to change. */
+type Subject = { readonly node: string } | { readonly pool: string };
+
+function givenUp(subject: Subject, sentence: (what: string) => string): Error {
+  const [kind, name] = 'node' in subject ? ['node', subject.node] : ['pool', subject.pool];
+  return fail('Conflict', sentence(`${kind} ${name}`), { [kind]: name });
 }

@@ -18,7 +18,7 @@ import {
   type KubeObject,
 } from './resources';
 
-/** How often a contended Node is read and decided again before the caller's retry takes over. */
+/** How often a contended object is read and decided again before the caller's retry takes over. */
 const ATTEMPTS = 5;
 
 /** The fields of a Node to change together. `null` removes an annotation. */
@@ -167,6 +167,12 @@ export class MachineConfigNodeWriter {
   }
 }
 
+/** The fields of a pool to change together. `null` removes an annotation. */
+export interface PoolPatch {
+  readonly annotations: Readonly<Record<string, string | null>>;
+  readonly paused?: boolean;
+}
+
 export class PoolWriter {
   constructor(
     readonly client: KubeClient,
@@ -174,24 +180,33 @@ export class PoolWriter {
     readonly fieldManager: string,
   ) {}
 
-  /** Sets annotations (`null` removes) and `spec.paused` in one PATCH. */
+  /**
+   * Reads the pool, decides, and patches it on the condition that nobody has changed it since it was
+   * read. Always read: what a person has done to it a moment ago counts.
+   *
+   * @throws `ObjectNotFound`, `Conflict`, and whatever `decide` throws
+   */
   async change(
     name: string,
-    change: {
-      readonly annotations: Readonly<Record<string, string | null>>;
-      readonly paused?: boolean;
-    },
+    decide: (pool: MachineConfigPool) => Promise<PoolPatch | undefined>,
   ): Promise<void> {
-    const patched = await this.client.patch(
-      MACHINE_CONFIG_POOLS,
-      { name },
-      {
-        metadata: { annotations: change.annotations },
+    for (let attempt = 1; ; attempt += 1) {
+      const pool = await this.client.get(MACHINE_CONFIG_POOLS, { name });
+      const change = await decide(pool);
+      if (change === undefined) return;
+      const { resourceVersion } = pool.metadata;
+      const patch = {
+        metadata: { resourceVersion, annotations: change.annotations },
         ...(change.paused === undefined ? {} : { spec: { paused: change.paused } }),
-      },
-      { fieldManager: this.fieldManager },
-    );
-    this.cache.absorb(patched);
+      };
+      try {
+        const how = { fieldManager: this.fieldManager };
+        this.cache.absorb(await this.client.patch(MACHINE_CONFIG_POOLS, { name }, patch, how));
+        return;
+      } catch (error) {
+        if (failureName(error) !== 'Conflict' || attempt >= ATTEMPTS) throw error;
+      }
+    }
   }
 }
 

@@ -4,7 +4,13 @@
  */
 
 import { createClusterActivities } from '../../../activities/cluster';
-import type { ActivityRun, ClusterPorts, Lookup, NodeChange } from '../../../activities/ports';
+import type {
+  ActivityRun,
+  ClusterPorts,
+  Lookup,
+  NodeChange,
+  PoolChange,
+} from '../../../activities/ports';
 import { fail } from '../../../core/errors';
 import type { Pod } from '../../../core/drain';
 import type { MachineConfig } from '../../../core/machine-config/types';
@@ -144,10 +150,15 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
         }),
     },
     pools: {
-      change: (name, change) =>
-        ask(() => {
+      change: async (name, decide) => {
+        const known = await ask(() => cluster.pool(name));
+        const change = await decide(known);
+        if (change === undefined) return;
+        await ask(() => {
+          if (cluster.pool(name) !== known) throw fail('Conflict', `pool ${name} has changed`);
           cluster.changePool(name, (pool) => poolWith(pool, change));
-        }),
+        });
+      },
     },
     pods: {
       follow: async (node, { listed }) => {
@@ -234,10 +245,7 @@ function wants(decide: Decide, known: Node): boolean {
   }
 }
 
-function poolWith(
-  pool: MachineConfigPool,
-  change: Parameters<ClusterPorts['pools']['change']>[1],
-): MachineConfigPool {
+function poolWith(pool: MachineConfigPool, change: PoolChange): MachineConfigPool {
   const annotations = { ...pool.metadata.annotations };
   for (const [key, value] of Object.entries(change.annotations)) {
     if (value === null) delete annotations[key];
@@ -258,6 +266,7 @@ function runOf(attempt: Attempt): ActivityRun {
     lastHeartbeat: undefined,
     scheduledAtMs: attempt.call.scheduledAt,
     attemptMs: attempt.call.attemptMs,
+    isAwaited: () => Promise.resolve(true),
     log: { debug: silent, info: silent, warn: silent },
     heartbeat: silent,
   };
