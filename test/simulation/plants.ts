@@ -79,7 +79,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'slots are lost when a rollout goes on in a new run',
     breaks: 'I1',
-    ...{ seed: 7, within: 10, plain: true },
+    ...{ seed: 7, within: 10 },
     change: {
       from: 'children: [\n                ...this.children.values()\n            ],\n            orphanedSlots',
       to: 'children: [],\n            orphanedSlots',
@@ -147,8 +147,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 18, within: 10, plain: true },
     change: {
-      from: "carry === undefined ? 'nothing' : 'all'",
-      to: "carry === undefined ? 'all' : 'all'",
+      from: "carry.unlearned === true ? 'nothing' : 'all'",
+      to: "carry.unlearned === true ? 'all' : 'all'",
     },
   },
   {
