@@ -82,6 +82,11 @@ export class Invariants {
     this.trying.delete(node);
   }
 
+  /** An update gives its slot back, because its cordon was refused: unless the node was written all the same, it tries nothing. */
+  slotReturned(node: string): void {
+    if (!this.isHalfDone(node)) this.trying.delete(node);
+  }
+
   /** A person says: try it again, although it failed. */
   toldToRetry(node: string): void {
     this.retried.set(node, this.clock.now);

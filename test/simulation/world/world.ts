@@ -2,7 +2,7 @@
 
 import { poolRolloutId, updateNodeId } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
-import type { RolloutProgress } from '../../../workflows/messages';
+import type { Prepared, RolloutProgress } from '../../../workflows/messages';
 import type { Chance, VirtualClock } from '../clock';
 import { Invariants } from '../observer';
 import type { Scenario } from '../scenario';
@@ -314,6 +314,8 @@ export class World {
       signals: (from, to, name, input) => {
         this.note(from.id, `${name} to ${to}`);
         if (name === 'nodeFinished') invariants.reported(nodeOf(from.id));
+        if (name === 'prepared' && isReturned(input as Prepared))
+          invariants.slotReturned(nodeOf(from.id));
         if (name !== 'proceed') return;
         const { repair } = input as { readonly repair: boolean };
         invariants.slotGranted(nodeOf(to), poolOf(from.id), repair);
@@ -339,4 +341,9 @@ function nodeOf(workflowId: string): string {
 /** Name of the pool that this workflow rolls out. */
 function poolOf(workflowId: string): string {
   return workflowId.slice(poolRolloutId('').length);
+}
+
+/** A slot that it was given is no use to it, and it has not got another one meanwhile. */
+function isReturned({ returned, holdsSlot }: Prepared): boolean {
+  return returned === true && !holdsSlot;
 }
