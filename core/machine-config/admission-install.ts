@@ -1,7 +1,7 @@
 /** Units that systemctl would not enable, for what their `[Install]` section says. */
 
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
-import { enablingProblem, parseInstallSection } from '../systemd';
+import { enablingProblem, parseInstallSection, type InstallSection } from '../systemd';
 import type { AdmissionProblem } from './admission-problem';
 import type { Source } from './source';
 
@@ -12,6 +12,12 @@ export const INSTALL_FIX = 'correct the [Install] section, or do not enable the 
  * unit says is not known here.
  */
 export function installProblem(unit: IgnitionObject): string | undefined {
+  const install = enabledSection(unit);
+  return install && enablingProblem(wordOf(unit['name']), install);
+}
+
+/** What a unit that is to be enabled says about it, with its drop-ins; undefined = it says nothing, or is not to be. */
+export function enabledSection(unit: IgnitionObject): InstallSection | undefined {
   const contents = wordOf(unit['contents'] ?? '');
   if (unit['enabled'] !== true || unit['mask'] === true || contents === '') return undefined;
   // systemd reads drop-ins in the order of their names.
@@ -20,8 +26,7 @@ export function installProblem(unit: IgnitionObject): string | undefined {
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   // Each part begins outside of all sections.
   const parts = [contents, ...dropins.map(({ text }) => text)];
-  const install = parseInstallSection(parts.join('\n[]\n'));
-  return install && enablingProblem(wordOf(unit['name']), install);
+  return parseInstallSection(parts.join('\n[]\n'));
 }
 
 /** Units whose parts come of several MachineConfigs: the last one with such a section is named. */
@@ -32,19 +37,27 @@ export function mergedInstallProblems(
   return unitsOf(merged).flatMap((unit) => {
     const problem = installProblem(unit);
     if (problem === undefined) return [];
-    const own = sources.flatMap((source) =>
-      unitsOf(source.ignition()).flatMap((part, i) =>
-        part['name'] === unit['name'] ? [{ machineConfig: source.name, part, i }] : [],
-      ),
-    );
-    const names = own.map(({ machineConfig }) => machineConfig).join(', ');
-    const last = own.flatMap(({ machineConfig, part, i }) =>
-      installFields(part).map((field) => ({ machineConfig, field: `${fieldOf(i)}${field}` })),
-    );
-    const place = last.at(-1) ?? { machineConfig: own.at(-1)?.machineConfig ?? '', field: '' };
-    const text = `systemctl does not enable the unit of MachineConfigs ${names}: ${problem}`;
+    const { names, ...place } = installPlace(wordOf(unit['name']), sources);
+    const text = `systemctl does not enable the unit of MachineConfigs ${names.join(', ')}: ${problem}`;
     return [{ ...place, problem: text, fix: INSTALL_FIX }];
   });
+}
+
+/** The MachineConfigs that have a part of a unit, and the last place with such a section. */
+export function installPlace(
+  unit: string,
+  sources: readonly Source[],
+): Pick<AdmissionProblem, 'machineConfig' | 'field'> & { readonly names: readonly string[] } {
+  const own = sources.flatMap((source) =>
+    unitsOf(source.ignition()).flatMap((part, i) =>
+      part['name'] === unit ? [{ machineConfig: source.name, part, i }] : [],
+    ),
+  );
+  const last = own.flatMap(({ machineConfig, part, i }) =>
+    installFields(part).map((field) => ({ machineConfig, field: `${fieldOf(i)}${field}` })),
+  );
+  const place = last.at(-1) ?? { machineConfig: own.at(-1)?.machineConfig ?? '', field: '' };
+  return { ...place, names: own.map(({ machineConfig }) => machineConfig) };
 }
 
 /** Where a unit, or a part of it, has such a section. */
@@ -60,6 +73,7 @@ function fieldOf(unit: number): string {
   return `spec.config.systemd.units[${unit}]`;
 }
 
-function unitsOf(config: IgnitionObject | undefined): readonly IgnitionObject[] {
+/** Of a config that may be none. */
+export function unitsOf(config: IgnitionObject | undefined): readonly IgnitionObject[] {
   return listOf(structOf(config?.['systemd'])['units']);
 }

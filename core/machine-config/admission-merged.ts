@@ -14,24 +14,12 @@ import {
   type IgnitionObject,
 } from '../ignition';
 import { hashProblem, type ContentPorts } from './admission-contents';
+import { enablingClashes } from './admission-clashes';
 import { mergedInstallProblems } from './admission-install';
 import { configField, describeProblem, type AdmissionProblem } from './admission-problem';
 import { isSpecialKernel } from './merge';
+import { entriesOf, ownedEntries, ownerOf, type Entry, type OwnedEntry } from './merged-entries';
 import type { Source } from './source';
-
-const SYSTEMD = '/etc/systemd/system';
-
-/** One path that a config brings, and where it says so. */
-interface Entry {
-  readonly kind: 'file' | 'directory' | 'link' | 'unit';
-  readonly path: string;
-  readonly field: string;
-}
-
-/** One that is known to come from this MachineConfig. */
-interface OwnedEntry extends Entry {
-  readonly machineConfig: string;
-}
 
 /**
  * Refuses a merged config that does not validate, has a path below a file, contents that another
@@ -55,6 +43,7 @@ export function refuseInvalidMerge(
   const more = [
     ...inheritedHashes(merged, sources, ports),
     ...mergedInstallProblems(merged, sources),
+    ...enablingClashes(merged, sources),
     ...kernelDevelProblems(sources),
   ];
   if ('config' in read && below.length === 0 && more.length === 0) return;
@@ -65,39 +54,6 @@ export function refuseInvalidMerge(
     ...more,
   ];
   throw fail('InvalidMachineConfig', problems.map(describeProblem).join('\n'), { problems });
-}
-
-function entriesOf(config: IgnitionObject): readonly Entry[] {
-  const storage = structOf(config['storage']);
-  const nodes = (
-    [
-      ['files', 'file'],
-      ['directories', 'directory'],
-      ['links', 'link'],
-    ] as const
-  ).flatMap(([section, kind]) =>
-    listOf(storage[section]).map((node, i): Entry => {
-      const field = `spec.config.storage.${section}[${i}]`;
-      return { kind, path: wordOf(node['path']), field };
-    }),
-  );
-  return [...nodes, ...listOf(structOf(config['systemd'])['units']).flatMap(unitEntries)];
-}
-
-function unitEntries(unit: IgnitionObject, index: number): readonly Entry[] {
-  const field = `spec.config.systemd.units[${index}]`;
-  const path = `${SYSTEMD}/${wordOf(unit['name'])}`;
-  const own: Entry = { kind: 'unit', path, field };
-  const dropins = listOf(unit['dropins']).map((dropin, d): Entry => {
-    const at = `${path}.d/${wordOf(dropin['name'])}`;
-    return { kind: 'unit', path: at, field: `${field}.dropins[${d}]` };
-  });
-  return wordOf(unit['contents']) === '' ? dropins : [own, ...dropins];
-}
-
-function ownedEntries(source: Source): readonly OwnedEntry[] {
-  const entries = entriesOf(source.ignition() ?? {});
-  return entries.map((entry) => ({ ...entry, machineConfig: source.name }));
 }
 
 /** Entries with a file or unit among their parents, with the first of these. */
@@ -114,11 +70,6 @@ function belowFiles(entries: readonly Entry[]): readonly (readonly [Entry, Entry
     }
     return [];
   });
-}
-
-/** The last MachineConfig that brings the entry: of those before it nothing is left. */
-function ownerOf(entry: Entry, owned: readonly OwnedEntry[]): OwnedEntry | undefined {
-  return owned.findLast(({ kind, path }) => kind === entry.kind && path === entry.path);
 }
 
 function belowProblem(entry: Entry, file: Entry, owned: readonly OwnedEntry[]): AdmissionProblem {

@@ -42,6 +42,28 @@ export function enablingLinks(unit: string, install: InstallSection): EnablingLi
   };
 }
 
+/** The links on which it depends whether systemctl enables a unit, and the key that asks for them. */
+export interface DecisiveLinks {
+  readonly key: 'Alias' | 'WantedBy' | 'RequiredBy';
+  readonly paths: readonly string[];
+}
+
+/**
+ * Of a unit with aliases these: all of them must be there in the end. What goes wrong with others is passed
+ * over then, and with `RequiredBy` when there is a `WantedBy`.
+ */
+export function decisiveLinks(unit: string, install: InstallSection): DecisiveLinks {
+  const { aliases, wants, requires } = enablingLinks(unit, install);
+  const own = expandedNames(aliasesOf(unit, install), unit, install);
+  const isOther = (alias: string): boolean => aliasFor(alias, unit) !== unit;
+  if (own.length < aliasesOf(unit, install).length || own.some(isOther)) {
+    return { key: 'Alias', paths: aliases };
+  }
+  return install.wantedBy.length > 0
+    ? { key: 'WantedBy', paths: wants }
+    : { key: 'RequiredBy', paths: requires };
+}
+
 /** What the links of a unit are named for: the unit, or its default instance; undefined when the machine decides. */
 export function linkedUnit(unit: string, { defaultInstance }: InstallSection): string | undefined {
   if (defaultInstance === undefined || !isTemplateName(unit)) return unit;

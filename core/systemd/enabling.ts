@@ -1,6 +1,13 @@
 /** What systemctl refuses to enable. */
 
-import { aliasesOf, aliasFor, expandedNames, isDependency, linkedUnit } from './enabling-links';
+import {
+  aliasesOf,
+  aliasFor,
+  decisiveLinks,
+  expandedNames,
+  isDependency,
+  linkedUnit,
+} from './enabling-links';
 import type { InstallSection } from './install-section';
 import { instanceOf, isPlainName, isTemplateName, isUnitName, unitType } from './unit-name';
 
@@ -27,11 +34,9 @@ export function enablingProblem(unit: string, install: InstallSection): string |
   if (!aliases.every((alias) => mayBeAlias(alias, unit))) {
     return 'Alias= has a name that this unit cannot have, of another type or instance, or only one of the two with an @';
   }
-  const isAliasOpen = aliases.length < aliasesOf(unit, install).length;
-  if (isAliasOpen || aliases.some((alias) => aliasFor(alias, unit) !== unit)) return undefined;
-  const { wantedBy, requiredBy } = install;
-  const [key, wanting] = wantedBy.length > 0 ? ['WantedBy', wantedBy] : ['RequiredBy', requiredBy];
-  const judged = expanded(wanting);
+  const { key } = decisiveLinks(unit, install);
+  if (key === 'Alias') return undefined;
+  const judged = expanded(key === 'WantedBy' ? install.wantedBy : install.requiredBy);
   if (!judged.every(isUnitName)) return `${key}= ${NO_UNIT}`;
   const isTemplate = linked !== undefined && isTemplateName(linked);
   return isTemplate && judged.some(isPlainName)

@@ -1,6 +1,6 @@
 /** What systemd makes of units, as far as it can be told from their names and texts. */
 
 export { enablingProblem } from './enabling';
-export { enablingLinks, UNIT_DIRECTORY, type EnablingLinks } from './enabling-links';
+export { decisiveLinks, enablingLinks, UNIT_DIRECTORY, type EnablingLinks } from './enabling-links';
 export { parseInstallSection, type InstallSection } from './install-section';
 export { isPlainName, isTemplateName, isUnitName, UNIT_NAME_BYTES, unitType } from './unit-name';

@@ -140,6 +140,137 @@ describe('MachineConfigs that are fine alone and not together', () => {
     expect(render([bad, aConfig('61-b', of({ enabled: true, mask: true }))])).toMatch(/^rendered-/);
   });
 
+  const enabled = (name: string, install: string): object => ({
+    name,
+    enabled: true,
+    contents: `[Install]\n${install}\n`,
+  });
+  const ofUnits = (...list: readonly object[]): object => ({ systemd: { units: list } });
+  const alias = ofUnits(enabled('a.service', 'WantedBy=x.target\nAlias=b.service'));
+  const wants = ofUnits(enabled('a.service', 'WantedBy=x.target'));
+  const SYSTEMD = '/etc/systemd/system';
+  const aLink = (path: string, target: string): object => ({
+    storage: { links: [{ path: `${SYSTEMD}/${path}`, target }] },
+  });
+  const aDirectory = (path: string): object => ({
+    storage: { directories: [{ path: `${SYSTEMD}/${path}` }] },
+  });
+
+  it.each<[string, object, object, string]>([
+    [
+      'a unit in the place of an alias',
+      alias,
+      ofUnits({ name: 'b.service', contents: '[Unit]\n' }),
+      'Alias= is at /etc/systemd/system/b.service, which is a unit of MachineConfig 61-b',
+    ],
+    [
+      'a masked one',
+      alias,
+      ofUnits({ name: 'b.service', mask: true }),
+      'Alias= is at /etc/systemd/system/b.service, which MachineConfig 61-b masks',
+    ],
+    [
+      'a file in the place of an alias',
+      alias,
+      { storage: file(`${SYSTEMD}/b.service`) },
+      'Alias= is at /etc/systemd/system/b.service, which is a file of MachineConfig 61-b',
+    ],
+    [
+      'a link to something else there',
+      alias,
+      aLink('b.service', '/dev/null'),
+      'Alias= is at /etc/systemd/system/b.service, which is a link of MachineConfig 61-b',
+    ],
+    [
+      'a directory there',
+      alias,
+      aDirectory('b.service'),
+      'Alias= is at /etc/systemd/system/b.service, which is a directory of MachineConfig 61-b',
+    ],
+    [
+      'a file in the place of a directory of links',
+      wants,
+      { storage: file(`${SYSTEMD}/x.target.wants`) },
+      'WantedBy= needs a directory at /etc/systemd/system/x.target.wants, which is a file of MachineConfig 61-b',
+    ],
+    [
+      'a file in the place of such a link',
+      ofUnits(enabled('a@.service', 'RequiredBy=x.target\nDefaultInstance=i')),
+      { storage: file(`${SYSTEMD}/x.target.requires/a@i.service`) },
+      'RequiredBy= needs a link at /etc/systemd/system/x.target.requires/a@i.service, which is a file of MachineConfig 61-b',
+    ],
+  ])('%s is refused, as systemctl refuses to enable the unit', (_, a, b, problem) => {
+    const [one, other] = [aConfig('60-a', a), aConfig('61-b', b)];
+
+    expect(render([one])).toMatch(/^rendered-worker-/);
+    expect(render([other])).toMatch(/^rendered-worker-/);
+    expect(() => render([one, other])).toThrow(
+      expect.objectContaining({
+        message: `MachineConfig 60-a: spec.config.systemd.units[0].contents: systemctl does not enable the unit: ${problem}; correct the [Install] section, or do not enable the unit`,
+      }) as Error,
+    );
+  });
+
+  it('may not enable two units with one alias', () => {
+    const other = ofUnits(enabled('c@i.service', 'Alias=b@.service'));
+    const one = ofUnits(enabled('a@i.service', 'Alias=b@i.service'));
+
+    expect(() => render([aConfig('60-a', one), aConfig('61-b', other)])).toThrow(
+      'MachineConfig 61-b: spec.config.systemd.units[0].contents: systemctl does not enable the unit: Alias= is also an alias of a@i.service, a unit of MachineConfig 60-a; ',
+    );
+  });
+
+  it.each<[string, object, object]>([
+    [
+      'a unit of the image with the name of an alias',
+      alias,
+      ofUnits({ name: 'b.service', enabled: true }),
+    ],
+    [
+      'drop-ins for it',
+      alias,
+      ofUnits({ name: 'b.service', dropins: [{ name: '1.conf', contents: '[Unit]\n' }] }),
+    ],
+    ['the alias as a link', alias, aLink('b.service', 'a.service')],
+    [
+      'a mask that goes with the template when that is disabled before',
+      ofUnits(enabled('a@.service', 'Alias=a@i.service')),
+      ofUnits({ name: 'a@i.service', mask: true }),
+    ],
+    [
+      'a link that goes with the unit that it leads to',
+      alias,
+      {
+        ...aLink('b.service', '/usr/lib/systemd/system/c.service'),
+        ...ofUnits({ name: 'c.service', enabled: false }),
+      },
+    ],
+    [
+      'another link in the place of an alias that wants',
+      ofUnits(enabled('a.service', 'Alias=x.target.wants/a.service')),
+      aLink('x.target.wants/a.service', 'a@.service'),
+    ],
+    [
+      'another link in the place of one that wants',
+      wants,
+      aLink('x.target.wants/a.service', '/opt/a.service'),
+    ],
+    ['the directory of such links', wants, aDirectory('x.target.wants')],
+    [
+      'a file where it does not count beside an alias',
+      alias,
+      { storage: file(`${SYSTEMD}/x.target.wants`) },
+    ],
+    [
+      'the alias of a unit that is not enabled',
+      alias,
+      ofUnits({ ...enabled('c.service', 'Alias=b.service'), enabled: false }),
+    ],
+    ['two that want one unit', wants, ofUnits(enabled('c.service', 'WantedBy=x.target'))],
+  ])('may have %s', (_, a, b) => {
+    expect(render([aConfig('60-a', a), aConfig('61-b', b)])).toMatch(/^rendered-worker-/);
+  });
+
   it('are told by their names when several make up one entry', () => {
     const owned = (owner: object): object => ({
       storage: { files: [{ path: '/etc/a', user: owner, contents: { source: 'data:,' } }] },
