@@ -112,7 +112,8 @@ export const FAILURES = {
   },
   CordonedByUser: {
     kind: 'waiting',
-    means: 'a person cordoned the node, so it is left alone',
+    means:
+      'a person cordoned the node, or cordoned it anew while it was being drained, so it is left alone',
     next: 'uncordon it to let it be updated',
   },
   SlotNeeded: {
@@ -139,8 +140,8 @@ export const FAILURES = {
   UpdateSuperseded: {
     kind: 'cancelled',
     means:
-      'a step of an update wanted to write a Node that a later update has written, or that was given back already',
-    next: 'nothing; it has written nothing, and the later update goes on; the open update of a node is never refused',
+      'a step of an update wanted to write or drain a Node that a later update has written, or that was given back already',
+    next: 'nothing; it has written and evicted nothing, and the later update goes on; the open update of a node is never refused',
   },
   EarlierUpdateLost: {
     kind: 'cancelled',

@@ -264,7 +264,10 @@ export interface ClusterActivities {
    * `NodeMoved` when it belongs to another pool.
    */
   cordonNode(input: CordonNodeInput): Promise<CordonedNode>;
-  /** Evicts until only pods that stay are left; heartbeats `DrainProgress`. */
+  /**
+   * Evicts until only pods that stay are left; heartbeats `DrainProgress`. Refuses a node that this update
+   * does not have: with `UncordonedByUser`, `CordonedByUser` or `UpdateSuperseded`.
+   */
   drainNode(input: DrainNodeInput): Promise<DrainedNode>;
   /** Refuses with `UncordonedByUser` a node that somebody has uncordoned since its drain. */
   checkCordon(input: NodeStep): Promise<void>;

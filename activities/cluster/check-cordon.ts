@@ -1,6 +1,8 @@
 import { fail } from '../../core/errors';
-import { isUnschedulable } from '../../core/node/predicates';
-import { isSameNode } from '../../core/rollout';
+import { ANNOTATION } from '../../core/names';
+import { annotationOf, isUnschedulable } from '../../core/node/predicates';
+import { turnOf } from '../../core/node/turn';
+import type { Node } from '../../core/node/types';
 import type { ClusterActivities, NodeStep } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
@@ -10,29 +12,106 @@ import { orDeleted, refuseAnotherNode } from './known-node';
  * changed, and a reboot would end the pods that came since without asking any budget.
  */
 export function createCheckCordon(ports: ClusterPorts): ClusterActivities['checkCordon'] {
-  return (input) => refuseUncordoned(ports, input, 'before its machine was rebooted');
+  const refuse = (node: Node): void => {
+    refuseUncordoned(node, 'before its machine was rebooted');
+  };
+  return (input) => fromMemoryOrNow(ports, input, refuse);
 }
 
 /**
- * From memory when that shows the cordon. It was another activity's, perhaps in another process, so the
- * watch may still be on its way to show it: then the API server is asked.
+ * Refuses to drain a node that this update does not have: what leaves an uncordoned one comes back, and a
+ * step that comes late may meet the cordon of a person or of the next update.
  *
- * @param when - for the message: `while it was being drained`
- * @throws `UncordonedByUser`; `NodeDeleted` when the node is gone or is another one of the same name
+ * @throws `UncordonedByUser`, `CordonedByUser`, `UpdateSuperseded`; `NodeDeleted` when the node is gone
+ *   or is another one of the same name
  */
-export async function refuseUncordoned(
-  { view, nodes }: Pick<ClusterPorts, 'view' | 'nodes'>,
+export function refuseUnheld(
+  ports: Pick<ClusterPorts, 'view' | 'nodes'>,
   step: NodeStep,
-  when: string,
 ): Promise<void> {
-  const { node: name, uid } = step;
-  await view.nodes.synced;
-  const known = view.nodes.get(name);
-  if (known !== undefined && isSameNode(known, uid) && isUnschedulable(known)) return;
-  const node = await orDeleted(name, () => nodes.read(name));
+  return fromMemoryOrNow(ports, step, (node) => {
+    refuseToDrain(node, step);
+  });
+}
+
+/** The same, whatever a process that stood still remembers. */
+export async function refuseUnheldNow(
+  ports: Pick<ClusterPorts, 'nodes'>,
+  step: NodeStep,
+): Promise<void> {
+  // A step that an earlier version scheduled has nothing to compare.
+  if (step.run === undefined) return;
+  await lookNow(ports, step, (node) => {
+    refuseToDrain(node, step);
+  });
+}
+
+/** The rule of both. */
+export function refuseToDrain(node: Node, step: NodeStep): void {
+  refuseLate(node, step);
+  refuseUncordoned(node, 'while it was being drained');
+  refuseCordonOfAnother(node, step);
+}
+
+/**
+ * From memory when that shows nothing to refuse. What is to be seen was another activity's work, perhaps
+ * in another process, so the watch may still be on its way to show it: then the API server is asked.
+ */
+async function fromMemoryOrNow(
+  ports: Pick<ClusterPorts, 'view' | 'nodes'>,
+  step: NodeStep,
+  refuse: (node: Node) => void,
+): Promise<void> {
+  await ports.view.nodes.synced;
+  const known = ports.view.nodes.get(step.node);
+  if (known !== undefined && isFine(known, step, refuse)) return;
+  await lookNow(ports, step, refuse);
+}
+
+async function lookNow(
+  { nodes }: Pick<ClusterPorts, 'nodes'>,
+  step: NodeStep,
+  refuse: (node: Node) => void,
+): Promise<void> {
+  const node = await orDeleted(step.node, () => nodes.read(step.node));
   refuseAnotherNode(node, step);
+  refuse(node);
+}
+
+function isFine(known: Node, step: NodeStep, refuse: (node: Node) => void): boolean {
+  try {
+    refuseAnotherNode(known, step);
+    refuse(known);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refuseUncordoned(node: Node, when: string): void {
   if (isUnschedulable(node)) return;
+  const { name } = node.metadata;
   throw fail('UncordonedByUser', `node ${name} was uncordoned ${when}, and not by Slipway`, {
+    node: name,
+  });
+}
+
+function refuseLate(node: Node, { run }: NodeStep): void {
+  if (run === undefined) return;
+  const { name } = node.metadata;
+  const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, 'takes');
+  if (turn.ok) return;
+  throw fail(
+    'UpdateSuperseded',
+    `update run ${run.id} may not drain node ${name} any more: ${turn.reason}`,
+    { node: name },
+  );
+}
+
+function refuseCordonOfAnother(node: Node, { run, workflowId }: NodeStep): void {
+  if (run === undefined || annotationOf(node, ANNOTATION.CORDONED_BY) === workflowId) return;
+  const { name } = node.metadata;
+  throw fail('CordonedByUser', `node ${name} was cordoned anew, and not by its update`, {
     node: name,
   });
 }

@@ -8,7 +8,7 @@ import type {
   DrainProgress,
 } from '../../workflows/activity-contracts';
 import type { ActivityRun, ClusterPorts, EvictionOutcome } from '../ports';
-import { refuseUncordoned } from './check-cordon';
+import { refuseUnheld, refuseUnheldNow } from './check-cordon';
 import { DrainPods } from './drain-pods';
 import { knownNode } from './known-node';
 import { missingDaemonSets } from './missing-daemon-sets';
@@ -22,6 +22,12 @@ const PARALLEL_EVICTIONS = 10;
 /** Cancellation arrives in the reply to a heartbeat, so heartbeats come often. */
 const HEARTBEAT_MS = 3_000;
 
+/**
+ * How long a look at the Node holds for evictions. Much less than a heartbeat may be missed for, so that
+ * whoever looked this long ago has not been given up since.
+ */
+const LOOK_HOLDS_MS = 5_000;
+
 /** A blocker older than this is shown on the MachineConfigNode, at most this often. */
 const SHOW_BLOCKER_AFTER_MS = 10_000;
 
@@ -31,9 +37,10 @@ const NAMED = 5;
 /**
  * Evicts the pods of a cordoned node and waits until they are gone, by UID. Pods leave through the
  * Eviction API only, so disruption budgets hold. Safe to run twice: it begins with what is there,
- * and the deadline counts from `startedAt` whichever attempt this is.
+ * and the deadline counts from `startedAt` whichever attempt this is. Nothing is evicted before the
+ * Node has just shown that this update has it.
  *
- * @throws `DrainTimedOut`, `UncordonedByUser`, `NodeDeleted`
+ * @throws `DrainTimedOut`, `UncordonedByUser`, `CordonedByUser`, `NodeDeleted`, `UpdateSuperseded`
  */
 export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNode'] {
   return async (input) => {
@@ -69,6 +76,7 @@ class Drain {
   readonly #unsubscribe: readonly (() => void)[];
   readonly #deadline: number;
   #asking = 0;
+  #look: { readonly at: number; readonly done: Promise<void> } | undefined;
   #failure: Error | undefined;
   #warned = false;
   #heartbeatAt = 0;
@@ -125,7 +133,7 @@ class Drain {
     for (;;) {
       this.run.signal.throwIfAborted();
       if (this.#failure !== undefined) throw this.#failure;
-      await this.#checkCordon();
+      await refuseUnheld(this.ports, this.input);
       if (this.#pods.isDone() && this.#asking === 0) break;
       await this.#checkTime();
       this.#warnOnce();
@@ -148,11 +156,6 @@ class Drain {
       unsubscribe();
     });
     this.#wakeups.close();
-  }
-
-  /** Draining an uncordoned node would never end: what leaves comes back. */
-  #checkCordon(): Promise<void> {
-    return refuseUncordoned(this.ports, this.input, 'while it was being drained');
   }
 
   async #checkTime(): Promise<void> {
@@ -200,6 +203,7 @@ class Drain {
       ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     };
     try {
+      await this.#refuseUnheld();
       return await this.ports.pods.evict({ namespace, name, uid }, options);
     } catch (error) {
       // An API server that is away, or has just started and knows nobody yet: ask again later.
@@ -207,6 +211,23 @@ class Drain {
       if (failure === undefined || FAILURES[failure].kind !== 'transient') throw error;
       return { outcome: 'refused', said: messageOf(error) };
     }
+  }
+
+  /** Asks the API server, once for the evictions of a few seconds: memory may be as old as a stand-still. */
+  async #refuseUnheld(): Promise<void> {
+    const now = this.ports.now();
+    if (this.#look === undefined || !isFresh(this.#look.at, now)) {
+      this.#look = { at: now, done: refuseUnheldNow(this.ports, this.input) };
+    }
+    const look = this.#look;
+    try {
+      await look.done;
+    } catch (error) {
+      if (this.#look === look) this.#look = undefined;
+      throw error;
+    }
+    if (isFresh(look.at, this.ports.now())) return;
+    throw fail('Conflict', `node ${this.input.node} may have changed since it was looked at`);
   }
 
   #reportProgress(): void {
@@ -246,6 +267,10 @@ class Drain {
       this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
     }
   }
+}
+
+function isFresh(at: number, now: number): boolean {
+  return Math.abs(now - at) < LOOK_HOLDS_MS;
 }
 
 function evictedBefore(lastHeartbeat: unknown): number {

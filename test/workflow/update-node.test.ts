@@ -281,6 +281,22 @@ describe('a node update that fails', () => {
     await world.rollout().terminate();
   });
 
+  it('leaves its node to a person who took its cordon over during the drain, and says no failure', async () => {
+    const { world, node } = await oneNode();
+    world.failWith('drainNode', node, 'CordonedByUser', `node ${node} was cordoned anew`, 1);
+
+    // It is not cordoned any more, so it is tried again: a second drain.
+    await (await world.startRollout()).result();
+
+    const done = deeds(world, node);
+    expect(done.slice(0, done.indexOf('releaseNode'))).not.toContain('applyUpdate');
+    expect(done).not.toContain('goBack');
+    expect(done.filter((step) => step === 'drainNode')).toHaveLength(2);
+    expect(world.annotation(node, ANNOTATION.REASON)).toBe('');
+    expect(world.updatedNodes()).toEqual([node]);
+    expect(world.violations).toEqual([]);
+  });
+
   it('names what each step of the host waits for', async () => {
     const { world, node } = await oneNode();
     const blockers: Record<string, string | undefined> = {};

@@ -56,7 +56,8 @@ it('updates a node with two pods in at most ten writes and five reads', async ()
   });
   const { client, calls } = counting(fixture.worker);
   const activities = activitiesFor({ ...fixture, worker: client }, running.caches);
-  const step = stepFor('priced', 'rendered-worker-1');
+  const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
+  const step = { ...stepFor('priced', 'rendered-worker-1'), run };
 
   await activities.cordonNode({ ...step, cordon: true, summary: 'reboot: a test' });
   await activities.drainNode({ ...step, drain: DRAIN, startedAt: new Date().toISOString() });

@@ -15,6 +15,8 @@ import { activitiesFor, aWorker, aWorkload, DRAIN, playedRun, stepFor } from './
 
 jest.setTimeout(240_000);
 
+const RUN = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
+
 let fixture: KubeFixture;
 let running: RunningCaches;
 let caches: ClusterCaches;
@@ -48,6 +50,7 @@ const onNode = (node: string): readonly Pod[] =>
 async function cordoned(node: string, config = 'rendered-worker-1'): Promise<void> {
   await activitiesFor(fixture, caches).cordonNode({
     ...stepFor(node, config),
+    run: RUN,
     cordon: true,
     summary: 'reboot: a test',
   });
@@ -62,6 +65,7 @@ async function runningOn(node: string, count: number): Promise<void> {
 
 const input = (node: string, drain: object = DRAIN) => ({
   ...stepFor(node, 'rendered-worker-1'),
+  run: RUN,
   drain: { ...DRAIN, ...drain },
   startedAt: new Date().toISOString(),
 });

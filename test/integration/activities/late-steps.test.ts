@@ -2,17 +2,27 @@
 
 import { createClusterActivities } from '../../../activities/cluster';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
-import { NODES } from '../../../adapters/kube/resources';
+import { NODES, PODS } from '../../../adapters/kube/resources';
 import { ANNOTATION } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import {
+  applyManifest,
+  eventually,
   inCache,
   startCaches,
   startKubeFixture,
   type KubeFixture,
   type RunningCaches,
 } from '../kube/fixture';
-import { activitiesFor, aWorker, playedRun, portsFor, stepFor } from './activities-fixture';
+import {
+  activitiesFor,
+  aWorker,
+  aWorkload,
+  DRAIN,
+  playedRun,
+  portsFor,
+  stepFor,
+} from './activities-fixture';
 
 jest.setTimeout(240_000);
 
@@ -186,5 +196,113 @@ describe('a mark that is ahead of the clock of the Temporal server', () => {
     const { steps: closed } = askedOf(undefined);
 
     await expectSuperseded('ahead-late', closed.cordonNode({ ...second('ahead-late'), ...order }));
+  });
+});
+
+describe('a drain that comes late', () => {
+  const drain = { drain: DRAIN, startedAt: new Date().toISOString() };
+
+  /** Nobody may take it away, until `letGo`. */
+  async function aPodOn(node: string, minAvailable = 0): Promise<void> {
+    await aWorkload(fixture, { name: node, node, replicas: 1, minAvailable });
+    await eventually(async () => {
+      expect(await podsOn(node)).toMatchObject([{ status: { phase: 'Running' } }]);
+    });
+  }
+
+  const podsOn = async (node: string) =>
+    (await fixture.admin.list(PODS, { fieldSelector: `spec.nodeName=${node}` })).items;
+
+  const letGo = (name: string) =>
+    applyManifest(fixture.admin, {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name, namespace: 'default' },
+      spec: { minAvailable: 0, selector: { matchLabels: { app: name } } },
+    });
+
+  /** As a person does it. */
+  const cordonedAs = (node: string, cordonedBy: string | null, mark?: null) =>
+    fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${node}`, {
+      metadata: {
+        annotations: {
+          [ANNOTATION.CORDONED_BY]: cordonedBy,
+          ...(mark === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: mark }),
+        },
+      },
+      spec: { unschedulable: true },
+    });
+
+  async function expectLeftAlone(node: string, name: string, late: Promise<unknown>) {
+    await expect(late).rejects.toMatchObject({ name });
+    const pods = await podsOn(node);
+    expect(pods.map(({ metadata }) => metadata.deletionTimestamp)).toEqual([undefined]);
+  }
+
+  it('evicts nothing from a node that was given back, and that a person has cordoned since', async () => {
+    await updatedOnce('drained-over');
+    await aPodOn('drained-over');
+    await cordonedAs('drained-over', null);
+
+    const late = activities().drainNode({ ...first('drained-over'), ...drain });
+
+    await expectLeftAlone('drained-over', 'UpdateSuperseded', late);
+  });
+
+  it('evicts nothing from a node that the next update has', async () => {
+    await updatedOnce('drained-next');
+    await aPodOn('drained-next');
+    const order = { cordon: true, summary: 'reboot: a test' };
+    await activities().cordonNode({ ...second('drained-next'), ...order });
+
+    const late = activities().drainNode({ ...first('drained-next'), ...drain });
+
+    await expectLeftAlone('drained-next', 'UpdateSuperseded', late);
+  });
+
+  it('evicts nothing under the cordon of a person, also when nobody knows of any update', async () => {
+    await updatedOnce('drained-person');
+    await aPodOn('drained-person');
+    await cordonedAs('drained-person', null, null);
+
+    const late = activities().drainNode({ ...first('drained-person'), ...drain });
+
+    await expectLeftAlone('drained-person', 'CordonedByUser', late);
+  });
+
+  it('evicts nothing when it wakes up in the middle and still has the picture of before', async () => {
+    const node = 'drained-asleep';
+    await aWorker(fixture, node);
+    await aPodOn(node, 1);
+    await inCache(caches.nodes, node, () => true);
+    await LATE.cordonNode(node);
+    const stale = await startCaches(fixture.worker, fixture.log);
+    await stale.stop();
+    const run = playedRun();
+    let sleptMs = 0;
+    const { drainNode } = createClusterActivities({
+      ...portsFor(fixture, stale.caches, () => run),
+      now: () => Date.now() + sleptMs,
+    });
+    const draining = drainNode({ ...first(node), ...drain, startedAt: new Date().toISOString() });
+    const late = expectLeftAlone(node, 'UpdateSuperseded', draining);
+    await run.heartbeatWith(({ remainingCount }) => remainingCount === 1);
+
+    await LATE.completeNode(node);
+    await cordonedAs(node, null);
+    await letGo(node);
+    sleptMs = 60_000;
+
+    await late;
+  });
+
+  it('takes any cordon for the one of an update that an earlier version has begun', async () => {
+    await updatedOnce('drained-earlier');
+    await aPodOn('drained-earlier');
+    await cordonedAs('drained-earlier', null);
+
+    const drained = activities().drainNode({ ...stepFor('drained-earlier', NEW), ...drain });
+
+    await expect(drained).resolves.toMatchObject({ evicted: 1 });
   });
 });

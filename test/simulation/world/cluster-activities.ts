@@ -4,6 +4,7 @@
  */
 
 import { createClusterActivities } from '../../../activities/cluster';
+import { refuseToDrain } from '../../../activities/cluster/check-cordon';
 import type {
   ActivityRun,
   ClusterPorts,
@@ -67,9 +68,7 @@ async function drain(world: ClusterWorld, attempt: Attempt, input: DrainNodeInpu
   let evicted = 0;
   for (;;) {
     attempt.signal.throwIfAborted();
-    if (cluster.node(input.node).spec?.unschedulable !== true) {
-      throw fail('UncordonedByUser', `node ${input.node} was uncordoned while it was drained`);
-    }
+    refuseToDrain(cluster.node(input.node), input);
     const pods = world.pods.get(input.node) ?? [];
     if (pods.length === 0 && world.plants().drainsOn !== true) return { evicted, left: 1 };
     if (clock.now >= deadline) {
