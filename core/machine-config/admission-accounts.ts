@@ -1,9 +1,11 @@
 /** Users and groups that Ignition could not make: the machine would end its first boot in an emergency shell. */
 
+import { utf8Length } from '../encoding/utf8';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
-import { NO_NAME } from './admission-owners';
-import type { Report } from './admission-problem';
+import { HIGHEST_ID, NO_NAME } from './admission-owners';
+import type { AdmissionProblem, Report } from './admission-problem';
 import { isPasswordHash } from './password-hash';
+import type { Source } from './source';
 
 export function reportAccounts(config: IgnitionObject, report: Report): void {
   const passwd = structOf(config['passwd']);
@@ -11,6 +13,10 @@ export function reportAccounts(config: IgnitionObject, report: Report): void {
     const field = `spec.config.passwd.users[${i}]`;
     reportNewName(user, 'user', `${field}.name`, report);
     reportGroups(user, field, report);
+    if (isWanted(user)) {
+      reportFields(user, field, report);
+      reportId(user, 'user', `${field}.uid`, report);
+    }
     if (isPasswordHash(wordOf(user['passwordHash'] ?? ''))) return;
     report(
       `${field}.passwordHash`,
@@ -19,8 +25,92 @@ export function reportAccounts(config: IgnitionObject, report: Report): void {
     );
   });
   listOf(passwd['groups']).forEach((group, i) => {
-    reportNewName(group, 'group', `spec.config.passwd.groups[${i}].name`, report);
+    const field = `spec.config.passwd.groups[${i}]`;
+    reportNewName(group, 'group', `${field}.name`, report);
+    if (isWanted(group)) reportId(group, 'group', `${field}.gid`, report);
   });
+}
+
+/** Of one that should not exist Ignition reads the name only. */
+function isWanted(account: IgnitionObject): boolean {
+  return account['shouldExist'] !== false;
+}
+
+/** What would end a field of `/etc/passwd`, or no program can be told. */
+const NO_FIELD = /[:\n\0]/;
+
+/** As useradd and usermod ask; an empty text they are not told. */
+const FIELDS: readonly (readonly [key: string, start: RegExp, what: string, fix: string])[] = [
+  ['gecos', /^/, '', 'leave these out, or write a comma'],
+  ['homeDir', /^(?:\/|$)/, 'it is not absolute', 'write the whole path, beginning with a slash'],
+  // useradd takes an asterisk for a shell that nobody has.
+  ['shell', /^(?:[/*]|$)/, 'it is not absolute', 'write the whole path, beginning with a slash'],
+];
+
+function reportFields(user: IgnitionObject, field: string, report: Report): void {
+  for (const [key, start, what, fix] of FIELDS) {
+    const text = wordOf(user[key] ?? '');
+    const isField = !NO_FIELD.test(text);
+    if (isField && start.test(text)) continue;
+    const why = isField ? what : 'it has a colon, a line break or a zero byte';
+    report(`${field}.${key}`, `Ignition cannot make the user: ${why}`, fix);
+  }
+}
+
+const ID_KEYS = { user: 'uid', group: 'gid' } as const;
+
+/** Every host has root, and no second account with its ID. */
+function reportId(account: IgnitionObject, kind: Kind, field: string, report: Report): void {
+  const id = account[ID_KEYS[kind]];
+  if (typeof id !== 'number') return;
+  if (id < 0 || id > HIGHEST_ID) {
+    const fix = `use a number from 1 to ${HIGHEST_ID}, or leave it out`;
+    report(field, `no host can have a ${kind} with the ID ${id}`, fix);
+  } else if (id === 0 && account['name'] !== 'root') {
+    report(field, `the ${kind} root has the ID 0 on every host`, 'choose another, or leave it out');
+  }
+}
+
+/** Accounts of the merged config with one ID: Ignition makes the first, and cannot make the other. */
+export function sharedIdProblems(
+  merged: IgnitionObject,
+  sources: readonly Source[],
+): readonly AdmissionProblem[] {
+  return (['user', 'group'] as const).flatMap((kind) => {
+    const withId = accountsOf(merged, kind).filter(
+      (account) => isWanted(account) && Number(account[ID_KEYS[kind]] ?? 0) !== 0,
+    );
+    return withId.flatMap((account, at) => {
+      const id = account[ID_KEYS[kind]];
+      const other = withId.slice(0, at).find((one) => one[ID_KEYS[kind]] === id);
+      if (other === undefined) return [];
+      const { machineConfig, field } = placeOfId(account, kind, sources);
+      const whose = `${wordOf(other['name'])} of MachineConfig ${placeOfId(other, kind, sources).machineConfig}`;
+      const problem = `the ${kind} ${whose} has the ID ${String(id)}, too`;
+      return [{ machineConfig, field, problem, fix: 'give one of them another' }];
+    });
+  });
+}
+
+/** The last MachineConfig that gives an account its ID. */
+function placeOfId(
+  account: IgnitionObject,
+  kind: Kind,
+  sources: readonly Source[],
+): Pick<AdmissionProblem, 'machineConfig' | 'field'> {
+  const key = ID_KEYS[kind];
+  const places = sources.flatMap((source) =>
+    accountsOf(source.ignition() ?? {}, kind).flatMap((one, i) =>
+      one['name'] === account['name'] && one[key] !== undefined
+        ? [{ machineConfig: source.name, field: `spec.config.passwd.${kind}s[${i}].${key}` }]
+        : [],
+    ),
+  );
+  return places.at(-1) ?? { machineConfig: '', field: '' };
+}
+
+function accountsOf(config: IgnitionObject, kind: Kind): readonly IgnitionObject[] {
+  return listOf(structOf(config['passwd'])[`${kind}s`]);
 }
 
 /** Those of a user are there already, and may be named by their IDs. */
@@ -38,10 +128,18 @@ type Kind = 'user' | 'group';
 
 const DIGITS = /^\d+$/;
 
+/** Older hosts take no user of more than 32 bytes either. */
+const NAME_BYTES = { user: 255, group: 32 } as const;
+
 /** Only digits would be an ID. */
 function reportNewName(account: IgnitionObject, kind: Kind, field: string, report: Report): void {
   const name = wordOf(account['name'] ?? '');
-  if (DIGITS.test(name)) report(field, ...refusal(name, kind));
+  const bytes = utf8Length(name);
+  const most = NAME_BYTES[kind];
+  if (bytes > most) {
+    const problem = `a name of ${bytes} bytes is too long: no host takes more than ${most} for a ${kind}`;
+    report(field, problem, `shorten it to ${most} bytes`);
+  } else if (DIGITS.test(name)) report(field, ...refusal(name, kind));
   else reportName(name, kind, field, report);
 }
 

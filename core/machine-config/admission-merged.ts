@@ -14,6 +14,7 @@ import {
   type IgnitionObject,
 } from '../ignition';
 import { hashProblem, type ContentPorts } from './admission-contents';
+import { sharedIdProblems } from './admission-accounts';
 import { enablingClashes } from './admission-clashes';
 import { mergedInstallProblems } from './admission-install';
 import { configField, describeProblem, type AdmissionProblem } from './admission-problem';
@@ -44,6 +45,7 @@ export function refuseInvalidMerge(
     ...inheritedHashes(merged, sources, ports),
     ...mergedInstallProblems(merged, sources),
     ...enablingClashes(merged, sources),
+    ...sharedIdProblems(merged, sources),
     ...kernelDevelProblems(sources),
   ];
   if ('config' in read && below.length === 0 && more.length === 0) return;

@@ -4,7 +4,7 @@ import { structOf, type IgnitionObject } from '../ignition';
 import type { Report } from './admission-problem';
 
 /** The one after it, which is also -1, tells the kernel to leave the owner as it is. */
-const HIGHEST_ID = 4_294_967_294;
+export const HIGHEST_ID = 4_294_967_294;
 
 /** Signs that no account has in its name: it would not fit into `/etc/passwd`, or name a path. */
 export const NO_NAME = /[:/\s\p{Cc}]/u;

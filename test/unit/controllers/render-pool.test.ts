@@ -271,6 +271,29 @@ describe('MachineConfigs that are fine alone and not together', () => {
     expect(render([aConfig('60-a', a), aConfig('61-b', b)])).toMatch(/^rendered-worker-/);
   });
 
+  it.each([
+    ['users', 'user', 'uid'],
+    ['groups', 'group', 'gid'],
+  ])('may not give two %s one ID', (list, kind, key) => {
+    const of = (name: string, more: object): object => ({
+      passwd: { [list]: [{ name, ...more }] },
+    });
+    const ada = aConfig('60-a', of('ada', { [key]: 1500 }));
+
+    expect(() => render([ada, aConfig('61-b', of('bob', { [key]: 1500 }))])).toThrow(
+      `MachineConfig 61-b: spec.config.passwd.${list}[0].${key}: the ${kind} ada of MachineConfig 60-a has the ID 1500, too; give one of them another`,
+    );
+    const fine = [
+      of('bob', { [key]: 1501 }),
+      of('bob', {}),
+      of('bob', { [key]: 1500, shouldExist: false }),
+      of('ada', { [key]: 1500 }),
+    ];
+    for (const other of fine) {
+      expect(render([ada, aConfig('61-b', other)])).toMatch(/^rendered-worker-/);
+    }
+  });
+
   it('are told by their names when several make up one entry', () => {
     const owned = (owner: object): object => ({
       storage: { files: [{ path: '/etc/a', user: owner, contents: { source: 'data:,' } }] },

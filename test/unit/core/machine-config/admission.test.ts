@@ -654,6 +654,65 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     expect(problemsOf({ config: ignition({ passwd: { users, groups: users } }) })).toEqual([]);
   });
 
+  const problemsOfAccounts = (passwd: object): readonly string[] =>
+    problemsOf({ config: ignition({ passwd }) });
+
+  test.each([
+    ['gecos', ['a:b', 'a\nb', 'a\0'], ['', 'Ada, room 1', 'a\tb']],
+    ['homeDir', ['home/ada', '~', '/home/a:b', '/home/a\n'], ['', '/', '/var/home/a b']],
+    ['shell', ['bash', '/bin/a:b', '/bin/a\n'], ['', '/bin/bash', '/no/such', '*']],
+  ])('no user with a %s that useradd refuses', (key, bad, good) => {
+    for (const value of bad) {
+      for (const name of ['core', 'ada']) {
+        expect(problemsOfAccounts({ users: [{ name, [key]: value }] })).toEqual([
+          expect.stringContaining(
+            `MachineConfig 0: spec.config.passwd.users[0].${key}: Ignition cannot make the user: it `,
+          ),
+        ]);
+      }
+      const gone = { name: 'ada', [key]: value, shouldExist: false };
+      expect(problemsOfAccounts({ users: [gone] })).toEqual([]);
+    }
+    for (const value of good) {
+      expect(problemsOfAccounts({ users: [{ name: 'ada', [key]: value }] })).toEqual([]);
+    }
+  });
+
+  test('no account with an ID that no host can give it', () => {
+    const withIds = (id: number, name = 'ada'): readonly string[] =>
+      problemsOfAccounts({ users: [{ name, uid: id }], groups: [{ name, gid: id }] });
+    const at = 'MachineConfig 0: spec.config.passwd';
+    for (const id of [-1, 4_294_967_295]) {
+      const fix = 'use a number from 1 to 4294967294, or leave it out';
+      expect(withIds(id)).toEqual([
+        `${at}.users[0].uid: no host can have a user with the ID ${id}; ${fix}`,
+        `${at}.groups[0].gid: no host can have a group with the ID ${id}; ${fix}`,
+      ]);
+    }
+    expect(withIds(0)).toEqual([
+      `${at}.users[0].uid: the user root has the ID 0 on every host; choose another, or leave it out`,
+      `${at}.groups[0].gid: the group root has the ID 0 on every host; choose another, or leave it out`,
+    ]);
+    expect(withIds(0, 'root')).toEqual([]);
+    for (const id of [1, 1000, 4_294_967_294]) expect(withIds(id)).toEqual([]);
+  });
+
+  test('no account whose name is too long for any host', () => {
+    const named = (bytes: number): readonly string[] => {
+      const accounts = [{ name: 'a'.repeat(bytes) }];
+      return problemsOfAccounts({ users: accounts, groups: accounts });
+    };
+    const at = 'MachineConfig 0: spec.config.passwd';
+    const group = (bytes: number): string =>
+      `${at}.groups[0].name: a name of ${bytes} bytes is too long: no host takes more than 32 for a group; shorten it to 32 bytes`;
+    expect(named(32)).toEqual([]);
+    expect(named(255)).toEqual([group(255)]);
+    expect(named(256)).toEqual([
+      `${at}.users[0].name: a name of 256 bytes is too long: no host takes more than 255 for a user; shorten it to 255 bytes`,
+      group(256),
+    ]);
+  });
+
   test('no hard link to a place that is not absolute', () => {
     const link = (more: object): readonly string[] =>
       problemsOf({ config: ignition({ storage: { links: [{ path: '/etc/h', ...more }] } }) });
