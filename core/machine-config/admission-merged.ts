@@ -17,6 +17,7 @@ import { hashProblem, type ContentPorts } from './admission-contents';
 import { sharedIdProblems } from './admission-accounts';
 import { enablingClashes } from './admission-clashes';
 import { mergedInstallProblems } from './admission-install';
+import { kernelArgumentProblems } from './admission-kernel-arguments';
 import { configField, describeProblem, type AdmissionProblem } from './admission-problem';
 import { isSpecialKernel } from './merge';
 import { entriesOf, ownedEntries, ownerOf, type Entry, type OwnedEntry } from './merged-entries';
@@ -24,7 +25,8 @@ import type { Source } from './source';
 
 /**
  * Refuses a merged config that does not validate, has a path below a file, contents that another
- * MachineConfig's hash is of, a unit that systemctl does not enable, or packages that its kernel does not have.
+ * MachineConfig's hash is of, a unit that systemctl does not enable, two accounts with one ID, kernel
+ * arguments that become others, or packages that its kernel does not have.
  *
  * @param config - of the rendered spec
  * @param sources - in merge order
@@ -46,6 +48,7 @@ export function refuseInvalidMerge(
     ...mergedInstallProblems(merged, sources),
     ...enablingClashes(merged, sources),
     ...sharedIdProblems(merged, sources),
+    ...kernelArgumentProblems(sources),
     ...kernelDevelProblems(sources),
   ];
   if ('config' in read && below.length === 0 && more.length === 0) return;

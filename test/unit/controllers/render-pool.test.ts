@@ -294,6 +294,40 @@ describe('MachineConfigs that are fine alone and not together', () => {
     }
   });
 
+  const withArguments = (name: string, ...kernelArguments: readonly string[]): MachineConfig => ({
+    metadata: { name, labels },
+    spec: { kernelArguments },
+  });
+  const leftOpen =
+    'a double quote is left open, and the kernel takes the next entry for a part of it; close it in the same entry, or write one entry for both';
+
+  it('may not leave a quote open that swallows kernel arguments of the other', () => {
+    const open = withArguments('60-a', 'a=1', 'dyndbg="file a.c +p');
+    const other = withArguments('61-b', 'b="1 2"', 'c');
+
+    expect(render([open])).toMatch(/^rendered-worker-/);
+    expect(() => render([open, other])).toThrow(
+      expect.objectContaining({
+        message: `MachineConfig 60-a: spec.kernelArguments[1]: ${leftOpen}`,
+      }) as Error,
+    );
+    expect(() => render([withArguments('60-a', 'a="1', '2"', 'b')])).toThrow(
+      `MachineConfig 60-a: spec.kernelArguments[0]: ${leftOpen}`,
+    );
+    expect(() => render([withArguments('60-a', '"a', '"b', 'c"')])).toThrow(
+      `MachineConfig 60-a: spec.kernelArguments[0]: ${leftOpen}`,
+    );
+  });
+
+  it.each([
+    [['dyndbg="file a.c +p; file b.c +p"', 'a']],
+    [['a="1"2"3 4"5', 'b="" c', '"d=1 2"', "e='1"]],
+    [['a', 'b="1 2']],
+    [['a=\\"1 2"', 'b']],
+  ])('may have the kernel arguments %j', (kernelArguments) => {
+    expect(render([withArguments('60-a', ...kernelArguments)])).toMatch(/^rendered-worker-/);
+  });
+
   it('are told by their names when several make up one entry', () => {
     const owned = (owner: object): object => ({
       storage: { files: [{ path: '/etc/a', user: owner, contents: { source: 'data:,' } }] },
