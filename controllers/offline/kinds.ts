@@ -13,6 +13,7 @@ import {
   type DisruptionSource,
   type PolicyProblem,
 } from '../../core/disruption';
+import { authorityProblems, type AuthorityProblem } from '../../core/first-boot';
 import {
   MCO_GROUP,
   MCO_VERSION,
@@ -27,8 +28,8 @@ export interface OfflineKind {
   readonly schema: z.ZodType;
   /** Paths below which unknown fields are kept, joined by dots, as in `deploy/crds`. */
   readonly keeps: readonly string[];
-  /** What the CRD refuses beside the shape, of an object of that shape. */
-  readonly refusals?: (object: unknown) => readonly PolicyProblem[];
+  /** What the CRD or the server refuses beside the shape, of an object of that shape. */
+  readonly refusals?: (object: unknown) => readonly (PolicyProblem | AuthorityProblem)[];
   /** The only name that an object may have. */
   readonly onlyName?: string;
 }
@@ -42,6 +43,8 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     apiVersion: MCO,
     kind: 'ControllerConfig',
     schema: ControllerConfig,
+    refusals: (object) =>
+      authorityProblems(object as { readonly spec: Readonly<Record<string, unknown>> }),
     keeps: ['spec', 'status'],
     onlyName: 'machine-config-controller',
   },

@@ -1,5 +1,6 @@
 /** The first config of a machine that joins. */
 
+export { authorityProblems, type AuthorityProblem } from './authorities';
 export {
   firstBootConfig,
   readServedIgnition,

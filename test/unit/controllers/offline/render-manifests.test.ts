@@ -78,6 +78,27 @@ spec:
     ]);
   });
 
+  it('refuse an authority that is no base 64, with which the server could serve nobody', () => {
+    const authorities = (kubelet: string, cloud: string): readonly string[] =>
+      findingsOf(
+        renderTexts({
+          'a.yaml': `${poolText('worker')}---\n${GOOD}`,
+          'b.yaml': `apiVersion: machineconfiguration.openshift.io/v1
+kind: ControllerConfig
+metadata: {name: machine-config-controller}
+spec:
+  kubeAPIServerServingCAData: ${kubelet}
+  cloudProviderCAData: ${cloud}
+`,
+        }),
+      );
+    expect(authorities('"-----BEGIN CERTIFICATE-----"', 'YQ=')).toEqual([
+      'error b.yaml:5 spec.kubeAPIServerServingCAData not base 64',
+      'error b.yaml:6 spec.cloudProviderCAData not base 64',
+    ]);
+    expect(authorities('"YW\\nE="', "''")).toEqual([]);
+  });
+
   it('may hold other kinds, which are counted', () => {
     const { findings, leftOut } = renderTexts({
       'a.yaml': `${poolText('worker')}---\n${GOOD}`,
