@@ -71,6 +71,7 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('firstBoot', 'rendered config that simulated machines without one boot with'),
   flag('stageSeconds', 'how long staging an OS image takes'),
   flag('applySeconds', 'how long applying takes'),
+  flag('serviceSeconds', 'how long reloads and restarts of services take'),
   flag('rebootSeconds', 'how long a reboot takes'),
   flag('jitter', 'by which part these vary (0.2 = up to 20 %)'),
   flag('seed', 'equal seeds give equal runs'),

@@ -161,6 +161,7 @@ function readSimulated(
     durations: {
       stageSeconds: reader.number('stageSeconds', DEFAULT_DURATIONS.stageSeconds),
       applySeconds: reader.number('applySeconds', DEFAULT_DURATIONS.applySeconds),
+      serviceSeconds: reader.number('serviceSeconds', DEFAULT_DURATIONS.serviceSeconds),
       rebootSeconds: reader.number('rebootSeconds', DEFAULT_DURATIONS.rebootSeconds),
       jitter: reader.number('jitter', DEFAULT_DURATIONS.jitter),
       seed: reader.number('seed', DEFAULT_DURATIONS.seed),

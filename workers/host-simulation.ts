@@ -209,7 +209,7 @@ async function firstBoot(
   return name;
 }
 
-/** How long applying takes, and the failures that no disk or boot loader could play. */
+/** How long steps take that are none of the disk's or the boot loader's, and the failures that no disk or boot loader could play. */
 function simulatedAround(
   activities: HostActivities,
   machine: SimulatedMachine,
@@ -229,6 +229,10 @@ function simulatedAround(
       // Afterwards: whoever is interrupted in it has something to take back.
       await pace.take('apply', currentStep().signal);
       return applied;
+    },
+    async performServiceActions(order) {
+      await activities.performServiceActions(order);
+      await pace.take('service', currentStep().signal);
     },
     async verifyUpdate(order) {
       const verified = await activities.verifyUpdate(order);

@@ -6,6 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 export interface SimulatedDurations {
   readonly stageSeconds: number;
   readonly applySeconds: number;
+  /** All reloads and restarts of an update together. */
+  readonly serviceSeconds: number;
   readonly rebootSeconds: number;
   readonly jitter: number;
   readonly seed: number;
@@ -14,6 +16,7 @@ export interface SimulatedDurations {
 export const DEFAULT_DURATIONS: SimulatedDurations = {
   stageSeconds: 3,
   applySeconds: 1,
+  serviceSeconds: 0,
   rebootSeconds: 8,
   jitter: 0.2,
   seed: 1,
@@ -33,7 +36,7 @@ export interface SimulatedFailure {
 /** The pace of one host. */
 export interface Pace {
   /** Waits as long as the step takes; throws the signal's reason when it fires. */
-  take(step: 'stage' | 'apply' | 'reboot', signal?: AbortSignal): Promise<void>;
+  take(step: 'stage' | 'apply' | 'service' | 'reboot', signal?: AbortSignal): Promise<void>;
 }
 
 /** @param node - mixed into the seed, so that hosts do not move in step */
@@ -42,6 +45,7 @@ export function createPace(node: string, durations: SimulatedDurations): Pace {
   const seconds = {
     stage: durations.stageSeconds,
     apply: durations.applySeconds,
+    service: durations.serviceSeconds,
     reboot: durations.rebootSeconds,
   };
   return {

@@ -12,6 +12,7 @@ import { campaign, plannedStrikes } from './support/campaign';
 import { watchLeader } from './support/leader';
 import { expectRest } from './support/rest';
 import { tally } from './support/results';
+import { strikeInTurn } from './support/in-turn';
 import { PATIENCE_MS, strike, VICTIMS } from './support/strike';
 
 const STORY_MS = 1_200_000;
@@ -42,7 +43,7 @@ afterAll(async () => {
 
 let serial = 0;
 
-/** A config that reboots every worker, and a watch that knows when that is over. */
+/** A config that reboots every worker, a watch that knows when that is over, and what must hold then. */
 async function rollNext(): Promise<Rolling> {
   serial += 1;
   const name = `faults-${serial}`;
@@ -52,13 +53,15 @@ async function rollNext(): Promise<Rolling> {
     files: [plainFile('/etc/faults.conf', name), plainFile(`/etc/${name}`, name)],
   });
   const config = await world.roll(withOsImage(manifest, serial));
-  return { mark, config, watch: new BoundaryWatch(world, config) };
+  const watch = new BoundaryWatch(world, config);
+  return { mark, config, watch, rest: () => expectRest(world, config, mark) };
 }
 
 interface Rolling {
   readonly mark: Mark;
   readonly config: string;
   readonly watch: BoundaryWatch;
+  rest(): Promise<void>;
 }
 
 async function setTrigger(trigger: 'Automatic' | 'Manual'): Promise<void> {
@@ -76,34 +79,6 @@ const untilCordoned = () =>
 async function expectNowhere(watch: BoundaryWatch): Promise<void> {
   for (const boundary of BOUNDARIES) {
     expect([boundary, await watch.at(boundary)]).toEqual([boundary, []]);
-  }
-}
-
-/** One rollout after the other until all strikes of the list are done, one strike a node at most. */
-async function strikeInTurn<T>(
-  strikes: readonly T[],
-  boundaryOf: (one: T) => Boundary,
-  hit: (one: T) => Promise<void>,
-  survived: (one: T) => void,
-): Promise<void> {
-  const left = [...strikes];
-  while (left.length > 0) {
-    const { mark, config, watch } = await rollNext();
-    const struck = new Set<string>();
-    const done: T[] = [];
-    for (;;) {
-      const next = left[0];
-      if (next === undefined) break;
-      const boundary = boundaryOf(next);
-      const node = await watch.next(boundary, (name) => !struck.has(name));
-      if (node === undefined) break;
-      struck.add(node);
-      left.shift();
-      await hit(next);
-      done.push(next);
-    }
-    await expectRest(world, config, mark);
-    for (const one of done) survived(one);
   }
 }
 
@@ -126,6 +101,7 @@ test.each(VICTIMS.map((victim) => [victim] as const))(
   '%s is killed, frozen and restarted at the boundaries of the phases',
   async (victim) => {
     await strikeInTurn(
+      rollNext,
       plannedStrikes(campaign(), victim),
       ({ boundary }) => boundary,
       ({ victim: process, blow }) => strike(world.stack, process, blow),
@@ -224,6 +200,7 @@ describe("Temporal's database is lost", () => {
     'while a node is at %s: nodes are adopted as they are, and none reboots again',
     async (_names, boundaries) => {
       await strikeInTurn(
+        rollNext,
         boundaries,
         (boundary) => boundary,
         () => world.stack.temporal.lose(),

@@ -17,6 +17,8 @@ const ALL_SERVE = 'all simulated hosts serve their queues';
 export interface SimulationOptions {
   readonly stageSeconds: number;
   readonly applySeconds: number;
+  /** Reloads and restarts; absent = no time. */
+  readonly serviceSeconds?: number;
   readonly rebootSeconds: number;
   readonly jitter: number;
   /** `node=NAME,at=prepare|apply|verify|boot,times=N` */
@@ -224,6 +226,7 @@ function hostFlags(
       'first-boot': group.firstBoot,
       'stage-seconds': simulation.stageSeconds,
       'apply-seconds': simulation.applySeconds,
+      'service-seconds': simulation.serviceSeconds ?? 0,
       'reboot-seconds': simulation.rebootSeconds,
       jitter: simulation.jitter,
     }),

@@ -47,19 +47,20 @@ export function cordonedBySlipway(record: RolloutRecord): readonly string[] {
 
 /**
  * Times at which a node's currentConfig became this config although it had not been verified: not
- * Ready, or still the machine as it was booted before. Empty = as promised.
+ * Ready, or, after an update with a reboot, still the machine as it was booted before. Empty = as promised.
  */
 export function unverified(
   record: RolloutRecord,
   node: string,
   config: string,
   since: Mark,
+  reboots = true,
 ): readonly string[] {
   const changes = changesOf(record, node, since);
   const before = changes[0]?.previous?.bootID;
   return changes
     .filter(({ node: now, previous }) => becomes(now, previous, config))
-    .filter(({ node: now }) => !now.ready || now.bootID === before)
+    .filter(({ node: now }) => !now.ready || (reboots && now.bootID === before))
     .map(({ node: now }) => `${node} became ${config}, Ready ${now.ready}, boot ${now.bootID}`);
 }
 

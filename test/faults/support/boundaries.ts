@@ -5,7 +5,7 @@ import { CURRENT_CONFIG, DESIRED_CONFIG } from '../../e2e/support/world';
 import { type UpdateOf, withOrders } from './orders';
 import { PATIENCE_MS } from './strike';
 
-/** In the order of an update; each is where the phase has just begun. */
+/** In the order of an update with a reboot; each is where the phase has just begun. */
 export const BOUNDARIES = [
   'Preparing',
   'WaitingForSlot',
@@ -18,13 +18,18 @@ export const BOUNDARIES = [
 ] as const;
 export type Boundary = (typeof BOUNDARIES)[number];
 
+/** The same of an update that reloads or restarts services instead of a reboot, from its cordon on. */
+export const SERVICE_BOUNDARIES = ['Applying', 'Reloading', 'Verifying'] as const;
+export type AnyBoundary = Boundary | (typeof SERVICE_BOUNDARIES)[number];
+
 /** What the update of a node has ordered in each phase; an empty list = it waits for a message. */
-const ORDERED: Readonly<Record<Boundary, readonly string[]>> = {
+const ORDERED: Readonly<Record<AnyBoundary, readonly string[]>> = {
   Preparing: ['prepareUpdate'],
   WaitingForSlot: [],
   Cordoning: ['cordonNode'],
   Draining: ['drainNode'],
   Applying: ['applyUpdate'],
+  Reloading: ['performServiceActions'],
   Rebooting: ['armReboot', 'verifyUpdate'],
   Verifying: ['awaitNodeReady'],
   Completing: ['commitUpdate', 'completeNode'],
@@ -44,24 +49,26 @@ export class BoundaryWatch {
   constructor(
     private readonly world: World,
     private readonly config: string,
+    /** False = services are reloaded or restarted instead. */
+    private readonly reboots = true,
   ) {
     this.#boots = new Map(world.record.nodes.map(({ name, bootID }) => [name, bootID]));
   }
 
   /** Nodes that are at the boundary now. */
-  at(boundary: Boundary): Promise<readonly string[]> {
+  at(boundary: AnyBoundary): Promise<readonly string[]> {
     return withOrders(this.world.stack.temporal, (updateOf) => this.#at(boundary, ANY, updateOf));
   }
 
   /** The first node that comes to the boundary. @throws Error when all have passed it */
-  async reach(boundary: Boundary, isWanted = ANY): Promise<string> {
+  async reach(boundary: AnyBoundary, isWanted = ANY): Promise<string> {
     const node = await this.next(boundary, isWanted);
     if (node === undefined) throw new Error(`all nodes are done, and none was seen at ${boundary}`);
     return node;
   }
 
   /** The same; undefined = all have passed it. */
-  next(boundary: Boundary, isWanted = ANY): Promise<string | undefined> {
+  next(boundary: AnyBoundary, isWanted = ANY): Promise<string | undefined> {
     return withOrders(this.world.stack.temporal, async (updateOf) => {
       const deadline = performance.now() + PATIENCE_MS;
       while (performance.now() < deadline) {
@@ -86,7 +93,7 @@ export class BoundaryWatch {
   }
 
   async #at(
-    boundary: Boundary,
+    boundary: AnyBoundary,
     isWanted: IsWanted,
     updateOf: UpdateOf,
   ): Promise<readonly string[]> {
@@ -100,12 +107,12 @@ export class BoundaryWatch {
     return there.filter((node) => this.#isShown(node, boundary));
   }
 
-  #shown(boundary: Boundary, isWanted: IsWanted): readonly string[] {
+  #shown(boundary: AnyBoundary, isWanted: IsWanted): readonly string[] {
     return this.world.workers.filter((node) => isWanted(node) && this.#isShown(node, boundary));
   }
 
   /** Whether it can be there, as far as the cluster tells. */
-  #isShown(name: string, boundary: Boundary): boolean {
+  #isShown(name: string, boundary: AnyBoundary): boolean {
     const { annotations, ready, bootID } = this.world.node(name);
     const targeted = annotations[DESIRED_CONFIG] === this.config;
     const done = annotations[CURRENT_CONFIG] === this.config;
@@ -118,10 +125,12 @@ export class BoundaryWatch {
       case 'Draining':
       case 'Applying':
         return targeted && !rebooted && ready;
+      case 'Reloading':
+        return targeted && !done && !rebooted && ready;
       case 'Rebooting':
         return targeted && !done && !ready;
       case 'Verifying':
-        return targeted && !done && rebooted && ready;
+        return targeted && !done && rebooted === this.reboots && ready;
       case 'Completing':
         return targeted && rebooted && ready && !this.#isSaidUpdated(name);
     }
@@ -133,7 +142,7 @@ export class BoundaryWatch {
   }
 }
 
-function isIn(boundary: Boundary, steps: readonly string[]): boolean {
+function isIn(boundary: AnyBoundary, steps: readonly string[]): boolean {
   const ordered = ORDERED[boundary];
   return ordered.length === 0 ? steps.length === 0 : steps.some((step) => ordered.includes(step));
 }

@@ -1,6 +1,6 @@
 /** How much is struck: a little in `npm test`, rounds of everything with `npm run faults`. */
 
-import { BOUNDARIES, type Boundary } from './boundaries';
+import { BOUNDARIES, SERVICE_BOUNDARIES, type AnyBoundary } from './boundaries';
 import { BLOWS, VICTIMS, type Blow, type Victim } from './strike';
 
 /** From the environment, because jest takes no arguments of ours. */
@@ -12,7 +12,7 @@ export interface Campaign {
 
 export interface Strike {
   readonly victim: Victim;
-  readonly boundary: Boundary;
+  readonly boundary: AnyBoundary;
   readonly blow: Blow;
 }
 
@@ -41,6 +41,24 @@ export function plannedStrikes({ rounds, seed }: Campaign, victim: Victim): read
   }
   return Array.from({ length: rounds }).flatMap(() =>
     BLOWS.flatMap((blow) => BOUNDARIES.map((boundary) => ({ victim, boundary, blow }))),
+  );
+}
+
+/**
+ * The strikes of one process at updates that reload and restart services. In the short plan each process
+ * is killed while services are acted on, and struck once before or after it.
+ */
+export function serviceStrikes({ rounds, seed }: Campaign, victim: Victim): readonly Strike[] {
+  const index = VICTIMS.indexOf(victim) + seed;
+  if (rounds === 0) {
+    const elsewhere = index % 2 === 0 ? 'Applying' : 'Verifying';
+    return [
+      { victim, boundary: 'Reloading', blow: 'kill' },
+      { victim, boundary: elsewhere, blow: BLOWS[index % BLOWS.length] ?? 'kill' },
+    ];
+  }
+  return Array.from({ length: rounds }).flatMap(() =>
+    BLOWS.flatMap((blow) => SERVICE_BOUNDARIES.map((boundary) => ({ victim, boundary, blow }))),
   );
 }
 

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DEFAULT_DURATIONS } from '../../../adapters/simulation';
 import type { TemporalServer } from '../../../tools/temporal';
 import {
   startSimulatedHosts,
@@ -56,7 +57,13 @@ export async function startHosts(
         const { certFile, keyFile, caFile } = files;
         return { certificateFile: certFile, keyFile, authorityFile: caFile };
       },
-      durations: { stageSeconds: 0, applySeconds: 0, rebootSeconds, jitter: 0, seed: 1 },
+      durations: {
+        ...DEFAULT_DURATIONS,
+        stageSeconds: 0,
+        applySeconds: 0,
+        rebootSeconds,
+        jitter: 0,
+      },
       failures,
       firstBoot,
     },

@@ -1,4 +1,9 @@
-import { createFailurePlan, createPace, seededRandom } from '../../../../adapters/simulation/pace';
+import {
+  DEFAULT_DURATIONS,
+  createFailurePlan,
+  createPace,
+  seededRandom,
+} from '../../../../adapters/simulation/pace';
 
 describe('simulated failures', () => {
   it('strike the named step of the named node, as often as they say', () => {
@@ -27,7 +32,7 @@ describe('the pace of simulated hosts', () => {
   });
 
   it('stops at once when it is cancelled', async () => {
-    const durations = { stageSeconds: 3600, applySeconds: 0, rebootSeconds: 0, jitter: 0, seed: 1 };
+    const durations = { ...DEFAULT_DURATIONS, stageSeconds: 3600, applySeconds: 0, jitter: 0 };
     const cancelled = AbortSignal.abort(new Error('cancelled'));
 
     await expect(createPace('a', durations).take('stage', cancelled)).rejects.toMatchObject({
