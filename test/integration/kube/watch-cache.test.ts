@@ -152,6 +152,9 @@ it('leaves a connection that carries nothing any more, and misses nothing', asyn
   await inCache(cache, 'stalled', has(3));
   await stop();
   impatient.close();
+  // The kept connections of the client of all tests carry nothing either.
+  proxy.cut();
+  proxy.mend();
 });
 
 it('survives a restart of the API server and sees what changed since', async () => {
