@@ -226,7 +226,10 @@ function hostFlags(
       'first-boot': group.firstBoot,
       'stage-seconds': simulation.stageSeconds,
       'apply-seconds': simulation.applySeconds,
-      'service-seconds': simulation.serviceSeconds ?? 0,
+      // Packed builds of before do not know it.
+      ...(simulation.serviceSeconds === undefined
+        ? {}
+        : { 'service-seconds': simulation.serviceSeconds }),
       'reboot-seconds': simulation.rebootSeconds,
       jitter: simulation.jitter,
     }),
