@@ -7,7 +7,6 @@
 import {
   allHandlersFinished,
   condition,
-  continueAsNew,
   log,
   patched,
   setCurrentDetails,
@@ -17,6 +16,7 @@ import {
 } from '@temporalio/workflow';
 import { poolRolloutId } from '../core/names';
 import { explain, isCancellation, refuse, sentence } from './failures';
+import { CLOSING_MS, handOver, isQuiet } from './hand-over';
 import type { PoolRolloutInput, RolloutProgress } from './messages';
 import { shielded } from './node-update';
 import {
@@ -53,8 +53,6 @@ import { brief } from './timeouts';
 
 /** A view that may be behind is looked at again soon. */
 const BEHIND_MS = 500;
-/** As long as an update takes to close after its report. */
-const CLOSING_MS = 5_000;
 /** Which updates run could not be found out, in ten minutes of trying. */
 const ASK_AGAIN = '30s';
 /** Rollouts that were begun before it end without an outcome when their pool is deleted. */
@@ -63,10 +61,6 @@ const OUTCOME_OF_DELETED = 'outcome-of-deleted-pool';
 const START_REMEMBERED = 'start-remembered-on-pool';
 /** Rollouts that were begun before it take nobody up while they are paused or halted. */
 const FINISHES_STANDING_STILL = 'finishes-standing-still';
-/** Rollouts that were begun before it hand over as soon as all is said, however long that takes. */
-const HANDS_OVER_IN_TIME = 'hands-over-in-time';
-/** As long as a rollout that is about to go on in a new run looks at nothing. */
-const HALF_SAID_MS = 15_000;
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -312,35 +306,6 @@ async function lastWords(rollout: Rollout): Promise<void> {
 function finish(rollout: Rollout): RolloutProgress {
   upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'completed' }]);
   return progressOf(rollout);
-}
-
-/**
- * Goes on in a new history, once nothing is half said: no slot and no report is lost. What takes long to
- * be said keeps nobody waiting: the rollout goes on in this history, and tries again after its next look.
- */
-async function handOver(rollout: Rollout): Promise<void> {
-  const summary = 'going on in a new run';
-  await condition(() => isQuiet(rollout), CLOSING_MS, { summary });
-  if (isMidSentence(rollout)) {
-    if (!patched(HANDS_OVER_IN_TIME)) await condition(() => !isMidSentence(rollout));
-    else if (!(await condition(() => !isHalfSaid(rollout), HALF_SAID_MS, { summary }))) return;
-  }
-  await continueAsNew<typeof poolRollout>({ pool: rollout.pool, carry: rollout.carry() });
-}
-
-/** A start or a message that Temporal has not confirmed would be lost with this run. */
-function isMidSentence({ starting, sending }: Rollout): boolean {
-  return starting.size > 0 || sending > 0 || !allHandlersFinished();
-}
-
-/** The question which updates run is no such message: the next run asks it again. */
-function isHalfSaid({ starting, sending, knows }: Rollout): boolean {
-  return starting.size > 0 || sending > (knows === 'asking' ? 1 : 0) || !allHandlersFinished();
-}
-
-/** Nor is an event about to come that would make the server refuse the end of this run. */
-function isQuiet(rollout: Rollout): boolean {
-  return !isMidSentence(rollout) && !rollout.isClosing();
 }
 
 async function cancelRollout(rollout: Rollout): Promise<void> {

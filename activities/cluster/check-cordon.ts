@@ -1,11 +1,11 @@
 import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import { annotationOf, isUnschedulable } from '../../core/node/predicates';
-import { turnOf } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, NodeStep } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
+import { marked } from './node-changes';
 
 /**
  * Looks whether a drained node is still cordoned. Somebody may have uncordoned it while its host was
@@ -48,7 +48,8 @@ export async function refuseUnheldNow(
 
 /** The rule of both. */
 export function refuseToDrain(node: Node, step: NodeStep): void {
-  refuseLate(node, step);
+  // A drain writes no mark, but has to be let in like who does.
+  marked(node, step, 'takes');
   refuseUncordoned(node, 'while it was being drained');
   refuseCordonOfAnother(node, step);
 }
@@ -94,18 +95,6 @@ function refuseUncordoned(node: Node, when: string): void {
   throw fail('UncordonedByUser', `node ${name} was uncordoned ${when}, and not by Slipway`, {
     node: name,
   });
-}
-
-function refuseLate(node: Node, { run }: NodeStep): void {
-  if (run === undefined) return;
-  const { name } = node.metadata;
-  const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, 'takes');
-  if (turn.ok) return;
-  throw fail(
-    'UpdateSuperseded',
-    `update run ${run.id} may not drain node ${name} any more: ${turn.reason}`,
-    { node: name },
-  );
 }
 
 function refuseCordonOfAnother(node: Node, { run, workflowId }: NodeStep): void {

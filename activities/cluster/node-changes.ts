@@ -52,7 +52,7 @@ export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> =
  *
  * @throws `UpdateSuperseded` when it is not the turn of this run any more
  */
-function marked(
+export function marked(
   node: Node,
   { run, outlived }: Turned,
   step: TurnStep,

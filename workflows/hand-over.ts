@@ -1,0 +1,44 @@
+/** When a rollout may go on in a new history, and how: its own would grow without an end. */
+
+import { allHandlersFinished, condition, continueAsNew, patched } from '@temporalio/workflow';
+import type { PoolRolloutInput, RolloutProgress } from './messages';
+import type { Rollout } from './rollout-state';
+
+/** As long as an update takes to close after its report. */
+export const CLOSING_MS = 5_000;
+/** Rollouts that were begun before it hand over as soon as all is said, however long that takes. */
+const HANDS_OVER_IN_TIME = 'hands-over-in-time';
+/** As long as a rollout that is about to go on in a new run looks at nothing. */
+const HALF_SAID_MS = 15_000;
+
+/**
+ * Goes on in a new history, once nothing is half said: no slot and no report is lost. What takes long to
+ * be said keeps nobody waiting: the rollout goes on in this history, and tries again after its next look.
+ */
+export async function handOver(rollout: Rollout): Promise<void> {
+  const summary = 'going on in a new run';
+  await condition(() => isQuiet(rollout), CLOSING_MS, { summary });
+  if (isMidSentence(rollout)) {
+    if (!patched(HANDS_OVER_IN_TIME)) await condition(() => !isMidSentence(rollout));
+    else if (!(await condition(() => !isHalfSaid(rollout), HALF_SAID_MS, { summary }))) return;
+  }
+  await continueAsNew<(input: PoolRolloutInput) => Promise<RolloutProgress>>({
+    pool: rollout.pool,
+    carry: rollout.carry(),
+  });
+}
+
+/** A start or a message that Temporal has not confirmed would be lost with this run. */
+function isMidSentence({ starting, sending }: Rollout): boolean {
+  return starting.size > 0 || sending > 0 || !allHandlersFinished();
+}
+
+/** The question which updates run is no such message: the next run asks it again. */
+function isHalfSaid({ starting, sending, knows }: Rollout): boolean {
+  return starting.size > 0 || sending > (knows === 'asking' ? 1 : 0) || !allHandlersFinished();
+}
+
+/** Nor is an event about to come that would make the server refuse the end of this run. */
+export function isQuiet(rollout: Rollout): boolean {
+  return !isMidSentence(rollout) && !rollout.isClosing();
+}
