@@ -192,8 +192,8 @@ async function waitForNews(rollout: Rollout, seen: number): Promise<void> {
 
 function patience(rollout: Rollout): number {
   if (rollout.isViewBehind()) return BEHIND_MS;
-  const { children, viewProblem, lastHeard } = rollout;
-  const awake = children.size > 0 || Date.now() - lastHeard < IDLE_MS;
+  const { children, viewProblem, lastNews } = rollout;
+  const awake = children.size > 0 || Date.now() - lastNews < IDLE_MS;
   const usual = awake || viewProblem !== undefined ? SILENCE_MS : IDLE_MS;
   return Math.min(usual, rollout.expiresInMs() ?? usual, checkInMs(rollout) ?? usual);
 }

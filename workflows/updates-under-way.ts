@@ -24,7 +24,10 @@ export interface Settled {
 export class UpdatesUnderWay {
   /** Grows with everything that may change a decision. */
   changes = 0;
+  /** When an update was last heard of, or it was last asked for them all in a long silence. */
   lastHeard = Date.now();
+  /** When an update was last heard of. */
+  lastNews = Date.now();
   /** When it was last checked which updates still run; other reports do not count. */
   lastChecked: number;
   /** Name of the config that the pool is rolled to; '' until the first look. */
@@ -243,6 +246,7 @@ export class UpdatesUnderWay {
 
   protected hear(): void {
     this.lastHeard = Date.now();
+    this.lastNews = this.lastHeard;
     this.touch();
   }
 
