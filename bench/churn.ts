@@ -11,6 +11,7 @@ import { until } from '../tools/observer/until';
 import { describeViolation } from '../tools/observer/violation';
 import type { Stack } from '../tools/stack/stack';
 import { firstAndLast, growthOf, grownIn, type Count, type Growth } from './growth';
+import { startLiveMemory, type LiveMemory } from './live-memory';
 import {
   judgeOf,
   residentMiB,
@@ -34,7 +35,12 @@ export interface ChurnResult {
   readonly retargeted: number;
   /** Boots that were seen: updates of single nodes. */
   readonly updates: number;
+  /** Resident memory of every process as it is found after a round. */
   readonly rssMiB: Readonly<Record<string, Growth>>;
+  /** The same of Slipway's own once all garbage is collected. */
+  readonly collectedRssMiB: Readonly<Record<string, Growth>>;
+  /** JavaScript heap, and what hangs on it outside, that is left then. */
+  readonly liveMiB: Readonly<Record<string, Growth>>;
   readonly objects: Readonly<Record<string, Count>>;
   /** What piled up, a sentence each; absent when it was too short to tell. */
   readonly grown?: readonly string[];
@@ -44,9 +50,12 @@ export interface ChurnResult {
 
 interface Sample {
   readonly rssMiB: Readonly<Record<string, number>>;
+  readonly collectedRssMiB: Readonly<Record<string, number>>;
+  readonly liveMiB: Readonly<Record<string, number>>;
   readonly objects: Readonly<Record<string, number>>;
 }
 
+const MIB = 1024 * 1024;
 const POOL = 'worker';
 /** A round in which nothing is seen to end for this long is stuck. */
 const STUCK_MS = 600_000;
@@ -61,21 +70,30 @@ const LISTS = {
 
 /** Starts everything, rolls until the time is over and the last config has arrived, stops everything. */
 export async function runChurn(options: ChurnOptions): Promise<ChurnResult> {
-  const stack = await startSimulatedPool(options);
+  const memory = await startLiveMemory();
   try {
-    const judge = await judgeOf(stack, options.maxUnavailable);
-    const observer = await startObserver({
-      kubeconfig: stack.cluster.adminKubeconfig,
-      nodeSelector: WORKERS,
-    });
-    try {
-      return await churn(new Pool(stack, observer.record, judge), options);
-    } finally {
-      observer.stop();
-      await judge.stop();
-    }
+    const stack = await startSimulatedPool({ ...options, environment: memory.environment });
+    return await runOn(stack, memory, options).finally(() => stack.stop());
   } finally {
-    await stack.stop();
+    await memory.stop();
+  }
+}
+
+async function runOn(
+  stack: Stack,
+  memory: LiveMemory,
+  options: ChurnOptions,
+): Promise<ChurnResult> {
+  const judge = await judgeOf(stack, options.maxUnavailable);
+  const observer = await startObserver({
+    kubeconfig: stack.cluster.adminKubeconfig,
+    nodeSelector: WORKERS,
+  });
+  try {
+    return await churn(new Pool({ stack, memory, judge, record: observer.record }), options);
+  } finally {
+    observer.stop();
+    await judge.stop();
   }
 }
 
@@ -99,14 +117,23 @@ async function churn(pool: Pool, options: ChurnOptions): Promise<ChurnResult> {
   const { maxUnavailableSeen, violations } = await pool.judgement();
   const rounds = samples.length;
   const rssMiB = growthOf(samples.map((sample) => sample.rssMiB));
+  const collectedRssMiB = growthOf(samples.map((sample) => sample.collectedRssMiB));
+  const liveMiB = growthOf(samples.map((sample) => sample.liveMiB));
   const objects = firstAndLast(samples.map((sample) => sample.objects));
-  const grown = grownIn({ rounds, minutes, rssMiB, objects, own: pool.ownProcesses() });
+  const grown = grownIn({ rounds, minutes, collectedRssMiB, liveMiB, objects });
   return {
     ...{ nodes, maxUnavailable, nodeTimeSeconds, minutes, rounds, retargeted },
-    ...{ updates: pool.updates, rssMiB, objects },
+    ...{ updates: pool.updates, rssMiB, collectedRssMiB, liveMiB, objects },
     ...(grown === undefined ? {} : { grown }),
     ...{ maxUnavailableSeen, violations },
   };
+}
+
+interface PoolParts {
+  readonly stack: Stack;
+  readonly memory: LiveMemory;
+  readonly record: RolloutRecord;
+  readonly judge: ObserverProcess;
 }
 
 /** The pool as an outsider changes and sees it. */
@@ -114,11 +141,16 @@ class Pool {
   updates = 0;
   readonly #boots = new Map<string, string>();
 
-  constructor(
-    private readonly stack: Stack,
-    private readonly record: RolloutRecord,
-    private readonly judge: ObserverProcess,
-  ) {
+  private readonly stack: Stack;
+  private readonly memory: LiveMemory;
+  private readonly record: RolloutRecord;
+  private readonly judge: ObserverProcess;
+
+  constructor({ stack, memory, record, judge }: PoolParts) {
+    this.stack = stack;
+    this.memory = memory;
+    this.record = record;
+    this.judge = judge;
     for (const { name, bootID } of record.nodes) this.#boots.set(name, bootID);
     record.onChange(() => this.#countBoots());
   }
@@ -148,11 +180,6 @@ class Pool {
     return (await this.judge.rest()).violations;
   }
 
-  /** Names of Slipway's own, simulated hosts included. */
-  ownProcesses(): readonly string[] {
-    return this.stack.product.running().map(({ name }) => name);
-  }
-
   async sample(): Promise<Sample> {
     const counts = Object.entries(LISTS).map(async ([name, path]) => {
       const { items } = await this.stack.cluster.admin.call<{ items: readonly unknown[] }>(
@@ -162,9 +189,22 @@ class Pool {
       return [name, items.length] as const;
     });
     return {
-      rssMiB: residentMiB(this.stack),
       objects: Object.fromEntries(await Promise.all(counts)),
+      rssMiB: residentMiB(this.stack),
+      ...(await this.#collected()),
     };
+  }
+
+  /** Of Slipway's own processes, simulated hosts included. Others grow by design: Temporal keeps closed workflows. */
+  async #collected(): Promise<Pick<Sample, 'collectedRssMiB' | 'liveMiB'>> {
+    const liveMiB: Record<string, number> = {};
+    const own = this.stack.product.running();
+    for (const { name, pid } of own) {
+      liveMiB[name] = Math.round(((await this.memory.collect(pid)) / MIB) * 10) / 10;
+    }
+    const resident = residentMiB(this.stack);
+    const collectedRssMiB = Object.fromEntries(own.map(({ name }) => [name, resident[name] ?? 0]));
+    return { collectedRssMiB, liveMiB };
   }
 
   async judgement(): Promise<Pick<ChurnResult, 'maxUnavailableSeen' | 'violations'>> {

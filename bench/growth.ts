@@ -2,7 +2,7 @@
 
 import { percentile } from '../tools/measure/percentile';
 
-/** Resident memory in MiB: the medians of the second and of the last quarter of the rounds, and the most. */
+/** Memory in MiB: the medians of the second and of the last quarter of the rounds, and the most. */
 export interface Growth {
   readonly early: number;
   readonly late: number;
@@ -21,8 +21,15 @@ export interface Count {
  */
 const LEAST = { rounds: 8, minutes: 30 } as const;
 
-/** By which the memory of a process that does not grow differs from one quarter to another. */
-const NOISE = { share: 0.1, mib: 16 } as const;
+interface Noise {
+  readonly share: number;
+  readonly mib: number;
+}
+
+/** By which the memory of a process that does not grow differs from one quarter to another: the allocator's. */
+const NOISE: Noise = { share: 0.1, mib: 16 };
+/** Of what is reachable, little differs: functions that were compiled since, connections, what is under way. */
+const LIVE_NOISE: Noise = { share: 0.05, mib: 4 };
 
 /**
  * How many more there may be at the end. Events are left out: the API server itself drops them, after an
@@ -38,7 +45,7 @@ const MORE_OBJECTS: Readonly<Record<string, number>> = {
 /**
  * The first quarter does not count: caches fill, and the runtimes find out how much they need.
  *
- * @param samples - resident memory by process, in order of time
+ * @param samples - memory by process, in order of time
  */
 export function growthOf(
   samples: readonly Readonly<Record<string, number>>[],
@@ -73,14 +80,13 @@ export function firstAndLast(
   );
 }
 
-/** What was counted, and of which processes the memory is judged. */
+/** What was counted. Memory is that of Slipway's own processes. */
 export interface Churned {
   readonly rounds: number;
   readonly minutes: number;
-  readonly rssMiB: Readonly<Record<string, Growth>>;
+  readonly collectedRssMiB: Readonly<Record<string, Growth>>;
+  readonly liveMiB: Readonly<Record<string, Growth>>;
   readonly objects: Readonly<Record<string, Count>>;
-  /** Others grow by design: Temporal keeps closed workflows for a day, etcd its history. */
-  readonly own: readonly string[];
 }
 
 /** Why growth cannot be told apart from chance; undefined when it can. */
@@ -95,14 +101,23 @@ export function tooShort({
 /** A sentence for each thing that piled up; undefined when that cannot be told. */
 export function grownIn(churned: Churned): readonly string[] | undefined {
   if (tooShort(churned) !== undefined) return undefined;
-  const { rssMiB, objects, own } = churned;
-  const processes = Object.entries(rssMiB)
-    .filter(([name, { early, late }]) => {
-      return own.includes(name) && late - early > Math.max(NOISE.mib, early * NOISE.share);
-    })
-    .map(([name, { early, late }]) => `memory of ${name}: ${early} MiB, then ${late} MiB`);
+  const { collectedRssMiB, liveMiB, objects } = churned;
   const counts = Object.entries(objects)
     .filter(([name, { first, last }]) => last - first > (MORE_OBJECTS[name] ?? Infinity))
     .map(([name, { first, last }]) => `${name}: ${first}, then ${last}`);
-  return [...processes, ...counts];
+  return [
+    ...grownProcesses('memory', collectedRssMiB, NOISE),
+    ...grownProcesses('live memory', liveMiB, LIVE_NOISE),
+    ...counts,
+  ];
+}
+
+function grownProcesses(
+  what: string,
+  growth: Readonly<Record<string, Growth>>,
+  noise: Noise,
+): readonly string[] {
+  return Object.entries(growth)
+    .filter(([, { early, late }]) => late - early > Math.max(noise.mib, early * noise.share))
+    .map(([name, { early, late }]) => `${what} of ${name}: ${early} MiB, then ${late} MiB`);
 }

@@ -13,6 +13,8 @@ export interface SimulatedPoolOptions {
   /** Simulated time from the armed reboot to the boot. */
   readonly nodeTimeSeconds: number;
   readonly canaryNodes: number;
+  /** Added to that of every process of Slipway. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly onStep: (text: string) => void;
 }
 
@@ -37,6 +39,7 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
     workloads: [],
     temporalUi: false,
     onStep: options.onStep,
+    ...(options.environment === undefined ? {} : { environment: options.environment }),
   });
 }
 

@@ -93,6 +93,8 @@ export interface ProductContext {
   readonly address?: string;
   /** Directory of the build that runs, with `dist/cli/main.js` in it; default: this checkout. */
   readonly build?: string;
+  /** Added to that of every process. */
+  readonly environment?: Environment;
 }
 
 const READY_TIMEOUT_MS = 120_000;
@@ -137,7 +139,11 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     });
   };
   const ports = { controllers: controllersPort, 'cluster-worker': workerPort, server: serverPort };
-  const processes = new Processes(directory, context.build ?? repositoryRoot());
+  const processes = new Processes(
+    directory,
+    context.build ?? repositoryRoot(),
+    context.environment ?? {},
+  );
   const hosts = new Map<string, HostGroup>();
   const healthUrl = (name: ProductName) => `http://127.0.0.1:${ports[name]}`;
   const hostsDirectory = join(directory, 'hosts');
@@ -259,6 +265,7 @@ class Processes {
   constructor(
     private readonly directory: string,
     public build: string,
+    private readonly ofAll: Environment,
   ) {}
 
   async start(
@@ -268,7 +275,7 @@ class Processes {
     { environment = {}, timeoutMs = READY_TIMEOUT_MS }: StartOptions = {},
   ): Promise<void> {
     const started = await startProcess({
-      environment,
+      environment: { ...this.ofAll, ...environment },
       name,
       command: process.execPath,
       args: [join(this.build, 'dist', 'cli', 'main.js'), ...args],

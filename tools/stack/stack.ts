@@ -38,6 +38,8 @@ export interface StackOptions {
   readonly audit?: boolean;
   /** Directory of the build that the processes start from; default: this checkout. */
   readonly build?: string;
+  /** Added to that of every process of Slipway. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Base manifests on top of deploy/samples' 00-* configs and pools. */
   readonly manifests?: readonly string[];
   /** Hears what happens, one line a step. */
@@ -147,6 +149,7 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
     temporal,
     simulation: assembly.simulation,
     ...(assembly.build === undefined ? {} : { build: assembly.build }),
+    ...(assembly.environment === undefined ? {} : { environment: assembly.environment }),
   });
   try {
     step('starting the controllers and the server; rendering the first configs');

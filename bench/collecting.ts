@@ -1,0 +1,100 @@
+/**
+ * Loaded into a process that is measured, with `--require`, and into each of its threads: on request it
+ * collects all garbage there and answers what is left. Nothing of Slipway itself depends on it.
+ */
+
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
+
+/** Directory of the sockets, one per process: `PID.sock`. */
+export const COLLECTING_DIRECTORY = 'SLIPWAY_BENCH_COLLECTING_DIRECTORY';
+
+const CHANNEL = 'slipway-bench-collecting';
+/** A thread that is busy answers when its turn is over. */
+const PATIENCE_MS = 30_000;
+
+type Collect = (options: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
+
+interface Collected {
+  readonly threadId: number;
+  readonly liveBytes: number;
+}
+
+const directory = process.env[COLLECTING_DIRECTORY];
+if (directory !== undefined) {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as Collect;
+  if (isMainThread) answerRequests(join(directory, `${process.pid}.sock`), collect);
+  else answerMainThread(collect);
+}
+
+/** Heap and what hangs on it outside: buffers, native handles. */
+function collectHere(collect: Collect): number {
+  // Twice: what finalizers let go of is garbage only then.
+  for (let round = 0; round < 2; round += 1)
+    collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+function answerMainThread(collect: Collect): void {
+  const channel = new BroadcastChannel(CHANNEL);
+  channel.onmessage = ({ data }: { data: unknown }) => {
+    if (data !== 'collect') return;
+    channel.postMessage({ threadId, liveBytes: collectHere(collect) } satisfies Collected);
+  };
+  channel.unref();
+}
+
+function answerRequests(socketPath: string, collect: Collect): void {
+  const threads = new Set<number>();
+  process.on('worker', (worker) => {
+    const id = worker.threadId;
+    threads.add(id);
+    worker.once('exit', () => threads.delete(id));
+  });
+  const server = createServer((socket) => {
+    const answer = (reply: object): void => void socket.end(JSON.stringify(reply));
+    socket.on('error', () => undefined); // whoever asked has left
+    collectEverywhere(collect, threads).then(
+      (liveBytes) => answer({ liveBytes, threads: threads.size + 1 }),
+      (error: unknown) => answer({ error: String(error) }),
+    );
+  });
+  server.listen(socketPath);
+  server.unref();
+}
+
+/** @returns live bytes of all threads together */
+async function collectEverywhere(collect: Collect, threads: ReadonlySet<number>): Promise<number> {
+  const found = new Map<number, number>();
+  const channel = new BroadcastChannel(CHANNEL);
+  const missing = (): readonly number[] => [...threads].filter((id) => !found.has(id));
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(
+        () => reject(new Error(`no answer from threads ${missing().join(', ')}`)),
+        PATIENCE_MS,
+      );
+      const hear = (): void => {
+        if (missing().length > 0) return;
+        clearTimeout(timer);
+        resolve();
+      };
+      channel.onmessage = ({ data }: { data: unknown }) => {
+        const { threadId: from, liveBytes } = data as Collected;
+        found.set(from, liveBytes);
+        hear();
+      };
+      channel.postMessage('collect');
+      hear();
+    });
+  } finally {
+    channel.close();
+  }
+  const inThreads = [...found.values()].reduce((sum, bytes) => sum + bytes, 0);
+  return inThreads + collectHere(collect);
+}
