@@ -47,9 +47,14 @@ export interface NodeWriter {
    * Decides on the newest known Node and writes the change on the condition that nobody changed the
    * Node in between; else it is read and decided again. No change, no write, once the Node was read.
    *
-   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and whatever `decide` throws
+   * @param confirm - asked before each write; whoever changes the Node after that makes the write conflict
+   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and whatever `decide` and `confirm` throw
    */
-  change(name: string, decide: (node: Node) => NodeChange | undefined): Promise<Node>;
+  change(
+    name: string,
+    decide: (node: Node) => NodeChange | undefined,
+    confirm?: () => Promise<void>,
+  ): Promise<Node>;
   /** The Node as the server has it now. @throws `ObjectNotFound` */
   read(name: string): Promise<Node>;
 }

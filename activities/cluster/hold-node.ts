@@ -5,11 +5,14 @@ import { movedTo } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/activity-contracts';
 import type { ClusterPorts, NodeChange } from '../ports';
 import { holdChange } from './node-changes';
+import { whileAwaited } from './still-wanted';
 
 /**
- * Marks a node as held for a config, or clears the mark. Safe to run twice.
+ * Marks a node as held for a config, or clears the mark. Safe to run twice. It is the word of a person, so
+ * one that comes late (its process stood still) is dropped: a person may have said the opposite since.
  *
- * @throws `RefusedRequest` when the node belongs to another pool; `ObjectNotFound` when there is none
+ * @throws `RefusedRequest` when the node belongs to another pool; `ObjectNotFound` when there is none;
+ *   `Conflict` when nobody waits for this attempt any more
  */
 export function createHoldNode(ports: ClusterPorts): ClusterActivities['holdNode'] {
   return async ({ node, pool, config, reason }) => {
@@ -17,7 +20,7 @@ export function createHoldNode(ports: ClusterPorts): ClusterActivities['holdNode
       refuseStranger(known, pool, ports.view.pools.list());
       return holdChange(known, config, reason);
     };
-    await ports.nodes.change(node, change);
+    await ports.nodes.change(node, change, whileAwaited(ports, { node }));
     ports.run().log.info(reason === undefined ? 'released hold of node' : 'held node', {
       node,
       config,

@@ -40,14 +40,20 @@ export class NodeWriter {
    * that nothing is to be done, or that it is refused, is never decided on the cache alone: another
    * process may have written a moment ago.
    *
-   * @throws `ObjectNotFound`, `Conflict`, and whatever `decide` throws
+   * @param confirm - asked between the decision and each write
+   * @throws `ObjectNotFound`, `Conflict`, and whatever `decide` and `confirm` throw
    */
-  async change(name: string, decide: (node: Node) => NodePatch | undefined): Promise<Node> {
+  async change(
+    name: string,
+    decide: (node: Node) => NodePatch | undefined,
+    confirm?: () => Promise<void>,
+  ): Promise<Node> {
     const known = this.cache.get(name);
     let node = known !== undefined && wants(decide, known) ? known : await this.read(name);
     for (let attempt = 1; ; attempt += 1) {
       const change = decide(node);
       if (change === undefined) return node;
+      await confirm?.();
       try {
         const patched = await this.client.patch(NODES, { name }, patchOf(node, change), {
           fieldManager: this.fieldManager,

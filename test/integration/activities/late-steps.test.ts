@@ -20,6 +20,7 @@ import {
   aWorkload,
   DRAIN,
   playedRun,
+  type PlayedRun,
   portsFor,
   stepFor,
 } from './activities-fixture';
@@ -32,6 +33,8 @@ const NEWER = 'rendered-worker-2';
 const FIRST = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
 const SECOND = { id: 'run-2', startedAt: '2026-01-01T00:05:00.000Z' };
 const THIRD = { id: 'run-3', startedAt: '2026-01-01T00:10:00.000Z' };
+
+const TOUCHED = { metadata: { annotations: { 'example.com/touched': 'by a person' } } };
 
 let fixture: KubeFixture;
 let running: RunningCaches;
@@ -304,5 +307,51 @@ describe('a drain that comes late', () => {
     const drained = activities().drainNode({ ...stepFor('drained-earlier', NEW), ...drain });
 
     await expect(drained).resolves.toMatchObject({ evicted: 1 });
+  });
+});
+
+describe.each([
+  ['a hold', 'skipped by ada', {}],
+  ['the release of a hold', undefined, { [ANNOTATION.HELD_FOR]: NEW }],
+] as const)('%s that comes late', (what, reason, since) => {
+  const slug = what.replaceAll(' ', '-');
+  const hold = (run: PlayedRun, node: string) =>
+    activitiesFor(fixture, caches, run).holdNode({
+      ...{ node, pool: 'worker', config: NEW },
+      ...(reason === undefined ? {} : { reason }),
+    });
+
+  it('writes nothing over the word of a person since', async () => {
+    const node = `late-${slug}`;
+    await aWorker(fixture, node, { [ANNOTATION.CURRENT_CONFIG]: OLD, ...since });
+    await inCache(caches.nodes, node, () => true);
+    const before = await readNode(node);
+
+    const run = { ...playedRun(), isAwaited: () => Promise.resolve(false) };
+    await expect(hold(run, node)).rejects.toMatchObject({ name: 'Conflict' });
+
+    expect((await readNode(node)).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+  });
+
+  it('is decided again when the Node is changed after Temporal was asked', async () => {
+    const node = `contended-${slug}`;
+    await aWorker(fixture, node, { [ANNOTATION.CURRENT_CONFIG]: OLD, ...since });
+    await inCache(caches.nodes, node, () => true);
+    let asked = 0;
+    const isAwaited = async (): Promise<boolean> => {
+      asked += 1;
+      if (asked === 1) await fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${node}`, TOUCHED);
+      return asked === 1;
+    };
+
+    await expect(hold({ ...playedRun(), isAwaited }, node)).rejects.toMatchObject({
+      name: 'Conflict',
+    });
+
+    expect(asked).toBe(2);
+    const { annotations = {} } = (await readNode(node)).metadata;
+    expect(annotations[ANNOTATION.HELD_FOR]).toBe(
+      (since as Readonly<Record<string, string>>)[ANNOTATION.HELD_FOR],
+    );
   });
 });

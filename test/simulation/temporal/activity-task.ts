@@ -157,7 +157,8 @@ export class ActivityTask {
       });
       if (timer !== undefined) this.step.push(timer);
     };
-    const attempt: Attempt = new Attempt(call, this.host.clock, silence, silence);
+    const awaited = (): boolean => this.attempt === attempt && this.state === 'running';
+    const attempt: Attempt = new Attempt(call, this.host.clock, silence, silence, awaited);
     return attempt;
   }
 

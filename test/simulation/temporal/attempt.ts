@@ -35,6 +35,8 @@ export class Attempt {
     private readonly onDeath: () => void,
     /** Nothing more is heard of it, although it goes on. */
     private readonly onSilence: () => void,
+    /** Whether the server waits for this very attempt; it knows nothing of local ones. */
+    readonly isAwaited: () => boolean = () => true,
   ) {}
 
   get signal(): AbortSignal {

@@ -129,7 +129,8 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
       daemonSets: none(),
     },
     nodes: {
-      change: (name, decide) => changeNode(cluster, name, planted(world, attempt, decide), ask),
+      change: (name, decide, confirm) =>
+        changeNode({ cluster, ask, confirm }, name, planted(world, attempt, decide)),
       read: (name) => ask(() => cluster.node(name)),
     },
     machineConfigNodes: {
@@ -212,12 +213,17 @@ function withoutRun(node: Node): Node {
   return { ...node, metadata: { ...node.metadata, annotations } };
 }
 
+interface NodeWriting {
+  readonly cluster: Cluster;
+  readonly ask: <T>(work: () => T) => Promise<T>;
+  readonly confirm: (() => Promise<void>) | undefined;
+}
+
 /** As `adapters/kube` does it: decided, written on the condition that nobody else wrote, or again. */
 async function changeNode(
-  cluster: Cluster,
+  { cluster, ask, confirm }: NodeWriting,
   name: string,
   decide: Decide,
-  ask: <T>(work: () => T) => Promise<T>,
 ): Promise<Node> {
   const shown = cluster.watch.nodes.get(name);
   let known =
@@ -225,6 +231,7 @@ async function changeNode(
   for (;;) {
     const change = decide(known);
     if (change === undefined) return known;
+    await confirm?.();
     const { resourceVersion } = known.metadata;
     const written = await ask(() => {
       if (cluster.node(name).metadata.resourceVersion !== resourceVersion) return undefined;
@@ -265,7 +272,8 @@ function runOf(attempt: Attempt): ActivityRun {
     lastHeartbeat: undefined,
     scheduledAtMs: attempt.call.scheduledAt,
     attemptMs: attempt.call.attemptMs,
-    isAwaited: () => Promise.resolve(true),
+    // No time passes, so that no number is drawn for it.
+    isAwaited: () => attempt.request(0, 0, attempt.isAwaited),
     log: { debug: silent, info: silent, warn: silent },
     heartbeat: silent,
   };

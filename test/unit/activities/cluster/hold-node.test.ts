@@ -25,7 +25,12 @@ function scene(pool: string | undefined) {
   };
   const writes: (NodeChange | undefined)[] = [];
   const ports = {
-    run: () => ({ log: { info: () => undefined } }),
+    now: () => 0,
+    run: () => ({
+      log: { info: () => undefined },
+      signal: new AbortController().signal,
+      isAwaited: () => Promise.resolve(true),
+    }),
     view: { pools: { list: () => [aPool('blue'), aPool('red')] } },
     nodes: {
       change: (_name: string, decide: (known: Node) => NodeChange | undefined) =>
