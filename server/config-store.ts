@@ -123,8 +123,15 @@ function versionOf({ metadata: { uid, resourceVersion } }: MachineConfig): strin
     : `${uid}/${resourceVersion}`;
 }
 
+/** A small `Buffer.from` is a slice of Node's pool, and what is kept of it keeps all 64 KiB. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+  bytes.write(text);
+  return bytes;
+}
+
 function storedConfig(config: MachineConfig): StoredConfig {
-  const bytes = Buffer.from(canonicalConfig(config));
+  const bytes = bytesOf(canonicalConfig(config));
   const owner = config.metadata.ownerReferences?.find(({ kind }) => kind === 'MachineConfigPool');
   return {
     name: config.metadata.name,

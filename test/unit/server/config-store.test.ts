@@ -29,6 +29,14 @@ describe('the config store', () => {
     expect(store.counts).toEqual({ hits: 1, misses: 1 });
   });
 
+  it('keeps no more memory than it counts, also for small configs', async () => {
+    const store = createConfigStore(read);
+    const stored = await store.get('a');
+
+    expect(stored?.bytes.length).toBeGreaterThan(1000);
+    expect(stored?.bytes.buffer.byteLength).toBe(stored?.bytes.length);
+  });
+
   it('serves a config that was made again under its name, after a moment', async () => {
     const clock = { now: 0 };
     const object = { uid: 'one', osImageURL: 'old' };
