@@ -23,8 +23,9 @@ export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
 }
 
 /**
- * Whether a node may read a config: one of its own pool, or of the pool that it leaves, as long as an
- * update there is under way.
+ * Whether a node may read a config: one of its own pool, or of the pool that its MachineConfigNode still
+ * names while it goes over to its own. A node that is taken out of all pools may read none: no update of it
+ * goes on, and what an update takes back is on its disk.
  *
  * Both are what only others write, as far as pools select by labels that NodeRestriction keeps from
  * kubelets: a pool that only another label tells from the rest is open to whoever controls a kubelet, which
@@ -43,7 +44,7 @@ export function mayRead(input: {
   const own = poolName(node, input.pools);
   if ('reason' in own) return denied(`node ${nodeName}: ${own.reason}`);
   if (config.pool !== undefined && config.pool === own.pool) return { allowed: true };
-  const left = input.machineConfigNode?.spec.pool.name;
+  const left = own.pool === undefined ? undefined : input.machineConfigNode?.spec.pool.name;
   if (config.pool !== undefined && config.pool === left && left !== MASTER_POOL) {
     return { allowed: true };
   }

@@ -203,6 +203,18 @@ describe('the host endpoint', () => {
     expect((await leaving('master').get('rendered-master-1')).statusCode).toBe(403);
   });
 
+  it('gives a node that was taken out of all pools no config of the one it was in', async () => {
+    const lonely: Node = { metadata: { name: 'worker-1', labels: {} } };
+    const server = aServer({ nodes: [lonely], shownPools: { 'worker-1': 'worker' } });
+
+    const reply = await server.get('rendered-worker-1');
+
+    expect(reply.statusCode).toBe(403);
+    expect(reply.json()).toMatchObject({
+      message: 'config rendered-worker-1 belongs to pool worker, node worker-1 to none',
+    });
+  });
+
   it('takes nothing from annotations, which a kubelet may write on its own Node', async () => {
     const annotations = {
       [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1',
