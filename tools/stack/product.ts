@@ -253,6 +253,9 @@ function flags(values: Readonly<Record<string, string | number>>): readonly stri
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
 }
 
+/** As deploy/ starts them. */
+const AS_DEPLOYED: Environment = { MALLOC_ARENA_MAX: '2' };
+
 interface StartOptions {
   readonly environment?: Environment;
   readonly timeoutMs?: number;
@@ -275,7 +278,7 @@ class Processes {
     { environment = {}, timeoutMs = READY_TIMEOUT_MS }: StartOptions = {},
   ): Promise<void> {
     const started = await startProcess({
-      environment: { ...this.ofAll, ...environment },
+      environment: { ...AS_DEPLOYED, ...this.ofAll, ...environment },
       name,
       command: process.execPath,
       args: [join(this.build, 'dist', 'cli', 'main.js'), ...args],
