@@ -11,7 +11,6 @@ import {
   MACHINE_CONFIGS,
   MACHINE_CONFIGURATIONS,
   ROLLOUT_POLICIES,
-  type KubeObject,
   type Resource,
 } from '../../../adapters/kube/resources';
 import { renderManifests, type OfflineRender } from '../../../controllers/offline';
@@ -46,11 +45,13 @@ function offline(objects: readonly ManifestObject[]): OfflineRender {
   return result;
 }
 
-async function create(objects: readonly ManifestObject[]): Promise<void> {
-  for (const { kind, value } of objects) {
+/** Each document as it is written: read by the API server, and not by the reader that is tested. */
+async function create(text: string): Promise<void> {
+  for (const yaml of text.split(/^---$/m)) {
+    const kind = /^kind: *(\w+)$/m.exec(yaml)?.[1];
     const resource = RESOURCES.find((one) => one.kind === kind);
     if (resource === undefined) throw new Error(`no resource for ${kind}`);
-    await bench.api.client.create(resource, value as unknown as KubeObject);
+    await bench.api.createWritten(resource, yaml);
   }
 }
 
@@ -75,7 +76,8 @@ async function expectSame({ pools }: OfflineRender): Promise<void> {
 
 it('the samples', async () => {
   const objects = await read(join(DEPLOY, 'samples'));
-  await create(objects);
+  const { files } = await readManifestFiles(join(DEPLOY, 'samples'));
+  for (const { text } of files) await create(text);
   const result = offline(objects);
   expect(result.pools.map(({ pool }) => pool.metadata.name)).toEqual(['infra', 'master', 'worker']);
   await expectSame(result);
@@ -129,6 +131,8 @@ spec:
           overwrite: true
           contents: {source: "data:,%E2%82%AC%20yes", compression: ""}
         - {<<: *file, path: /etc/one, mode: 0x1a4}
+        - {path: /etc/binary, mode: 0b110_100_100, overwrite: on, contents: {source: 'data:,1_000'}}
+        - {"path": "/etc/float", "mode": 420.0, "overwrite": y, "contents": {"source": "data:,y"}}
     systemd:
       units:
         - name: multi.service
@@ -149,7 +153,7 @@ spec: {config: null, kernelTyp: dropped}
 it('a custom pool with Ignition 2, arguments, extensions, another image, nulls and octal modes', async () => {
   const { objects, problems } = readManifestObjects([{ path: 'odd.yaml', text: ODD }]);
   expect(problems).toEqual([]);
-  await create(objects);
+  await create(ODD);
   const result = offline(objects);
   // The ControllerConfig of the samples is in the cluster; its images are overridden here.
   await expectSame(result);
@@ -157,6 +161,8 @@ it('a custom pool with Ignition 2, arguments, extensions, another image, nulls a
   expect(files?.map(({ path, mode }) => [path, mode])).toEqual([
     ['/etc/zero', 0o644],
     ['/etc/one', 0o644],
+    ['/etc/binary', 0o644],
+    ['/etc/float', 0o644],
     ['/etc/two', 0o600],
   ]);
 });

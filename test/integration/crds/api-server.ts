@@ -1,10 +1,10 @@
 /** etcd and a kube-apiserver with Slipway's CRDs: what the tests of API objects and controllers need. */
 
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { get } from 'node:https';
+import { get, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { json } from 'node:stream/consumers';
+import { json, text } from 'node:stream/consumers';
 import { parseAllDocuments } from 'yaml';
 import { connectKube, type KubeClient } from '../../../adapters/kube/client';
 import type { KubeObject, Resource } from '../../../adapters/kube/resources';
@@ -28,6 +28,12 @@ export interface TestApiServer {
   readonly kubeconfig: string;
   /** A kubeconfig for a user of this name, with the rights that RBAC gives. */
   kubeconfigFor(user: string): Promise<string>;
+  /**
+   * Creates an object from YAML as somebody wrote it: the API server's own reader reads it.
+   *
+   * @throws Error with the answer of the API server when it refuses
+   */
+  createWritten(resource: Resource, yaml: string): Promise<void>;
   /** What `kubectl get -o wide` shows of one object, by column: the API server fills the cells. */
   printed(resource: Resource, name: string): Promise<Readonly<Record<string, unknown>>>;
   /** Ends the API server as a crash does; etcd stays. */
@@ -70,6 +76,15 @@ export async function startApiServer(): Promise<TestApiServer> {
     log: QUIET,
   });
   await installCrds(client);
+  const urlOf = ({ group, version, plural }: Resource, name = ''): URL =>
+    new URL(`/apis/${group}/${version}/${plural}/${name}`.replace(/\/$/, ''), layout.server);
+  const administrator = async (): Promise<TlsCredentials> => {
+    const { certificate: cert, key } = await issueCertificate(layout.authority, {
+      subject: { commonName: 'administrator', organizations: ['system:masters'] },
+      use: CertificateUse.CLIENT,
+    });
+    return { ca: layout.authority.certificate, cert, key };
+  };
   return {
     client,
     kubeconfig: layout.adminKubeconfig,
@@ -86,14 +101,9 @@ export async function startApiServer(): Promise<TestApiServer> {
       });
       return path;
     },
-    printed: async ({ group, version, plural }, name) => {
-      const { certificate: cert, key } = await issueCertificate(layout.authority, {
-        subject: { commonName: 'printer', organizations: ['system:masters'] },
-        use: CertificateUse.CLIENT,
-      });
-      const url = new URL(`/apis/${group}/${version}/${plural}/${name}`, layout.server);
-      return cellsOf(await readAsTable(url, { ca: layout.authority.certificate, cert, key }));
-    },
+    createWritten: async (resource, yaml) => post(urlOf(resource), yaml, await administrator()),
+    printed: async (resource, name) =>
+      cellsOf(await readAsTable(urlOf(resource, name), await administrator())),
     kill: () => server.kill(),
     start: async () => {
       server = await startClusterProcess('kube-apiserver', layout);
@@ -107,16 +117,32 @@ export async function startApiServer(): Promise<TestApiServer> {
   };
 }
 
+interface TlsCredentials {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+async function post(url: URL, yaml: string, credentials: TlsCredentials): Promise<void> {
+  const headers = { 'content-type': 'application/yaml' };
+  const [status, said] = await new Promise<[number | undefined, string]>((resolve, reject) => {
+    const sent = request(url, { ...credentials, agent: false, method: 'POST', headers });
+    sent.once('error', reject);
+    sent.once('response', (reply) => {
+      text(reply).then((body) => resolve([reply.statusCode, body]), reject);
+    });
+    sent.end(yaml);
+  });
+  if (status !== 201) throw new Error(`POST ${url.pathname}: ${status} ${said}`);
+}
+
 /** A `meta.k8s.io/v1` Table of one object. */
 interface Table {
   readonly columnDefinitions: readonly { readonly name: string }[];
   readonly rows: readonly [{ readonly cells: readonly unknown[] }];
 }
 
-async function readAsTable(
-  url: URL,
-  credentials: { readonly ca: string; readonly cert: string; readonly key: string },
-): Promise<Table> {
+async function readAsTable(url: URL, credentials: TlsCredentials): Promise<Table> {
   const headers = { accept: 'application/json;as=Table;g=meta.k8s.io;v=v1' };
   return new Promise((resolve, reject) => {
     get(url, { ...credentials, agent: false, headers }, (reply) => {
