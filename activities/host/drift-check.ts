@@ -2,7 +2,7 @@
 
 import type { PathProbe } from '../../adapters/host';
 import type { DriftFinding, DriftKind } from '../../core/drift';
-import { DETAIL_LIMIT, PATH_LIMIT } from '../../core/drift';
+import { DETAIL_LIMIT, PATH_LIMIT, printableWithin } from '../../core/drift';
 import { messageOf } from '../../core/errors';
 import { enablementDrift, findOsDrift } from './drift';
 import type { DriftBaseline } from './drift-baseline';
@@ -122,18 +122,12 @@ export class DriftCheck {
         .replace(/\.\d{3}Z$/, 'Z');
     const { kind, detail }: { kind: DriftKind; detail: string } = found;
     this.#findings.set(key, {
-      path: printable(path, PATH_LIMIT),
+      path: printableWithin(path, PATH_LIMIT),
       kind,
-      detail: printable(detail, DETAIL_LIMIT),
+      detail: printableWithin(detail, DETAIL_LIMIT),
       since,
     });
   }
-}
-
-/** Without what a terminal would act on, and not longer than may be reported. */
-export function printable(text: string, limit: number): string {
-  const plain = text.replace(/\p{Cc}/gu, '?');
-  return plain.length <= limit ? plain : `${plain.slice(0, limit - 1)}…`;
 }
 
 function codeOf(error: unknown): string {

@@ -7,11 +7,17 @@
 import type { PathProbe, PathWatch, PathWatchOptions } from '../../adapters/host';
 import { mergeDisruptionPolicies } from '../../core/disruption';
 import type { DriftAnswer, DriftFinding, DriftRepair, DriftReport } from '../../core/drift';
-import { DETAIL_LIMIT, FINDINGS_REPORTED, PATH_LIMIT, REPAIRS_REPORTED } from '../../core/drift';
+import {
+  DETAIL_LIMIT,
+  FINDINGS_REPORTED,
+  PATH_LIMIT,
+  printableWithin,
+  REPAIRS_REPORTED,
+} from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
 import { FORCE_FILE } from './committed';
 import { baselineOf, type DriftBaseline, enablementDirectories } from './drift-baseline';
-import { DriftCheck, printable } from './drift-check';
+import { DriftCheck } from './drift-check';
 import {
   type DriftRecords,
   readDriftRecords,
@@ -252,11 +258,11 @@ class DriftWatch {
       config: baseline.reference.name,
       findings: findings.slice(0, FINDINGS_REPORTED),
       count: findings.length,
-      repairs: repairs.map(({ path, at }) => ({ path: printable(path, PATH_LIMIT), at })),
+      repairs: repairs.map(({ path, at }) => ({ path: printableWithin(path, PATH_LIMIT), at })),
       forced: this.#ports.probe.look(FORCE_FILE).kind !== 'absent',
       ...(this.#unrepaired === undefined
         ? {}
-        : { unrepaired: printable(this.#unrepaired, DETAIL_LIMIT) }),
+        : { unrepaired: printableWithin(this.#unrepaired, DETAIL_LIMIT) }),
     };
   }
 

@@ -1,6 +1,7 @@
 /** Drift: a host that is no longer as its config says. */
 
 export { DEFAULT_DRIFT_POLICY, resolveDriftPolicy, type DriftPolicy } from './policy';
+export { printable, printableWithin } from './printable';
 export {
   DETAIL_LIMIT,
   DRIFT_KINDS,

@@ -189,6 +189,30 @@ describe('a host that is watched', () => {
     });
   });
 
+  it('names a path in printable text, as long as it may be, and whole characters only', async () => {
+    const path = '/etc/\u202eone';
+    const long = `/${'🚢'.repeat(50)}`.repeat(6);
+    const files = [aFile(path, 'right'), aFile(long, 'right')];
+    const config = aConfig('rendered-worker-3', { config: { storage: { files } } });
+    host.remove();
+    host = await aHost([config]);
+    await updateTo(config, ['prepareUpdate', 'applyUpdate', 'commitUpdate']);
+    await start();
+    await reported(isClean);
+
+    const { findings } = await reported(
+      ({ count }) => count === 2,
+      () => {
+        for (const file of files) rmSync(real(file.path));
+      },
+    );
+
+    expect(findings.map((finding) => finding.path)).toEqual([
+      '/etc/?one',
+      expect.stringMatching(/^\P{Cs}*🚢…$/u),
+    ]);
+  });
+
   it('reads only what was touched', async () => {
     await start();
     await reported(isClean);
