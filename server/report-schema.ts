@@ -7,13 +7,17 @@ import {
   type DriftReport,
   FINDINGS_REPORTED,
   PATH_LIMIT,
+  printable,
   REPAIRS_REPORTED,
 } from '../core/drift';
 import { OBJECT_NAME } from '../core/names';
 
-/** Printable text: what a host says ends up in terminals. */
-const PLAIN = /^\P{Cc}*$/u;
-const text = (limit: number) => z.string().max(limit).regex(PLAIN, 'has control characters');
+/**
+ * What a host says ends up in terminals, so only what is printable is kept of it. It is not refused for the
+ * rest: hosts before this version cut a path in the middle of a character, and leave in it what turns the
+ * direction of a line. Refused, their drift would never show.
+ */
+const text = (limit: number) => z.string().max(limit).transform(printable);
 const instant = z.iso.datetime();
 
 const Report = z.strictObject({

@@ -170,8 +170,6 @@ describe('PUT /host/report', () => {
     ['a list', [], 400],
     ['a finding with its content', withFinding({ content: 'secret' }), 400],
     ['a kind that is none', withFinding({ kind: 'colour' }), 400],
-    ['control characters', withFinding({ path: '/etc/\u001b[31m' }), 400],
-    ['control characters of the other kind', withFinding({ path: '/etc/\u009b31m' }), 400],
     ['a path that never ends', withFinding({ path: `/${'a'.repeat(600)}` }), 400],
     ['more findings than counted', { ...DRIFTED, count: 0 }, 400],
     ['too many findings', { ...DRIFTED, findings: Array(21).fill(DRIFTED.findings[0]) }, 400],
@@ -184,6 +182,35 @@ describe('PUT /host/report', () => {
     expect(answer.statusCode).toBe(status);
     expect(written).toHaveLength(0);
   });
+
+  it.each([
+    ['control characters', '/etc/\u001b[31m\u009b31m', '/etc/?[31m?31m'],
+    ['what turns the direction of a line', '/etc/\u202egnp.\u2066\u200f', '/etc/?gnp.??'],
+    ['other ends of a line', '/etc/a\u2028b\u2029', '/etc/a?b?'],
+    ['half a character', '/etc/\ud83d…', '/etc/?…'],
+  ])(
+    'takes %s, which hosts before this version send, and writes none',
+    async (_what, raw, text) => {
+      const { put, written } = aServer();
+      const at = '2030-01-01T00:00:00Z';
+      const finding = { ...DRIFTED.findings[0], path: raw, detail: raw };
+
+      const answer = await put({
+        ...DRIFTED,
+        findings: [finding],
+        repairs: [{ path: raw, at }],
+        unrepaired: raw,
+      });
+
+      expect(answer.statusCode).toBe(200);
+      expect(written[0]?.status.drift).toMatchObject({
+        findings: [{ path: text, detail: text }],
+        repairs: [{ path: text, at }],
+        unrepaired: text,
+      });
+      expect(written[0]?.status.condition.message).toContain(text);
+    },
+  );
 
   it('slows a host down whose disk flaps', async () => {
     const { put, state } = aServer();
