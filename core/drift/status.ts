@@ -4,6 +4,7 @@ import { ANNOTATION, NodeCondition, NodeState } from '../names';
 import { annotationOf, currentConfigOf, desiredConfigOf } from '../node/predicates';
 import type { MachineConfigNode, MachineConfigNodeDrift, Node } from '../node/types';
 import type { Condition } from '../object-meta';
+import { cut } from './printable';
 import type { DriftReport } from './report';
 
 /** Begins every reason that drift gives, in MCO's words. */
@@ -156,7 +157,7 @@ export function driftAnnotations(
   const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
   const isOurs = state === NodeState.DEGRADED && isDriftReason(reason);
   if (condition.status === 'True') {
-    const wanted = condition.message.slice(0, MAX_REASON_LENGTH);
+    const wanted = cut(condition.message, MAX_REASON_LENGTH);
     const isAtRest = desiredConfigOf(node) === current;
     if (!isAtRest || !(state === NodeState.DONE || isOurs)) return undefined;
     if (state === NodeState.DEGRADED && reason === wanted) return undefined;

@@ -117,6 +117,20 @@ describe('drift on a Node', () => {
     expect(driftAnnotations(aNode('Degraded', MESSAGE), shown(DRIFTED, T0))).toBeUndefined();
   });
 
+  it('cuts a long reason between two characters', () => {
+    const [finding] = DRIFTED.findings;
+    const reasonOf = (detail: string): string => {
+      const long = { ...DRIFTED, findings: finding === undefined ? [] : [{ ...finding, detail }] };
+      return driftAnnotations(aNode('Done'), shown(long, T0))?.[ANNOTATION.REASON] ?? '';
+    };
+    for (const lead of ['', 'a']) {
+      const reason = reasonOf(`${lead}${'🚢'.repeat(1_000)}`);
+
+      expect(reason).not.toMatch(/\p{Cs}/u);
+      expect(reason.length).toBeGreaterThanOrEqual(1_999);
+    }
+  });
+
   it('leaves alone a node that is being updated, failed otherwise, or is on another config', () => {
     expect(driftAnnotations(aNode('Working'), shown(DRIFTED, T0))).toBeUndefined();
     expect(driftAnnotations(aNode('Done', '', 'rendered-2'), shown(DRIFTED, T0))).toBeUndefined();
