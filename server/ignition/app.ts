@@ -27,8 +27,15 @@ import {
 } from '../connections';
 import type { JoinGate } from '../join-gate';
 import { createAddressLimit, NAMED_LIMIT, OTHER_LIMIT, type AddressLimit } from '../join-limit';
+import {
+  answerOddRequests,
+  firstHeader,
+  refusalOf,
+  refuseUnreadable,
+  waitForEarlyEnds,
+  type Wording,
+} from '../odd-clients';
 import { queueArrivals } from './arrivals';
-import { firstHeader, refusalOf, refuseUnreadable, takeOddClients } from './odd-clients';
 import { chooseEncoding, isKnown } from './encodings';
 import type { Prepared } from './prepare';
 import type { Shelf } from './shelf';
@@ -109,7 +116,8 @@ export function buildIgnition(dependencies: IgnitionDependencies): IgnitionServe
     return empty(reply, 500);
   });
   const server = app.server as unknown as HttpsServer;
-  takeOddClients(server);
+  waitForEarlyEnds(server);
+  answerOddRequests(server, wordless);
   const arrivals =
     dependencies.tls &&
     queueArrivals(server, timeouts, {
@@ -162,7 +170,7 @@ function createApp(
       _request: unknown,
       reply: { code(code: number): FastifyReply },
     ) => void empty(reply.code(400), 400),
-    clientErrorHandler: refuseUnreadable,
+    clientErrorHandler: refuseUnreadable(wordless),
   };
   if (tls === undefined) return Fastify(options);
   return Fastify({
@@ -326,6 +334,11 @@ async function send(
   if (request.method === 'GET') await new Promise<void>((begin) => turns(bytes.length, begin));
   if (request.method === 'GET') sending.set(request, () => events.sent(version, encoding));
   return reply.header('content-type', 'application/json').send(bytes);
+}
+
+/** As `empty`, where there is no reply. */
+function wordless(): Wording {
+  return { headers: {}, body: '' };
 }
 
 /** Nothing is said in a body: whoever may know reads the log. */

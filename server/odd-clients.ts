@@ -1,11 +1,11 @@
 /**
  * Requests that Node would not hand on, or would take where Go's HTTP server does not, and clients that
- * have said all that they will say.
+ * have said all that they will say. Each endpoint has its own words for a refusal.
  *
  * @see Go net/http/server.go (go1.24), readRequest and serve
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 
@@ -15,20 +15,38 @@ type AnsweredSocket = Pick<Duplex, 'writable' | 'writableEnded' | 'destroy'> & {
   once(event: 'end' | 'close', listener: () => void): void;
 };
 
-/** Answers CONNECT as every other method, what cannot be expected, and those who close their side early. */
-export function takeOddClients(server: Pick<HttpsServer, 'on'>): void {
+/** What is refused before there is a request that a route could refuse. */
+export type RefusalStatus = 400 | 405 | 408 | 417 | 431;
+
+/** What comes after the status line of a refusal. */
+export interface Wording {
+  /** Without those that every refusal has. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Answers those who close their side early. */
+export function waitForEarlyEnds(server: Pick<HttpsServer, 'on'>): void {
   // Not in the types; without it, Node ends such a connection before there is an answer.
   Object.assign(server, { httpAllowHalfOpen: true });
   // After the handshake only: who leaves in the middle of it must not be waited for.
   server.on('secureConnection', (socket: Duplex) => {
     socket.allowHalfOpen = true;
   });
+}
+
+/** Answers CONNECT as every other method, and what cannot be expected. */
+export function answerOddRequests(
+  server: Pick<HttpsServer, 'on'>,
+  wordingOf: (status: RefusalStatus) => Wording,
+): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.resume();
-    answerAndClose(socket, NOT_ALLOWED);
+    answerAndClose(socket, 405, wordingOf(405));
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    response.writeHead(417, { connection: 'close', 'content-length': '0' }).end();
+    const wording = wordingOf(417);
+    response.writeHead(417, headersOf(wording)).end(wording.body);
   });
 }
 
@@ -54,26 +72,33 @@ function valuesOf({ rawHeaders }: Pick<Head, 'rawHeaders'>, name: string): reado
   return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
 }
 
-const NOT_ALLOWED = '405 Method Not Allowed';
-
 /** What is answered; anything else is a broken connection. The first that fits counts. */
 const UNREADABLE = [
-  { code: 'ERR_HTTP_REQUEST_TIMEOUT', status: '408 Request Timeout' },
-  { code: 'HPE_HEADER_OVERFLOW', status: '431 Request Header Fields Too Large' },
-  { code: 'HPE_', status: '400 Bad Request' },
+  { code: 'ERR_HTTP_REQUEST_TIMEOUT', status: 408 },
+  { code: 'HPE_HEADER_OVERFLOW', status: 431 },
+  { code: 'HPE_', status: 400 },
 ] as const;
 
 /** A request line with any word for a method: the parser knows some only, and MCO's server takes all. */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r\n/;
 
-/** Requests that are none: broken, too long, or not complete in time. */
+type ReadError = NodeJS.ErrnoException & { readonly rawPacket?: unknown };
+
+/** Handles requests that are none: broken, too long, or not complete in time. */
 export function refuseUnreadable(
-  error: NodeJS.ErrnoException & { readonly rawPacket?: unknown },
+  wordingOf: (status: RefusalStatus) => Wording,
+): (error: ReadError, socket: AnsweredSocket) => void {
+  return (error, socket) => answerUnreadable(error, socket, wordingOf);
+}
+
+function answerUnreadable(
+  error: ReadError,
   socket: AnsweredSocket,
+  wordingOf: (status: RefusalStatus) => Wording,
 ): void {
-  const status = UNREADABLE.find(({ code }) => error.code?.startsWith(code))?.status;
+  const found = UNREADABLE.find(({ code }) => error.code?.startsWith(code))?.status;
   // Without a handshake there is nothing to write to, and waiting for it would never end.
-  if (status === undefined || !(socket.writable || socket.writableEnded)) {
+  if (found === undefined || !(socket.writable || socket.writableEnded)) {
     socket.destroy();
     return;
   }
@@ -84,16 +109,22 @@ export function refuseUnreadable(
     code === 'HPE_INVALID_METHOD' &&
     Buffer.isBuffer(rawPacket) &&
     REQUEST_LINE.test(rawPacket.toString('latin1'));
-  answerAndClose(socket, isMethod ? NOT_ALLOWED : status);
+  const status = isMethod ? 405 : found;
+  answerAndClose(socket, status, wordingOf(status));
 }
 
 /** As long as Go's server waits (its `rstAvoidanceDelay`). */
 const LAST_WORDS_MS = 500;
 
 /** Takes in what is still under way: closing before that resets the connection, and the answer is lost. */
-function answerAndClose(socket: AnsweredSocket, status: string): void {
-  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
+function answerAndClose(socket: AnsweredSocket, status: RefusalStatus, wording: Wording): void {
+  const lines = Object.entries(headersOf(wording)).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${wording.body}`);
   const overdue = setTimeout(() => void socket.destroy(), LAST_WORDS_MS);
   socket.once('end', () => void socket.destroy());
   socket.once('close', () => clearTimeout(overdue));
+}
+
+function headersOf({ headers, body }: Wording): Readonly<Record<string, string>> {
+  return { ...headers, 'Content-Length': String(Buffer.byteLength(body)), Connection: 'close' };
 }
