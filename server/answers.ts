@@ -5,9 +5,14 @@ import type { FastifyReply } from 'fastify';
 /** How long a host waits before it asks again when the server cannot decide yet. */
 const RETRY_AFTER_SECONDS = 5;
 
+/** The part of a reply that a refusal needs: Fastify's own hooks give no more of its type. */
+export interface Refusable {
+  code(code: number): FastifyReply;
+}
+
 /** @param message - without anything that came with the request */
 export function refuse(
-  reply: FastifyReply,
+  reply: Refusable,
   code: number,
   reason: string,
   message: string,

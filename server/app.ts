@@ -19,6 +19,12 @@ import { mayRead, nodeOfPeer, type Verdict } from './access';
 import { later, refuse } from './answers';
 import { createConfigStore } from './config-store';
 import { limitConnections, type ConnectionLimits } from './connections';
+import {
+  refuseBadUrl,
+  refuseOddRequests,
+  refuseOtherMethods,
+  refuseUnreadableHost,
+} from './host-refusals';
 import { createAddressLimit, NAMED_LIMIT, OTHER_LIMIT, type LimitSettings } from './join-limit';
 import { addConfigLookups, createServerMetrics, type ServerMetrics } from './metrics';
 import type { ClusterView, PeerSubject, ReadMachineConfig, ReadNode, WriteDrift } from './ports';
@@ -108,6 +114,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
   });
   observe(host, metrics);
   limitRequests(host, dependencies);
+  refuseOddRequests(host);
   const looks = createAddressLimit(LOOK_LIMIT, () => performance.now());
   const { readNode } = dependencies;
   const identify = dependencies.identify ?? peerOf;
@@ -157,6 +164,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
     request.log.debug({ ...line, digest: config.digest }, 'config sent');
     return reply.type('application/json').send(config.bytes);
   });
+  refuseOtherMethods(host, '/host/configs/:name', ['GET', 'HEAD']);
 
   serveReports(host, {
     cluster: dependencies.cluster,
@@ -201,11 +209,14 @@ function createHostApp(
   const { handshake, headers, request, keepAlive, idle } = { ...HOST_TIMEOUTS, ...timeouts };
   return Fastify({
     ...options,
+    clientErrorHandler: refuseUnreadableHost,
     requestTimeout: request,
     keepAliveTimeout: keepAlive,
     connectionTimeout: idle,
     https: {
       ...tls,
+      // Who names no host is answered like everybody else.
+      requireHostHeader: false,
       handshakeTimeout: handshake,
       headersTimeout: headers,
       connectionsCheckingInterval: Math.min(headers / 2, 5_000),
@@ -243,7 +254,13 @@ const MAX_PARAMETER = 16 * 1024;
 function optionsFor(loggerInstance: FastifyBaseLogger) {
   const logController = new LogController({ disableRequestLogging: true });
   const routerOptions = { maxParamLength: MAX_PARAMETER };
-  return { loggerInstance, logController, routerOptions, bodyLimit: 1024 };
+  return {
+    frameworkErrors: refuseBadUrl,
+    loggerInstance,
+    logController,
+    routerOptions,
+    bodyLimit: 1024,
+  };
 }
 
 function isOfUnknownPool(

@@ -9,6 +9,7 @@ import { primaryPoolForNode } from '../core/pool/membership';
 import { nodeOfPeer } from './access';
 import { later, refuse } from './answers';
 import { createDriftRecorder } from './drift-recorder';
+import { refuseOtherMethods } from './host-refusals';
 import type { ClusterView, PeerSubject, WriteDrift } from './ports';
 import { createReportLimit } from './report-limit';
 import { readReport, REPORT_BYTES } from './report-schema';
@@ -52,6 +53,7 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
   }
 
   host.put('/host/report', { bodyLimit: REPORT_BYTES }, answer);
+  refuseOtherMethods(host, '/host/report', ['PUT']);
 }
 
 /** A policy that makes no sense never makes a host change anything. */

@@ -89,6 +89,18 @@ async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
 
 const REQUEST = 'GET /host/configs/rendered-worker-1 HTTP/1.1\r\nHost: a\r\n';
 
+const REPORT = 'PUT /host/report HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
+
+/** The body of the only answer, which says the status that its first line says. */
+function refusalIn(answer: string): unknown {
+  const [head = '', body = '', ...more] = answer.split('\r\n\r\n');
+  expect(more).toEqual([]);
+  expect(head).toMatch(/\r\ncontent-type: application\/json; charset=utf-8(\r\n|$)/i);
+  const refusal = JSON.parse(body) as { readonly status: number };
+  expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${refusal.status} `));
+  return refusal;
+}
+
 describe('clients of the host endpoint', () => {
   it('that are slow lose their connection, before the handshake and in their headers', async () => {
     const server = await start({ timeouts: SHORT });
@@ -102,6 +114,57 @@ describe('clients of the host endpoint', () => {
     expect(nothing).toBe('');
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   }, 20_000);
+
+  it('that are slow with a body are told so', async () => {
+    const server = await start({ timeouts: SHORT });
+    const slow = await server.tls();
+    slow.write(`${REPORT}Content-Length: 1000\r\n\r\n`);
+    const drip = setInterval(() => slow.write(' '), 50);
+
+    const answer = await allOf(slow);
+    clearInterval(drip);
+
+    expect(refusalIn(answer)).toMatchObject({ status: 408, reason: 'RequestTimeout' });
+  }, 20_000);
+
+  it.each([
+    ['no HTTP', 'hello\r\n\r\n', 400],
+    [
+      'a body of two lengths',
+      `${REPORT}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      400,
+    ],
+    ['headers without an end', `${REQUEST}X: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+    ['no host', 'GET /host/report HTTP/1.1\r\n\r\n', 400],
+    ['two hosts', `${REQUEST}host: b\r\n\r\n`, 400],
+    ['HTTP/2.0', 'GET /host/report HTTP/2.0\r\nHost: a\r\n\r\n', 505],
+    ['more to expect', `${REPORT}Expect: tea\r\nContent-Length: 5\r\n\r\n`, 417],
+    ['a method of no server', 'BREW /host/report HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ['a tunnel', 'CONNECT a:443 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+  ])('that ask with %s are refused in the form of every refusal', async (_what, text, status) => {
+    const server = await start({});
+    const socket = await server.tls();
+    socket.write(text, 'latin1');
+
+    const answer = await allOf(socket);
+
+    expect(refusalIn(answer)).toMatchObject({
+      status,
+      reason: expect.stringMatching(/^[A-Z]/) as string,
+      message: expect.stringMatching(/./) as string,
+    });
+    expect(/\r\nallow: (.*)\r\n/i.exec(answer)?.[1]).toBe(
+      status === 405 ? 'GET, HEAD, PUT' : undefined,
+    );
+  });
+
+  it('that end in the middle of a body are refused in that form, too', async () => {
+    const server = await start({});
+    const socket = await server.tls();
+    socket.end(`${REPORT}Content-Length: 1000\r\n\r\n{"config"`);
+
+    expect(refusalIn(await allOf(socket))).toMatchObject({ status: 400, reason: 'BadRequest' });
+  });
 
   it('that are too many of one address are closed, while the others are answered', async () => {
     const server = await start({

@@ -281,6 +281,55 @@ describe('the host endpoint', () => {
     expect((await get('..%2F..%2Fsecrets')).statusCode).toBe(400);
   });
 
+  it('refuses what is no URL in its own form', async () => {
+    const { host, plain } = aServer();
+
+    for (const app of [host, plain]) {
+      const answer = await app.inject({ url: '/host/configs/%' });
+
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toEqual({
+        status: 400,
+        reason: 'BadRequest',
+        message: 'the path is not one of a URL',
+      });
+    }
+  });
+
+  it.each([
+    ['POST', '/host/configs/rendered-worker-1', 'GET, HEAD'],
+    ['PURGE', '/host/configs/rendered-worker-1', 'GET, HEAD'],
+    ['GET', '/host/report', 'PUT'],
+    ['HEAD', '/host/report', 'PUT'],
+    ['DELETE', '/host/report', 'PUT'],
+    ['QUERY', '/host/report', 'PUT'],
+  ])('says which methods it takes instead of %s %s', async (method, url, allow) => {
+    const { host, state } = aServer();
+
+    const answer = await host.inject({
+      method: method as 'GET',
+      url,
+      ...(method === 'POST' ? { payload: '{', headers: { 'content-type': 'text/plain' } } : {}),
+    });
+
+    expect(answer.statusCode).toBe(405);
+    expect(answer.headers.allow).toBe(allow);
+    if (method !== 'HEAD') {
+      expect(answer.json()).toMatchObject({ status: 405, reason: 'MethodNotAllowed' });
+    }
+    expect(state.reads).toBe(0);
+  });
+
+  it('does not know a path of nobody, whatever the method', async () => {
+    const { host } = aServer();
+
+    for (const method of ['GET', 'PUT', 'PURGE' as 'GET']) {
+      expect((await host.inject({ method: method as 'GET', url: '/host/other' })).statusCode).toBe(
+        404,
+      );
+    }
+  });
+
   it('knows configs by their whole name, as long as the longest pool makes it', async () => {
     const pool = 'p'.repeat(63);
     const name = `rendered-${pool}-${'0'.repeat(32)}`;

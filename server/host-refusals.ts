@@ -1,0 +1,82 @@
+/** Refusals of the host endpoint that no route gives, in the form of all others. */
+
+import { METHODS } from 'node:http';
+import type { Server as HttpsServer } from 'node:https';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { refuse, type Refusable } from './answers';
+import {
+  answerOddRequests,
+  refusalOf,
+  refuseUnreadable,
+  type RefusalStatus,
+  type Wording,
+} from './odd-clients';
+
+const REASONS: Readonly<Record<RefusalStatus | 505, readonly [reason: string, message: string]>> = {
+  400: ['BadRequest', 'this is no request of HTTP'],
+  405: ['MethodNotAllowed', 'this is no method of the endpoint'],
+  408: ['RequestTimeout', 'the request did not come in time'],
+  417: ['ExpectationFailed', 'nothing but 100-continue can be expected'],
+  431: ['HeadersTooLarge', 'the headers are too long'],
+  505: ['VersionNotSupported', 'HTTP/1.1 is the only version'],
+};
+
+/** Methods of all routes: where the parser knows no method, it is none of any of them. */
+const ALL_METHODS = 'GET, HEAD, PUT';
+
+function wordingOf(status: RefusalStatus): Wording {
+  const [reason, message] = REASONS[status];
+  return {
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      ...(status === 405 ? { allow: ALL_METHODS } : {}),
+    },
+    body: JSON.stringify({ status, reason, message }),
+  };
+}
+
+/** For Fastify's `frameworkErrors`: a path that it cannot decode. */
+export function refuseBadUrl(_error: unknown, _request: unknown, reply: Refusable): void {
+  refuse(reply, 400, 'BadRequest', 'the path is not one of a URL');
+}
+
+/** For Fastify's `clientErrorHandler`. */
+export const refuseUnreadableHost = refuseUnreadable(wordingOf);
+
+/** Answers what Node does not hand on, and requests that name no host or another version of HTTP. */
+export function refuseOddRequests(host: FastifyInstance): void {
+  answerOddRequests(host.server as unknown as HttpsServer, wordingOf);
+  host.addHook('onRequest', async ({ raw }, reply) => {
+    const status = refusalOf(raw);
+    if (status === undefined) return undefined;
+    reply.header('connection', 'close');
+    const [reason, message] = status === 400 ? ['BadRequest', 'name one host'] : REASONS[status];
+    return refuse(reply, status, reason, message);
+  });
+  // Fastify has no name for many; what it cannot name, it finds no route for.
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !host.supportedMethods.includes(method)) host.addHttpMethod(method);
+  }
+}
+
+/**
+ * Answers every other method of a path with 405, before a body is read.
+ *
+ * @param allowed - methods that have a route there
+ */
+export function refuseOtherMethods(
+  host: FastifyInstance,
+  url: string,
+  allowed: readonly string[],
+): void {
+  const methods = allowed.join(', ');
+  const answer = async (_request: unknown, reply: FastifyReply) =>
+    refuse(reply.header('allow', methods), 405, 'MethodNotAllowed', `this takes ${methods}`);
+  host.route({
+    method: host.supportedMethods.filter((method) => !allowed.includes(method)),
+    url,
+    exposeHeadRoute: false,
+    onRequest: answer,
+    handler: answer,
+  });
+}
