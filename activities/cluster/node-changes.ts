@@ -3,6 +3,7 @@
  * fields to change, so that a step that was done already changes nothing.
  */
 
+import { cut } from '../../core/encoding/one-line';
 import { fail } from '../../core/errors';
 import { ANNOTATION, NodeState } from '../../core/names';
 import { annotationOf, currentConfigOf, isUnschedulable } from '../../core/node/predicates';
@@ -174,7 +175,7 @@ function leftChange(input: ReleaseNodeInput): NodeChange {
   return {
     annotations: {
       [ANNOTATION.STATE]: NodeState.DEGRADED,
-      [ANNOTATION.REASON]: input.reason.slice(0, MAX_REASON_LENGTH),
+      [ANNOTATION.REASON]: cut(input.reason, MAX_REASON_LENGTH),
     },
   };
 }
@@ -195,7 +196,7 @@ function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['
   const reason = `${input.reason}; the node still does not match its config ${input.config}`;
   return {
     [ANNOTATION.STATE]: NodeState.DEGRADED,
-    [ANNOTATION.REASON]: reason.slice(0, MAX_REASON_LENGTH),
+    [ANNOTATION.REASON]: cut(reason, MAX_REASON_LENGTH),
   };
 }
 
@@ -203,7 +204,7 @@ function failedAnnotations(input: ReleaseNodeInput): Readonly<Record<string, str
   return {
     [ANNOTATION.DESIRED_CONFIG]: input.config,
     [ANNOTATION.STATE]: input.unreconcilable ? NodeState.UNRECONCILABLE : NodeState.DEGRADED,
-    [ANNOTATION.REASON]: input.reason.slice(0, MAX_REASON_LENGTH),
+    [ANNOTATION.REASON]: cut(input.reason, MAX_REASON_LENGTH),
   };
 }
 
@@ -216,7 +217,7 @@ export function holdChange(
   return difference(node, {
     annotations: {
       [ANNOTATION.HELD_FOR]: reason === undefined ? null : config,
-      [ANNOTATION.HELD_REASON]: reason?.slice(0, MAX_REASON_LENGTH) ?? null,
+      [ANNOTATION.HELD_REASON]: reason === undefined ? null : cut(reason, MAX_REASON_LENGTH),
     },
   });
 }

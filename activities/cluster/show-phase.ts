@@ -1,5 +1,6 @@
 /** Shows on the MachineConfigNode where an update stands: at most one status write per phase. */
 
+import { cut } from '../../core/encoding/one-line';
 import { failureName } from '../../core/errors';
 import { NodeCondition } from '../../core/names';
 import type { Condition } from '../../core/object-meta';
@@ -100,7 +101,7 @@ async function showOver(
     config: shown.config,
     now: instant(ports.now()),
     ...(isAtRest && onConfig !== undefined ? { restsOn: onConfig } : {}),
-    ...(shown.message === undefined ? {} : { message: cut(shown.message) }),
+    ...(shown.message === undefined ? {} : { message: shortened(shown.message) }),
     ...(shown.failure === undefined ? {} : { failure: shown.failure }),
     ...(shown.done === undefined ? {} : { done: shown.done }),
   });
@@ -164,8 +165,6 @@ function instant(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
-function cut(message: string): string {
-  return message.length <= MAX_MESSAGE_LENGTH
-    ? message
-    : `${message.slice(0, MAX_MESSAGE_LENGTH)}…`;
+function shortened(message: string): string {
+  return message.length <= MAX_MESSAGE_LENGTH ? message : `${cut(message, MAX_MESSAGE_LENGTH)}…`;
 }

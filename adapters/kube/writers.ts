@@ -3,6 +3,7 @@
  * next decision sees it.
  */
 
+import { cut } from '../../core/encoding/one-line';
 import { fail, failureName } from '../../core/errors';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { Condition } from '../../core/object-meta';
@@ -259,7 +260,7 @@ export class EventWriter {
       involvedObject,
       type: event.type,
       reason: event.reason,
-      message: event.message.slice(0, 1024),
+      message: cut(event.message, 1024),
       source: { component: this.component },
       firstTimestamp: timestamp,
       lastTimestamp: timestamp,

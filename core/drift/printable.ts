@@ -1,5 +1,7 @@
 /** Texts that come from a host's disk and end up in terminals, logs and statuses. */
 
+import { cut } from '../encoding/one-line';
+
 /**
  * What a terminal would act on, what turns the direction of a line or ends it, and half a character: an API
  * server takes no such text.
@@ -15,9 +17,4 @@ export function printable(text: string): string {
 export function printableWithin(text: string, limit: number): string {
   const plain = printable(text);
   return plain.length <= limit ? plain : `${cut(plain, limit - 1)}…`;
-}
-
-/** At most so many UTF-16 units from the beginning, without half a character at the end. */
-export function cut(text: string, limit: number): string {
-  return text.slice(0, limit).replace(/\p{Cs}$/u, '');
 }

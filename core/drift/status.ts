@@ -1,10 +1,10 @@
 /** How drift is shown on a MachineConfigNode, and what it makes of the state of a Node. */
 
+import { cut } from '../encoding/one-line';
 import { ANNOTATION, NodeCondition, NodeState } from '../names';
 import { annotationOf, currentConfigOf, desiredConfigOf } from '../node/predicates';
 import type { MachineConfigNode, MachineConfigNodeDrift, Node } from '../node/types';
 import type { Condition } from '../object-meta';
-import { cut } from './printable';
 import type { DriftReport } from './report';
 
 /** Begins every reason that drift gives, in MCO's words. */

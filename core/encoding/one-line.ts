@@ -36,3 +36,8 @@ export function shortLine(text: string, room: Room): string {
 function fits(line: string, { characters, jsonBytes }: Room): boolean {
   return line.length <= characters && utf8Length(JSON.stringify(line)) <= jsonBytes;
 }
+
+/** At most so many UTF-16 units from the beginning, without half a character at the end. */
+export function cut(text: string, limit: number): string {
+  return text.slice(0, limit).replace(/\p{Cs}$/u, '');
+}

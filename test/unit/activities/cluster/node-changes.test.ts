@@ -258,3 +258,9 @@ describe('the run of an update', () => {
     expect(completeChange(taken, STEP)?.annotations).not.toHaveProperty(ANNOTATION.UPDATE_RUN);
   });
 });
+
+it('cuts a long reason between two characters: half of one would not be stored as it is', () => {
+  const change = holdChange(aNode(), NEW, `${'x'.repeat(1_999)}\u{1f600} and more`);
+
+  expect(change?.annotations?.[ANNOTATION.HELD_REASON]).toBe('x'.repeat(1_999));
+});
