@@ -172,7 +172,7 @@ export function answerOf(rollout: Rollout): RolloutAnswer {
     held: rollout.heldReasons().slice(0, SHOWN),
     blocked: blockedReasons(rollout).slice(0, SHOWN),
     ...countsOf(rollout),
-    waitingCount: view?.candidateCount ?? 0,
+    waitingCount: candidatesLeft(rollout),
     startedAt,
     ...(remaining === undefined ? {} : { remainingSeconds: remaining }),
   };
@@ -196,7 +196,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
     unavailableBecause: whoTakesSlots(rollout, view),
     children: [...children.values()],
-    candidateCount: view.candidateCount + starting.size,
+    candidateCount: candidatesLeft(rollout) + starting.size,
     failed: rollout.failedReasons(),
     held: rollout.heldReasons(),
     blocked: blockedReasons(rollout),
@@ -208,6 +208,13 @@ function stateOf(rollout: Rollout): StateAndBlocker {
   const isUnderWay = found.state === 'Rolling' || found.state === 'Blocked';
   const problem = viewProblem ?? (isUnderWay ? unknownProblem(rollout) : undefined);
   return problem === undefined ? found : { ...found, blocker: problem };
+}
+
+/** The list has room for all that are left out, so none of them is beyond it. */
+function candidatesLeft(rollout: Rollout): number {
+  const { view } = rollout;
+  if (view === undefined) return 0;
+  return view.candidateCount - view.candidates.filter(({ node }) => rollout.isLeftOut(node)).length;
 }
 
 function unknownProblem({ knows, unknownBecause }: Rollout): string | undefined {

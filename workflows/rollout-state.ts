@@ -170,6 +170,11 @@ export class Rollout extends UpdatesUnderWay {
   isOutOfQuestion(node: string): boolean {
     if (this.children.has(node) || this.closing.has(node) || this.deferred.has(node)) return true;
     if (this.isKnownUpdated(node)) return true;
+    return this.isLeftOut(node);
+  }
+
+  /** Failed or held, also where that could not be written on its Node, which looks like a candidate. */
+  isLeftOut(node: string): boolean {
     return !this.retry.has(node) && (this.failed.has(node) || this.heldByUs.has(node));
   }
 

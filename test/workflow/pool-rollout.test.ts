@@ -214,6 +214,22 @@ describe('the failure threshold', () => {
     await world.rollout().terminate();
   });
 
+  it('names a failed node also when that could not be written on its Node', async () => {
+    const world = await bench.world({ nodes: 2, policy: { failureThreshold: '100%' } });
+    const node = world.name(1);
+    world.failWith('prepareUpdate', node, 'ConfigForbidden', 'not of its pool', 1);
+    world.failWith('releaseNode', node, 'ApiRefused', 'refused by a webhook', 1);
+    await world.startRollout();
+
+    const progress = await world.progressUntil(({ updated }) => updated === 1);
+
+    expect(progress).toMatchObject({ state: 'Blocked', waitingCount: 0 });
+    expect(progress.blocker).toContain(node);
+    expect(progress.blocker).toContain('not of its pool');
+    await world.rollout().executeUpdate('retryNode', { args: [{ node }] });
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2, failed: [] });
+  });
+
   it('lets a new config through', async () => {
     const world = await bench.world({ nodes: 2, policy: { failureThreshold: 1 } });
     world.failWith('applyUpdate', world.name(1), 'ApplyFailed', 'disk full', 1);
