@@ -111,6 +111,11 @@ export interface NodeReport {
    * does not count. Absent = not in service, or not known.
    */
   readonly inServiceAt?: string;
+  /**
+   * Of a drain that timed out: whether the policy of the update has it tried again after the others. Absent
+   * also from updates of an earlier version.
+   */
+  readonly isTriedAgain?: boolean;
   /** The host could not be taken back, so the node is out of service. */
   readonly hostIsBack?: false;
   /** Drain and reboot happened or not. */

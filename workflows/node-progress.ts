@@ -22,6 +22,7 @@ export interface Ending {
   /** `resourceVersion` of the Node, seen in service. */
   readonly inServiceAt?: string;
   readonly hostIsBack?: false;
+  readonly isTriedAgain?: boolean;
 }
 
 const END = {
@@ -97,7 +98,7 @@ export class NodeProgress {
 
   /** What the rollout hears. Makes no phase of its own: the host may still have to tidy up. */
   report(ending: Ending): NodeReport {
-    const { failure, phase, inServiceAt, hostIsBack } = ending;
+    const { failure, phase, inServiceAt, hostIsBack, isTriedAgain } = ending;
     return {
       node: this.input.node,
       ...(this.input.uid === undefined ? {} : { uid: this.input.uid }),
@@ -108,6 +109,7 @@ export class NodeProgress {
       ...(failure?.name === undefined ? {} : { failure: failure.name }),
       ...(inServiceAt === undefined ? {} : { inServiceAt }),
       ...(hostIsBack === undefined ? {} : { hostIsBack }),
+      ...(isTriedAgain === undefined ? {} : { isTriedAgain }),
       phases: [...this.durations, this.running(now())],
       disruption: this.disruption(),
       startedAt: this.startedAt,

@@ -306,13 +306,14 @@ export class Rollout extends UpdatesUnderWay {
 
   /** What a report on the present config means for what comes. */
   private count(report: NodeReport, child: ChildState | undefined): void {
-    const { node, outcome, failure, reason = outcome } = report;
+    const { node, outcome, reason = outcome, failure } = report;
     if (outcome === 'updated') {
       if (!this.wasUpdatedBefore(report)) this.updatedByUs += 1;
       this.failed.delete(node);
       this.heldByUs.delete(node);
     } else if (outcome === 'failed') {
-      const later = failure === 'DrainTimedOut' && this.drainIsRetried();
+      // Its Node was written by the policy that the update had; that of the pool may be another by now.
+      const later = failure === 'DrainTimedOut' && (report.isTriedAgain ?? this.drainIsRetried());
       if (later) this.deferred.set(node, `${reason}; tried again after the other nodes`);
       else this.failed.set(node, report);
     } else if (failure === undefined && child?.cancelling === undefined && !this.ending) {
@@ -326,6 +327,7 @@ export class Rollout extends UpdatesUnderWay {
     return this.updatesToTarget().some((old) => old !== report && old.node === report.node);
   }
 
+  /** For reports of earlier versions, which do not say it. */
   private drainIsRetried(): boolean {
     return this.view?.policy.drain.onTimeout !== 'Fail';
   }

@@ -41,13 +41,15 @@ export function hear<T>(
 export function readNodeReport(payload: unknown): NodeReport | undefined {
   const fields = fieldsOf(payload);
   if (fields === undefined) return undefined;
-  const { node, uid, config, outcome, phase, reason, failure, inServiceAt, hostIsBack } = fields;
+  const { node, uid, config, outcome, phase, reason, failure, inServiceAt } = fields;
+  const { hostIsBack, isTriedAgain } = fields;
   const isReport =
     isName(node) &&
     isName(config) &&
     isOneOf(OUTCOMES, outcome) &&
     [uid, phase, reason, failure, inServiceAt].every(isTextOrAbsent) &&
     (hostIsBack === undefined || hostIsBack === false) &&
+    (isTriedAgain === undefined || typeof isTriedAgain === 'boolean') &&
     isPhases(fields['phases']) &&
     isOneOf(DISRUPTIONS, fields['disruption']) &&
     isInstant(fields['startedAt']) &&

@@ -31,6 +31,7 @@ export async function takeBack(update: NodeUpdate, error: unknown): Promise<Endi
     outcome,
     failure,
     phase,
+    ...(failure.name === DRAIN_TIMED_OUT ? { isTriedAgain: isTriedAgain(update, failure) } : {}),
     ...(written?.inService === true ? { inServiceAt: written.resourceVersion } : {}),
     // One that serves all the same was never taken out: it leaves no slot behind.
     ...(back.ok || written?.inService === true ? {} : { hostIsBack: false }),
@@ -93,6 +94,8 @@ function causeOf(
 function isNoFailure({ name }: Failure): boolean {
   return name !== undefined && NO_FAILURES.has(name);
 }
+
+const DRAIN_TIMED_OUT = 'DrainTimedOut';
 
 const NO_FAILURES: ReadonlySet<string> = new Set([
   'CordonedByUser',
@@ -161,5 +164,5 @@ async function discard(update: NodeUpdate, failure: Failure, isCancelled: boolea
 }
 
 function isTriedAgain({ input }: NodeUpdate, failure: Failure): boolean {
-  return failure.name === 'DrainTimedOut' && input.policy.drain.onTimeout === 'RetryLater';
+  return failure.name === DRAIN_TIMED_OUT && input.policy.drain.onTimeout === 'RetryLater';
 }

@@ -76,6 +76,42 @@ function work(rollout: Rollout, node: string): void {
 
 const candidate = (node: string, repair = false) => ({ node, repair });
 
+describe('a drain that timed out', () => {
+  const timedOut = (isTriedAgain?: boolean) =>
+    aReport('a', {
+      outcome: 'failed',
+      failure: 'DrainTimedOut',
+      ...(isTriedAgain === undefined ? {} : { isTriedAgain }),
+    });
+
+  it('has failed when its update says so, also before the first look of a new run', () => {
+    const rollout = new Rollout({ pool: 'worker', carry: aRollout().carry() });
+
+    rollout.finished(timedOut(false));
+
+    expect([...rollout.failed.keys()]).toEqual(['a']);
+    expect([...rollout.deferred.keys()]).toEqual([]);
+  });
+
+  it('is tried again when its update says so, whatever the policy is by now', () => {
+    const drain = { ...DEFAULT_POLICY.drain, onTimeout: 'Fail' as const };
+    const rollout = aRollout(aView({ policy: { ...DEFAULT_POLICY, drain } }));
+
+    rollout.finished(timedOut(true));
+
+    expect([...rollout.deferred.keys()]).toEqual(['a']);
+  });
+
+  it('is what the policy says when its update is of an earlier version', () => {
+    const drain = { ...DEFAULT_POLICY.drain, onTimeout: 'Fail' as const };
+    const rollout = aRollout(aView({ policy: { ...DEFAULT_POLICY, drain } }));
+
+    rollout.finished(timedOut());
+
+    expect([...rollout.failed.keys()]).toEqual(['a']);
+  });
+});
+
 describe('a rollout without a free slot', () => {
   const oneWaits = (rollout: Rollout): void => {
     rollout.start('a', 'c2');

@@ -19,7 +19,7 @@ const REPORT = {
 const FULL_REPORT = {
   ...REPORT,
   ...{ uid: 'uid-1', phase: 'Applying', reason: 'disk full', failure: 'ApplyFailed' },
-  ...{ inServiceAt: '17', hostIsBack: false },
+  ...{ inServiceAt: '17', hostIsBack: false, isTriedAgain: false },
 };
 const PREPARED = { node: 'worker-1', config: 'rendered-worker-1', holdsSlot: false };
 const FULL_PREPARED = { ...PREPARED, uid: 'uid-1', stage: 'waiting', returned: true };
@@ -82,6 +82,7 @@ it.each([
   ['a name that no node has', { node: 'n'.repeat(254) }],
   ['a reason that is no text', { reason: { because: 'so' } }],
   ['a host that is back', { hostIsBack: true }],
+  ['a retry that is no yes and no no', { isTriedAgain: 'later' }],
 ])('nodeFinished is not read with %s', (_what, wrong) => {
   expect(readNodeReport({ ...FULL_REPORT, ...wrong })).toBeUndefined();
 });
