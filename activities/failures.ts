@@ -17,6 +17,11 @@ const DEFAULT_LOOK_AGAIN_SECONDS = 5;
 
 /** An error that nobody threw on purpose is tried this often, then shown as a bug. */
 const ATTEMPTS_OF_THE_UNKNOWN = 3;
+/**
+ * Without these a node stays out of service and nobody works on it, so only what their failure says by name
+ * ends them. What was tried before may have been an outage: attempts are counted over all failures.
+ */
+const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set(['completeNode', 'releaseNode']);
 
 type Activity = (...args: never[]) => Promise<unknown>;
 
@@ -27,17 +32,17 @@ type Activity = (...args: never[]) => Promise<unknown>;
 export function withFailures<T extends object>(activities: T): T {
   const wrapped = Object.entries(activities).map(([name, activity]) => [
     name,
-    translated(activity as Activity),
+    translated(name, activity as Activity),
   ]);
   return Object.fromEntries(wrapped) as T;
 }
 
-function translated(activity: Activity): Activity {
+function translated(name: string, activity: Activity): Activity {
   return async (...args) => {
     try {
       return await activity(...args);
     } catch (error) {
-      throw cancellationOf(error) ?? toFailure(error, activityInfo().attempt);
+      throw cancellationOf(error) ?? toFailure(error, activityInfo().attempt, name);
     }
   };
 }
@@ -61,8 +66,9 @@ function isAbort(error: unknown): boolean {
  * The Temporal failure for anything thrown.
  *
  * @param attempt - counts from 1
+ * @param activity - by its name
  */
-export function toFailure(error: unknown, attempt: number): ApplicationFailure {
+export function toFailure(error: unknown, attempt: number, activity = ''): ApplicationFailure {
   if (error instanceof ApplicationFailure) return error;
   const cause = error instanceof Error ? error : undefined;
   const name = failureName(error);
@@ -70,7 +76,7 @@ export function toFailure(error: unknown, attempt: number): ApplicationFailure {
     return ApplicationFailure.create({
       message: messageOf(error),
       type: cause?.name ?? 'Error',
-      nonRetryable: attempt >= ATTEMPTS_OF_THE_UNKNOWN,
+      nonRetryable: attempt >= ATTEMPTS_OF_THE_UNKNOWN && !UNTIL_THEY_HOLD.has(activity),
       ...(cause === undefined ? {} : { cause }),
     });
   }

@@ -28,8 +28,14 @@ const TRANSIENT_IN_CLUSTER: readonly FailureName[] = ['ApiUnavailable', 'Conflic
 /** Longer than any single attempt may take. */
 const FOR_EVER_MS = 7 * 24 * 3_600_000;
 
-/** Steps of an update that write its Node: whoever wakes up late with one may meet the next update. */
-const WRITES_NODE: ReadonlySet<string> = new Set(['cordonNode', 'completeNode', 'releaseNode']);
+/**
+ * Steps of an update that write its Node: whoever wakes up late with one may meet the next update. And what
+ * writes down the word of a person, who may have said the opposite since.
+ */
+const WRITES: ReadonlySet<string> = new Set([
+  ...['cordonNode', 'completeNode', 'releaseNode'],
+  ...['holdNode', 'setPoolPaused', 'markRolloutCancelled', 'markRolloutStarted'],
+]);
 
 /** Long enough for the next update of the node to be under way. */
 const LONG_STOP_MS = 10 * 60_000;
@@ -75,7 +81,7 @@ export class Faults {
       return await this.carryOutBadly(attempt, carryOut);
     } catch (error) {
       if (error instanceof CancelledFailure) throw error;
-      throw toFailure(error, attempt.call.attempt);
+      throw toFailure(error, attempt.call.attempt, attempt.call.type);
     }
   }
 
@@ -103,7 +109,7 @@ export class Faults {
         if (!isLocal) attempt.die();
         return attempt.never();
       case 'hangs':
-        if (!isLocal && WRITES_NODE.has(type)) {
+        if (!isLocal && WRITES.has(type)) {
           await attempt.standStill(this.chance.between(4_000, LONG_STOP_MS));
           return carryOut();
         }

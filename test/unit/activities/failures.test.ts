@@ -30,6 +30,16 @@ it('tries an unknown error three times, then shows it as a bug', () => {
   expect(toFailure(bug, 3)).toMatchObject({ nonRetryable: true, cause: bug });
 });
 
+it.each(['completeNode', 'releaseNode'])(
+  'tries an unknown error of %s again for as long as it takes',
+  (activity) => {
+    const bug = new TypeError('x is not a function');
+
+    expect(toFailure(bug, 40, activity)).toMatchObject({ type: 'TypeError', nonRetryable: false });
+    expect(toFailure(fail('ApiRefused', 'no'), 1, activity)).toMatchObject({ nonRetryable: true });
+  },
+);
+
 it('passes a Temporal failure through', () => {
   const failure = ApplicationFailure.nonRetryable('already said', 'OrderRefused');
 
@@ -51,6 +61,15 @@ describe('around an activity', () => {
       type: 'ObjectNotFound',
       nonRetryable: true,
     });
+  });
+
+  it('knows which one it is', async () => {
+    const late = new MockActivityEnvironment({ attempt: 3 });
+    const broken = async () => Promise.reject(new TypeError('x is not a function'));
+    const { drainNode, releaseNode } = withFailures({ drainNode: broken, releaseNode: broken });
+
+    await expect(late.run(drainNode)).rejects.toMatchObject({ nonRetryable: true });
+    await expect(late.run(releaseNode)).rejects.toMatchObject({ nonRetryable: false });
   });
 
   it('lets a cancellation be one, also when it surfaced as an aborted request', async () => {
