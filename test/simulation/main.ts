@@ -26,6 +26,7 @@ const SWITCHED = [
   'statusOfAllNodes',
   'drainsOn',
   'overlooksRuns',
+  'believesAwaited',
 ] as const satisfies readonly (keyof ActivityPlants)[];
 type SwitchedPlant = (typeof SWITCHED)[number];
 

@@ -12,6 +12,7 @@ import { wrongAtRest } from './pool-status';
 import type { Cluster, NodeWrite } from './world/cluster';
 import type { Host, RebootCause, SimulatedConfig } from './world/host';
 import { poolOfLabels } from './world/pools';
+import { Words } from './words';
 
 const MCO = 'machineconfiguration.openshift.io';
 const CURRENT = `${MCO}/currentConfig`;
@@ -38,6 +39,10 @@ export class Invariants {
   readonly cordonedByPerson = new Set<string>();
   /** Updates that somebody ended in Temporal: what they left is taken up when that is noticed. */
   readonly terminated = new Set<string>();
+  /** I3, of pools. */
+  readonly words = new Words((what) => {
+    this.break('I3', what);
+  });
   private readonly outages: Outages;
   private readonly reboots = new Map<string, number>();
   private readonly accidents = new Set<string>();

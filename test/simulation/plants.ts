@@ -178,6 +178,13 @@ export const PLANTS: readonly Plant[] = [
     storm: 0.4,
   },
   {
+    bug: 'a pause that comes late is written over the resume of a person',
+    breaks: 'I3',
+    ...{ seed: 116, within: 10, plain: true },
+    activities: { believesAwaited: true },
+    storm: 0.4,
+  },
+  {
     bug: 'slots are counted over the nodes of all pools',
     breaks: 'I1',
     ...{ seed: 7, within: 10 },

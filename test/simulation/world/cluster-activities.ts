@@ -42,6 +42,7 @@ export interface ClusterWorld {
   readonly chance: Chance;
   readonly cluster: Cluster;
   readonly pods: ReadonlyMap<string, SimulatedPod[]>;
+  wrotePaused(pool: string, paused: boolean): void;
   isUpdating(workflowId: string): boolean;
   isOpen(workflowId: string, runId: string): boolean;
   configNames(): readonly string[];
@@ -157,6 +158,7 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
         await ask(() => {
           if (cluster.pool(name) !== known) throw fail('Conflict', `pool ${name} has changed`);
           cluster.changePool(name, (pool) => poolWith(pool, change));
+          if (change.paused !== undefined) world.wrotePaused(name, change.paused);
         });
       },
     },
@@ -175,7 +177,7 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
       ofPool: () => Promise.resolve([]),
     },
     events: { onNode: () => Promise.resolve() },
-    run: () => runOf(attempt),
+    run: () => runOf(attempt, world.plants()),
     now: () => clock.now,
   };
 }
@@ -265,7 +267,7 @@ function poolWith(pool: MachineConfigPool, change: PoolChange): MachineConfigPoo
   };
 }
 
-function runOf(attempt: Attempt): ActivityRun {
+function runOf(attempt: Attempt, { believesAwaited }: ActivityPlants): ActivityRun {
   const silent = (): void => undefined;
   return {
     signal: attempt.signal,
@@ -273,7 +275,7 @@ function runOf(attempt: Attempt): ActivityRun {
     scheduledAtMs: attempt.call.scheduledAt,
     attemptMs: attempt.call.attemptMs,
     // No time passes, so that no number is drawn for it.
-    isAwaited: () => attempt.request(0, 0, attempt.isAwaited),
+    isAwaited: () => attempt.request(0, 0, () => believesAwaited === true || attempt.isAwaited()),
     log: { debug: silent, info: silent, warn: silent },
     heartbeat: silent,
   };

@@ -14,6 +14,8 @@ export interface ActivityPlants {
   readonly statusOfAllNodes?: boolean;
   /** A step writes the Node although it is not the turn of its run. */
   readonly overlooksRuns?: boolean;
+  /** An attempt that was given up goes on to write what a person said. */
+  readonly believesAwaited?: boolean;
   /** The drain waits for its time to be over, whoever has left. */
   readonly drainsOn?: boolean;
 }

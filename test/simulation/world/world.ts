@@ -130,8 +130,12 @@ export class World {
     name: string,
     input: { readonly node?: string; readonly reason?: string },
   ): void {
+    const { words } = this.invariants;
     if (name === 'retryNode') this.invariants.toldToRetry(input.node ?? '');
+    const isAboutPause = name === 'pause' || name === 'resume';
+    if (isAboutPause) words.asked(pool);
     void this.temporal.update(poolRolloutId(pool), name, input).then((answer) => {
+      if (isAboutPause) words.answered(pool, name === 'pause', answer.ok);
       this.note('person', `${name}: ${answer.ok ? 'done' : answer.error.message}`);
     });
   }
@@ -172,6 +176,7 @@ export class World {
   }
 
   unpause(name: string): void {
+    this.invariants.words.wroteHimself(name, false);
     this.cluster.changePool(name, (pool) => ({ ...pool, spec: { ...pool.spec, paused: false } }));
   }
 
@@ -286,6 +291,7 @@ export class World {
     get pods() {
       return this.world().pods;
     },
+    wrotePaused: (pool: string, paused: boolean) => this.invariants.words.wrote(pool, paused),
     isUpdating: (workflowId: string) => this.temporal.isRunning(workflowId),
     isOpen: (workflowId: string, runId: string) => this.temporal.isOpen(workflowId, runId),
     configNames: () => [...this.byName.keys()],
