@@ -115,6 +115,8 @@ function answerPause(rollout: Rollout): void {
     description: 'Go on after a pause. Example: {"reason": "freeze is over"}, or {}',
     validator: (_request) => {
       refuseWhileEnding(rollout);
+      // Before its first look it does not know; the pool itself then says whether there is a pause to end.
+      if (rollout.view === undefined) return;
       if (!rollout.paused().paused) throw nonsense(`pool ${rollout.pool} is not paused`);
     },
   });
@@ -168,17 +170,23 @@ async function changePause(
   paused: boolean,
   reason: string,
 ): Promise<RolloutAnswer> {
-  const { reason: because } = rollout.paused();
-  const ends = because === undefined ? {} : { reason: because };
+  const ends = paused ? undefined : pauseToEnd(rollout);
   rollout.wishPaused(paused, reason, ROLLOUT_LIMITS.setPoolPaused.total * 1000);
   try {
-    await setPoolPaused(rollout.pool, paused, reason, paused ? undefined : ends);
+    await setPoolPaused(rollout.pool, paused, reason, ends);
     rollout.wishPaused(paused, reason);
   } catch (error) {
     rollout.forgetPauseWish();
     throw failed(`${paused ? 'pause' : 'resume'} pool ${rollout.pool}`, error);
   }
   return answerOf(rollout);
+}
+
+/** The pause that the person saw; undefined = whichever there is, because none was seen yet. */
+function pauseToEnd(rollout: Rollout): { readonly reason?: string } | undefined {
+  const { paused, reason } = rollout.paused();
+  if (!paused) return undefined;
+  return reason === undefined ? {} : { reason };
 }
 
 async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer> {

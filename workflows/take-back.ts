@@ -25,7 +25,7 @@ export async function takeBack(update: NodeUpdate, error: unknown): Promise<Endi
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
   const [written] = await Promise.all([
     release(update, outcome, failure, back.ok),
-    discard(update, failure, isCancellation(error)),
+    discard(update, outcome, failure, isCancellation(error)),
   ]);
   return {
     outcome,
@@ -61,8 +61,8 @@ async function release(
   failure: Failure,
   hostIsBack: boolean,
 ): Promise<WrittenNode | undefined> {
-  const { cluster, input, touched, progress } = update;
-  if (outcome === 'cancelled' && !touched && input.repair !== true) return undefined;
+  const { cluster, touched, progress } = update;
+  if (isLeftAsFound(update, outcome)) return undefined;
   progress.enter(progress.phase, 'its Node to be given back');
   try {
     return await cluster.release({
@@ -77,6 +77,11 @@ async function release(
     log.error('the node was not released', { error });
     return undefined;
   }
+}
+
+/** Whoever was never disturbed has nothing to be given back for. */
+function isLeftAsFound({ input, touched }: NodeUpdate, outcome: 'cancelled' | 'failed'): boolean {
+  return outcome === 'cancelled' && !touched && input.repair !== true;
 }
 
 function causeOf(
@@ -150,12 +155,19 @@ const UNANSWERED_DISCARDED = 'discard-what-was-staged-without-an-answer';
  * Drops the staged deployment, unless it was booted or the host is out of reach. A host that is still
  * preparing hears of the cancellation late, or after it has staged everything: it is told to drop it, too.
  */
-async function discard(update: NodeUpdate, failure: Failure, isCancelled: boolean): Promise<void> {
+async function discard(
+  update: NodeUpdate,
+  outcome: 'cancelled' | 'failed',
+  failure: Failure,
+  isCancelled: boolean,
+): Promise<void> {
   const { preparing, settled, verified, host, progress } = update;
   const isUnanswered = preparing && isCancelled && patched(UNANSWERED_DISCARDED);
   if (!(settled || isUnanswered) || verified || progress.pastPointOfNoReturn) return;
   if (failure.name === 'HostUnreachable' || failure.name === 'RollbackFailed') return;
-  if (isUnanswered) progress.enter(progress.phase, 'the host to drop what it has staged');
+  // A Node that is to be given back is waited for more.
+  if (isUnanswered || isLeftAsFound(update, outcome))
+    progress.enter(progress.phase, 'the host to drop what it has staged');
   try {
     await host.discardStaged();
   } catch (error) {

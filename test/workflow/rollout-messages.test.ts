@@ -118,6 +118,22 @@ describe('pause and resume', () => {
     await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
   });
 
+  it('ends a pause of which the rollout has not seen the reason yet', async () => {
+    const world = await bench.world({ nodes: 1 });
+    world.paused = true;
+    world.pausedReason = 'change freeze';
+    const gate = world.hold('selectNodes');
+    await world.startRollout();
+    await gate.reached;
+
+    const resumed = send(world, 'resume', {});
+    await world.until(() => !world.paused);
+    gate.open();
+
+    await expect(resumed).resolves.toBeDefined();
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
+  });
+
   it('is not paused when the pool could not be written', async () => {
     const world = await bench.world({ nodes: 1 });
     world.changeNode(world.name(1), { unschedulable: true });

@@ -501,8 +501,14 @@ describe('a node update that is cancelled', () => {
     await world.startRollout();
     await gate.reached;
     await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
+    const drop = world.hold('discardStaged', second);
 
     await world.update(second).cancel();
+    await drop.reached;
+    await expect(world.update(second).query(statusQuery)).resolves.toMatchObject({
+      blocker: 'the host to drop what it has staged',
+    });
+    drop.open();
     await world.progressUntil(({ held }) => held.length === 1);
 
     await world.until(() => world.stepsOf(second).includes('holdNode'));

@@ -458,8 +458,11 @@ export class FakeWorld {
           return holdChange(known, config, reason);
         });
       },
-      setPoolPaused: async ({ paused, reason }) => {
+      setPoolPaused: async ({ paused, reason, ends }) => {
         await this.step('setPoolPaused', '');
+        if (!paused && this.paused && ends !== undefined && ends.reason !== this.pausedReason) {
+          throw toFailure(fail('RefusedRequest', 'it is paused for another reason since'), 1);
+        }
         this.paused = paused;
         this.pausedReason = reason;
       },
