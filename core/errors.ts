@@ -119,7 +119,7 @@ export const FAILURES = {
   SlotNeeded: {
     kind: 'waiting',
     means:
-      'the slot is good for nothing any more: the node to be repaired is back in service, or other nodes of the pool have gone out of service since',
+      'the slot is good for nothing any more: no update has left the node to be repaired as it is, or other nodes of the pool have gone out of service since',
     next: 'nothing; its update waits for another slot',
   },
   RolloutGone: {

@@ -184,7 +184,7 @@ export interface NodeStep {
 export interface CordonNodeInput extends NodeStep {
   /** False = only target the node (the plan needs no drain). */
   readonly cordon: boolean;
-  /** The slot cost nothing, because the node is unavailable anyway: refused when it is not. */
+  /** The slot cost nothing, because an update of ours has left the node unavailable: refused when none has. */
   readonly repair?: boolean;
   /** One sentence: what the update does and why. */
   readonly summary: string;

@@ -182,11 +182,12 @@ export function adoptUpdate(rollout: Rollout, node: string): void {
   );
 }
 
-/** Gives a node its slot; one that is unavailable anyway gets it for nothing. */
+/** Gives a node its slot; one that an update of ours has left unavailable gets it for nothing. */
 export function grantSlot(rollout: Rollout, node: string): void {
   rollout.grant(node);
   const slot = workflowInfo().workflowId;
-  const repair = rollout.view?.unavailable.includes(node) === true;
+  const { unavailable = [], downOtherwise = [] } = rollout.view ?? {};
+  const repair = unavailable.includes(node) && !downOtherwise.some((one) => one.node === node);
   tell(rollout, node, () => updateOf(rollout, node).signal(proceedSignal, { slot, repair }));
 }
 

@@ -196,6 +196,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
     unavailableBecause: whoTakesSlots(rollout, view),
     children: [...children.values()],
+    downOtherwise: downWithoutSlot(rollout, view),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: rollout.failedReasons(),
     held: rollout.heldReasons(),
@@ -230,7 +231,15 @@ function whoTakesSlots(rollout: Rollout, view: PoolLook): readonly NamedReason[]
     .holders()
     .filter((node) => !shown.has(node) && rollout.hasOrphanedSlot(node))
     .map((node) => ({ node, reason: 'its update ended without putting it back in service' }));
-  return [...view.unavailableBecause, ...unseen];
+  return [...view.unavailableBecause, ...downWithoutSlot(rollout, view), ...unseen];
+}
+
+/** Prepared updates whose node is down by itself: they wait for it, not for a slot. */
+function downWithoutSlot(rollout: Rollout, view: PoolLook): readonly NamedReason[] {
+  const waiting = new Set(
+    prepared(rollout).flatMap(({ node, holdsSlot }) => (holdsSlot ? [] : [node])),
+  );
+  return (view.downOtherwise ?? []).filter(({ node }) => waiting.has(node));
 }
 
 /** Also of the nodes beyond the lists. */
@@ -297,6 +306,7 @@ function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 
   return {
     maxUnavailable: view?.maxUnavailable ?? 0,
     unavailable: view?.unavailable ?? [],
+    ...(view?.downOtherwise === undefined ? {} : { downOtherwise: view.downOtherwise }),
     holders: rollout.holders(),
     ...(canary === undefined ? {} : { canary }),
   };

@@ -10,7 +10,14 @@ import { annotationOf, currentConfigOf, isUnschedulable } from '../../core/node/
 import { turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { isCordonedByPerson, isCordonedBySlipway, movedTo, takesSlot } from '../../core/rollout';
+import {
+  isCordonedByPerson,
+  isCordonedBySlipway,
+  isLeftUnavailable,
+  movedTo,
+  takesSlot,
+  unavailability,
+} from '../../core/rollout';
 import type {
   CordonNodeInput,
   NodeStep,
@@ -73,8 +80,8 @@ export function marked(
  * Targets the node and, if asked, cordons it under this update's name.
  *
  * @throws `CordonedByUser` when the node is cordoned and it was not Slipway; `SlotNeeded` when the
- *   slot was given because the node was unavailable anyway, and it is not any more; `NodeDeleted`
- *   when it is another node of the same name; `UpdateSuperseded`
+ *   slot was given because an earlier update had left the node unavailable, and it is not so any more;
+ *   `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
  */
 export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeChange | undefined {
   refuseAnotherNode(node, input);
@@ -86,10 +93,13 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
       { node: node.metadata.name },
     );
   }
-  if (input.repair === true && !takesSlot(node)) {
+  if (input.repair === true && !isLeftUnavailable(node)) {
+    const what = takesSlot(node)
+      ? `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`
+      : 'is back in service';
     throw fail(
       'SlotNeeded',
-      `node ${node.metadata.name} is back in service, so its update needs a slot of its own`,
+      `node ${node.metadata.name} ${what}, so its update needs a slot of its own`,
       { node: node.metadata.name },
     );
   }

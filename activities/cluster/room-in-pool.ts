@@ -5,7 +5,7 @@ import type { Node } from '../../core/node/types';
 import { slotCount } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { fewNames, takesSlot } from '../../core/rollout';
+import { fewNames, isLeftUnavailable, takesSlot } from '../../core/rollout';
 import type { NodeStep } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { inParallel } from './in-parallel';
@@ -18,7 +18,8 @@ type Ports = Pick<ClusterPorts, 'view' | 'nodes'>;
 /**
  * A slot is given for what the rollout saw. Between that and the cordon the API server or every cluster
  * worker may have been away, and other nodes may have gone down or the limit been lowered: so it is
- * counted once more. A node that is out of service already takes no more room.
+ * counted once more. A node that an update of ours left unavailable takes no more room; one that is down by
+ * itself may be back in a moment, and does.
  *
  * The picture may be behind and show a node that is back by now, so before it refuses it asks.
  *
@@ -28,7 +29,7 @@ export async function refuseWithoutRoom(ports: Ports, { node, pool }: NodeStep):
   const { view } = ports;
   const known = view.pools.get(pool);
   const self = view.nodes.get(node);
-  if (known === undefined || self === undefined || takesSlot(self)) return;
+  if (known === undefined || self === undefined || isLeftUnavailable(self)) return;
   const all = view.nodes.list();
   const limit = limitOf(known, all, view.pools.list());
   const seen = othersDown(all, node);

@@ -18,6 +18,7 @@ import {
   desiredConfigOf,
   isDegraded,
   isDone,
+  isFailing,
   isReady,
   isUnschedulable,
   unreadyCondition,
@@ -32,6 +33,16 @@ export function takesSlot(node: Node): boolean {
 /** The node is on its way to another config and has not failed: it may go down at any moment. */
 function isUnderWay(node: Node): boolean {
   return isAdopted(node) && !isDone(node) && !isDegraded(node);
+}
+
+/** An update of this node began and did not end well, or not at all; somebody must take it up. */
+export function isUnfinished(node: Node): boolean {
+  return isCordonedBySlipway(node) || isFailing(node) || (isAdopted(node) && !isDone(node));
+}
+
+/** Unavailable, and an update of ours has left it so: taking it up takes nothing out of service. */
+export function isLeftUnavailable(node: Node): boolean {
+  return takesSlot(node) && isUnfinished(node);
 }
 
 /** Slipway, or MCO before it, has written a config annotation on the node. */

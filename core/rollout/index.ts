@@ -10,6 +10,7 @@ export {
   isBeingDeleted,
   isCordonedByPerson,
   isCordonedBySlipway,
+  isLeftUnavailable,
   takesSlot,
   unavailability,
 } from './availability';

@@ -57,6 +57,11 @@ export interface PoolSelection {
   readonly blockedCount: number;
   /** Of the nodes that were asked about: those that an earlier update left unfinished; absent = none. */
   readonly unfinished?: readonly string[];
+  /**
+   * Of the nodes in flight: those that are unavailable, and no update of ours has left them so. They get no
+   * slot until they are back; absent = none.
+   */
+  readonly downOtherwise?: readonly NamedReason[];
   /** Why nodes are unavailable whose update does not run; the first few of them. */
   readonly unavailableBecause: readonly NamedReason[];
 }
@@ -79,6 +84,9 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const unfinished = view.candidates
     .filter((candidate) => candidate.unfinished === true && waiting.has(candidate.node))
     .map(({ node }) => node);
+  const downOtherwise = view.downOtherwise
+    .filter(({ node }) => inFlight.has(node))
+    .map((one, index) => (index < REASONS_SHOWN ? one : { node: one.node, reason: 'unavailable' }));
   const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
   const { simulatedCount } = view;
   return {
@@ -97,6 +105,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     blocked: blocked.slice(0, REASONS_SHOWN),
     blockedCount: blocked.length,
     ...(unfinished.length === 0 ? {} : { unfinished }),
+    ...(downOtherwise.length === 0 ? {} : { downOtherwise }),
     unavailableBecause: view.unavailableBecause
       .filter(({ node }) => !inFlight.has(node))
       .slice(0, UNAVAILABLE_EXPLAINED),

@@ -2,20 +2,25 @@
  * Slots: the permission to make one node unavailable. Pure accounting; who asks, and what the
  * cluster shows, comes in as lists of names.
  *
- * Three rules keep it safe. A slot that was given counts until its node has reported its end, whether
- * or not the cluster view has seen the cordon, so a stale view can only give too little. A node that is
- * unavailable already costs nothing more, so it is repaired even when the pool is over its limit. And a
- * node that was left out of service (its update ended without a report, or could not take the host
- * back) keeps its slot until the view shows it unavailable (`settleBroken`) or it is taken up again.
+ * Four rules keep it safe. A slot that was given counts until its node has reported its end, whether
+ * or not the cluster view has seen the cordon, so a stale view can only give too little. A node that an
+ * update of ours has left unavailable costs nothing more, so it is repaired even when the pool is over its
+ * limit. One that is unavailable for another reason gets no slot until it is back: that may be in a moment,
+ * and the slot would be one too many. And a node that was left out of service (its update ended without a
+ * report, or could not take the host back) keeps its slot until the view shows it unavailable
+ * (`settleBroken`) or it is taken up again.
  */
 
 import type { CanaryLimit } from './canary';
+import type { NamedReason } from './view';
 
 export interface SlotRequest {
   /** Nodes of the pool that may be unavailable at once. */
   readonly maxUnavailable: number;
   /** Nodes that the cluster shows unavailable, for whatever reason. */
   readonly unavailable: readonly string[];
+  /** Those of them that no update of ours has left so, and why they are not taken now. */
+  readonly downOtherwise?: readonly NamedReason[];
   /** Nodes that hold a slot. */
   readonly holders: readonly string[];
   /** Prepared nodes that want one, in the order in which they should get it. */
@@ -28,7 +33,7 @@ export interface SlotDecision {
   /** Nodes that get a slot now, in order. */
   readonly granted: readonly string[];
   /** Nodes that do not, with a sentence each. */
-  readonly withheld: readonly { readonly node: string; readonly reason: string }[];
+  readonly withheld: readonly NamedReason[];
 }
 
 /** Which waiting nodes get a slot now, and what each other one waits for. */
@@ -37,12 +42,16 @@ export function decideSlots(request: SlotRequest): SlotDecision {
   const holders = new Set(request.holders);
   const trying = new Set(request.canary?.trying ?? []);
   const granted: string[] = [];
-  const withheld: { node: string; reason: string }[] = [];
+  const withheld: NamedReason[] = [];
+  const down = new Map(request.downOtherwise?.map(({ node, reason }) => [node, reason]));
   let fullReason: string | undefined;
 
   for (const node of request.waiting) {
     if (holders.has(node)) continue;
-    if (request.canary !== undefined && trying.size >= request.canary.slots) {
+    const notNow = down.get(node);
+    if (notNow !== undefined) {
+      withheld.push({ node, reason: notNow });
+    } else if (request.canary !== undefined && trying.size >= request.canary.slots) {
       withheld.push({ node, reason: canaryReason([...trying]) });
     } else if (taken.has(node) || taken.size < request.maxUnavailable) {
       taken.add(node);

@@ -6,8 +6,6 @@ import {
   currentConfigOf,
   desiredConfigOf,
   isDegraded,
-  isDone,
-  isFailing,
   isReady,
   isSimulated,
   isTargetedAt,
@@ -22,6 +20,8 @@ import {
   isBeingDeleted,
   isCordonedByPerson,
   isCordonedBySlipway,
+  isLeftUnavailable,
+  isUnfinished,
   takesSlot,
   unavailability,
 } from './availability';
@@ -72,6 +72,8 @@ export interface PoolView {
   readonly unavailable: readonly string[];
   /** Why each of `unavailable` is so, in the same order. */
   readonly unavailableBecause: readonly NamedReason[];
+  /** Those of `unavailable` that no update of ours has left so, and why none may begin to change them. */
+  readonly downOtherwise: readonly NamedReason[];
   /** In the order in which they should start. */
   readonly candidates: readonly RolloutCandidate[];
   /** Failed on this very config, or drifted from it; not tried again until told. */
@@ -127,6 +129,11 @@ export function observePool(observation: PoolObservation): PoolView {
       node: node.metadata.name,
       reason: unavailability(node) ?? 'unavailable',
     })),
+    downOtherwise: unavailable.flatMap((node) =>
+      isLeftUnavailable(node)
+        ? []
+        : [{ node: node.metadata.name, reason: whyNotNow(node) ?? 'unavailable' }],
+    ),
     candidates: orderCandidates(sorted.candidates).map((candidate) =>
       // An older picture may show what an update has ended long since.
       candidateOf(candidate, isLeftHalfDone(candidate.node) && !outdated.has(candidate.node)),
@@ -180,15 +187,10 @@ export function placeNode(
     const failure = failureReason(node, target, messages);
     if (failure !== undefined) return { in: 'failed', reason: failure };
   }
-  if (isCordonedByPerson(node)) {
-    return {
-      in: 'blocked',
-      reason: 'cordoned by a person, so it is left alone; uncordon it to let it be updated',
-    };
-  }
+  if (isCordonedByPerson(node)) return { in: 'blocked', reason: whyNotNow(node) ?? '' };
   const repair = takesSlot(node);
   if (repair && !isReady(node) && !isUnfinished(node)) {
-    return { in: 'blocked', reason: unavailability(node) ?? 'not ready' };
+    return { in: 'blocked', reason: whyNotNow(node) ?? 'not ready' };
   }
   // Registered a moment ago: what its host says would make a node a member that nobody can use yet.
   if (!isAdopted(node) && !saysReady(node)) {
@@ -197,9 +199,11 @@ export function placeNode(
   return { in: 'candidates', repair };
 }
 
-/** An update of this node began and did not end well, or not at all; somebody must take it up. */
-function isUnfinished(node: Node): boolean {
-  return isCordonedBySlipway(node) || isFailing(node) || (isAdopted(node) && !isDone(node));
+/** Why a node that is unavailable for a reason of its own is left alone for now. */
+function whyNotNow(node: Node): string | undefined {
+  return isCordonedByPerson(node) && !isBeingDeleted(node)
+    ? 'cordoned by a person, so it is left alone; uncordon it to let it be updated'
+    : unavailability(node);
 }
 
 /**

@@ -358,6 +358,61 @@ describe('a node that an earlier update left unavailable', () => {
   });
 });
 
+describe('nodes that wait for their slot and are not Ready for a while', () => {
+  it('get none for it: no update has left them so', async () => {
+    const world = await bench.world({ nodes: 4, policy: { prepareAhead: 3 } });
+    const draining = world.hold('drainNode', world.name(1));
+    await world.startRollout();
+    await draining.reached;
+    await world.progressUntil(
+      ({ children }) => children.filter(({ stage }) => stage === 'waiting').length === 3,
+    );
+
+    for (const index of [2, 3]) world.changeNode(world.name(index), { ready: false });
+    await world.tell('not Ready');
+    const { children, slots } = await world.progressUntil(
+      (progress) =>
+        progress.slots.length > 1 ||
+        progress.children.some(({ blocker }) => blocker?.includes('not Ready')),
+    );
+
+    expect(slots).toEqual([world.name(1)]);
+    expect(children.map(({ node, blocker }) => [node, blocker])).toEqual([
+      [world.name(1), undefined],
+      [world.name(2), 'not Ready'],
+      [world.name(3), 'not Ready'],
+      [world.name(4), containing('waiting for a slot: maxUnavailable is 1')],
+    ]);
+    for (const index of [2, 3]) world.changeNode(world.name(index), { ready: true });
+    await world.tell('Ready');
+    draining.open();
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 4 });
+    expect(world.violations).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
+  });
+
+  it('are named when nobody else is left to wait for', async () => {
+    const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
+    const verifying = world.hold('verifyUpdate', world.name(1));
+    await world.startRollout();
+    await verifying.reached;
+    await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
+    world.changeNode(world.name(2), { ready: false });
+    verifying.open();
+
+    const { blocker } = await world.progressUntil(
+      ({ state, updated }) => state === 'Blocked' && updated === 1,
+    );
+
+    expect(blocker).toContain(`1 node cannot be taken now: ${world.name(2)} (not Ready)`);
+    expect(world.cordoned()).toEqual([]);
+    world.changeNode(world.name(2), { ready: true });
+    await world.tell('Ready');
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
+    expect(world.violations).toEqual([]);
+  });
+});
+
 describe('a rollout that cannot be', () => {
   it('is refused under another workflow ID, with the right one', async () => {
     const handle = await bench.client.workflow.start('poolRollout', {

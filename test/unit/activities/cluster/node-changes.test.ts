@@ -121,6 +121,22 @@ it('refuses to repair a node that is back in service, so that it takes no slot f
   expect(cordonChange(once, repair)).toBeUndefined();
 });
 
+it('refuses to repair a node that is down by itself: no update has left it so', () => {
+  const repair = { ...cordonInput, repair: true };
+  const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
+
+  expect(() => cordonChange({ ...aNode(done), status: away }, repair)).toThrow(
+    /^node n was left by no update \(it is unavailable for another reason: not Ready\), so its/,
+  );
+  const failed = aNode({
+    ...done,
+    [ANNOTATION.DESIRED_CONFIG]: NEW,
+    [ANNOTATION.STATE]: 'Degraded',
+  });
+  expect(() => cordonChange(failed, repair)).toThrow(/is back in service/);
+  expect(cordonChange({ ...failed, status: away }, repair)?.unschedulable).toBe(true);
+});
+
 it('cordons a node whose host could not be taken back, also when its plan needed no drain', () => {
   const targeted = applied(
     aNode(done),

@@ -115,9 +115,16 @@ it.each([
   else await expect(done).rejects.toMatchObject({ name: 'SlotNeeded' });
 });
 
-it('lets a node go that is out of service already', async () => {
-  const { done } = look([aNode('a', false), aNode('b', false)], 1);
+it('lets a node go that an update has left out of service', async () => {
+  const { metadata, ...rest } = aNode('a');
+  const annotations = { ...metadata.annotations, [ANNOTATION.STATE]: 'Working' };
+  const { done } = look([{ ...rest, metadata: { ...metadata, annotations } }, aNode('b', false)]);
   await expect(done).resolves.toBeUndefined();
+});
+
+it('refuses one that is down by itself: it may be back before it is applied', async () => {
+  const { done } = look([aNode('a', false), aNode('b', false)], 1);
+  await expect(done).rejects.toMatchObject({ name: 'SlotNeeded' });
 });
 
 it('lets none go under a limit that nobody can mean', async () => {

@@ -8,7 +8,8 @@ const because = (count: number) =>
 function aView(overrides: Partial<PoolView>): PoolView {
   return {
     ...{ pool: 'worker', paused: false, maxUnavailable: 1, machineCount: 200 },
-    ...{ updated: [], outdated: [], unavailable: [], unavailableBecause: [] },
+    ...{ updated: [], outdated: [] },
+    ...{ unavailable: [], unavailableBecause: [], downOtherwise: [] },
     ...{ candidates: [], failed: [], unheard: [], held: [], blocked: [] },
     ...overrides,
   };
@@ -63,6 +64,21 @@ describe('the selection of a view', () => {
     expect(selected.unfinished).toEqual(['n1']);
     expect(selected.candidates).toEqual([half[0], half[2]]);
     expect(selectFrom(view, { inFlight, limit: 5 })).not.toHaveProperty('unfinished');
+  });
+
+  it('names those in flight that are down by themselves, the first fifty with their reasons', () => {
+    const view = aView({ unavailable: names(60), downOtherwise: because(60) });
+
+    expect(selectFrom(view, { inFlight: ['n1', 'n59'], limit: 5 }).downOtherwise).toEqual([
+      { node: 'n1', reason: 'n1 is tired' },
+      { node: 'n59', reason: 'n59 is tired' },
+    ]);
+    const all = selectFrom(view, { inFlight: names(60), limit: 5 }).downOtherwise;
+    expect(all?.slice(49, 51)).toEqual([
+      { node: 'n49', reason: 'n49 is tired' },
+      { node: 'n50', reason: 'unavailable' },
+    ]);
+    expect(selectFrom(view, { inFlight: [], limit: 5 })).not.toHaveProperty('downOtherwise');
   });
 
   it('explains the first few unavailable nodes whose update does not run', () => {

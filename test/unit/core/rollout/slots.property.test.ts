@@ -19,30 +19,37 @@ type Step =
       readonly node: Name;
     };
 
+/** What the cache shows. */
+interface View {
+  readonly down: readonly Name[];
+  readonly unfinished: readonly Name[];
+  readonly updated: readonly Name[];
+}
+
+const NOTHING: View = { down: [], unfinished: [], updated: [] };
+
 /** What is true: which nodes are down, and which are verified on which config. */
 class World {
   readonly down = new Set<Name>();
   /** Nodes that an update of ours left down; only these may be repaired. */
   readonly unfinished = new Set<Name>();
   readonly configs = new Map<Name, number>();
-  private readonly history: {
-    readonly down: readonly Name[];
-    readonly updated: readonly Name[];
-  }[] = [];
+  private readonly history: View[] = [];
   private seen = 0;
   config = 0;
 
   record(): void {
     this.history.push({
       down: [...this.down],
+      unfinished: [...this.unfinished],
       updated: NODES.filter((node) => this.configs.get(node) === this.config),
     });
   }
 
   /** The cache never runs backwards, but it may lag as much as it likes. */
-  look(lag: number): { readonly down: readonly Name[]; readonly updated: readonly Name[] } {
+  look(lag: number): View {
     this.seen = Math.max(this.seen, this.history.length - 1 - lag);
-    return this.history[this.seen] ?? { down: [], updated: [] };
+    return this.history[this.seen] ?? NOTHING;
   }
 }
 
@@ -62,7 +69,8 @@ class Observer {
   ) {}
 
   letGo(node: Name): void {
-    const anew = !this.world.unfinished.has(node) && !this.world.down.has(node);
+    // One that is down by itself may be back before it is cordoned.
+    const anew = !this.world.unfinished.has(node);
     if (this.disturbed.some((entry) => entry.node === node)) {
       this.complaints.push(`let go ${node}: twice`);
     }
@@ -101,10 +109,7 @@ class Rollout {
   readonly reported: { readonly node: Name; readonly config: number }[] = [];
   /** The config on which a node failed: it does not wait for a slot on that one again. */
   readonly failedOn = new Map<Name, number>();
-  view: { readonly down: readonly Name[]; readonly updated: readonly Name[] } = {
-    down: [],
-    updated: [],
-  };
+  view = NOTHING;
 
   constructor(
     private readonly world: World,
@@ -132,6 +137,9 @@ class Rollout {
     const { granted } = decideSlots({
       maxUnavailable: this.limit,
       unavailable: this.view.down,
+      downOtherwise: this.view.down
+        .filter((name) => !this.view.unfinished.includes(name))
+        .map((name) => ({ node: name, reason: 'not Ready' })),
       holders: [...this.holders.keys(), ...this.broken],
       waiting: this.waiting(),
       ...(canary === undefined ? {} : { canary }),
@@ -142,7 +150,7 @@ class Rollout {
     }
   }
 
-  /** As `observePool` sorts: repairs first; nodes that others took down are no candidates. */
+  /** As `observePool` sorts: repairs first. Who is prepared may go down while it waits. */
   private waiting(): readonly Name[] {
     const open = NODES.filter(
       (node) =>
@@ -152,7 +160,8 @@ class Rollout {
     );
     const repairs = open.filter((node) => this.world.unfinished.has(node));
     const healthy = open.filter(
-      (node) => !this.world.unfinished.has(node) && !this.view.down.includes(node),
+      // What an older picture shows of a node that is back since is known to be older.
+      (node) => !this.world.unfinished.has(node) && !this.view.unfinished.includes(node),
     );
     return [...repairs, ...healthy];
   }

@@ -30,6 +30,19 @@ describe('slots', () => {
     expect(granted(over)).toEqual(['y']);
   });
 
+  it('are not given for a node that is down by itself, also when there are some', () => {
+    const decision = decideSlots({
+      ...request,
+      maxUnavailable: 3,
+      unavailable: ['x', 'y'],
+      downOtherwise: [{ node: 'y', reason: 'not Ready' }],
+      waiting: ['y', 'x', 'a'],
+    });
+
+    expect(decision.granted).toEqual(['x', 'a']);
+    expect(decision.withheld).toEqual([{ node: 'y', reason: 'not Ready' }]);
+  });
+
   it('are not given twice to the same node', () => {
     expect(granted({ ...request, holders: ['a'], waiting: ['a', 'b', 'b'] })).toEqual(['b']);
   });

@@ -75,6 +75,27 @@ describe('a node that an update has left half done', () => {
   });
 });
 
+it('tells nodes that are down by themselves from those that an update has left so', () => {
+  const away = { ready: 'False' } as const;
+  const view = look([
+    aNode('away', away),
+    aNode('cordoned', { cordoned: true }),
+    aNode('leaving', { deleted: '2029-12-01T00:00:00Z' }),
+    updated('done', away),
+    aNode('failed', { ...away, desired: X, state: 'Degraded' }),
+    aNode('ours', { desired: B, state: 'Working', cordonedBy: OURS }),
+    aNode('up'),
+  ]);
+
+  const because = 'not Ready since 2029-06-01T00:00:00Z (kubelet stopped posting node status)';
+  expect(view.downOtherwise).toEqual([
+    { node: 'away', reason: because },
+    { node: 'cordoned', reason: view.blocked.find(({ node }) => node === 'cordoned')?.reason },
+    { node: 'leaving', reason: 'being deleted since 2029-12-01T00:00:00Z' },
+    { node: 'done', reason: because },
+  ]);
+});
+
 describe('one look at a pool', () => {
   it('says what every node is', () => {
     const view = look([
@@ -106,6 +127,7 @@ describe('one look at a pool', () => {
         },
         { node: 'leaving', reason: 'being deleted since 2029-12-01T00:00:00Z' },
       ],
+      downOtherwise: view.blocked,
       candidates: [{ node: 'old', currentConfig: A, zone: 'a', repair: false }],
       failed: [{ node: 'failed', reason: 'ApplyFailed: disk full' }],
       unheard: [],
