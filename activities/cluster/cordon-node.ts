@@ -8,7 +8,7 @@ import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
 import { cordonChange, refuseMoved, type Turned } from './node-changes';
 import { nothingToDrain } from './nothing-to-drain';
-import { refuseWithoutRoom } from './room-in-pool';
+import { RoomInPools, type TakeRoom } from './room-in-pool';
 import { showPhase } from './show-phase';
 import { whileWanted } from './still-wanted';
 
@@ -19,17 +19,27 @@ import { whileWanted } from './still-wanted';
  * The phase shown is the next one (Draining, Applying): this one is over when it could be seen.
  */
 export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordonNode'] {
+  const room = new RoomInPools(ports);
   return async (input) => {
     const run = ports.run();
     const throwIfGivenUp = whileWanted(ports, input);
-    const change = (known: Node, step: Turned<CordonNodeInput>): NodeChange | undefined => {
+    const change = (
+      known: Node,
+      step: Turned<CordonNodeInput>,
+      takeRoom?: TakeRoom,
+    ): NodeChange | undefined => {
       // An attempt that was given up must not cordon a node that was given back meanwhile.
       throwIfGivenUp();
       refuseMoved(known, input, ports.view.pools.list());
-      return cordonChange(known, step);
+      const wanted = cordonChange(known, step);
+      if (wanted !== undefined) takeRoom?.(known);
+      return wanted;
     };
-    if (input.repair !== true) await refuseWithoutRoom(ports, input);
-    const node = await orDeleted(input.node, () => changeInTurn(ports, input, change));
+    const write = (takeRoom?: TakeRoom): Promise<Node> =>
+      orDeleted(input.node, () =>
+        changeInTurn(ports, input, (known, step: typeof input) => change(known, step, takeRoom)),
+      );
+    const node = input.repair === true ? await write() : await room.whileThereIs(input, write);
     const drained =
       input.cordon && input.drain !== undefined
         ? await nothingToDrain(ports, input.node, input.drain)

@@ -1,4 +1,16 @@
-/** Whether a pool still has room for one more node out of service, at the moment of the cordon. */
+/**
+ * Whether a pool still has room for one more node out of service, at the moment of the cordon.
+ *
+ * A slot is given for what the rollout saw. Between that and the cordon the API server or every cluster
+ * worker may have been away, and other nodes may have gone down or the limit been lowered: so it is
+ * counted once more. A node that an update of ours left unavailable takes no more room; one that is down
+ * by itself may be back in a moment, and does.
+ *
+ * Cordons are written side by side, so a node counts from the moment in which its own cordon was found to
+ * fit, before anybody can see it: it is noted in the same turn, and forgotten when the write is over and
+ * the picture shows it. Only this process knows of it. Two cluster workers that cordon at the very same
+ * moment may both find room for their node; what keeps them apart then is the count of the rollout alone.
+ */
 
 import { fail, failureName } from '../../core/errors';
 import type { Node } from '../../core/node/types';
@@ -14,36 +26,104 @@ import { inParallel } from './in-parallel';
 const PARALLEL_READS = 10;
 
 type Ports = Pick<ClusterPorts, 'view' | 'nodes'>;
+type Place = Pick<NodeStep, 'node' | 'pool'>;
+
+/** What the API server said of a node; it counts until the picture shows something newer. */
+interface Answer {
+  readonly version: number;
+  readonly isDown: boolean;
+}
+type Answers = ReadonlyMap<string, Answer>;
 
 /**
- * A slot is given for what the rollout saw. Between that and the cordon the API server or every cluster
- * worker may have been away, and other nodes may have gone down or the limit been lowered: so it is
- * counted once more. A node that an update of ours left unavailable takes no more room; one that is down by
- * itself may be back in a moment, and does.
- *
- * The picture may be behind and show a node that is back by now, so before it refuses it asks.
+ * Called on the Node that is about to be written, each time that it is decided on.
  *
  * @throws `SlotNeeded` naming the pool and the nodes that are out of service
  */
-export async function refuseWithoutRoom(ports: Ports, { node, pool }: NodeStep): Promise<void> {
-  const { view } = ports;
-  const known = view.pools.get(pool);
-  const self = view.nodes.get(node);
-  if (known === undefined || self === undefined || isLeftUnavailable(self)) return;
-  const all = view.nodes.list();
-  const limit = limitOf(known, all, view.pools.list());
-  const seen = othersDown(all, node);
-  // Most of the time this is the whole look: there are fewer in all pools together.
-  if (seen.length < limit) return;
-  const ofPool = membersOf(seen, known, view.pools.list());
-  if (ofPool.length < limit) return;
-  const down = othersDown(await readAll(ports, ofPool), node);
-  if (down.length < limit) return;
-  throw fail('SlotNeeded', noRoom(pool, limit, down), { node });
+export type TakeRoom = (known: Node) => void;
+
+/** The room of all pools, as one process has it. */
+export class RoomInPools {
+  readonly #beingCordoned = new Set<Place>();
+
+  constructor(private readonly ports: Ports) {}
+
+  /**
+   * Writes a cordon with room for it. The picture may be behind and show a node that is back by now, so
+   * before this refuses it asks.
+   *
+   * @throws `SlotNeeded` naming the pool and the nodes that are out of service; what `write` throws
+   */
+  async whileThereIs<T>(
+    { node, pool }: NodeStep,
+    write: (takeRoom: TakeRoom) => Promise<T>,
+  ): Promise<T> {
+    const place: Place = { node, pool };
+    const answers = await this.#askIfFull(place);
+    let noted: Node | undefined;
+    const takeRoom = (known: Node): void => {
+      if (known === noted) return;
+      this.#beingCordoned.delete(place);
+      if (!isLeftUnavailable(known)) this.#refuseIfFull(place, answers);
+      this.#beingCordoned.add(place);
+      noted = known;
+    };
+    try {
+      return await write(takeRoom);
+    } finally {
+      this.#beingCordoned.delete(place);
+    }
+  }
+
+  async #askIfFull(place: Place): Promise<Answers> {
+    const self = this.ports.view.nodes.get(place.node);
+    if (self === undefined || isLeftUnavailable(self)) return new Map();
+    const { limit, out } = this.#count(place);
+    if (out.length < limit) return new Map();
+    const answers = await readAll(this.ports, out);
+    this.#refuseIfFull(place, answers);
+    return answers;
+  }
+
+  #refuseIfFull(place: Place, answers: Answers): void {
+    const { limit, out } = this.#count(place, answers);
+    if (out.length < limit) return;
+    throw fail('SlotNeeded', noRoom(place.pool, limit, out), { node: place.node });
+  }
+
+  /** How many nodes of the pool may be out of service, and which others are or will be in a moment. */
+  #count(
+    { node, pool }: Place,
+    answers: Answers = new Map(),
+  ): { readonly limit: number; readonly out: readonly string[] } {
+    const { view } = this.ports;
+    const known = view.pools.get(pool);
+    if (known === undefined) return { limit: Infinity, out: [] };
+    const all = view.nodes.list();
+    const limit = limitOf(known, all, view.pools.list());
+    const down = all.filter(
+      (one) => one.metadata.name !== node && isDown(one, answers.get(one.metadata.name)),
+    );
+    const cordoned = [...this.#beingCordoned].filter(
+      (one) => one.pool === pool && one.node !== node,
+    );
+    // Most of the time this is the whole look: there are fewer in all pools together.
+    const isCertain = down.length + cordoned.length < limit;
+    const ofPool = isCertain ? [] : membersOf(down, known, view.pools.list());
+    const names = ofPool.map(({ metadata: { name } }) => name);
+    return { limit, out: [...new Set([...names, ...cordoned.map((one) => one.node)])] };
+  }
 }
 
-function othersDown(nodes: readonly Node[], node: string): readonly Node[] {
-  return nodes.filter((one) => one.metadata.name !== node && takesSlot(one));
+function isDown(shown: Node, answer: Answer | undefined): boolean {
+  return answer === undefined || versionOf(shown) > answer.version
+    ? takesSlot(shown)
+    : answer.isDown;
+}
+
+/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
+function versionOf({ metadata: { resourceVersion } }: Node): number {
+  return Number(resourceVersion ?? 0);
 }
 
 function membersOf(
@@ -70,23 +150,27 @@ function limitOf(
   }
 }
 
-async function readAll({ nodes }: Ports, seen: readonly Node[]): Promise<readonly Node[]> {
-  const read: Node[] = [];
-  await inParallel(seen, PARALLEL_READS, async ({ metadata: { name } }) => {
+async function readAll({ view, nodes }: Ports, names: readonly string[]): Promise<Answers> {
+  const answers = new Map<string, Answer>();
+  await inParallel(names, PARALLEL_READS, async (name) => {
+    const shown = view.nodes.get(name);
+    // Whose cordon is only being written is down whatever the server says.
+    if (shown === undefined || !takesSlot(shown)) return;
     try {
-      read.push(await nodes.read(name));
+      const node = await nodes.read(name);
+      answers.set(name, { version: versionOf(node), isDown: takesSlot(node) });
     } catch (error) {
-      // Gone: it is out of no pool's service any more.
       if (failureName(error) !== 'ObjectNotFound') throw error;
+      // Gone: it is out of no pool's service any more.
+      answers.set(name, { version: versionOf(shown), isDown: false });
     }
   });
-  return read;
+  return answers;
 }
 
-function noRoom(pool: string, limit: number, down: readonly Node[]): string {
-  const names = down.map(({ metadata: { name } }) => name);
+function noRoom(pool: string, limit: number, out: readonly string[]): string {
   return (
     `pool ${pool} has no room any more: maxUnavailable is ${limit}, ` +
-    `and out of service are ${fewNames(names)}`
+    `and out of service are ${fewNames(out)}`
   );
 }

@@ -60,6 +60,24 @@ async function adopted(name: string): Promise<void> {
 const cordon = (name: string, config = NEW) =>
   activities().cordonNode({ ...stepFor(name, config), cordon: true, summary: 'reboot: a test' });
 
+/** A pool of these nodes, of which one may be unavailable. */
+async function aNarrowPool(name: string, nodes: readonly string[]): Promise<void> {
+  await applyManifest(fixture.admin, {
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfigPool',
+    metadata: { name },
+    spec: {
+      maxUnavailable: 1,
+      nodeSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: nodes }] },
+      machineConfigSelector: {
+        matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' },
+      },
+    },
+  });
+  await inCache(caches.pools, name, () => true);
+  for (const node of nodes) await adopted(node);
+}
+
 const annotationsOf = ({ metadata }: Node): Readonly<Record<string, string>> =>
   metadata.annotations ?? {};
 
@@ -323,21 +341,7 @@ it('sees that a drained node was uncordoned', async () => {
 });
 
 it('does not cordon one more node than the pool has room for now', async () => {
-  await applyManifest(fixture.admin, {
-    apiVersion: 'machineconfiguration.openshift.io/v1',
-    kind: 'MachineConfigPool',
-    metadata: { name: 'narrow' },
-    spec: {
-      maxUnavailable: 1,
-      nodeSelector: { matchExpressions: [{ key: 'pool', operator: 'In', values: ['one', 'two'] }] },
-      machineConfigSelector: {
-        matchLabels: { 'machineconfiguration.openshift.io/role': 'worker' },
-      },
-    },
-  });
-  await inCache(caches.pools, 'narrow', () => true);
-  await adopted('one');
-  await adopted('two');
+  await aNarrowPool('narrow', ['one', 'two']);
   const cordonOf = (name: string) =>
     activities().cordonNode({
       ...{ ...stepFor(name, NEW), pool: 'narrow' },
@@ -354,6 +358,25 @@ it('does not cordon one more node than the pool has room for now', async () => {
   // One that is cordoned already takes no more room.
   await expect(cordonOf('one')).resolves.toEqual({ cordoned: true });
   await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'narrow' });
+});
+
+it('does not cordon two at once where one more may go', async () => {
+  await aNarrowPool('tight', ['left', 'right']);
+  const both = activities();
+  const cordonOf = (name: string) =>
+    both.cordonNode({
+      ...{ ...stepFor(name, NEW), pool: 'tight' },
+      ...{ cordon: true, summary: 'reboot: a test' },
+    });
+
+  const ended = await Promise.allSettled(['left', 'right'].map(cordonOf));
+
+  const nodes = await Promise.all(['left', 'right'].map(readNode));
+  expect(nodes.filter(({ spec }) => spec?.unschedulable === true)).toHaveLength(1);
+  expect(ended.filter(({ status }) => status === 'rejected')).toEqual([
+    { status: 'rejected', reason: expect.objectContaining({ name: 'SlotNeeded' }) as unknown },
+  ]);
+  await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'tight' });
 });
 
 it('keeps the cordon of a node whose host could not be taken back', async () => {

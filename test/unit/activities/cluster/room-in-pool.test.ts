@@ -1,4 +1,4 @@
-import { refuseWithoutRoom } from '../../../../activities/cluster/room-in-pool';
+import { RoomInPools, type TakeRoom } from '../../../../activities/cluster/room-in-pool';
 import type { ClusterPorts, Lookup } from '../../../../activities/ports';
 import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
@@ -46,11 +46,11 @@ function lookup<T extends { readonly metadata: { readonly name: string } }>(
 }
 
 /** @param now - the nodes as the API server has them; default: as they are shown */
-function look(
+function portsWith(
   shown: readonly Node[],
   maxUnavailable?: number | string,
   now: readonly Node[] = shown,
-): { readonly done: Promise<void>; readonly read: string[] } {
+): { readonly ports: ClusterPorts; readonly read: string[] } {
   const read: string[] = [];
   const ports = {
     view: {
@@ -67,8 +67,53 @@ function look(
       },
     },
   } as unknown as ClusterPorts;
-  return { done: refuseWithoutRoom(ports, STEP), read };
+  return { ports, read };
 }
+
+/** One cordon that is written at once. */
+function look(...shown: Parameters<typeof portsWith>): {
+  readonly done: Promise<void>;
+  readonly read: string[];
+} {
+  const { ports, read } = portsWith(...shown);
+  const self = shown[0].find(({ metadata }) => metadata.name === STEP.node) ?? aNode(STEP.node);
+  const done = new RoomInPools(ports).whileThereIs(STEP, (takeRoom) => {
+    takeRoom(self);
+    return Promise.resolve();
+  });
+  return { done, read };
+}
+
+const stepOf = (node: string) => ({ ...STEP, node, workflowId: `update-node/${node}` });
+
+/** A cordon whose write is under way until the test ends it. */
+function cordon(room: RoomInPools, name: string) {
+  let end: (outcome: 'written' | 'failed') => void = () => undefined;
+  let again: TakeRoom = () => undefined;
+  const done = room.whileThereIs(stepOf(name), (takeRoom) => {
+    takeRoom(aNode(name));
+    again = takeRoom;
+    return new Promise<void>((resolve, reject) => {
+      end = (outcome) => {
+        if (outcome === 'written') resolve();
+        else reject(new Error('the answer was lost'));
+      };
+    });
+  });
+  done.catch(() => undefined);
+  return {
+    done,
+    end: (outcome: 'written' | 'failed') => {
+      end(outcome);
+    },
+    /** The write conflicted, and is decided again on the Node as it is now. */
+    decideAgain: () => {
+      again(aNode(name));
+    },
+  };
+}
+
+const turns = () => new Promise((resolve) => setImmediate(resolve));
 
 it('lets a node go while there is room, and asks nobody', async () => {
   const { done, read } = look([aNode('a'), aNode('b', false), aNode('c')], 2);
@@ -130,4 +175,107 @@ it('refuses one that is down by itself: it may be back before it is applied', as
 it('lets none go under a limit that nobody can mean', async () => {
   const { done } = look([aNode('a')], '0%');
   await expect(done).rejects.toMatchObject({ name: 'SlotNeeded' });
+});
+
+describe('cordons that are written at the same time', () => {
+  const noRoom = { name: 'SlotNeeded' };
+
+  it('count each other before anybody can see them', async () => {
+    const room = new RoomInPools(portsWith([aNode('a'), aNode('b'), aNode('c')], 2).ports);
+    const [first, second, third] = ['a', 'b', 'c'].map((name) => cordon(room, name));
+
+    await expect(third?.done).rejects.toMatchObject({
+      ...noRoom,
+      message: 'pool worker has no room any more: maxUnavailable is 2, and out of service are a, b',
+    });
+    first?.end('written');
+    second?.end('written');
+    await expect(Promise.all([first?.done, second?.done])).resolves.toHaveLength(2);
+  });
+
+  it('do not wait for each other while there is room, and ask nobody', async () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const { ports, read } = portsWith(
+      names.map((name) => aNode(name)),
+      4,
+    );
+    const room = new RoomInPools(ports);
+    const all = names.map((name) => cordon(room, name));
+    await turns();
+
+    for (const one of all) one.end('written');
+    await expect(Promise.all(all.map(({ done }) => done))).resolves.toHaveLength(4);
+    expect(read).toEqual([]);
+  });
+
+  it.each(['written', 'failed'] as const)('count no longer than their write: %s', async (end) => {
+    const room = new RoomInPools(portsWith([aNode('a'), aNode('b')], 1).ports);
+    const first = cordon(room, 'a');
+    await turns();
+    first.end(end);
+    await Promise.allSettled([first.done]);
+
+    const second = cordon(room, 'b');
+    await turns();
+    second.end('written');
+    await expect(second.done).resolves.toBeUndefined();
+  });
+
+  it('are counted once when the picture shows them before their write is over', async () => {
+    const shown = [aNode('a'), aNode('b'), aNode('c')];
+    const room = new RoomInPools(portsWith(shown, 2).ports);
+    const first = cordon(room, 'a');
+    await turns();
+    shown[0] = aNode('a', false);
+
+    const second = cordon(room, 'b');
+    await turns();
+    for (const one of [first, second]) one.end('written');
+    await expect(second.done).resolves.toBeUndefined();
+  });
+
+  it('of other pools take no room', async () => {
+    const room = new RoomInPools(portsWith([aNode('m', true, 'master'), aNode('a')], 1).ports);
+    const other = room.whileThereIs({ ...stepOf('m'), pool: 'master' }, async (takeRoom) => {
+      takeRoom(aNode('m', true, 'master'));
+      await turns();
+    });
+    const own = cordon(room, 'a');
+    await turns();
+    own.end('written');
+    await expect(Promise.all([other, own.done])).resolves.toHaveLength(2);
+  });
+
+  it('look again when their write conflicts', async () => {
+    const shown = [aNode('a'), aNode('b')];
+    const room = new RoomInPools(portsWith(shown, 1).ports);
+    const first = cordon(room, 'a');
+    await turns();
+
+    expect(first.decideAgain).not.toThrow();
+    shown[1] = aNode('b', false);
+    expect(first.decideAgain).toThrow('out of service are b');
+    first.end('failed');
+  });
+});
+
+it('believes what it asked until the picture is newer', async () => {
+  const at = (node: Node, resourceVersion: string): Node => ({
+    ...node,
+    metadata: { ...node.metadata, resourceVersion },
+  });
+  const shown = [aNode('a'), at(aNode('b', false), '4')];
+  const { ports } = portsWith(shown, 1, [at(aNode('b'), '7')]);
+  const room = new RoomInPools(ports);
+
+  await room.whileThereIs(STEP, (takeRoom) => {
+    expect(() => {
+      takeRoom(aNode('a'));
+    }).not.toThrow();
+    shown[1] = at(aNode('b', false), '8');
+    expect(() => {
+      takeRoom(aNode('a'));
+    }).toThrow('out of service are b');
+    return Promise.resolve();
+  });
 });
