@@ -9,6 +9,7 @@ import { LONGEST_LAG_MS, type Cluster } from './world/cluster';
 import { poolOfLabels } from './world/pools';
 
 const STATE = 'machineconfiguration.openshift.io/state';
+const CORDONED_BY = 'slipway.dev/cordoned-by';
 
 /** From the moment somebody looked to the moment what was decided counts. */
 export const DECIDING_MS = LONGEST_LAG_MS + 8_000;
@@ -55,7 +56,7 @@ export class Outages {
     if (before === undefined || after === undefined || this.moved.get(name) === this.clock.now) {
       this.noteLimits();
     }
-    if (after !== undefined) this.count(name, after, byUs);
+    if (after !== undefined) this.count(name, before, after, byUs);
   }
 
   /** Whether the node was in the pool then, and is. */
@@ -75,13 +76,15 @@ export class Outages {
     for (const pool of this.cluster.pools.keys()) this.noteLimit(pool);
   }
 
-  private count(name: string, node: Node, byUs: boolean): void {
+  /** A node that is down by itself may be back in a moment: who takes it then, takes it out of service. */
+  private count(name: string, before: Node | undefined, node: Node, byUs: boolean): void {
     if (isInService(node)) {
       this.outages.delete(name);
       return;
     }
-    if (this.outages.has(name)) return;
-    this.outages.set(name, { since: this.clock.now, byUs });
+    const known = this.outages.get(name);
+    if (known !== undefined && !(byUs && isNewlyTaken(before, node))) return;
+    this.outages.set(name, { since: known?.since ?? this.clock.now, byUs });
     if (byUs) this.judge(name, poolOfLabels(node));
   }
 
@@ -135,8 +138,20 @@ export function limitOf(setting: number | string | undefined, nodes: number): nu
   return Math.max(1, Math.min(asked, nodes));
 }
 
+/** Until then no update had written the node, or the last one had said how it ended well. */
+function isNewlyTaken(before: Node | undefined, after: Node): boolean {
+  const wasLeft =
+    before?.metadata.annotations?.[CORDONED_BY] !== undefined ||
+    !['', 'Done'].includes(stateOf(before));
+  return !wasLeft && stateOf(after) === 'Working';
+}
+
+function stateOf(node: Node | undefined): string {
+  return node?.metadata.annotations?.[STATE] ?? '';
+}
+
 export function isInService(node: Node): boolean {
   const isReady = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
-  const isWorking = node.metadata.annotations?.[STATE] === 'Working';
+  const isWorking = stateOf(node) === 'Working';
   return isReady && !isWorking && node.spec?.unschedulable !== true;
 }

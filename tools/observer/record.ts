@@ -18,6 +18,7 @@ export interface Limits {
 
 export const CORDONED_BY = 'slipway.dev/cordoned-by';
 const SHARED_NAMES = ['machineconfiguration.openshift.io/', 'slipway.dev/'];
+const STATE = 'machineconfiguration.openshift.io/state';
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
 /** Set by the API server on a pod whose eviction it has granted. */
 const EVICTED = 'EvictionByEvictionAPI';
@@ -92,7 +93,7 @@ export class RolloutRecord {
     const previous = this.#nodes.get(node.name);
     this.#nodes.set(node.name, node);
     this.changes.push({ atMs, node, previous });
-    this.#checkUnavailable(node, atMs);
+    this.#checkUnavailable(node, previous, atMs);
     if (previous !== undefined) this.#checkChange({ node, previous, atMs });
     this.#tell();
   }
@@ -138,13 +139,14 @@ export class RolloutRecord {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  #checkUnavailable(node: ObservedNode, atMs: number): void {
+  #checkUnavailable(node: ObservedNode, previous: ObservedNode | undefined, atMs: number): void {
     const down = this.nodes.filter((candidate) => candidate.unschedulable || !candidate.ready);
     const grew = down.length > this.#unavailable;
     this.#unavailable = down.length;
     this.#maxUnavailable = Math.max(this.#maxUnavailable, down.length);
     const limit = this.limits.maxUnavailable;
-    if (limit === undefined || down.length <= limit || !grew) return;
+    if (limit === undefined || down.length <= limit) return;
+    if (!grew && (previous === undefined || !isNewlyTaken(node, previous))) return;
     const names = down.map((candidate) => candidate.name).join(', ');
     this.report(
       'I1',
@@ -202,6 +204,13 @@ export class RolloutRecord {
     if (pod.ready) return true;
     return this.#started.has(key) && !pod.terminating && this.#nodes.get(pod.node)?.ready === true;
   }
+}
+
+/** Slipway's cordon on a node that no update had left as it was: that it was down already is no permission. */
+function isNewlyTaken(node: ObservedNode, previous: ObservedNode): boolean {
+  const state = previous.annotations[STATE] ?? '';
+  const wasLeft = previous.annotations[CORDONED_BY] !== undefined || !['', 'Done'].includes(state);
+  return !wasLeft && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
 }
 
 /** A cordon that a person set, and that is not there any more as they set it. */

@@ -37,6 +37,18 @@ describe('I1, never too many nodes unavailable', () => {
     expect(found.map(([, text]) => text.slice(0, 1))).toEqual(['b', 'c', 'b']);
   });
 
+  test('a node that is down already is not cordoned for nothing, unless an update left it so', () => {
+    const taken = { unschedulable: true, annotations: { ...WORKING, ...byUpdate('b') } };
+    const away = { ready: false, annotations: on(OLD) };
+    const failed = { ready: false, annotations: on(OLD, NEW, 'Degraded') };
+    const judged = (before: Parameters<typeof node>[1]) =>
+      judge([node('a', { unschedulable: true }), node('b', before), node('b', taken)], limits);
+
+    expect(judged(away)).toHaveLength(2);
+    expect(judged(failed)).toHaveLength(1);
+    expect(judge([node('b', away), node('b', { ...taken, ready: false })], limits)).toEqual([]);
+  });
+
   test('one after the other is as it should be', () => {
     const down = { unschedulable: true };
     expect(judge([node('a', down), node('a'), node('b', down), node('b')], limits)).toEqual([]);
