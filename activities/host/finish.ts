@@ -14,10 +14,15 @@ import { performActions, runningServices } from './services';
 import { commit, sameConfig } from './settle';
 import { proveUnits } from './unit-health';
 
-/** Reloads and restarts what the plan says. @throws `ServiceFailed` naming the service */
+/**
+ * Reloads and restarts what the plan says; not again for an update that takes over what had all of it.
+ *
+ * @throws `ServiceFailed` naming the service
+ */
 export async function performServiceActions(ports: HostPorts, order: HostOrder): Promise<void> {
   await applyAgainIfInterrupted(ports, order);
   const journal = await journalOf(ports, order);
+  if (markOf(journal, 'services') !== undefined) return;
   // Before the first one: a restart that fails, or is the last thing to happen, must be made good too.
   const { actions } = journal.header.plan;
   if (markOf(journal, 'servicesBegun') === undefined) {

@@ -166,6 +166,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
   performServiceActions: async (work) => {
     await applyAgain(work);
     const journal = work.journal();
+    if (journal.services) return;
     await work.half();
     work.strike();
     journal.services = true;

@@ -212,7 +212,7 @@ describe('an update that was lost after its reboot', () => {
 });
 
 describe('services that a lost update restarted after a drain', () => {
-  it('are told of the old files once the node is drained again', async () => {
+  async function loseRestarted() {
     const restart = { type: 'Restart', restart: { serviceName: 'a.service' } } as const;
     const actions = [{ type: 'Drain' }, restart] as const;
     const files = [{ path: '/etc/motd', actions }];
@@ -229,6 +229,11 @@ describe('services that a lost update restarted after a drain', () => {
     expect(plan).toMatchObject({ drain: true, reboot: false });
     await activities.applyUpdate(order('applyUpdate'));
     await activities.performServiceActions(order('performServiceActions'));
+    return { activities, order, restarted };
+  }
+
+  it('are told of the old files once the node is drained again', async () => {
+    const { activities } = await loseRestarted();
     const told = host.serviceActions.length;
 
     const prepared = await activities.prepareUpdate(later(OLD, 'prepareUpdate'));
@@ -243,6 +248,29 @@ describe('services that a lost update restarted after a drain', () => {
     await activities.verifyBack(later(OLD, 'verifyBack'));
     expect(host.serviceActions.length).toBeGreaterThan(told);
     expect(await picture()).toEqual(ON_OLD);
+  });
+
+  it('are not restarted again by the update that takes it over', async () => {
+    const { activities, order, restarted } = await loseRestarted();
+    const told = host.serviceActions.length;
+    const next = (step: string): HostOrder => ({
+      ...order(step),
+      orderId: `update-node/worker-1/run-2/${step}`,
+      currentConfig: OLD.reference,
+    });
+
+    expect(await activities.prepareUpdate(next('prepareUpdate'))).toMatchObject({
+      alreadyOnTarget: false,
+      settled: 'took over the update to rendered-worker-restarted',
+      plan: { drain: true, reboot: false },
+    });
+    await activities.applyUpdate(next('applyUpdate'));
+    await activities.performServiceActions(next('performServiceActions'));
+    expect(host.serviceActions).toHaveLength(told);
+    await activities.verifyUpdate(next('verifyUpdate'));
+    await activities.commitUpdate(next('commitUpdate'));
+
+    expect(await picture()).toMatchObject({ current: restarted.reference.name, isOpen: false });
   });
 });
 
