@@ -1,5 +1,5 @@
 /**
- * Half-done work that is found on a host: committed when it was verified and counts, taken over when the
+ * Half-done work that is found on a host: committed when its node was seen Ready on it, taken over when the
  * new order wants the same, undone otherwise. What would disturb the node on its way back stays as it is
  * until the node is out of service. Nothing is committed unproven, and nothing is put back half.
  */
@@ -83,19 +83,20 @@ export function refuseUnsettled(
 }
 
 /**
- * Whether nothing is missing but the commit, or its end. A way back that was begun is final. Where the
- * Node does not say that it is on this config, another update would go back to what nobody knows of.
+ * Whether nothing is missing but the commit, or its end. A host that was verified does not know whether its
+ * node became Ready on the config: that is waited for between the proof and the commit. So the commit must
+ * have begun, or the Node name the config. A way back that was begun is final.
  */
 async function isCommittable(
   ports: HostPorts,
   journal: OpenJournal,
-  { config, currentConfig }: HostOrder,
+  { currentConfig }: HostOrder,
 ): Promise<boolean> {
   if (markOf(journal, 'goingBack') !== undefined) return false;
   if (markOf(journal, 'committing') !== undefined) return true;
   const { target } = journal.header;
-  const isOther = !sameConfig(target, config) && !sameConfig(target, currentConfig ?? target);
-  if (isOther || markOf(journal, 'verified') === undefined) return false;
+  const isNamed = currentConfig !== undefined && sameConfig(target, currentConfig);
+  if (!isNamed || markOf(journal, 'verified') === undefined) return false;
   const kept = await readKeptConfig(ports.files, target);
   return kept !== undefined && (await holds(ports, kept));
 }

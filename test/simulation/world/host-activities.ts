@@ -277,8 +277,8 @@ function settle(work: Work): Settled {
   if (journal === undefined) return {};
   const { name } = journal.target;
   const isWhole = journal.applied && journal.goingBack === undefined;
-  const isWanted = name === target.name || name === (order.currentConfig?.name ?? name);
-  if (isWhole && journal.verified && isWanted) {
+  // Whether its node became Ready, a verified host does not know.
+  if (isWhole && journal.verified && name === order.currentConfig?.name) {
     commit(host, journal.target);
     return { settled: `finished ${name}` };
   }

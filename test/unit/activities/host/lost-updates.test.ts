@@ -32,6 +32,9 @@ afterEach(() => host.remove());
 const later = (config: TestConfig, step: string): HostOrder =>
   orderFor(config, step, { orderId: `update-node/worker-1/run-2/${step}` });
 
+/** What an order says while the Node has not heard of the new config. */
+const NODE_ON_OLD: Partial<HostOrder> = { currentConfig: OLD.reference };
+
 /** The machine is up on the new deployment, and nobody has asked yet whether it holds. */
 async function loseRebooted(): Promise<string> {
   const activities = await host.activities();
@@ -44,11 +47,18 @@ async function loseRebooted(): Promise<string> {
   return bootId;
 }
 
-/** The same, and its workflow has asked. */
-async function loseVerified(): Promise<void> {
+/** The same, and its workflow has asked; whether its node is Ready it has not heard. */
+async function loseVerified(): Promise<string> {
   const bootId = await loseRebooted();
   const activities = await host.activities();
   await activities.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: bootId });
+  return bootId;
+}
+
+/** The node is Ready, and the process dies at the beginning of the commit. */
+async function loseCommitting(): Promise<void> {
+  await loseVerified();
+  await (await (await host.ports()).journal.open())?.mark({ kind: 'committing' });
 }
 
 /** The activities of a machine whose kubelet is like this. */
@@ -98,10 +108,48 @@ describe('an update that was lost after its reboot', () => {
     expect(await picture()).toEqual(ON_NEW);
   });
 
-  it('is finished without more ado once it was verified', async () => {
-    await loseVerified();
+  it.each([
+    ['is on the config before', NODE_ON_OLD],
+    ['is on none', {}],
+  ])('is proven anew although it was verified, when the Node says that it %s', async (_, node) => {
+    const bootId = await loseVerified();
+    const order = (step: string): HostOrder => ({ ...later(NEW, step), ...node });
+    const broken = await withKubelet(false);
 
-    const prepared = await (await withKubelet(false)).prepareUpdate(later(NEW, 'prepareUpdate'));
+    const prepared = await broken.prepareUpdate(order('prepareUpdate'));
+
+    expect(prepared).toMatchObject<Partial<PreparedUpdate>>({
+      alreadyOnTarget: false,
+      unsettled: true,
+      settled: 'took over the update to rendered-worker-new',
+      plan: expect.objectContaining({ reboot: true, drain: true }) as PreparedUpdate['plan'],
+    });
+    expect(await picture()).toEqual(LEFT);
+    await broken.applyUpdate(order('applyUpdate'));
+    expect(await broken.armReboot(order('armReboot'))).toEqual({ bootId });
+    expect(host.reboots).toEqual([]);
+    const verifying = { ...order('verifyUpdate'), rebootedFrom: bootId };
+    await expect(broken.verifyUpdate(verifying)).rejects.toMatchObject({ name: 'VerifyFailed' });
+
+    expect(await broken.goBack(order('goBack'))).toMatchObject({ rebooting: true });
+    await host.reboot();
+    await host.settle();
+    await (await host.activities()).verifyBack(order('verifyBack'));
+    expect(await picture()).toEqual(ON_OLD);
+  });
+
+  it.each([
+    [
+      'it was verified and the Node says that it is on it',
+      { currentConfig: NEW.reference },
+      loseVerified,
+    ],
+    ['its commit had begun', NODE_ON_OLD, loseCommitting],
+  ])('is finished without more ado when %s', async (_, node, lose) => {
+    await lose();
+
+    const order = { ...later(NEW, 'prepareUpdate'), ...node };
+    const prepared = await (await withKubelet(false)).prepareUpdate(order);
 
     expect(prepared).toMatchObject({
       alreadyOnTarget: true,
@@ -127,13 +175,19 @@ describe('an update that was lost after its reboot', () => {
   });
 
   it.each([
-    ['another config', NEXT, loseRebooted],
-    ['its old config', OLD, loseRebooted],
-    ['another config and the Node never heard that it was verified', NEXT, loseVerified],
-  ])('is left whole while the node may serve when it wants %s', async (_, wanted, lose) => {
+    ['another config', NEXT, loseRebooted, NODE_ON_OLD],
+    ['its old config', OLD, loseRebooted, NODE_ON_OLD],
+    [
+      'another config and the Node never heard that it was verified',
+      NEXT,
+      loseVerified,
+      NODE_ON_OLD,
+    ],
+    ['another config and the Node is on none', NEXT, loseVerified, {}],
+  ])('is left whole while the node may serve when it wants %s', async (_, wanted, lose, node) => {
     await lose();
 
-    const order = { ...later(wanted, 'prepareUpdate'), currentConfig: OLD.reference };
+    const order = { ...later(wanted, 'prepareUpdate'), ...node };
     const prepared = await (await host.activities()).prepareUpdate(order);
 
     expect(prepared).toMatchObject<Partial<PreparedUpdate>>({

@@ -331,15 +331,16 @@ describe('a host worker that starts', () => {
     expect(await activities.goBack(orderFor(NEW, 'goBack'))).toMatchObject({ rebooting: false });
   });
 
-  it('finishes an update that was left verified, when the next order comes', async () => {
+  it('finishes an update that was left verified, when the Node says that it is on it', async () => {
     const rebootedFrom = await armNew();
     await host.boot();
     const verifying = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
     await (await host.activities()).verifyUpdate(verifying);
 
+    const order = { orderId: 'later/p', currentConfig: NEW.reference };
     const prepared = await (
       await host.activities()
-    ).prepareUpdate(orderFor(NEW, 'prepareUpdate', { orderId: 'later/p' }));
+    ).prepareUpdate(orderFor(NEW, 'prepareUpdate', order));
 
     expect(prepared).toMatchObject({
       alreadyOnTarget: true,

@@ -1,0 +1,123 @@
+/**
+ * A canary whose host is on the new config, verified, and whose node does not become Ready on it: its update is
+ * lost while it waits for that. Nobody has seen the node Ready, so the config is as unproven as before.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import type { NodeStatus } from '../../workflows/messages';
+import { machineConfig, plainFile } from '../e2e/support/configs';
+import { differences, pictureOf } from '../e2e/support/host-disk';
+import {
+  cordonedBySlipway,
+  markOf,
+  rebootsOf,
+  unverified,
+  wasEverCordoned,
+} from '../e2e/support/judgements';
+import {
+  CURRENT_CONFIG,
+  POOL,
+  REASON,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  type World,
+} from '../e2e/support/world';
+import { violationsSince } from './support/rest';
+import { PATIENCE_MS } from './support/strike';
+
+const STORY_MS = 300_000;
+const READY_SECONDS = 10;
+
+let world: World;
+let client: Client;
+
+beforeAll(async () => {
+  world = await startWorld({
+    nodes: { master: 0, worker: 3 },
+    patienceMs: PATIENCE_MS,
+    maxUnavailable: 2,
+    policy: {
+      canary: { nodes: 1 },
+      failureThreshold: 1,
+      verify: { readySeconds: READY_SECONDS, reconnectSeconds: 30 },
+    },
+    simulation: { stageSeconds: 0, applySeconds: 0.2, rebootSeconds: 1, jitter: 0, failures: [] },
+    workloads: [],
+  });
+  const { address, namespace } = world.stack.temporal;
+  client = new Client({ connection: await Connection.connect({ address }), namespace });
+}, START_MS);
+
+afterAll(async () => {
+  await client?.connection.close();
+  await world?.stop();
+}, STOP_MS);
+
+/** As a kubelet says it whose network does not come up; its next boot says otherwise. */
+async function breakNetwork(name: string): Promise<void> {
+  const path = `/api/v1/nodes/${name}`;
+  const { status } = await world.api.call<{ status: { conditions?: { type: string }[] } }>(
+    'GET',
+    path,
+  );
+  const others = (status.conditions ?? []).filter(({ type }) => type !== 'Ready');
+  const broken = { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: 'no CNI' };
+  await world.api.call('PATCH', `${path}/status`, { status: { conditions: [...others, broken] } });
+}
+
+async function untilVerifying(name: string): Promise<void> {
+  const update = client.workflow.getHandle(`update-node/${name}`);
+  while ((await update.query<NodeStatus>('status')).phase !== 'Verifying') await delay(200);
+}
+
+test(
+  'goes back and stops the rollout, although its host was verified',
+  async () => {
+    const old = world.target();
+    const mark = markOf(world.record);
+    const disk = (name: string) => pictureOf(world.stack.hostRoot(name));
+    const disks = new Map<string, unknown>();
+    for (const name of world.workers) disks.set(name, await disk(name));
+    const config = await world.roll(
+      machineConfig('50-network', {
+        kernelArguments: ['network=broken'],
+        files: [plainFile('/etc/network.conf', 'broken')],
+      }),
+    );
+    const isDown = (name: string): boolean => rebootsOf(world.record, name, mark).length > 0;
+    await world.until('the canary has rebooted', () => world.workers.some(isDown));
+    const canary = world.workers.find(isDown) ?? '';
+    const others = world.workers.filter((name) => name !== canary);
+    await world.until('its kubelet is up', () => world.node(canary).ready);
+    await breakNetwork(canary);
+    await untilVerifying(canary);
+
+    await client.workflow.getHandle(`update-node/${canary}`).terminate('the update is lost');
+
+    await world.until('somebody has said how it ends', () => {
+      const { annotations } = world.node(canary);
+      return annotations[CURRENT_CONFIG] === config || annotations[STATE] === 'Degraded';
+    });
+    expect(unverified(world.record, canary, config, mark)).toEqual([]);
+    expect(world.node(canary).annotations[CURRENT_CONFIG]).toBe(old);
+    expect(world.node(canary).annotations[REASON]).toMatch(/not Ready/i);
+    await world.until('the canary serves', () => {
+      const { ready, unschedulable } = world.node(canary);
+      return ready && !unschedulable;
+    });
+    const status = await world.slipwayUntil(['rollout', 'status', POOL], ({ out }) =>
+      out.includes('Halted'),
+    );
+    expect(status.code).toBe(4);
+    expect(rebootsOf(world.record, canary, mark)).toEqual([config, config]);
+    expect(await differences(world.api, old, world.stack.hostRoot(canary))).toEqual([]);
+    expect(await disk(canary)).toEqual(disks.get(canary));
+    expect(others.filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([]);
+    expect(cordonedBySlipway(world.record)).toEqual([]);
+    expect(violationsSince(world, mark)).toEqual([]);
+  },
+  STORY_MS,
+);
