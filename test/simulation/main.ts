@@ -19,6 +19,7 @@ interface Options {
 /** Of the planted bugs those that are switches of the simulation. */
 const SWITCHED = [
   'forgetsArming',
+  'believesItself',
   'skipsUndo',
   'liftsAnyCordon',
   'countsAllNodes',

@@ -269,6 +269,9 @@ export class Invariants {
   private judgeDone(name: string, config: string): void {
     const host = this.hosts.get(name);
     if (host === undefined) return;
+    if (this.configs.get(config)?.neverReady === true) {
+      this.break('I7', `${name} is called done on ${config}, on which it never was Ready`);
+    }
     const { journal, files, os } = host;
     const isProven = journal === undefined || journal.verified;
     const isThere = files === config && os === this.configs.get(config)?.os;

@@ -165,6 +165,12 @@ export const PLANTS: readonly Plant[] = [
     storm: 0.4,
   },
   {
+    bug: 'a lost update is committed because its host was verified, although its node never was Ready',
+    breaks: 'I7',
+    ...{ seed: 17, within: 10 },
+    activities: { believesItself: true },
+  },
+  {
     bug: 'a host says that it went back and did not',
     breaks: 'I4',
     ...{ seed: 4, within: 10, plain: true },

@@ -10,7 +10,7 @@ import type { Sandbox } from './temporal/sandbox';
 import { START, Trace } from './trace';
 import type { SimulatedConfig } from './world/host';
 import type { ActivityPlants } from './world/plants';
-import { Operator, planIncidents, planMoves } from './world/people';
+import { Operator, planIncidents, planLosses, planMoves } from './world/people';
 import { poolOfLabels } from './world/pools';
 import { World } from './world/world';
 
@@ -89,6 +89,7 @@ class Run {
     this.good = new Map(scenario.pools.map(({ name, configs }) => [name, goodOne(configs)]));
     planIncidents(world, scenario, chance.fork());
     if (scenario.moves + scenario.joins > 0) planMoves(world, scenario, chance.fork());
+    planLosses(world, scenario);
     world.controllers.begin();
     clock.after(scenario.unrestMs, async () => {
       this.calmAt = clock.now;
@@ -209,6 +210,6 @@ class Run {
 /** The config that a pool ends on: the first one that works. */
 function goodOne(configs: readonly SimulatedConfig[]): string {
   const isGood = (config: SimulatedConfig): boolean =>
-    !config.unreconcilable && !config.doesNotBoot && !config.cutsNetwork;
+    !config.unreconcilable && !config.doesNotBoot && !config.cutsNetwork && !config.neverReady;
   return (configs.slice(1).find(isGood) ?? configs[0])?.name ?? '';
 }

@@ -59,10 +59,11 @@ export function scenarioOf(seed: number, plain = false): Scenario {
   const worker = poolFrom(chance, WORKER, nodes);
   // Numbers of their own: what is drawn below is the same with several pools and without.
   const more = moreFrom(new Chance(seed * 104_729 + 5), nodes, plain);
+  const own = new Chance(seed * 15_485_863 + 11);
   return {
     ...{ seed, nodes },
     ...more,
-    pools: [worker, ...more.pools],
+    pools: [worker, ...more.pools].map((pool) => (plain ? pool : withNeverReady(pool, own))),
     incidents: isLarge ? 4 : chance.pick([0, 1, 3, 6, 12, 20]),
     unrestMs: chance.pick([60_000, 300_000, 900_000, 1_800_000]),
     weather: {
@@ -102,6 +103,17 @@ function poolFrom(chance: Chance, name: string, nodes: number): PoolScenario {
   };
 }
 
+/** In every sixth pool one config leaves its nodes not Ready. Its operating system is no other config's. */
+function withNeverReady(pool: PoolScenario, chance: Chance): PoolScenario {
+  const which = chance.is(0.17) ? chance.between(1, pool.configs.length - 1) : 0;
+  const configs = pool.configs.map((config, index) =>
+    which === 0 || index !== which
+      ? config
+      : { ...config, os: `os-of-${config.name}`, neverReady: true },
+  );
+  return { ...pool, configs };
+}
+
 function policyFrom(chance: Chance): RolloutPolicySpec {
   return {
     canary: { nodes: chance.pick([0, 0, 1, 1, 2, 3]) },
@@ -130,5 +142,6 @@ function configFrom(chance: Chance, pool: string, index: number): SimulatedConfi
     unreconcilable: !isFirst && chance.is(0.05),
     doesNotBoot: !isFirst && chance.is(0.08),
     cutsNetwork: !isFirst && chance.is(0.08),
+    neverReady: false,
   };
 }

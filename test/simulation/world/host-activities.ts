@@ -272,13 +272,14 @@ interface Settled {
 
 /** What an earlier update left: finished, taken over, undone, or left to be taken back after the drain. */
 function settle(work: Work): Settled {
-  const { host, target, order } = work;
+  const { host, target, order, world } = work;
   const { journal } = host;
   if (journal === undefined) return {};
   const { name } = journal.target;
   const isWhole = journal.applied && journal.goingBack === undefined;
   // Whether its node became Ready, a verified host does not know.
-  if (isWhole && journal.verified && name === order.currentConfig?.name) {
+  const isNamed = world.plants.believesItself === true || name === order.currentConfig?.name;
+  if (isWhole && journal.verified && isNamed) {
     commit(host, journal.target);
     return { settled: `finished ${name}` };
   }

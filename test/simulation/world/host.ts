@@ -20,6 +20,8 @@ export interface SimulatedConfig {
   readonly doesNotBoot: boolean;
   /** Whoever boots it is not heard of again, until it goes back. */
   readonly cutsNetwork: boolean;
+  /** Whoever boots it is right in every respect, and its node does not become Ready. */
+  readonly neverReady: boolean;
 }
 
 export interface Journal {
@@ -94,6 +96,13 @@ export class Host {
     return this.isUp && this.isWorking && !this.isCut && !this.isDead;
   }
 
+  /** Its kubelet says that the node is Ready, if the update under way lets it be. */
+  report(isReady: boolean): void {
+    const { target } = this.journal ?? {};
+    const isKeptFrom = target?.neverReady === true && this.os === target.os;
+    this.watcher.reports(this, isReady && !isKeptFrom);
+  }
+
   whenPolled(start: () => void): void {
     if (this.isPolling()) start();
     else this.waiting.push(start);
@@ -151,7 +160,7 @@ export class Host {
     this.watcher.reboots(this, cause, run);
     this.stopWorker();
     this.isUp = false;
-    this.watcher.reports(this, false);
+    this.report(false);
     const { incarnation } = this;
     this.clock.after(this.chance.between(5_000, 60_000), () => {
       if (incarnation === this.incarnation && !this.isDead) this.comeUp();
@@ -165,7 +174,7 @@ export class Host {
     this.stopWorker();
     this.isDead = true;
     this.isUp = false;
-    this.watcher.reports(this, false);
+    this.report(false);
   }
 
   repair(): void {
@@ -193,7 +202,7 @@ export class Host {
       this.journal?.target.cutsNetwork === true && this.files === this.journal.target.name;
     const { incarnation } = this;
     this.clock.after(this.chance.between(500, 15_000), () => {
-      if (incarnation === this.incarnation) this.watcher.reports(this, true);
+      if (incarnation === this.incarnation) this.report(true);
     });
     this.clock.after(this.chance.between(500, 10_000), () => {
       if (incarnation === this.incarnation) this.startWorker();

@@ -34,10 +34,11 @@ export function joinMachine(world: World, pool: string, chance: Chance): void {
   });
   clock.after(chance.between(500, READY_MS), () => {
     const host = world.hosts.get(name);
-    if (host?.isUp === true) cluster.reportStatus(name, true, host.bootId);
+    if (host?.isUp === true) host.report(true);
   });
 }
 
-function runs({ doesNotBoot, cutsNetwork, unreconcilable }: SimulatedConfig): boolean {
-  return !doesNotBoot && !cutsNetwork && !unreconcilable;
+function runs(config: SimulatedConfig): boolean {
+  const { doesNotBoot, cutsNetwork, unreconcilable, neverReady } = config;
+  return !doesNotBoot && !cutsNetwork && !unreconcilable && !neverReady;
 }

@@ -4,8 +4,12 @@ import { poolRolloutId, updateNodeId } from '../../../core/names';
 import type { Chance } from '../clock';
 import type { Invariants } from '../observer';
 import type { Scenario } from '../scenario';
+import type { Host } from './host';
 import { joinMachine } from './joining';
 import type { World } from './world';
+
+/** So often it is looked for an update that waits in vain. */
+const LOOK_MS = 45_000;
 
 type Incident = (world: World, chance: Chance) => void | Promise<void>;
 
@@ -70,9 +74,9 @@ const INCIDENTS: readonly (readonly [name: string, weight: number, incident: Inc
     (world, chance) => {
       const host = world.anyHost(chance);
       if (host?.isUp !== true) return;
-      world.cluster.reportStatus(host.name, false, host.bootId);
+      host.report(false);
       world.clock.after(chance.between(1_000, 200_000), () => {
-        if (host.isUp) world.cluster.reportStatus(host.name, true, host.bootId);
+        if (host.isUp) host.report(true);
       });
     },
   ],
@@ -144,6 +148,27 @@ export function planMoves(
   plan(joins, 'machine joins', (_world, own) => joinMachine(world, world.anyPool(own), own));
 }
 
+/** In between, somebody ends an update in Temporal whose host is verified and whose node does not become Ready. */
+export function planLosses(world: World, { pools, unrestMs }: Scenario): void {
+  if (!pools.some(({ configs }) => configs.some(({ neverReady }) => neverReady))) return;
+  // Each machine's once: the next update has to find out by itself.
+  const lost = new Set<string>();
+  for (let at = 0; at < unrestMs; at += LOOK_MS) {
+    world.clock.after(at, async () => {
+      const isStuck = ({ name, journal }: Host): boolean =>
+        journal?.target.neverReady === true &&
+        journal.verified &&
+        !lost.has(name) &&
+        world.temporal.isRunning(updateNodeId(name));
+      const stuck = [...world.hosts.values()].find(isStuck);
+      if (stuck === undefined) return;
+      lost.add(stuck.name);
+      world.note('incident', 'update whose node is not Ready is lost');
+      await world.terminate(updateNodeId(stuck.name));
+    });
+  }
+}
+
 function moveSoon(world: World, chance: Chance, node: string): void {
   world.clock.after(chance.between(0, 40), () => {
     world.note('incident', 'move node');
@@ -173,9 +198,9 @@ export class Operator {
     world.note('operator', 'the weather clears');
     world.faults.isCalm = true;
     world.cluster.isAway = false;
-    for (const [name, host] of world.hosts) {
+    for (const host of world.hosts.values()) {
       host.repair();
-      if (host.isUp) world.cluster.reportStatus(name, true, host.bootId);
+      if (host.isUp) host.report(true);
     }
     for (const pods of world.pods.values()) for (const pod of pods) pod.stuck = false;
     for (const name of [...invariants.cordonedByPerson]) world.uncordon(name);

@@ -2,6 +2,8 @@
 export interface ActivityPlants {
   /** A host forgets that it has armed a reboot, so an order that comes again reboots it again. */
   readonly forgetsArming?: boolean;
+  /** A host commits what it has verified itself, without waiting for its node to be Ready. */
+  readonly believesItself?: boolean;
   /** A host that goes back leaves the new files where they are. */
   readonly skipsUndo?: boolean;
   /** Whoever gives a node back uncordons it, whoever cordoned it. */
