@@ -196,7 +196,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
     unavailableBecause: whoTakesSlots(rollout, view),
     children: [...children.values()],
-    downOtherwise: downWithoutSlot(rollout, view),
+    childrenDown: downWithoutSlot(rollout, view),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: rollout.failedReasons(),
     held: rollout.heldReasons(),

@@ -42,7 +42,7 @@ export interface RolloutFacts {
     readonly blocker?: string;
   }[];
   /** Those of them that wait without a slot, and get none because they are down by themselves; absent = none. */
-  readonly downOtherwise?: readonly NamedReason[];
+  readonly childrenDown?: readonly NamedReason[];
   /** Nodes that could start and are not in flight. */
   readonly candidateCount: number;
   readonly failed: readonly NamedReason[];
@@ -96,8 +96,8 @@ function movingOrBlocked(facts: RolloutFacts): StateAndBlocker {
   if (hindered !== undefined) {
     return { state: RolloutState.ROLLING, blocker: `${hindered.node}: ${hindered.blocker}` };
   }
-  const { downOtherwise = [], children, candidateCount } = facts;
-  const wants = children.length - downOtherwise.length + candidateCount;
+  const { childrenDown = [], children, candidateCount } = facts;
+  const wants = children.length - childrenDown.length + candidateCount;
   if (wants > 0 && facts.unavailable.length < facts.maxUnavailable) {
     return { state: RolloutState.ROLLING };
   }
@@ -155,9 +155,9 @@ function slotsSentence(facts: RolloutFacts): string {
 
 /** Nothing runs and nothing can start: every node that is left is named, the worst first. */
 function leftoverSentence(facts: RolloutFacts): string {
-  const { held, heldCount = held.length, downOtherwise = [] } = facts;
-  const blocked = [...downOtherwise, ...facts.blocked];
-  const blockedCount = downOtherwise.length + (facts.blockedCount ?? facts.blocked.length);
+  const { held, heldCount = held.length, childrenDown = [] } = facts;
+  const blocked = [...childrenDown, ...facts.blocked];
+  const blockedCount = childrenDown.length + (facts.blockedCount ?? facts.blocked.length);
   const parts = [
     reasonsOf(['failed', 'failed'], facts.failed, failedCount(facts)),
     reasonsOf(['cannot be taken now', 'cannot be taken now'], blocked, blockedCount),

@@ -52,6 +52,8 @@ const deployments = files('base')
   .filter(({ kind }) => kind === 'Deployment');
 
 /** The environment variables that each process knows. */
+/** Of the C library. */
+const OF_THE_SYSTEM = ['MALLOC_ARENA_MAX'];
 const VARIABLES: Readonly<Record<string, readonly string[]>> = {
   controllers: Object.keys(ControllerSettings.shape).map(variableOf),
   'cluster-worker': Object.keys(ClusterWorkerSettings.shape).map(variableOf),
@@ -95,7 +97,7 @@ describe('the Deployments', () => {
       const [program, name = ''] = container?.command ?? [];
 
       expect(program).toBe('slipway');
-      const known = VARIABLES[name];
+      const known = [...(VARIABLES[name] ?? []), ...OF_THE_SYSTEM];
       for (const variable of container?.env ?? []) expect(known).toContain(variable.name);
       const accounts = files('rbac')
         .flatMap((file) => read(`rbac/${file}`))
