@@ -72,7 +72,7 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I2',
     ...{ seed: 6, within: 10, plain: true },
     change: {
-      from: "if (outcome === 'cancelled' && !touched && input.repair !== true) return undefined;",
+      from: 'if (isLeftAsFound(update, outcome)) return undefined;',
       to: "if (failure.name === 'DrainTimedOut') return undefined;",
     },
   },
