@@ -19,11 +19,13 @@ it('a node that comes back before it is repaired waits for a slot of its own', a
   await world.startRollout();
   await draining.reached;
   await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
+  // As an update leaves it that did not end well.
   world.changeNode(second, { ready: false });
-  await world.tell('a node went down');
+  world.changeNode(second, { annotations: { [ANNOTATION.STATE]: 'Working' } });
+  await world.tell('an update left a node unavailable');
   await cordoning.reached;
 
-  world.changeNode(second, { ready: true });
+  world.changeNode(second, { ready: true, annotations: { [ANNOTATION.STATE]: 'Done' } });
   await world.tell('it is back');
   cordoning.open();
   const { slots } = await world.progressUntil(
