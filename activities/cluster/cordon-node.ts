@@ -23,23 +23,21 @@ export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordon
   return async (input) => {
     const run = ports.run();
     const throwIfGivenUp = whileWanted(ports, input);
-    const change = (
-      known: Node,
-      step: Turned<CordonNodeInput>,
-      takeRoom?: TakeRoom,
-    ): NodeChange | undefined => {
-      // An attempt that was given up must not cordon a node that was given back meanwhile.
-      throwIfGivenUp();
-      refuseMoved(known, input, ports.view.pools.list());
-      const wanted = cordonChange(known, step);
-      if (wanted !== undefined) takeRoom?.(known);
-      return wanted;
+    const write = (takeRoom: TakeRoom): Promise<Node> => {
+      const change = (known: Node, step: Turned<CordonNodeInput>): NodeChange | undefined => {
+        // An attempt that was given up must not cordon a node that was given back meanwhile.
+        throwIfGivenUp();
+        refuseMoved(known, input, ports.view.pools.list());
+        const wanted = cordonChange(known, step);
+        if (wanted !== undefined) takeRoom(known);
+        return wanted;
+      };
+      return orDeleted(input.node, () => changeInTurn(ports, input, change));
     };
-    const write = (takeRoom?: TakeRoom): Promise<Node> =>
-      orDeleted(input.node, () =>
-        changeInTurn(ports, input, (known, step: typeof input) => change(known, step, takeRoom)),
-      );
-    const node = input.repair === true ? await write() : await room.whileThereIs(input, write);
+    // A repair takes no room.
+    const node = await (input.repair === true
+      ? write(() => undefined)
+      : room.whileThereIs(input, write));
     const drained =
       input.cordon && input.drain !== undefined
         ? await nothingToDrain(ports, input.node, input.drain)
