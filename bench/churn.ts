@@ -141,16 +141,8 @@ class Pool {
   updates = 0;
   readonly #boots = new Map<string, string>();
 
-  private readonly stack: Stack;
-  private readonly memory: LiveMemory;
-  private readonly record: RolloutRecord;
-  private readonly judge: ObserverProcess;
-
-  constructor({ stack, memory, record, judge }: PoolParts) {
-    this.stack = stack;
-    this.memory = memory;
-    this.record = record;
-    this.judge = judge;
+  constructor(private readonly parts: PoolParts) {
+    const { record } = parts;
     for (const { name, bootID } of record.nodes) this.#boots.set(name, bootID);
     record.onChange(() => this.#countBoots());
   }
@@ -158,18 +150,18 @@ class Pool {
   /** Applies other content; resolves when the pool has the config rendered from it. */
   async change(content: string): Promise<void> {
     const before = this.#status()?.target;
-    await this.stack.manifests.apply(configWith(content));
+    await this.parts.stack.manifests.apply(configWith(content));
     await this.#until(`a config with ${content}`, () => this.#status()?.target !== before);
   }
 
   async untilSomeAreOnTarget(): Promise<void> {
-    const quarter = Math.ceil(this.record.nodes.length / 4);
+    const quarter = Math.ceil(this.parts.record.nodes.length / 4);
     await this.#until('a quarter is updated', () => this.#onTarget() >= quarter);
   }
 
   /** @returns how many violations there were so far */
   async untilAtRest(): Promise<number> {
-    const { record } = this;
+    const { record, judge } = this.parts;
     await this.#until('all nodes are updated', () => {
       const status = this.#status();
       const isSaid = status?.counts['updatedMachineCount'] === record.nodes.length;
@@ -177,12 +169,12 @@ class Pool {
         isSaid && status?.current === status?.target && this.#onTarget() === record.nodes.length
       );
     });
-    return (await this.judge.rest()).violations;
+    return (await judge.rest()).violations;
   }
 
   async sample(): Promise<Sample> {
     const counts = Object.entries(LISTS).map(async ([name, path]) => {
-      const { items } = await this.stack.cluster.admin.call<{ items: readonly unknown[] }>(
+      const { items } = await this.parts.stack.cluster.admin.call<{ items: readonly unknown[] }>(
         'GET',
         path,
       );
@@ -190,7 +182,7 @@ class Pool {
     });
     return {
       objects: Object.fromEntries(await Promise.all(counts)),
-      rssMiB: residentMiB(this.stack),
+      rssMiB: residentMiB(this.parts.stack),
       ...(await this.#collected()),
     };
   }
@@ -198,34 +190,34 @@ class Pool {
   /** Of Slipway's own processes, simulated hosts included. Others grow by design: Temporal keeps closed workflows. */
   async #collected(): Promise<Pick<Sample, 'collectedRssMiB' | 'liveMiB'>> {
     const liveMiB: Record<string, number> = {};
-    const own = this.stack.product.running();
+    const own = this.parts.stack.product.running();
     for (const { name, pid } of own) {
-      liveMiB[name] = Math.round(((await this.memory.collect(pid)) / MIB) * 10) / 10;
+      liveMiB[name] = Math.round(((await this.parts.memory.collect(pid)) / MIB) * 10) / 10;
     }
-    const resident = residentMiB(this.stack);
+    const resident = residentMiB(this.parts.stack);
     const collectedRssMiB = Object.fromEntries(own.map(({ name }) => [name, resident[name] ?? 0]));
     return { collectedRssMiB, liveMiB };
   }
 
   async judgement(): Promise<Pick<ChurnResult, 'maxUnavailableSeen' | 'violations'>> {
-    const { maxUnavailableSeen } = await this.judge.rest();
-    return { maxUnavailableSeen, violations: this.judge.violations.map(describeViolation) };
+    const { maxUnavailableSeen } = await this.parts.judge.rest();
+    return { maxUnavailableSeen, violations: this.parts.judge.violations.map(describeViolation) };
   }
 
   #status(): ObservedStatus | undefined {
-    return this.record.pool(POOL);
+    return this.parts.record.pool(POOL);
   }
 
   #onTarget(): number {
     const target = this.#status()?.target;
-    return this.record.nodes.filter(
+    return this.parts.record.nodes.filter(
       ({ unschedulable, annotations }) => !unschedulable && annotations[CURRENT_CONFIG] === target,
     ).length;
   }
 
   #countBoots(): void {
     // The record is about an hour of churn: it would be what grows.
-    for (const { node } of this.record.changes.splice(0)) {
+    for (const { node } of this.parts.record.changes.splice(0)) {
       if (this.#boots.get(node.name) === node.bootID) continue;
       this.#boots.set(node.name, node.bootID);
       this.updates += 1;
@@ -233,7 +225,7 @@ class Pool {
   }
 
   #until(what: string, holds: () => boolean): Promise<void> {
-    return until(this.record, what, holds, STUCK_MS);
+    return until(this.parts.record, what, holds, STUCK_MS);
   }
 }
 

@@ -60,7 +60,7 @@ function answerRequests(socketPath: string, collect: Collect): void {
     const answer = (reply: object): void => void socket.end(JSON.stringify(reply));
     socket.on('error', () => undefined); // whoever asked has left
     collectEverywhere(collect, threads).then(
-      (liveBytes) => answer({ liveBytes, threads: threads.size + 1 }),
+      (liveBytes) => answer({ liveBytes }),
       (error: unknown) => answer({ error: String(error) }),
     );
   });

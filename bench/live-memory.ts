@@ -14,10 +14,7 @@ import { COLLECTING_DIRECTORY } from './collecting';
 
 const PROBE = join(repositoryRoot(), 'dist', 'bench', 'collecting.js');
 
-const Reply = z.union([
-  z.object({ liveBytes: z.number(), threads: z.number() }),
-  z.object({ error: z.string() }),
-]);
+const Reply = z.union([z.object({ liveBytes: z.number() }), z.object({ error: z.string() })]);
 
 export interface LiveMemory {
   /** For processes that are to be asked. */

@@ -3,9 +3,7 @@
  * lost while it waits for that. Nobody has seen the node Ready, so the config is as unproven as before.
  */
 
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
-import type { NodeStatus } from '../../workflows/messages';
 import { machineConfig, plainFile } from '../e2e/support/configs';
 import { differences, pictureOf } from '../e2e/support/host-disk';
 import {
@@ -25,6 +23,7 @@ import {
   STOP_MS,
   type World,
 } from '../e2e/support/world';
+import { BoundaryWatch } from './support/boundaries';
 import { violationsSince } from './support/rest';
 import { PATIENCE_MS } from './support/strike';
 
@@ -68,11 +67,6 @@ async function breakNetwork(name: string): Promise<void> {
   await world.api.call('PATCH', `${path}/status`, { status: { conditions: [...others, broken] } });
 }
 
-async function untilVerifying(name: string): Promise<void> {
-  const update = client.workflow.getHandle(`update-node/${name}`);
-  while ((await update.query<NodeStatus>('status')).phase !== 'Verifying') await delay(200);
-}
-
 test(
   'goes back and stops the rollout, although its host was verified',
   async () => {
@@ -87,13 +81,9 @@ test(
         files: [plainFile('/etc/network.conf', 'broken')],
       }),
     );
-    const isDown = (name: string): boolean => rebootsOf(world.record, name, mark).length > 0;
-    await world.until('the canary has rebooted', () => world.workers.some(isDown));
-    const canary = world.workers.find(isDown) ?? '';
+    const canary = await new BoundaryWatch(world, config).reach('Verifying');
     const others = world.workers.filter((name) => name !== canary);
-    await world.until('its kubelet is up', () => world.node(canary).ready);
     await breakNetwork(canary);
-    await untilVerifying(canary);
 
     await client.workflow.getHandle(`update-node/${canary}`).terminate('the update is lost');
 
