@@ -186,6 +186,8 @@ export interface CordonNodeInput extends NodeStep {
   readonly cordon: boolean;
   /** The slot cost nothing, because an update of ours has left the node unavailable: refused when none has. */
   readonly repair?: boolean;
+  /** Which slot of the pool the node has (`slotNumber`); absent = nobody said. */
+  readonly slotNumber?: number;
   /** One sentence: what the update does and why. */
   readonly summary: string;
   /** Given: it is also looked whether there is anything to drain at all. */

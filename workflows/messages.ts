@@ -221,6 +221,8 @@ export interface Proceed {
   readonly slot: string;
   /** It costs nothing, because the node is unavailable anyway; returned when it is not any more. */
   readonly repair: boolean;
+  /** Which one of the pool it is (`slotNumber`); absent = not known, as from a rollout of an earlier version. */
+  readonly number?: number;
 }
 export const proceedSignal = defineSignal<[Proceed]>('proceed');
 /** The Node was deleted: stop at once, there is nothing to be taken back. */

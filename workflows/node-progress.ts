@@ -39,6 +39,8 @@ export class NodeProgress {
   holdsSlot = false;
   /** The slot is only good while the node is unavailable anyway. */
   slotIsForRepair = false;
+  /** Which slot of the pool it is; undefined = nobody said. */
+  slotNumber: number | undefined;
   /** What was last said to the rollout reached nobody. */
   isUnheard = false;
   /** How many rollouts asked for the report. */

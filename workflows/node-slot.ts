@@ -34,9 +34,10 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
   hear(
     proceedSignal,
     readProceed,
-    ({ repair }) => {
+    ({ repair, number }) => {
       progress.holdsSlot = true;
       progress.slotIsForRepair = repair;
+      progress.slotNumber = number;
     },
     'From the pool rollout: the slot; this node may be made unavailable now',
   );

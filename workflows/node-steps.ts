@@ -15,6 +15,7 @@ import { CLUSTER_QUEUE, hostQueue } from '../core/names';
 import type { UpdatePlan } from '../core/node/plan';
 import type {
   ClusterActivities,
+  CordonNodeInput,
   HostActivities,
   HostOrder,
   NodeStep,
@@ -141,6 +142,12 @@ const STEPS_OUTSIDE = 'short-steps-outside-the-workflow-task';
  */
 const END_AWAITED = 'end-of-cancelled-steps-awaited';
 
+/** The slot by which a node is taken out of service. */
+export interface UsedSlot {
+  readonly isForRepair: boolean;
+  readonly number: number | undefined;
+}
+
 /** What is done with the node in the cluster. */
 export function clusterSteps(input: UpdateNodeInput) {
   const { node, policy } = input;
@@ -164,10 +171,13 @@ export function clusterSteps(input: UpdateNodeInput) {
   });
 
   return {
-    cordon: (plan: UpdatePlan, repair: boolean) => {
+    cordon: (plan: UpdatePlan, slot: UsedSlot) => {
       const summary = `${plan.drain ? 'cordon' : 'target'} ${node}`;
-      const drain = plan.drain ? { drain: policy.drain } : {};
-      const order = { ...step, cordon: plan.drain, repair, summary: plan.summary, ...drain };
+      const order: CordonNodeInput = {
+        ...{ ...step, cordon: plan.drain, repair: slot.isForRepair, summary: plan.summary },
+        ...(slot.number === undefined ? {} : { slotNumber: slot.number }),
+        ...(plan.drain ? { drain: policy.drain } : {}),
+      };
       return visibly(
         () =>
           toItsEnd(optionsFor(limits.cordonNode, summary), (options) =>

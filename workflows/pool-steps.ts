@@ -12,7 +12,7 @@ import {
   type ExternalWorkflowHandle,
 } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, updateNodeId } from '../core/names';
-import type { Candidate } from '../core/rollout/index';
+import { slotNumber, type Candidate } from '../core/rollout/index';
 import type {
   ClusterActivities,
   DepartedNode,
@@ -186,9 +186,14 @@ export function adoptUpdate(rollout: Rollout, node: string): void {
 export function grantSlot(rollout: Rollout, node: string): void {
   rollout.grant(node);
   const slot = workflowInfo().workflowId;
-  const { unavailable = [], downOtherwise = [] } = rollout.view ?? {};
+  const { unavailable = [], downOtherwise = [], downOtherwiseCount } = rollout.view ?? {};
   const repair = unavailable.includes(node) && !downOtherwise.some((one) => one.node === node);
-  tell(rollout, node, () => updateOf(rollout, node).signal(proceedSignal, { slot, repair }));
+  const granted = { unavailable, downOtherwise, holders: rollout.holders() };
+  const number =
+    downOtherwiseCount === undefined ? {} : { number: slotNumber(granted, downOtherwiseCount) };
+  tell(rollout, node, () =>
+    updateOf(rollout, node).signal(proceedSignal, { slot, repair, ...number }),
+  );
 }
 
 /** Asks an update to stop; it takes its node back first, or finishes if it must. */

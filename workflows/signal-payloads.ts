@@ -74,9 +74,10 @@ export function readPrepared(payload: unknown): Prepared | undefined {
 
 /** Payload of `proceed`. */
 export function readProceed(payload: unknown): Proceed | undefined {
-  const { slot, repair } = fieldsOf(payload) ?? {};
+  const { slot, repair, number } = fieldsOf(payload) ?? {};
   if (typeof slot !== 'string' || typeof repair !== 'boolean') return undefined;
-  return { slot, repair };
+  if (number === undefined) return { slot, repair };
+  return isCount(number) ? { slot, repair, number } : undefined;
 }
 
 /** Payload of `attach`: what reports is told to a pool rollout and to nothing else. */
@@ -108,6 +109,10 @@ function isTextOrAbsent(value: unknown): value is string | undefined {
 
 function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {
   return (values as readonly unknown[]).includes(value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function isInstant(value: unknown): value is string {

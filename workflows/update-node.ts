@@ -83,9 +83,9 @@ async function takeOutOfService(update: NodeUpdate, plan: UpdatePlan): Promise<b
     await waitForSlot(input, progress);
     // Taken back by releaseNode.
     update.touched = true;
-    const isRepair = progress.slotIsForRepair;
+    const slot = { isForRepair: progress.slotIsForRepair, number: progress.slotNumber };
     try {
-      const cordon = () => cluster.cordon(plan, isRepair);
+      const cordon = () => cluster.cordon(plan, slot);
       const { drained } = await progress.during('Cordoning', cordon, 'its Node to be written');
       return !plan.drain || drained !== undefined;
     } catch (error) {

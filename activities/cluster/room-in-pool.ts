@@ -6,10 +6,11 @@
  * counted once more. A node that an update of ours left unavailable takes no more room; one that is down
  * by itself may be back in a moment, and does.
  *
- * Cordons are written side by side, so a node counts from the moment in which its own cordon was found to
- * fit, before anybody can see it: it is noted in the same turn, and forgotten when the write is over and
- * the picture shows it. Only this process knows of it. Two cluster workers that cordon at the very same
- * moment may both find room for their node; what keeps them apart then is the count of the rollout alone.
+ * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
+ * about to write. So a slot has a number (`slotNumber`), in which those given before it are counted, and it
+ * is good while that many and the nodes that are down by themselves are within the limit. That keeps slots
+ * of one rollout apart. Those of which nobody said the number are kept apart within one process: a node
+ * counts from the moment in which its own cordon was found to fit, until the picture shows it.
  */
 
 import { fail, failureName } from '../../core/errors';
@@ -18,22 +19,40 @@ import { slotCount } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { fewNames, isLeftUnavailable, takesSlot } from '../../core/rollout';
-import type { NodeStep } from '../../workflows/activity-contracts';
+import type { CordonNodeInput } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { inParallel } from './in-parallel';
 
 /** Nodes are read at most so many at once; only when the pool seems to be full. */
 const PARALLEL_READS = 10;
+/** So many too many are not all back: then nobody is asked. */
+const TOO_MANY_TO_ASK = 20;
 
-type Ports = Pick<ClusterPorts, 'view' | 'nodes'>;
-type Place = Pick<NodeStep, 'node' | 'pool'>;
+interface Ports {
+  readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
+  readonly nodes: Pick<ClusterPorts['nodes'], 'read'>;
+}
+type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber'>;
 
 /** What the API server said of a node; it counts until the picture shows something newer. */
 interface Answer {
   readonly version: number;
-  readonly isDown: boolean;
+  /** Undefined = the node is gone, and out of no pool's service any more. */
+  readonly node: Node | undefined;
 }
 type Answers = ReadonlyMap<string, Answer>;
+
+/** How a pool stands, this node and its own slot apart. */
+interface Count {
+  /** How many of its nodes may be out of service. */
+  readonly limit: number;
+  /** Which others are, or will be in a moment. */
+  readonly out: readonly string[];
+  /** Those of them that no update of ours has taken out. */
+  readonly byThemselves: readonly string[];
+  /** By how many nodes it would be over its limit with this one; 0 or less = there is room. */
+  readonly tooMany: number;
+}
 
 /**
  * Called on the Node that is about to be written, each time that it is decided on.
@@ -54,11 +73,7 @@ export class RoomInPools {
    *
    * @throws `SlotNeeded` naming the pool and the nodes that are out of service; what `write` throws
    */
-  async whileThereIs<T>(
-    { node, pool }: NodeStep,
-    write: (takeRoom: TakeRoom) => Promise<T>,
-  ): Promise<T> {
-    const place: Place = { node, pool };
+  async whileThereIs<T>(place: Place, write: (takeRoom: TakeRoom) => Promise<T>): Promise<T> {
     const answers = await this.#askIfFull(place);
     let noted: Node | undefined;
     const takeRoom = (known: Node): void => {
@@ -78,47 +93,64 @@ export class RoomInPools {
   async #askIfFull(place: Place): Promise<Answers> {
     const self = this.ports.view.nodes.get(place.node);
     if (self === undefined || isLeftUnavailable(self)) return new Map();
-    const { limit, out } = this.#count(place);
-    if (out.length < limit) return new Map();
-    const answers = await readAll(this.ports, out);
+    const seen = this.#count(place);
+    const answers: Answers =
+      seen.tooMany > 0 && seen.tooMany < TOO_MANY_TO_ASK
+        ? await readAll(this.ports, seen.out)
+        : new Map<string, Answer>();
     this.#refuseIfFull(place, answers);
     return answers;
   }
 
   #refuseIfFull(place: Place, answers: Answers): void {
-    const { limit, out } = this.#count(place, answers);
-    if (out.length < limit) return;
-    throw fail('SlotNeeded', noRoom(place.pool, limit, out), { node: place.node });
+    const count = this.#count(place, answers);
+    if (count.tooMany <= 0) return;
+    throw fail('SlotNeeded', noRoom(place, count), { node: place.node });
   }
 
-  /** How many nodes of the pool may be out of service, and which others are or will be in a moment. */
-  #count(
-    { node, pool }: Place,
-    answers: Answers = new Map(),
-  ): { readonly limit: number; readonly out: readonly string[] } {
+  #count(place: Place, answers: Answers = new Map()): Count {
     const { view } = this.ports;
-    const known = view.pools.get(pool);
-    if (known === undefined) return { limit: Infinity, out: [] };
+    const known = view.pools.get(place.pool);
+    if (known === undefined) return { limit: Infinity, out: [], byThemselves: [], tooMany: 0 };
     const all = view.nodes.list();
     const limit = limitOf(known, all, view.pools.list());
-    const down = all.filter(
-      (one) => one.metadata.name !== node && isDown(one, answers.get(one.metadata.name)),
-    );
     const cordoned = [...this.#beingCordoned].filter(
-      (one) => one.pool === pool && one.node !== node,
+      ({ node, pool }) => pool === place.pool && node !== place.node,
     );
+    const down = all.flatMap((shown) => {
+      const { name } = shown.metadata;
+      const node = name === place.node ? undefined : newest(shown, answers.get(name));
+      return node !== undefined && takesSlot(node) ? [node] : [];
+    });
     // Most of the time this is the whole look: there are fewer in all pools together.
-    const isCertain = down.length + cordoned.length < limit;
-    const ofPool = isCertain ? [] : membersOf(down, known, view.pools.list());
-    const names = ofPool.map(({ metadata: { name } }) => name);
-    return { limit, out: [...new Set([...names, ...cordoned.map((one) => one.node)])] };
+    const ofAll = countOf(place, limit, down, cordoned);
+    if (ofAll.tooMany <= 0) return ofAll;
+    return countOf(place, limit, membersOf(down, known, view.pools.list()), cordoned);
   }
 }
 
-function isDown(shown: Node, answer: Answer | undefined): boolean {
-  return answer === undefined || versionOf(shown) > answer.version
-    ? takesSlot(shown)
-    : answer.isDown;
+/**
+ * @param down - other nodes that the picture shows out of service
+ * @param cordoned - others whose cordon is being written
+ */
+function countOf(
+  { slotNumber = 0 }: Place,
+  limit: number,
+  down: readonly Node[],
+  cordoned: readonly Place[],
+): Count {
+  const shown = down.map(({ metadata: { name } }) => name);
+  const out = [...new Set([...shown, ...cordoned.map(({ node }) => node)])];
+  const byThemselves = down
+    .filter((node) => !isLeftUnavailable(node))
+    .map(({ metadata: { name } }) => name);
+  const tooMany = Math.max(out.length + 1, byThemselves.length + slotNumber) - limit;
+  return { limit, out, byThemselves, tooMany };
+}
+
+/** What the picture shows, unless the answer is newer. */
+function newest(shown: Node, answer: Answer | undefined): Node | undefined {
+  return answer === undefined || versionOf(shown) > answer.version ? shown : answer.node;
 }
 
 /** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
@@ -158,19 +190,20 @@ async function readAll({ view, nodes }: Ports, names: readonly string[]): Promis
     if (shown === undefined || !takesSlot(shown)) return;
     try {
       const node = await nodes.read(name);
-      answers.set(name, { version: versionOf(node), isDown: takesSlot(node) });
+      answers.set(name, { version: versionOf(node), node });
     } catch (error) {
       if (failureName(error) !== 'ObjectNotFound') throw error;
-      // Gone: it is out of no pool's service any more.
-      answers.set(name, { version: versionOf(shown), isDown: false });
+      answers.set(name, { version: versionOf(shown), node: undefined });
     }
   });
   return answers;
 }
 
-function noRoom(pool: string, limit: number, out: readonly string[]): string {
-  return (
-    `pool ${pool} has no room any more: maxUnavailable is ${limit}, ` +
-    `and out of service are ${fewNames(out)}`
-  );
+function noRoom({ pool, slotNumber }: Place, { limit, out, byThemselves }: Count): string {
+  const room = (what: string, others: readonly string[], are: string): string =>
+    `pool ${pool} has no room ${what}any more: maxUnavailable is ${limit}` +
+    (others.length === 0 ? '' : `, and ${are} ${fewNames(others)}`);
+  return out.length >= limit
+    ? room('', out, 'out of service are')
+    : room(`for slot ${slotNumber ?? 0} `, byThemselves, 'down by themselves are');
 }

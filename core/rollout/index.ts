@@ -27,6 +27,7 @@ export {
   fewNames,
   freeSlots,
   settleBroken,
+  slotNumber,
   type SlotDecision,
   type SlotRequest,
 } from './slots';

@@ -62,6 +62,8 @@ export interface PoolSelection {
    * slot until they are back; absent = none.
    */
   readonly downOtherwise?: readonly NamedReason[];
+  /** How many such nodes the pool has, in flight or not; absent from looks of an earlier version. */
+  readonly downOtherwiseCount?: number;
   /** Why nodes are unavailable whose update does not run; the first few of them. */
   readonly unavailableBecause: readonly NamedReason[];
 }
@@ -106,6 +108,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     blockedCount: blocked.length,
     ...(unfinished.length === 0 ? {} : { unfinished }),
     ...(downOtherwise.length === 0 ? {} : { downOtherwise }),
+    downOtherwiseCount: view.downOtherwise.length,
     unavailableBecause: view.unavailableBecause
       .filter(({ node }) => !inFlight.has(node))
       .slice(0, UNAVAILABLE_EXPLAINED),

@@ -78,6 +78,26 @@ export function settleBroken(
   return broken.filter((node) => !seen.has(node));
 }
 
+/**
+ * Which slot of its pool a node has: so many nodes, itself counted, have updates taken out of service, or
+ * may with their slots. Others that are down by themselves are not among them. The slot is good while it
+ * and those are within the limit; since each slot counts those that were given before it, whoever uses one
+ * need not know who else is about to.
+ *
+ * @param granted - as it is once the node is a holder
+ * @param downOtherwiseCount - how many of `unavailable` no update of ours has left so, holder or not
+ */
+export function slotNumber(
+  granted: Pick<SlotRequest, 'unavailable' | 'holders' | 'downOtherwise'>,
+  downOtherwiseCount: number,
+): number {
+  const { unavailable, holders, downOtherwise = [] } = granted;
+  const holding = new Set(holders);
+  // Who has a slot may use it, down now or not.
+  const holdersDown = downOtherwise.filter(({ node }) => holding.has(node)).length;
+  return takenBy(unavailable, holders).size - (downOtherwiseCount - holdersDown);
+}
+
 /** How many more nodes could be made unavailable now; 0 when the pool is at or over its limit. */
 export function freeSlots(request: Omit<SlotRequest, 'waiting'>): number {
   const taken = takenBy(request.unavailable, request.holders);

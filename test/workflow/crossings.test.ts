@@ -1,5 +1,6 @@
 import { ANNOTATION } from '../../core/names';
 import { statusQuery } from '../../workflows/messages';
+import { containing } from './support/containing';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -37,6 +38,34 @@ it('a node that comes back before it is repaired waits for a slot of its own', a
   draining.open();
   await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
   expect(world.mostUnavailable).toBe(2);
+  expect(world.violations).toEqual([]);
+  expect(world.leftovers()).toEqual([]);
+});
+
+it('two slots that reach two workers after the limit was lowered to one', async () => {
+  const world = await bench.world({ nodes: 3, maxUnavailable: 2 });
+  const [first, second] = [world.name(1), world.name(2)];
+  const gates = [world.hold('cordonNode', first), world.hold('cordonNode', second)];
+  const draining = world.hold('drainNode', first);
+  await world.startRollout();
+  await Promise.all(gates.map(({ reached }) => reached));
+
+  // Neither of them sees the cordon of the other.
+  world.freezeView();
+  world.maxUnavailable = 1;
+  for (const gate of gates) gate.open();
+  await draining.reached;
+  const status = await world.update(second).query(statusQuery);
+
+  expect(world.cordoned()).toEqual([first]);
+  expect(status).toMatchObject({
+    phase: 'WaitingForSlot',
+    blocker: containing('no room for slot 2 any more: maxUnavailable is 1'),
+  });
+  world.thawView();
+  draining.open();
+  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 3 });
+  expect(world.mostUnavailable).toBe(1);
   expect(world.violations).toEqual([]);
   expect(world.leftovers()).toEqual([]);
 });

@@ -379,6 +379,22 @@ it('does not cordon two at once where one more may go', async () => {
   await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'tight' });
 });
 
+it('does not cordon two at once by two workers where the limit was lowered to one', async () => {
+  await aNarrowPool('lowered', ['east', 'west']);
+  const cordonOf = (name: string, slotNumber: number) =>
+    activities().cordonNode({
+      ...{ ...stepFor(name, NEW), pool: 'lowered' },
+      ...{ cordon: true, slotNumber, summary: 'reboot: a test' },
+    });
+
+  const ended = await Promise.allSettled([cordonOf('east', 1), cordonOf('west', 2)]);
+
+  expect((await readNode('east')).spec?.unschedulable).toBe(true);
+  expect((await readNode('west')).spec?.unschedulable).toBeUndefined();
+  expect(ended[1]).toMatchObject({ reason: { name: 'SlotNeeded' } });
+  await fixture.admin.delete(MACHINE_CONFIG_POOLS, { name: 'lowered' });
+});
+
 it('keeps the cordon of a node whose host could not be taken back', async () => {
   await adopted('lost');
   await cordon('lost');

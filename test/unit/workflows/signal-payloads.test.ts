@@ -39,6 +39,7 @@ it.each([
   ...READERS,
   ['a full nodeFinished', readNodeReport, FULL_REPORT],
   ['a full prepared', readPrepared, FULL_PREPARED],
+  ['a full proceed', readProceed, { ...PROCEED, number: 3 }],
 ] as const)('%s is read as it was sent', (_signal, read, payload) => {
   expect(read(payload)).toEqual(payload);
 });
@@ -94,6 +95,13 @@ it.each([
 ])('prepared is not read with %s', (_what, wrong) => {
   expect(readPrepared({ ...FULL_PREPARED, ...wrong })).toBeUndefined();
 });
+
+it.each([-1, 1.5, NaN, '2', null])(
+  'proceed is not read with %p as the number of the slot',
+  (number) => {
+    expect(readProceed({ ...PROCEED, number })).toBeUndefined();
+  },
+);
 
 it.each(['', 'pool-rollout/', 'update-node/worker-1', `pool-rollout/${'p'.repeat(254)}`])(
   'attach to %j is not read, because no pool rollout has that ID',

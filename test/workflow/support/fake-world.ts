@@ -10,6 +10,7 @@ import {
 import { departedNodes } from '../../../activities/cluster/departed-nodes';
 import { refuseStranger } from '../../../activities/cluster/hold-node';
 import { nodeDeleted } from '../../../activities/cluster/known-node';
+import { RoomInPools, type TakeRoom } from '../../../activities/cluster/room-in-pool';
 import { written } from '../../../activities/cluster/written-node';
 import { createFindRunningUpdates } from '../../../activities/cluster/find-running-updates';
 import type { Lookup, NodeChange } from '../../../activities/ports';
@@ -412,10 +413,17 @@ export class FakeWorld {
     return {
       selectNodes: async (input) => this.select(input),
       cordonNode: async (input) => {
-        const node = await change('cordonNode', input, (known) => {
-          refuseMoved(known, input, this.poolObjects());
-          return cordonChange(known, input);
-        });
+        const write = (takeRoom: TakeRoom): Promise<Node> =>
+          change('cordonNode', input, (known) => {
+            refuseMoved(known, input, this.poolObjects());
+            const wanted = cordonChange(known, input);
+            if (wanted !== undefined) takeRoom(known);
+            return wanted;
+          });
+        // Every attempt is that of another worker, which knows of no other's cordons.
+        const node = await (input.repair === true
+          ? write(() => undefined)
+          : this.room().whileThereIs(input, write));
         this.shared.drained.delete(input.node);
         const cordoned = node.metadata.annotations?.[ANNOTATION.CORDONED_BY] !== undefined;
         if (!this.withoutPods || input.drain === undefined) return { cordoned };
@@ -540,6 +548,13 @@ export class FakeWorld {
     return [...this.shared.nodes.values()].filter(
       ({ metadata }) => metadata.labels?.['pool'] === this.pool,
     );
+  }
+
+  /** On the picture that the looks have, old or not. */
+  private room(): RoomInPools {
+    const { view, nodes } = this.ports();
+    const shown = lookup(() => this.frozen ?? [...this.shared.nodes.values()]);
+    return new RoomInPools({ view: { ...view, nodes: shown }, nodes });
   }
 
   private poolObjects(): readonly MachineConfigPool[] {

@@ -259,6 +259,64 @@ describe('cordons that are written at the same time', () => {
   });
 });
 
+describe('cordons of several cluster workers at the same time', () => {
+  /** Each in a process of its own, on the same picture. */
+  const cordonBy = ({ ports }: ReturnType<typeof portsWith>, node: string, slotNumber?: number) =>
+    new RoomInPools(ports).whileThereIs(
+      { ...stepOf(node), ...(slotNumber === undefined ? {} : { slotNumber }) },
+      (takeRoom) => {
+        takeRoom(aNode(node));
+        return turns();
+      },
+    );
+  const outcomes = async (all: readonly Promise<unknown>[]) =>
+    (await Promise.allSettled(all)).map(({ status }) => status);
+
+  it('are kept within a limit that was lowered since by the numbers of their slots', async () => {
+    const shown = portsWith([aNode('a'), aNode('b'), aNode('c')], 1);
+    const all = ['a', 'b', 'c'].map((node, index) => cordonBy(shown, node, index + 1));
+
+    await expect(all[1]).rejects.toMatchObject({
+      name: 'SlotNeeded',
+      message: 'pool worker has no room for slot 2 any more: maxUnavailable is 1',
+    });
+    expect(await outcomes(all)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(shown.read).toEqual([]);
+  });
+
+  it('are kept within the limit when another node has gone down', async () => {
+    const shown = portsWith([aNode('a'), aNode('b'), aNode('d', false)], 2);
+    const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1));
+
+    await expect(all[1]).rejects.toThrow(
+      'no room for slot 2 any more: maxUnavailable is 2, and down by themselves are d',
+    );
+    expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('ask whether it is back by now', async () => {
+    const shown = portsWith([aNode('b'), aNode('d', false)], 2, [aNode('b'), aNode('d')]);
+    await expect(cordonBy(shown, 'b', 2)).resolves.toBeUndefined();
+    expect(shown.read).toEqual(['d']);
+  });
+
+  it('do not count those twice that updates have taken out of service', async () => {
+    const { metadata, ...rest } = aNode('x');
+    const annotations = { ...metadata.annotations, [ANNOTATION.STATE]: 'Working' };
+    const taken: Node = { ...rest, metadata: { ...metadata, annotations } };
+    const shown = portsWith([aNode('a'), taken], 2);
+    await expect(cordonBy(shown, 'a', 2)).resolves.toBeUndefined();
+    expect(shown.read).toEqual([]);
+  });
+
+  it('ask about nobody when far too many are down', async () => {
+    const down = Array.from({ length: 30 }, (_, index) => aNode(`d${index}`, false));
+    const shown = portsWith([aNode('a'), ...down], 3, [aNode('a')]);
+    await expect(cordonBy(shown, 'a', 1)).rejects.toThrow('d0, d1, d2 and 27 more');
+    expect(shown.read).toEqual([]);
+  });
+});
+
 it('believes what it asked until the picture is newer', async () => {
   const at = (node: Node, resourceVersion: string): Node => ({
     ...node,

@@ -81,6 +81,12 @@ describe('the selection of a view', () => {
     expect(selectFrom(view, { inFlight: [], limit: 5 })).not.toHaveProperty('downOtherwise');
   });
 
+  it('counts all nodes of the pool that are down by themselves', () => {
+    const view = aView({ unavailable: names(60), downOtherwise: because(55) });
+
+    expect(selectFrom(view, { inFlight: ['n1'], limit: 5 }).downOtherwiseCount).toBe(55);
+  });
+
   it('explains the first few unavailable nodes whose update does not run', () => {
     const view = aView({ unavailable: names(20), unavailableBecause: because(20) });
 

@@ -1,4 +1,4 @@
-import { decideSlots, freeSlots, settleBroken } from '../../../../core/rollout';
+import { decideSlots, freeSlots, settleBroken, slotNumber } from '../../../../core/rollout';
 
 const granted = (request: Parameters<typeof decideSlots>[0]): readonly string[] =>
   decideSlots(request).granted;
@@ -101,6 +101,18 @@ describe('slots', () => {
     expect(freeSlots({ ...request, unavailable: ['a', 'b', 'c'] })).toBe(0);
     expect(freeSlots({ ...request, canary: { slots: 1, trying: [] } })).toBe(1);
     expect(freeSlots({ ...request, holders: ['a'], canary: { slots: 1, trying: ['a'] } })).toBe(0);
+  });
+
+  it.each([
+    ['the first', [], ['a'], [], 1],
+    ['the third', [], ['x', 'y', 'a'], [], 3],
+    ['after a holder that is cordoned by now', ['x'], ['x', 'a'], [], 2],
+    ['after a node that an update has left', ['x'], ['a'], [], 2],
+    ['beside a node that is down by itself', ['d'], ['a'], ['d'], 1],
+    ['after a holder that is down by itself', ['x'], ['x', 'a'], ['x'], 2],
+  ])('have a number: %s', (_which, unavailable, holders, down, number) => {
+    const downOtherwise = down.map((node) => ({ node, reason: 'not Ready' }));
+    expect(slotNumber({ unavailable, holders, downOtherwise }, down.length)).toBe(number);
   });
 
   it('are kept by a node that was left out of service until the view shows it', () => {
