@@ -54,6 +54,16 @@ export interface PreparedUpdate {
    * node is out of service. Absent = the node may serve with the host as it is.
    */
   readonly unsettled?: true;
+  /**
+   * An earlier update to this very config was taken over with what it had written, so the disk is not that of
+   * the config before: whoever ends before `applyUpdate` waits for `discardStaged` to put it back.
+   */
+  readonly tookOver?: true;
+}
+
+export interface DiscardedUpdate {
+  /** An earlier update is still on the host, because what takes it back disturbs the node. */
+  readonly unsettled?: true;
 }
 
 export interface AppliedUpdate {
@@ -98,9 +108,9 @@ export interface HostActivities {
   verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedHost>;
   /**
    * Drops the staged deployment; the node was never disturbed. An update that this one had only taken over is
-   * undone, unless that disturbs the node.
+   * undone, unless that disturbs the node. A host of an earlier version answers nothing.
    */
-  discardStaged(order: HostOrder): Promise<void>;
+  discardStaged(order: HostOrder): Promise<DiscardedUpdate | undefined>;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ export interface NodeUpdate {
   preparing: boolean;
   /** The host has answered, and no reboot is due because of an earlier update. */
   settled: boolean;
+  /** The host has what an earlier update to this config wrote, and nothing that disturbs it undoes it. */
+  tookOver: boolean;
   /** The Node may have been written. */
   touched: boolean;
   /** Something on the host may have changed. */
@@ -40,6 +42,7 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     cluster: clusterSteps(input),
     preparing: false,
     settled: false,
+    tookOver: false,
     touched: false,
     applied: false,
     verified: false,

@@ -118,8 +118,9 @@ interface HostBack {
 }
 
 async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
-  const { host, cluster, progress, input, settled, verified, applied } = update;
+  const { host, cluster, progress, input, settled, verified, applied, tookOver } = update;
   if (verified) return { ok: true };
+  if (!applied && tookOver) return { ok: await undoTakenOver(update) };
   // A node that was in service when the update began is still as it was.
   if (!applied) return { ok: settled || input.repair !== true };
   cluster.show('GoingBack', sentence(cause));
@@ -134,6 +135,21 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
   } catch (error) {
     const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
     return { ok: false, problem: { name: 'RollbackFailed', reason } };
+  }
+}
+
+/**
+ * Has the host undo what an earlier update wrote and this one did not go on with. Before the node is given
+ * back: until then its disk is not that of the config that it would be said to be on.
+ */
+async function undoTakenOver({ host, progress }: NodeUpdate): Promise<boolean> {
+  progress.enter(progress.phase, 'the host to undo what it had taken over from an earlier update');
+  try {
+    const discarded = await host.discardStaged();
+    return discarded?.unsettled !== true;
+  } catch (error) {
+    log.warn('what was taken over stays on the host', { error });
+    return false;
   }
 }
 
@@ -161,7 +177,9 @@ async function discard(
   failure: Failure,
   isCancelled: boolean,
 ): Promise<void> {
-  const { preparing, settled, verified, host, progress } = update;
+  const { preparing, settled, tookOver, verified, host, progress } = update;
+  // It was asked for it on the way back.
+  if (tookOver) return;
   const isUnanswered = preparing && isCancelled && patched(UNANSWERED_DISCARDED);
   if (!(settled || isUnanswered) || verified || progress.pastPointOfNoReturn) return;
   if (failure.name === 'HostUnreachable' || failure.name === 'RollbackFailed') return;

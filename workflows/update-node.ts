@@ -60,6 +60,7 @@ async function bring(update: NodeUpdate): Promise<Ending> {
     const prepared = await progress.during('Preparing', host.prepare, 'the host to prepare it');
     update.preparing = false;
     update.settled = prepared.unsettled !== true;
+    update.tookOver = prepared.tookOver === true;
     progress.plan = prepared.plan;
     if (prepared.alreadyOnTarget) return await life.shielded(() => complete(update));
     refuseUnreconcilable(prepared.plan);

@@ -1,7 +1,7 @@
 /** The way back: the journal undone byte for byte, the old deployment booted, and proof of both. */
 
 import { fail, failureName, messageOf } from '../../core/errors';
-import type { HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
+import type { DiscardedUpdate, HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
 import { currentConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
 import { dropFallback } from './fallback';
@@ -230,10 +230,13 @@ async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus)
  * Drops the staged deployment and the fetched configs. An update that an earlier one has applied, and that
  * this one had only taken over, is undone; others are left alone.
  */
-export async function discardStaged(ports: HostPorts, order: HostOrder): Promise<void> {
+export async function discardStaged(ports: HostPorts, order: HostOrder): Promise<DiscardedUpdate> {
   const journal = await ports.journal.open();
-  if (journal !== undefined) return undoTakenOver(ports, journal, order);
+  if (journal !== undefined) {
+    return (await undoTakenOver(ports, journal, order)) ? {} : { unsettled: true };
+  }
   await ports.os.discard();
   await dropKeptConfigs(ports.files);
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
+  return {};
 }

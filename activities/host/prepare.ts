@@ -35,7 +35,8 @@ export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise
   const common = { bootId: status.bootId, ...named };
   if (underWay !== undefined) {
     const { plan, needsDrain } = underWay;
-    const left = needsDrain ? ({ unsettled: true } as const) : {};
+    // What disturbs the node is left for its drain; the rest is undone when this update does not go on.
+    const left = needsDrain ? ({ unsettled: true } as const) : ({ tookOver: true } as const);
     return { ...common, ...settledText(what), alreadyOnTarget: false, plan, ...left };
   }
 

@@ -185,19 +185,22 @@ async function undo(
 /**
  * Undoes an update that was taken over by another one, which ends before it went on with it. What disturbs
  * the node stays as it is until it is out of service.
+ *
+ * @returns whether nothing of an update is left
  */
 export async function undoTakenOver(
   ports: HostPorts,
   journal: OpenJournal,
   { config }: HostOrder,
-): Promise<void> {
+): Promise<boolean> {
   const { target, repair } = journal.header;
-  const isOther = repair === true || !sameConfig(target, config);
-  if (isOther || otherDriver(ports, journal) !== undefined) return;
+  if (repair === true) return true;
+  if (!sameConfig(target, config) || otherDriver(ports, journal) !== undefined) return false;
   const status = await ports.os.status();
-  if (markOf(journal, 'committing') !== undefined || backDisturbs(journal, status)) return;
+  if (markOf(journal, 'committing') !== undefined || backDisturbs(journal, status)) return false;
   const problem = await undo(ports, journal, status, 'the update that took it over ended');
   if (problem !== undefined) ports.warn?.(`services after the way back: ${problem}`);
+  return true;
 }
 
 /** Whether the machine has booted since the reboot was armed. */

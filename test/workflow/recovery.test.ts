@@ -3,6 +3,7 @@ import {
   pauseUpdate,
   resumeUpdate,
   retryNodeUpdate,
+  statusQuery,
   type ChildState,
 } from '../../workflows/messages';
 import { startBench, type TestBench } from './support/temporal';
@@ -425,3 +426,65 @@ describe('a rollout that waits for a person', () => {
 function isPreparing({ stage }: ChildState): boolean {
   return stage !== 'working';
 }
+
+describe('a node that took over what a lost update had written, and goes on no further', () => {
+  const AWAY = ['HostUnreachable', 'no host worker'] as const;
+
+  /** Applied, and neither rebooted nor taken back; the next update has taken it over and waits for its slot. */
+  async function takenOver() {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    world.failWith('armReboot', node, ...AWAY, 1);
+    world.failWith('goBack', node, ...AWAY, 1);
+    await world.startRollout();
+    await world.progressUntil(({ failed }) => failed.length === 1);
+    world.healAll();
+    const preparing = world.hold('prepareUpdate', node);
+    await world.rollout().executeUpdate(retryNodeUpdate, { args: [{ node }] });
+    await preparing.reached;
+    await world.rollout().executeUpdate(pauseUpdate, { args: [{ reason: 'freeze' }] });
+    preparing.open();
+    await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
+    expect(world.host(node).applied).toBe('c2');
+    return { world, node };
+  }
+  const cancelled = async ({ world, node }: Awaited<ReturnType<typeof takenOver>>) => {
+    await world.rollout().executeUpdate('cancelNode', { args: [{ node, reason: 'not now' }] });
+    await world.progressUntil(({ children }) => children.length === 0);
+  };
+
+  it('is given back after its host has undone it', async () => {
+    const taken = await takenOver();
+    const { world, node } = taken;
+    const undoing = world.hold('discardStaged', node);
+    const end = cancelled(taken);
+    await undoing.reached;
+
+    expect(world.cordoned()).toEqual([node]);
+    await expect(world.update(node).query(statusQuery)).resolves.toMatchObject({
+      blocker: 'the host to undo what it had taken over from an earlier update',
+    });
+    undoing.open();
+    await end;
+
+    expect(world.host(node).applied).toBeUndefined();
+    expect(world.cordoned()).toEqual([]);
+    expect(world.annotation(node, ANNOTATION.STATE)).toBe('Done');
+    expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+    expect(world.violations).toEqual([]);
+  });
+
+  it.each(['is away', 'was rebooted meanwhile'])('stays cordoned when its host %s', async (how) => {
+    const taken = await takenOver();
+    const { world, node } = taken;
+    if (how === 'is away') world.failWith('discardStaged', node, ...AWAY);
+    else world.host(node).isLeft = true;
+
+    await cancelled(taken);
+
+    expect(world.host(node).applied).toBe('c2');
+    expect(world.cordoned()).toEqual([node]);
+    expect(world.annotation(node, ANNOTATION.STATE)).toBe('Degraded');
+    expect(world.violations).toEqual([]);
+  });
+});

@@ -134,6 +134,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       plan: underWay ?? planFor(host, target),
       ...(settled === undefined ? {} : { settled }),
       ...(isUnsettled ? { unsettled: true } : {}),
+      ...(underWay !== undefined && !isUnsettled ? { tookOver: true } : {}),
     };
   },
   applyUpdate: async (work) => {
@@ -256,11 +257,13 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     const { journal } = host;
     if (journal !== undefined) {
       // Taken over, and not gone on with.
-      if (journal.target.name === target.name && !backTakesBoot(host, journal)) undo(host, journal);
-      return;
+      const isOurs = journal.target.name === target.name && !backTakesBoot(host, journal);
+      if (isOurs) undo(host, journal);
+      return isOurs ? {} : { unsettled: true };
     }
     host.staged = undefined;
     host.answers.clear();
+    return {};
   },
 };
 

@@ -57,8 +57,11 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
   return {
     prepareUpdate: async (order) => {
       const host = await step('prepareUpdate', order);
-      const settled = host.applied === undefined ? undefined : `undid ${host.applied}`;
-      host.applied = undefined;
+      // As the real one: what is whole and wanted is taken over as it is.
+      const tookOver = host.applied === order.config.name && !host.rebooted && !host.armed;
+      const did = tookOver ? 'took over' : 'undid';
+      const settled = host.applied === undefined ? undefined : `${did} ${host.applied}`;
+      if (!tookOver) host.applied = undefined;
       host.staged = order.config.name;
       return {
         bootId: bootId(order.node),
@@ -67,6 +70,7 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
         plan: world.planFor(order.node),
         ...(settled === undefined ? {} : { settled }),
         ...(host.isLeft ? { unsettled: true } : {}),
+        ...(tookOver ? { tookOver } : {}),
       };
     },
     applyUpdate: async (order) => {
@@ -122,7 +126,10 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
     },
     discardStaged: async (order) => {
       const host = await step('discardStaged', order);
+      if (host.isLeft) return { unsettled: true };
+      host.applied = undefined;
       host.staged = undefined;
+      return {};
     },
   };
 }

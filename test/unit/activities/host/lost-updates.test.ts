@@ -364,9 +364,13 @@ describe('an update that was taken over before its reboot, and is not gone on wi
   it.each(['applyUpdate', 'armReboot'] as const)(
     'is undone with what was staged, when it was left at %s',
     async (upTo) => {
-      expect((await takeOver(upTo)).settled).toBe('took over the update to rendered-worker-new');
+      expect(await takeOver(upTo)).toMatchObject({
+        settled: 'took over the update to rendered-worker-new',
+        tookOver: true,
+      });
 
-      await (await host.activities()).discardStaged(later(NEW, 'discardStaged'));
+      const activities = await host.activities();
+      await expect(activities.discardStaged(later(NEW, 'discardStaged'))).resolves.toEqual({});
 
       expect(await picture()).toEqual(ON_OLD);
       expect((await host.status()).staged).toBeUndefined();
@@ -375,6 +379,17 @@ describe('an update that was taken over before its reboot, and is not gone on wi
       expect(await readKeptConfig(files, NEW.reference)).toBeUndefined();
     },
   );
+
+  it('is said to be left when the machine has rebooted into it meanwhile', async () => {
+    await takeOver('armReboot');
+    await host.reboot();
+
+    const activities = await host.activities();
+    const discarded = activities.discardStaged(later(NEW, 'discardStaged'));
+
+    await expect(discarded).resolves.toEqual({ unsettled: true });
+    expect((await picture()).isOpen).toBe(true);
+  });
 
   it.each([
     ['by the end of its update', 'discardStaged', NEW],
