@@ -19,7 +19,7 @@ import {
 import { encodeSeal, readSeal, type Seal, SEAL_BYTES } from './journal-seal';
 import { hasCode } from './root-paths';
 import { ROOT_OWNER } from './types';
-import { roomFor, takeRoom } from './undo-room';
+import { roomBeside, roomFor, takeRoom } from './undo-room';
 
 /** Where journals live: one directory per unfinished update. */
 export const JOURNAL_DIRECTORY = '/var/lib/slipway/journal';
@@ -251,22 +251,42 @@ function openJournal<Header, Mark>(
 async function readJournal(files: HostFiles, directory: string): Promise<ReadJournal | undefined> {
   const sealed = await files.start(sealPath(directory), SEAL_BYTES);
   const seal = sealed === undefined ? undefined : readSeal(sealed);
-  if (seal?.isClosed === true) return undefined;
+  if (seal === undefined) return readUnsealed(files, directory);
+  if (seal.isClosed) return undefined;
+  const log = await readLogIn(files, directory, seal);
+  if (log === undefined && seal.length > 0) throw damaged(directory, 'it is gone');
+  return log === undefined || log.entries.length === 0 ? undefined : { log, seal };
+}
+
+/** Without a seal: of a version that did not seal, never begun, almost dropped – or damaged. */
+async function readUnsealed(files: HostFiles, directory: string): Promise<ReadJournal | undefined> {
+  const log = await readLogIn(files, directory);
+  const [begin] = log?.entries ?? [];
+  if (log !== undefined && begin?.type === 'begin' && begin.sealed !== true) return { log };
+  const isThere = async (path: string) => (await files.facts(path)).kind !== 'absent';
+  const hasSeal = await isThere(sealPath(directory));
+  const isUsed = (await isThere(packPath(directory))) || (await isThere(roomBeside(directory)));
+  // The seal is durable before there is a log, and is the last to go. So a death leaves a seal that
+  // cannot be read alone, and an unreadable log without one; neither with before-images beside it.
+  if (log === undefined && !(hasSeal && isUsed)) return undefined;
+  if (log !== undefined && begin === undefined && !hasSeal && !isUsed) return undefined;
+  const its = `its seal, ${sealPath(directory)}, is damaged or gone`;
+  if (log === undefined) throw damaged(directory, `it is gone, and ${its}`);
+  throw damaged(directory, begin === undefined ? `it has no whole first entry, and ${its}` : its);
+}
+
+/** Undefined when there is none. */
+async function readLogIn(
+  files: HostFiles,
+  directory: string,
+  seal?: Seal,
+): Promise<ReadLog | undefined> {
   const state = await files.look(logPath(directory));
-  if (state.kind === 'absent') {
-    if (seal === undefined || seal.length === 0) return undefined;
-    throw damaged(directory, 'it is gone');
-  }
+  if (state.kind === 'absent') return undefined;
   if (state.kind !== 'file') throw damaged(directory, 'it is not a file');
   const log = readLog(state.content, seal);
   if ('fault' in log) throw damaged(directory, log.fault);
-  const [begin] = log.entries;
-  if (begin === undefined) return undefined;
-  if (seal !== undefined) return { log, seal };
-  if (begin.type === 'begin' && begin.sealed === true) {
-    throw damaged(directory, `its seal, ${sealPath(directory)}, is damaged or gone`);
-  }
-  return { log };
+  return log;
 }
 
 /** A seal of nothing, and the space that is given up when the disk is full. */

@@ -26,7 +26,7 @@ export async function roomFor(
   directory: string,
   images: BeforeImages,
 ): Promise<ReadonlyMap<string, number>> {
-  const beside = posix.join(directory, ROOM_NAME);
+  const beside = roomBeside(directory);
   const devices = new Map<string, number>();
   const deviceOf = async (path: string): Promise<number> => {
     const parent = posix.dirname(path);
@@ -52,6 +52,11 @@ export async function roomFor(
   return new Map(
     wanted.map(({ path, sum, largest }) => [path, Math.min(sum, Math.max(largest, ENOUGH_BYTES))]),
   );
+}
+
+/** Where the room of the file system of a journal is. */
+export function roomBeside(directory: string): string {
+  return posix.join(directory, ROOM_NAME);
 }
 
 /** Below `/etc` rather than below a directory in it, which some program may read file by file. */

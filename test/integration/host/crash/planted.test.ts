@@ -66,7 +66,7 @@ const PLANTED: readonly Planted[] = [
     interference: { process: withoutSync((path) => /\/(log|seal)$/.test(path)) },
     death: 'synced',
     way: 'there',
-    symptom: /not the old config/,
+    symptom: /it has no whole first entry, and its seal, \S+, is damaged or gone/,
   },
   {
     bug: 'a file is not synced before it takes the place of another',
