@@ -138,6 +138,8 @@ function openJournal<Header, Mark>(
   /** From now on, what is in the log is missed when it is gone. */
   async function sealAll(isClosed = false): Promise<void> {
     if (seal === undefined) return;
+    // A process that died in the beginning may have written the log and not made its name durable.
+    if (seal.length === 0) await files.syncDirectories([directory]);
     const next = { count: seal.count + 1, length, checksum, isClosed };
     await writeSeal(files, directory, next);
     seal = next;

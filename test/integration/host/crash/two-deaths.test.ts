@@ -1,0 +1,25 @@
+/**
+ * A host that is killed while it begins its journal, and whose power is cut when it has started again: what
+ * only the killed process knew not to be durable must not be counted on by the next one.
+ */
+
+import { firstBroken, runOnce, SCENARIOS, secondMoments } from './judge';
+
+/** Some hundred recoveries, on a machine that may be busy. */
+jest.setTimeout(600_000);
+
+it.each(SCENARIOS)('is whole in $name', async (scenario) => {
+  const run = await runOnce(scenario);
+  const firsts = run.moments.filter(
+    ({ operation: { kind, path } }) =>
+      kind === 'fsync' && /\/journal\/[^/]+_applyUpdate(\/(log|pack))?$/.test(path),
+  );
+  const beginnings = firsts.slice(0, 6);
+  expect(beginnings.length).toBe(6);
+  for (const first of beginnings) {
+    for (const sequel of ['finish', 'back'] as const) {
+      const seconds = await secondMoments(run, first, 'killed', sequel);
+      expect(await firstBroken(run, seconds, { deaths: ['synced'] })).toBeUndefined();
+    }
+  }
+});
