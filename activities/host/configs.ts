@@ -11,8 +11,11 @@ import {
 } from './records';
 
 /** The config that the order wants, fetched at most once per update. */
-export async function desiredConfig(ports: HostPorts, order: HostOrder): Promise<HostConfig> {
-  return keptOrFetched(ports, 'desired', order.config);
+export async function desiredConfig(
+  ports: HostPorts,
+  { config }: Pick<HostOrder, 'config'>,
+): Promise<HostConfig> {
+  return keptOrFetched(ports, 'desired', config);
 }
 
 /**

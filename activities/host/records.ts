@@ -19,7 +19,7 @@ export const CURRENT_CONFIG_FILE = '/etc/machine-config-daemon/currentconfig';
 
 const STATE_DIRECTORY = '/var/lib/slipway';
 /** Canonical bytes of the config that is being applied. */
-const DESIRED_FILE = `${STATE_DIRECTORY}/desired.json`;
+export const DESIRED_FILE = `${STATE_DIRECTORY}/desired.json`;
 /** Canonical bytes of a current config that had to be fetched. */
 const PREVIOUS_FILE = `${STATE_DIRECTORY}/previous.json`;
 

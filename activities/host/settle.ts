@@ -8,13 +8,21 @@ import type { UpdatePlan } from '../../core/node/plan';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { ConfigReference, HostOrder } from '../../workflows/activity-contracts';
 import { writeCommitted } from './committed';
+import { desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
 import { dropFallback } from './fallback';
 import { openJournal, otherDriver } from './open-journal';
 import { planBack } from './plan';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { endRepair } from './repair-end';
-import { dropKeptConfigs, type HostConfig, readKeptConfig, writeCurrentConfig } from './records';
+import {
+  DESIRED_FILE,
+  dropKeptConfigs,
+  type HostConfig,
+  readCurrentConfig,
+  readKeptConfig,
+  writeCurrentConfig,
+} from './records';
 import { tellOfOldFiles } from './services';
 import { backDisturbs, backTakesBoot, refuseForeign, standingOf } from './standing';
 import { undoHere } from './undo';
@@ -112,14 +120,14 @@ function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus)
  * Makes the journal's target the current config and drops the before-images.
  *
  * @throws `WrongDeployment` when the machine does not run the deployment of the update,
- * `RefusedRequest` when it has been taken back
+ * `RefusedRequest` when it has been taken back, `ConfigFetchFailed` or `DigestMismatch` when the kept
+ * config is damaged and there is no other
  */
 export async function commit(ports: HostPorts, journal: OpenJournal): Promise<void> {
   refuseTakenBack(ports, journal);
   const status = await ports.os.status();
   refuseOldDeployment(ports, journal, status);
-  const config = await readKeptConfig(ports.files, journal.header.target);
-  // Without the kept config the current one was written already: a crash came in between.
+  const config = await configToCommit(ports, journal.header.target);
   if (config !== undefined) {
     if (markOf(journal, 'committing') === undefined) await journal.mark({ kind: 'committing' });
     await writeCommitted(ports.files, config.reference, status);
@@ -129,6 +137,27 @@ export async function commit(ports: HostPorts, journal: OpenJournal): Promise<vo
   await dropFallback(ports.files);
   await journal.close();
   await dropKeptConfigs(ports.files);
+}
+
+/** Undefined = it is the current config already, and a crash came before the end of the commit. */
+async function configToCommit(
+  ports: HostPorts,
+  target: ConfigReference,
+): Promise<HostConfig | undefined> {
+  const kept = await readKeptConfig(ports.files, target);
+  if (kept !== undefined) return kept;
+  const current = await readCurrentConfig(ports.files);
+  if (current !== undefined && sameConfig(current.reference, target)) return undefined;
+  try {
+    return await desiredConfig(ports, { config: target });
+  } catch (error) {
+    const name = failureName(error);
+    if (name === undefined) throw error;
+    const what =
+      `finish the update to ${target.name} on ${ports.node}, whose config is missing or damaged in ` +
+      `${DESIRED_FILE}: ${messageOf(error)}; nothing was changed`;
+    throw Object.assign(fail(name, what), { cause: error });
+  }
 }
 
 /** A way back that was begun is final: some or all files are the old ones by now. */

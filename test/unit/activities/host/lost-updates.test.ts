@@ -3,6 +3,8 @@
  * next order makes of it. It is neither committed unproven, nor thrown away half.
  */
 
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createHostActivities, rebootIsDue } from '../../../../activities/host';
 import { readCurrentConfig, readKeptConfig } from '../../../../activities/host/records';
 import { fail } from '../../../../core/errors';
@@ -59,6 +61,14 @@ async function loseVerified(): Promise<string> {
 async function loseCommitting(): Promise<void> {
   await loseVerified();
   await (await (await host.ports()).journal.open())?.mark({ kind: 'committing' });
+}
+
+/** One bit of the config that was kept for the update. */
+function damageKept(): void {
+  const path = join(host.root, 'var/lib/slipway/desired.json');
+  const bytes = readFileSync(path);
+  bytes[10] = (bytes[10] ?? 0) ^ 8;
+  writeFileSync(path, bytes);
 }
 
 /** The activities of a machine whose kubelet is like this. */
@@ -157,6 +167,34 @@ describe('an update that was lost after its reboot', () => {
     });
     expect(prepared.unsettled).toBeUndefined();
     expect(await picture()).toEqual(ON_NEW);
+  });
+
+  it('is finished with its config fetched anew when the kept one was damaged in its commit', async () => {
+    await loseCommitting();
+    damageKept();
+
+    const prepared = await (await host.activities()).prepareUpdate(later(NEXT, 'prepareUpdate'));
+
+    expect(prepared).toMatchObject({ currentConfig: 'rendered-worker-new' });
+    expect(await picture()).toEqual(ON_NEW);
+  });
+
+  it('stays as it is when the kept config was damaged in its commit and nobody has another one', async () => {
+    await loseCommitting();
+    damageKept();
+    const ports = await host.ports();
+    const fetch = async (name: string): Promise<never> => {
+      throw fail('ConfigFetchFailed', `fetch ${name}: 404`);
+    };
+    const cutOff = createHostActivities({ ...ports, configs: { fetch } });
+
+    await expect(cutOff.prepareUpdate(later(NEXT, 'prepareUpdate'))).rejects.toMatchObject({
+      name: 'ConfigFetchFailed',
+      message:
+        'finish the update to rendered-worker-new on worker-1, whose config is missing or damaged in ' +
+        '/var/lib/slipway/desired.json: fetch rendered-worker-new: 404; nothing was changed',
+    });
+    expect(await picture()).toEqual(LEFT);
   });
 
   it('is finished before another config when it was verified and the Node says that it is on it', async () => {
