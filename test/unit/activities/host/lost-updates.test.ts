@@ -169,6 +169,21 @@ describe('an update that was lost after its reboot', () => {
     expect(await picture()).toEqual(ON_NEW);
   });
 
+  it('is not finished on the word of the Node when its files are others by now', async () => {
+    await loseVerified();
+    writeFileSync(join(host.root, 'etc/motd'), 'somebody');
+
+    const order = { ...later(NEW, 'prepareUpdate'), currentConfig: NEW.reference };
+    const prepared = await (await host.activities()).prepareUpdate(order);
+
+    expect(prepared).toMatchObject({
+      alreadyOnTarget: false,
+      unsettled: true,
+      settled: 'took over the update to rendered-worker-new',
+    });
+    expect(await picture()).toEqual({ ...LEFT, motd: 'somebody' });
+  });
+
   it('is finished with its config fetched anew when the kept one was damaged in its commit', async () => {
     await loseCommitting();
     damageKept();
