@@ -1,0 +1,144 @@
+import { createDrainNode } from '../../../../activities/cluster/drain-node';
+import type { ClusterPorts, PodPort } from '../../../../activities/ports';
+import type { Pod } from '../../../../core/drain';
+import { ANNOTATION } from '../../../../core/names';
+import type { Node } from '../../../../core/node/types';
+import type { DrainProgress } from '../../../../workflows/activity-contracts';
+
+const START = Date.parse('2026-03-01T10:00:00Z');
+const INPUT = {
+  ...{ node: 'n', pool: 'worker', config: 'rendered-worker-1', workflowId: 'update-node/n' },
+  run: { id: 'run-1', startedAt: '2026-03-01T09:59:00.000Z' },
+  drain: { timeoutSeconds: 3_600, onTimeout: 'RetryLater' },
+  startedAt: '2026-03-01T10:00:00.000Z',
+} as const;
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: START });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** Cordoned by the update that drains it, or by a person. */
+function cordoned(byUs = true): Node {
+  const annotations = byUs ? { [ANNOTATION.CORDONED_BY]: INPUT.workflowId } : {};
+  return { metadata: { name: 'n', annotations }, spec: { unschedulable: true } };
+}
+
+function aPod(name: string): Pod {
+  const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'cart', uid: 'o' };
+  return {
+    metadata: {
+      ...{ name, namespace: 'shop', uid: `uid-of-${name}` },
+      ownerReferences: [{ ...owner, controller: true }],
+    },
+    spec: {},
+    status: { phase: 'Running' },
+  };
+}
+
+/** What the API server says of the Node, and how long the answer is on its way. */
+interface Look {
+  readonly node: Node;
+  readonly takesMs: number;
+}
+
+/** The drain of a node whose pods go at once when they are asked; its picture is as old as the drain. */
+function draining(pods: readonly Pod[], looks: readonly Look[]) {
+  const coming = [...looks];
+  const happened: string[] = [];
+  const heartbeats: DrainProgress[] = [];
+  let left = (_pod: Pod): void => undefined;
+  const follow: PodPort['follow'] = (_node, handler, until) =>
+    new Promise((resolve) => {
+      until.addEventListener('abort', () => {
+        resolve();
+      });
+      left = (pod) => {
+        handler.changed(pod, true);
+      };
+      handler.listed(pods);
+    });
+  const read = async (): Promise<Node> => {
+    const look = coming.shift();
+    if (look === undefined) throw new Error('one look too many');
+    happened.push('look');
+    await new Promise((resolve) => setTimeout(resolve, look.takesMs));
+    return look.node;
+  };
+  const evict: PodPort['evict'] = ({ name }) => {
+    happened.push(`eviction of ${name}`);
+    left(aPod(name));
+    return Promise.resolve({ outcome: 'accepted' });
+  };
+  const ports = {
+    view: {
+      nodes: { synced: Promise.resolve(), get: () => cordoned(), subscribe: neverCalls },
+      budgets: { list: () => [], subscribe: neverCalls },
+    },
+    nodes: { read },
+    pods: { follow, evict },
+    run: () => ({
+      signal: new AbortController().signal,
+      log: { debug: ignored, info: ignored, warn: ignored },
+      heartbeat: (progress: DrainProgress) => heartbeats.push(progress),
+    }),
+    now: () => Date.now(),
+  };
+  const drained = createDrainNode(ports as unknown as ClusterPorts)(INPUT);
+  return { drained, happened, heartbeats };
+}
+
+const neverCalls = () => ignored;
+
+function ignored(): void {
+  return undefined;
+}
+
+describe('a look at the node before its pods are evicted', () => {
+  it('is one for all evictions of a moment', async () => {
+    const pods = [aPod('a'), aPod('b')];
+    const { drained, happened } = draining(pods, [{ node: cordoned(), takesMs: 4_000 }]);
+
+    await jest.advanceTimersByTimeAsync(10_000);
+
+    await expect(drained).resolves.toEqual({ evicted: 2, left: 0 });
+    expect(happened).toEqual(['look', 'eviction of a', 'eviction of b']);
+  });
+
+  it('is taken anew when it was on its way for so long that it does not hold any more', async () => {
+    const { drained, happened, heartbeats } = draining(
+      [aPod('a')],
+      [
+        { node: cordoned(), takesMs: 6_000 },
+        { node: cordoned(), takesMs: 10 },
+      ],
+    );
+
+    await jest.advanceTimersByTimeAsync(20_000);
+
+    await expect(drained).resolves.toEqual({ evicted: 1, left: 0 });
+    expect(happened).toEqual(['look', 'look', 'eviction of a']);
+    expect(heartbeats.flatMap(({ remaining }) => remaining)).toContainEqual({
+      pod: 'shop/a',
+      blocker: 'waiting for pod shop/a (node n may have changed since it was looked at)',
+    });
+  });
+
+  it('lets no eviction go when a person has taken the node while it was on its way', async () => {
+    const { drained, happened } = draining(
+      [aPod('a')],
+      [
+        { node: cordoned(), takesMs: 60_000 },
+        { node: cordoned(false), takesMs: 10 },
+      ],
+    );
+    const refused = expect(drained).rejects.toMatchObject({ name: 'CordonedByUser' });
+
+    await jest.advanceTimersByTimeAsync(120_000);
+
+    await refused;
+    expect(happened).toEqual(['look', 'look']);
+  });
+});
