@@ -311,6 +311,41 @@ describe('a node that changes its pool', () => {
     expect([...from.leftovers(), ...to.leftovers()]).toEqual([]);
   });
 
+  it('is not ended by what its old pool has to say to an update that was lost before', async () => {
+    const { from, to } = await twoPools(1);
+    const first = from.name(1);
+    const lost = from.hold('prepareUpdate', first);
+    await from.startRollout();
+    await lost.reached;
+    // A rollout does not hear of the end of an update that it did not start itself.
+    await from.rollout().terminate('test');
+    await from.startRollout();
+    await from.progressUntil(({ children }) => children.length === 1 && !children[0]?.adopting);
+    const look = from.hold('selectNodes');
+    await from.tell('something has changed');
+    await look.reached;
+    await from.update(first).terminate('test');
+    lost.open();
+
+    from.deleteNode(first);
+    to.join(first, 'c1');
+    to.config = 'd1';
+    const next = from.hold('prepareUpdate', first);
+    await to.startRollout();
+    await next.reached;
+    // Only now it sees, and says, that the node is gone, under the ID that both updates have.
+    look.open();
+    await from.progressUntil(({ children }) => children.length === 0);
+    next.open();
+
+    const [, fresh] = [await from.rollout().result(), await to.rollout().result()];
+    expect(fresh).toMatchObject({ updated: 2, held: [], failed: [] });
+    expect(fresh.reports.map(({ outcome }) => outcome)).toEqual(['updated', 'updated']);
+    expect(to.annotation(first, ANNOTATION.CURRENT_CONFIG)).toBe('d1');
+    expect([...from.violations, ...to.violations]).toEqual([]);
+    expect([...from.leftovers(), ...to.leftovers()]).toEqual([]);
+  });
+
   it('is not taken out of service with a slot of the pool that it has left', async () => {
     const { from, to } = await twoPools(2);
     const first = from.name(1);
