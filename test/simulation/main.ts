@@ -24,6 +24,7 @@ const SWITCHED = [
   'liftsAnyCordon',
   'countsAllNodes',
   'overlooksMoves',
+  'takesDownForLeft',
   'statusOfAllNodes',
   'drainsOn',
   'overlooksRuns',

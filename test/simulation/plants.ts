@@ -197,6 +197,13 @@ export const PLANTS: readonly Plant[] = [
     activities: { countsAllNodes: true },
   },
   {
+    bug: 'a node that is down by itself for a moment gets a slot for nothing',
+    breaks: 'I1',
+    ...{ seed: 101, within: 10, plain: true },
+    activities: { takesDownForLeft: true },
+    storm: 0.4,
+  },
+  {
     bug: 'a node that was moved is cordoned by the rollout of the pool that it has left',
     breaks: 'I1',
     ...{ seed: 15, within: 10 },

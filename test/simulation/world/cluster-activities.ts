@@ -23,8 +23,10 @@ import type {
   ClusterActivities,
   CordonNodeInput,
   DrainNodeInput,
+  SelectNodesResult,
 } from '../../../workflows/activity-contracts';
 import type { Chance, VirtualClock } from '../clock';
+import { isInService } from '../outages';
 import type { Attempt } from '../temporal/attempt';
 import type { Cluster } from './cluster';
 import type { ActivityPlants } from './plants';
@@ -60,7 +62,15 @@ export async function performOnCluster(world: ClusterWorld, attempt: Attempt): P
   const activity = createClusterActivities(portsFor(world, attempt))[type] as (
     input: unknown,
   ) => Promise<unknown>;
-  return activity(input);
+  const answer = await activity(input);
+  const { takesDownForLeft } = world.plants();
+  return takesDownForLeft === true && type === 'selectNodes'
+    ? withoutDownOtherwise(answer as SelectNodesResult)
+    : answer;
+}
+
+function withoutDownOtherwise(look: SelectNodesResult): SelectNodesResult {
+  return look.exists ? { ...look, downOtherwise: [], downOtherwiseCount: 0 } : look;
 }
 
 async function drain(world: ClusterWorld, attempt: Attempt, input: DrainNodeInput) {
@@ -194,11 +204,14 @@ function refuseChanged(
 }
 
 function planted(world: ClusterWorld, { call }: Attempt, decide: Decide): Decide {
-  const { overlooksMoves, overlooksRuns, liftsAnyCordon } = world.plants();
+  const { overlooksMoves, overlooksRuns, liftsAnyCordon, takesDownForLeft } = world.plants();
   if (overlooksRuns === true) return (node) => decide(withoutRun(node));
   if (overlooksMoves === true && call.type === 'cordonNode') {
     const labels = labelsFor((call.input as CordonNodeInput).pool);
     return (node) => decide({ ...node, metadata: { ...node.metadata, labels } });
+  }
+  if (takesDownForLeft === true && call.type === 'cordonNode') {
+    return (node) => decide(isInService(node) ? node : asLeft(node));
   }
   if (liftsAnyCordon !== true) return decide;
   return (node) => {
@@ -206,6 +219,13 @@ function planted(world: ClusterWorld, { call }: Attempt, decide: Decide): Decide
     const state = change?.annotations?.[ANNOTATION.STATE] ?? 'Working';
     return state === 'Working' ? change : { ...change, unschedulable: false };
   };
+}
+
+/** As if an update of it had failed. */
+function asLeft(node: Node): Node {
+  const failed = { [ANNOTATION.DESIRED_CONFIG]: 'rendered-other', [ANNOTATION.STATE]: 'Degraded' };
+  const annotations = { ...node.metadata.annotations, ...failed };
+  return { ...node, metadata: { ...node.metadata, annotations } };
 }
 
 /** As nobody has written it yet. */
