@@ -1,10 +1,7 @@
 /** What a rollout does while nothing happens, for hours of virtual time. */
 
-import { Chance, VirtualClock } from './clock';
-import { shippedSandbox } from './many-seeds';
-import { scenarioOf } from './scenario';
-import { START, Trace } from './trace';
-import { World } from './world/world';
+import { quietWorld } from './quiet-world';
+import type { Trace } from './trace';
 
 const MINUTE_MS = 60_000;
 
@@ -32,27 +29,4 @@ describe('a rollout whose nodes all are in the hands of a person', () => {
 
 function looksIn(trace: Trace): number {
   return trace.last(4_000).filter((line) => line.includes(': selectNodes attempt ')).length;
-}
-
-/** A pool of two nodes that do not have its config yet, and nothing that goes wrong. */
-async function quietWorld() {
-  const drawn = scenarioOf(1, true);
-  const calm = {
-    ...{ nodes: 2, incidents: 0, stuckPods: 0, longHistory: 100_000 },
-    weather: { activity: 0, task: 0, memory: 0 },
-  };
-  const scenario = { ...drawn, ...calm };
-  const clock = new VirtualClock(START);
-  const trace = new Trace(() => clock.now);
-  const sandbox = await shippedSandbox();
-  const chance = new Chance(1);
-  const world = new World({ clock, chance, trace, sandbox, scenario, plants: {} });
-  const run = async (ms: number): Promise<void> => {
-    let isOver = false;
-    clock.after(ms, () => {
-      isOver = true;
-    });
-    while (!isOver) await clock.step();
-  };
-  return { world, trace, run };
 }

@@ -1,0 +1,38 @@
+import { Chance, VirtualClock } from './clock';
+import { shippedSandbox } from './many-seeds';
+import { scenarioOf, type PoolScenario } from './scenario';
+import { START, Trace } from './trace';
+import type { ActivityPlants } from './world/plants';
+import { World } from './world/world';
+
+interface Told {
+  /** How long everything takes is drawn from it. */
+  readonly seed?: number;
+  /** Other limits and policies than the pool has by itself. */
+  readonly pool?: Partial<PoolScenario>;
+  readonly plants?: ActivityPlants;
+}
+
+/** A pool of two nodes that do not have its config yet, and nothing that goes wrong by itself. */
+export async function quietWorld({ seed = 1, pool = {}, plants = {} }: Told = {}) {
+  const drawn = scenarioOf(1, true);
+  const calm = {
+    ...{ nodes: 2, incidents: 0, stuckPods: 0, longHistory: 100_000 },
+    weather: { activity: 0, task: 0, memory: 0 },
+  };
+  const pools = drawn.pools.map((one) => ({ ...one, ...pool }));
+  const scenario = { ...drawn, ...calm, pools };
+  const clock = new VirtualClock(START);
+  const trace = new Trace(() => clock.now);
+  const sandbox = await shippedSandbox();
+  const chance = new Chance(seed);
+  const world = new World({ clock, chance, trace, sandbox, scenario, plants });
+  const run = async (ms: number): Promise<void> => {
+    let isOver = false;
+    clock.after(ms, () => {
+      isOver = true;
+    });
+    while (!isOver) await clock.step();
+  };
+  return { world, trace, run };
+}
