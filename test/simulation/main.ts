@@ -24,6 +24,7 @@ const SWITCHED = [
   'liftsAnyCordon',
   'countsAllNodes',
   'overlooksMoves',
+  'overlooksNumbers',
   'takesDownForLeft',
   'statusOfAllNodes',
   'drainsOn',

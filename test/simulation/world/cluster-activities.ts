@@ -56,7 +56,7 @@ const LOOK_MS = 3_000;
 
 export async function performOnCluster(world: ClusterWorld, attempt: Attempt): Promise<unknown> {
   const type = attempt.call.type as keyof ClusterActivities;
-  const { input } = attempt.call;
+  const input = orderIn(world, attempt);
   if (type === 'drainNode') return drain(world, attempt, input as DrainNodeInput);
   if (type === 'awaitNodeReady') return awaitReady(world, attempt, input as AwaitReadyInput);
   const activity = createClusterActivities(portsFor(world, attempt))[type] as (
@@ -67,6 +67,11 @@ export async function performOnCluster(world: ClusterWorld, attempt: Attempt): P
   return takesDownForLeft === true && type === 'selectNodes'
     ? withoutDownOtherwise(answer as SelectNodesResult)
     : answer;
+}
+
+function orderIn(world: ClusterWorld, { call: { type, input } }: Attempt): unknown {
+  if (world.plants().overlooksNumbers !== true || type !== 'cordonNode') return input;
+  return { ...(input as CordonNodeInput), slotNumber: 0 };
 }
 
 function withoutDownOtherwise(look: SelectNodesResult): SelectNodesResult {

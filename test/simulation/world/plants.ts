@@ -12,6 +12,8 @@ export interface ActivityPlants {
   readonly countsAllNodes?: boolean;
   /** A node that was moved is cordoned for the pool that it has left. */
   readonly overlooksMoves?: boolean;
+  /** Which slot it is that a node uses counts for nothing at its cordon. */
+  readonly overlooksNumbers?: boolean;
   /** A node that is down by itself is taken for one that an update has left so. */
   readonly takesDownForLeft?: boolean;
   /** The status of every pool counts the nodes of all pools. */
