@@ -111,6 +111,12 @@ export function hostSteps(input: UpdateNodeInput) {
         options('discardStaged', `drop what was staged on ${node}`),
         [order('discardStaged')],
       ),
+    /** The same, with what was taken over: it is on the disk, so this is waited for like a way back. */
+    undoTakenOver: () =>
+      host.discardStaged.executeWithOptions(
+        options('goBack', `undo on ${node} what an earlier update had written`),
+        [orderFor(input, 'discardStaged', limits.goBack.total)],
+      ),
   };
 }
 

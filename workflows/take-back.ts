@@ -145,7 +145,7 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
 async function undoTakenOver({ host, progress }: NodeUpdate): Promise<boolean> {
   progress.enter(progress.phase, 'the host to undo what it had taken over from an earlier update');
   try {
-    const discarded = await host.discardStaged();
+    const discarded = await host.undoTakenOver();
     return discarded?.unsettled !== true;
   } catch (error) {
     log.warn('what was taken over stays on the host', { error });
