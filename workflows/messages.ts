@@ -216,13 +216,16 @@ export const preparedSignal = defineSignal<[Prepared]>('prepared');
 export const progressQuery = defineQuery<RolloutProgress>('progress');
 
 // updateNode
-/** The slot: this node may be made unavailable now. */
-export interface Proceed {
-  readonly slot: string;
+/** That a node may be made unavailable now. */
+export interface Slot {
   /** It costs nothing, because the node is unavailable anyway; returned when it is not any more. */
   readonly repair: boolean;
   /** Which one of the pool it is (`slotNumber`); absent = not known, as from a rollout of an earlier version. */
   readonly number?: number;
+}
+export interface Proceed extends Slot {
+  /** Workflow ID of who gives it. */
+  readonly slot: string;
 }
 export const proceedSignal = defineSignal<[Proceed]>('proceed');
 /** The Node was deleted: stop at once, there is nothing to be taken back. */

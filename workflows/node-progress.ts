@@ -4,7 +4,7 @@ import { log, metricMeter, setCurrentDetails } from '@temporalio/workflow';
 import { mayFollow, NodePhase } from '../core/node/lifecycle';
 import type { UpdatePlan } from '../core/node/plan';
 import type { Failure } from './failures';
-import type { NodeReport, NodeStatus, UpdateNodeInput, UpdateOutcome } from './messages';
+import type { NodeReport, NodeStatus, Slot, UpdateNodeInput, UpdateOutcome } from './messages';
 
 /** Reports are kept and queried by the hundred. */
 const REASON_AT_MOST = 1000;
@@ -36,11 +36,8 @@ export class NodeProgress {
   phase: NodePhase = 'Preparing';
   blocker: string | undefined;
   plan: UpdatePlan | undefined;
-  holdsSlot = false;
-  /** The slot is only good while the node is unavailable anyway. */
-  slotIsForRepair = false;
-  /** Which slot of the pool it is; undefined = nobody said. */
-  slotNumber: number | undefined;
+  /** The slot that it holds. */
+  slot: Slot | undefined;
   /** What was last said to the rollout reached nobody. */
   isUnheard = false;
   /** How many rollouts asked for the report. */

@@ -17,6 +17,7 @@ import {
   proceedSignal,
   statusQuery,
   type ChildState,
+  type Slot,
   type UpdateNodeInput,
 } from './messages';
 import type { NodeProgress } from './node-progress';
@@ -34,10 +35,8 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
   hear(
     proceedSignal,
     readProceed,
-    ({ repair, number }) => {
-      progress.holdsSlot = true;
-      progress.slotIsForRepair = repair;
-      progress.slotNumber = number;
+    (slot) => {
+      progress.slot = slot;
     },
     'From the pool rollout: the slot; this node may be made unavailable now',
   );
@@ -59,14 +58,15 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
  * @throws `RolloutGone` when no rollout took it up from one time to the next: none may ever come,
  *   because the pool went back to the config that the node is on
  */
-export async function waitForSlot(input: UpdateNodeInput, progress: NodeProgress): Promise<void> {
+export async function waitForSlot(input: UpdateNodeInput, progress: NodeProgress): Promise<Slot> {
   progress.enter('WaitingForSlot', `a slot from ${progress.reportTo}`);
-  while (!progress.holdsSlot) {
+  for (;;) {
+    if (progress.slot !== undefined) return progress.slot;
     sayPrepared(input, progress);
-    await condition(() => progress.holdsSlot, `${REMIND_SECONDS}s`, {
+    await condition(() => progress.slot !== undefined, `${REMIND_SECONDS}s`, {
       summary: brief(`waiting for a slot from ${progress.reportTo}`),
     });
-    if (!progress.holdsSlot && progress.isUnheard) {
+    if (progress.slot === undefined && progress.isUnheard) {
       const { reportTo } = progress;
       throw refuse('RolloutGone', `nobody could give the slot: ${reportTo} does not run`);
     }
@@ -79,7 +79,7 @@ export async function returnSlot(
   progress: NodeProgress,
   reason: string,
 ): Promise<void> {
-  progress.holdsSlot = false;
+  progress.slot = undefined;
   progress.enter('WaitingForSlot', `another slot: ${reason}`);
   // The rollout looks at the cluster, too, and may be as much behind as it was.
   await sleep(RETURN_PAUSE, { summary: brief(`another slot: ${reason}`) });
@@ -90,10 +90,10 @@ export async function returnSlot(
 function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = false): void {
   if (isEnd(progress.phase)) return;
   const { node, config, uid } = input;
-  const { holdsSlot, reportTo } = progress;
+  const { slot, reportTo } = progress;
   getExternalWorkflowHandle(reportTo)
     .signal(preparedSignal, {
-      ...{ node, config: config.name, holdsSlot, stage: stageOf(progress) },
+      ...{ node, config: config.name, holdsSlot: slot !== undefined, stage: stageOf(progress) },
       runId: workflowInfo().runId,
       ...(uid === undefined ? {} : { uid }),
       ...(returned ? { returned } : {}),
@@ -111,7 +111,7 @@ function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = 
 }
 
 function stageOf(progress: NodeProgress): ChildState['stage'] {
-  if (progress.holdsSlot) return 'working';
+  if (progress.slot !== undefined) return 'working';
   // One that is back in service and tidies up wants no slot either.
   return progress.phase === 'WaitingForSlot' ? 'waiting' : 'preparing';
 }

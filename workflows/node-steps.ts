@@ -22,7 +22,7 @@ import type {
   ReleaseNodeInput,
   ReportedPhase,
 } from './activity-contracts';
-import type { UpdateNodeInput } from './messages';
+import type { Slot, UpdateNodeInput } from './messages';
 import { PRIORITY } from './priorities';
 import {
   AT_ONCE,
@@ -148,12 +148,6 @@ const STEPS_OUTSIDE = 'short-steps-outside-the-workflow-task';
  */
 const END_AWAITED = 'end-of-cancelled-steps-awaited';
 
-/** The slot by which a node is taken out of service. */
-export interface UsedSlot {
-  readonly isForRepair: boolean;
-  readonly number: number | undefined;
-}
-
 /** What is done with the node in the cluster. */
 export function clusterSteps(input: UpdateNodeInput) {
   const { node, policy } = input;
@@ -177,10 +171,10 @@ export function clusterSteps(input: UpdateNodeInput) {
   });
 
   return {
-    cordon: (plan: UpdatePlan, slot: UsedSlot) => {
+    cordon: (plan: UpdatePlan, slot: Slot) => {
       const summary = `${plan.drain ? 'cordon' : 'target'} ${node}`;
       const order: CordonNodeInput = {
-        ...{ ...step, cordon: plan.drain, repair: slot.isForRepair, summary: plan.summary },
+        ...{ ...step, cordon: plan.drain, repair: slot.repair, summary: plan.summary },
         ...(slot.number === undefined ? {} : { slotNumber: slot.number }),
         ...(plan.drain ? { drain: policy.drain } : {}),
       };

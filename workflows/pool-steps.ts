@@ -12,7 +12,7 @@ import {
   type ExternalWorkflowHandle,
 } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, updateNodeId } from '../core/names';
-import { slotNumber, type Candidate } from '../core/rollout/index';
+import type { Candidate } from '../core/rollout/index';
 import type {
   ClusterActivities,
   DepartedNode,
@@ -23,6 +23,7 @@ import type {
 import { attachSignal, nodeGoneSignal, proceedSignal, type ChildState } from './messages';
 import { shielded } from './node-update';
 import { PRIORITY } from './priorities';
+import { slotOf } from './rollout-decisions';
 import type { Rollout } from './rollout-state';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { brief, LOOK, LOOK_INSIDE, optionsFor, ROLLOUT_LIMITS, STILL_RUNNING } from './timeouts';
@@ -182,18 +183,12 @@ export function adoptUpdate(rollout: Rollout, node: string): void {
   );
 }
 
-/** Gives a node its slot; one that an update of ours has left unavailable gets it for nothing. */
+/** Gives a node its slot. */
 export function grantSlot(rollout: Rollout, node: string): void {
   rollout.grant(node);
   const slot = workflowInfo().workflowId;
-  const { unavailable = [], downOtherwise = [], downOtherwiseCount } = rollout.view ?? {};
-  const repair = unavailable.includes(node) && !downOtherwise.some((one) => one.node === node);
-  const granted = { unavailable, downOtherwise, holders: rollout.holders() };
-  const number =
-    downOtherwiseCount === undefined ? {} : { number: slotNumber(granted, downOtherwiseCount) };
-  tell(rollout, node, () =>
-    updateOf(rollout, node).signal(proceedSignal, { slot, repair, ...number }),
-  );
+  const proceed = { slot, ...slotOf(rollout, node) };
+  tell(rollout, node, () => updateOf(rollout, node).signal(proceedSignal, proceed));
 }
 
 /** Asks an update to stop; it takes its node back first, or finishes if it must. */

@@ -7,13 +7,14 @@ import {
   halted,
   remainingSeconds,
   rolloutState,
+  slotNumber,
   startable,
   type Candidate,
   type NamedReason,
   type StateAndBlocker,
 } from '../core/rollout/index';
 import type { PoolLook } from './activity-contracts';
-import type { ChildState, NodeReport, RolloutAnswer, RolloutProgress } from './messages';
+import type { ChildState, NodeReport, RolloutAnswer, RolloutProgress, Slot } from './messages';
 import type { Rollout } from './rollout-state';
 
 /** Temporal bears many more children at once, but not many more in one history. */
@@ -310,6 +311,15 @@ function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 
     holders: rollout.holders(),
     ...(canary === undefined ? {} : { canary }),
   };
+}
+
+/** The slot of a node that holds one; who was left unavailable by an update of ours has it for nothing. */
+export function slotOf(rollout: Rollout, node: string): Slot {
+  const request = slotRequest(rollout);
+  const { unavailable, downOtherwise = [] } = request;
+  const repair = unavailable.includes(node) && !downOtherwise.some((one) => one.node === node);
+  const count = rollout.view?.downOtherwiseCount;
+  return count === undefined ? { repair } : { repair, number: slotNumber(request, count) };
 }
 
 function reportedUpdated(rollout: Rollout): {

@@ -120,9 +120,11 @@ interface HostBack {
 async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
   const { host, cluster, progress, input, settled, verified, applied, tookOver } = update;
   if (verified) return { ok: true };
-  if (!applied && tookOver) return { ok: await undoTakenOver(update) };
-  // A node that was in service when the update began is still as it was.
-  if (!applied) return { ok: settled || input.repair !== true };
+  if (!applied) {
+    // A node that was in service when the update began is still as it was.
+    const asItWas = settled || input.repair !== true;
+    return { ok: tookOver ? await undoTakenOver(update) : asItWas };
+  }
   cluster.show('GoingBack', sentence(cause));
   try {
     const goingBack = 'the host to go back to its old config';

@@ -81,10 +81,9 @@ async function bring(update: NodeUpdate): Promise<Ending> {
 async function takeOutOfService(update: NodeUpdate, plan: UpdatePlan): Promise<boolean> {
   const { input, progress, cluster } = update;
   for (;;) {
-    await waitForSlot(input, progress);
+    const slot = await waitForSlot(input, progress);
     // Taken back by releaseNode.
     update.touched = true;
-    const slot = { isForRepair: progress.slotIsForRepair, number: progress.slotNumber };
     try {
       const cordon = () => cluster.cordon(plan, slot);
       const { drained } = await progress.during('Cordoning', cordon, 'its Node to be written');
@@ -172,7 +171,7 @@ async function complete(update: NodeUpdate): Promise<Ending> {
   cluster.hideShown();
   const written = progress.during('Completing', cluster.complete, 'its Node to be written');
   const { inService, resourceVersion } = await written;
-  progress.holdsSlot = false;
+  progress.slot = undefined;
   return { outcome: 'updated', ...(inService ? { inServiceAt: resourceVersion } : {}) };
 }
 
