@@ -140,7 +140,7 @@ export const PLANTS: readonly Plant[] = [
     bug: 'a failed update leaves its files on the host',
     breaks: 'I4',
     ...{ seed: 4, within: 10, plain: true },
-    change: { from: 'if (!applied) return {\n        ok:', to: 'if (true) return {\n        ok:' },
+    change: { from: 'if (!applied) {\n', to: 'if (true) {\n' },
   },
   {
     bug: 'a rollout gives slots before it knows which updates run already',
