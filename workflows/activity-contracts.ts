@@ -204,6 +204,11 @@ export interface CordonNodeInput extends NodeStep {
   readonly drain?: ResolvedPolicy['drain'];
 }
 
+export interface CheckCordonInput extends NodeStep {
+  /** The machine boots back because it has failed: a node that is not Ready is not refused. */
+  readonly isGoingBack?: boolean;
+}
+
 export interface CordonedNode {
   readonly cordoned: boolean;
   /** The node has no pod that must leave, so that its drain is over before it begins. */
@@ -282,7 +287,7 @@ export interface ClusterActivities {
    */
   drainNode(input: DrainNodeInput): Promise<DrainedNode>;
   /** Refuses with `UncordonedByUser` a node that somebody has uncordoned since its drain. */
-  checkCordon(input: NodeStep): Promise<void>;
+  checkCordon(input: CheckCordonInput): Promise<void>;
   /** Shows a phase on the MachineConfigNode. */
   reportNodePhase(input: ReportPhaseInput): Promise<void>;
   /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats. */

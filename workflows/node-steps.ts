@@ -187,6 +187,18 @@ export function clusterSteps(input: UpdateNodeInput) {
           atOnce.cordonNode.executeWithOptions(localOptions(summary), [{ ...order, ...decided() }]),
       );
     },
+    checkCordonBack: () =>
+      cluster.checkCordon.executeWithOptions(
+        optionsFor(limits.checkCordon, `nothing runs on ${node} that its way back would end`),
+        [{ ...step, isGoingBack: true }],
+      ),
+    /** Of a node that was uncordoned in the middle. It counts as out of service all the time, so it needs no room. */
+    cordonAgain: (plan: UpdatePlan) =>
+      toItsEnd(optionsFor(limits.cordonNode, `cordon ${node} once more`), (options) =>
+        cluster.cordonNode.executeWithOptions(options, [
+          { ...step, cordon: true, repair: true, summary: plan.summary, drain: policy.drain },
+        ]),
+      ),
     drain: () => {
       const startedAt = new Date(Date.now()).toISOString();
       return toItsEnd(optionsFor(limits.drainNode, `drain ${node}`), (options) =>

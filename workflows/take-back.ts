@@ -127,6 +127,7 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
   }
   cluster.show('GoingBack', sentence(cause));
   try {
+    await clearAgain(update, cause);
     const goingBack = 'the host to go back to its old config';
     const { rebooting, bootId } = await progress.during('GoingBack', host.goBack, goingBack);
     const returns = 'the machine to come back on its old config';
@@ -137,6 +138,42 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
   } catch (error) {
     const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
     return { ok: false, problem: { name: 'RollbackFailed', reason } };
+  }
+}
+
+/** Updates that were begun before boot back whatever has come to their node since its reboot. */
+const CORDON_CHECKED_BACK = 'cordon-checked-on-the-way-back';
+
+/**
+ * Somebody may have uncordoned the node since its reboot, and the boot on the way back would end the pods
+ * that came to it without asking any budget. So they are evicted first, as before the reboot.
+ *
+ * @throws why the node could not be cordoned or drained: then its machine stays as it is
+ */
+async function clearAgain(update: NodeUpdate, cause: Failure): Promise<void> {
+  const { cluster, progress } = update;
+  const { plan, pastPointOfNoReturn } = progress;
+  if (plan?.drain !== true || !pastPointOfNoReturn || !patched(CORDON_CHECKED_BACK)) return;
+  progress.enter('GoingBack', 'a look whether its node is still cordoned');
+  if (!(await isUncordoned(update))) return;
+  progress.enter('GoingBack', 'its Node to be cordoned once more');
+  const { drained } = await cluster.cordonAgain(plan);
+  if (drained === undefined) {
+    progress.enter('GoingBack', 'pods to leave the node once more, before it boots back');
+    await cluster.drain();
+  }
+  cluster.show('GoingBack', sentence(cause));
+}
+
+/** A look that fails holds up no way back: the machine has just failed, and nothing says that it serves. */
+async function isUncordoned({ cluster }: NodeUpdate): Promise<boolean> {
+  try {
+    await cluster.checkCordonBack();
+    return false;
+  } catch (error) {
+    if (explain(error).name === 'UncordonedByUser') return true;
+    log.warn('the host goes back without a look at the cordon of its node', { error });
+    return false;
   }
 }
 

@@ -1,8 +1,12 @@
 import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
-import { annotationOf, isUnschedulable } from '../../core/node/predicates';
+import { annotationOf, isReady, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import type { ClusterActivities, NodeStep } from '../../workflows/activity-contracts';
+import type {
+  CheckCordonInput,
+  ClusterActivities,
+  NodeStep,
+} from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked } from './node-changes';
@@ -12,10 +16,17 @@ import { marked } from './node-changes';
  * changed, and a reboot would end the pods that came since without asking any budget.
  */
 export function createCheckCordon(ports: ClusterPorts): ClusterActivities['checkCordon'] {
-  const refuse = (node: Node): void => {
-    refuseUncordoned(node, 'before its machine was rebooted');
-  };
-  return (input) => fromMemoryOrNow(ports, input, refuse);
+  return (input) =>
+    fromMemoryOrNow(ports, input, (node) => {
+      refuseToReboot(node, input);
+    });
+}
+
+/** The rule of it. @throws `UncordonedByUser` */
+export function refuseToReboot(node: Node, { isGoingBack }: CheckCordonInput): void {
+  // Nothing runs well on a machine that fell over, and pods that its kubelet does not end are never gone.
+  if (isGoingBack === true && !isReady(node)) return;
+  refuseUncordoned(node, 'before its machine was rebooted');
 }
 
 /**

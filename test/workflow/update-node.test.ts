@@ -24,9 +24,11 @@ async function oneNode(options: Parameters<TestBench['world']>[0] = {}): Promise
   return { world, node: world.name(1) };
 }
 
-/** Steps that change something, without what is only shown. */
+/** Steps that change something, without what is only shown or looked at. */
 function deeds(world: FakeWorld, node: string): readonly string[] {
-  return world.stepsOf(node).filter((step) => !step.startsWith('report '));
+  return world
+    .stepsOf(node)
+    .filter((step) => !step.startsWith('report ') && step !== 'checkCordon');
 }
 
 /** The node is in service on its old config, and nothing of the attempt is left anywhere. */
@@ -279,6 +281,90 @@ describe('a node update that fails', () => {
     expect(world.annotation(node, ANNOTATION.REASON)).toContain('UncordonedByUser');
     expectBackInService(world, node);
     await world.rollout().terminate();
+  });
+
+  describe('after its reboot, on a node that a person has uncordoned', () => {
+    async function uncordonedAfterReboot(): Promise<{ world: FakeWorld; node: string }> {
+      const { world, node } = await oneNode();
+      const verifying = world.hold('awaitNodeReady', node);
+      world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
+      await world.startRollout();
+      await verifying.reached;
+      world.changeNode(node, { unschedulable: false });
+      verifying.open();
+      return { world, node };
+    }
+
+    it('cordons and drains again before it boots back', async () => {
+      const { world, node } = await uncordonedAfterReboot();
+      const draining = world.hold('drainNode', node);
+      await draining.reached;
+      const { phase, blocker } = await world.update(node).query(statusQuery);
+      expect({ phase, blocker }).toEqual({
+        phase: 'GoingBack',
+        blocker: 'pods to leave the node once more, before it boots back',
+      });
+      expect(world.cordoned()).toEqual([node]);
+      draining.open();
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('awaitNodeReady'), done.indexOf('goBack'))).toEqual([
+        'awaitNodeReady',
+        'cordonNode',
+        'drainNode',
+      ]);
+      expectBackInService(world, node);
+      await world.rollout().terminate();
+    });
+
+    it('leaves the machine as it is when its pods do not go, cordoned, with the reason', async () => {
+      const { world, node } = await uncordonedAfterReboot();
+      const blocked = 'node was not drained within 30 s: pod shop/till-0: its budget';
+      world.failWith('drainNode', node, 'DrainTimedOut', blocked, 1);
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      expect(deeds(world, node)).not.toContain('goBack');
+      expect(world.cordoned()).toEqual([node]);
+      expect(world.annotation(node, ANNOTATION.REASON)).toContain(blocked);
+      expect(world.violations).toEqual([]);
+      await world.rollout().terminate();
+    });
+
+    it('drains nothing from a machine that fell over', async () => {
+      const { world, node } = await oneNode();
+      const verifying = world.hold('awaitNodeReady', node);
+      world.failWith('awaitNodeReady', node, 'VerifyFailed', 'not Ready', 1);
+      await world.startRollout();
+      await verifying.reached;
+      world.changeNode(node, { unschedulable: false, ready: false });
+      verifying.open();
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('awaitNodeReady') + 1)[0]).toBe('goBack');
+      expectBackInService(world, node);
+      await world.rollout().terminate();
+    });
+
+    it('goes back all the same when nobody can say whether it is cordoned', async () => {
+      const { world, node } = await oneNode();
+      const verifying = world.hold('awaitNodeReady', node);
+      world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
+      await world.startRollout();
+      await verifying.reached;
+      world.failWith('checkCordon', node, 'ApiRefused', 'the look was refused', 1);
+      verifying.open();
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      expect(deeds(world, node)).toContain('goBack');
+      expectBackInService(world, node);
+      await world.rollout().terminate();
+    });
   });
 
   it('leaves its node to a person who took its cordon over during the drain, and says no failure', async () => {

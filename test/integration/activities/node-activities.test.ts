@@ -7,6 +7,7 @@ import {
   NODES,
 } from '../../../adapters/kube/resources';
 import { ANNOTATION } from '../../../core/names';
+import { isReady } from '../../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import {
   applyManifest,
@@ -337,6 +338,27 @@ it('sees that a drained node was uncordoned', async () => {
   await expect(activities().checkCordon(step)).rejects.toMatchObject({
     name: 'UncordonedByUser',
     message: 'node shaken was uncordoned before its machine was rebooted, and not by Slipway',
+  });
+});
+
+it('minds the pods of a node on its way back only while it is Ready', async () => {
+  await adopted('fallen');
+  const become = async (status: 'True' | 'False') => {
+    await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/fallen/status', {
+      status: { conditions: [{ type: 'Ready', status }] },
+    });
+    const isSo = (node: Node) => isReady(node) === (status === 'True');
+    await inCache(caches.nodes, 'fallen', isSo);
+  };
+  const look = () => activities().checkCordon({ ...stepFor('fallen', NEW), isGoingBack: true });
+
+  await become('True');
+  await expect(look()).rejects.toMatchObject({ name: 'UncordonedByUser' });
+
+  await become('False');
+  await expect(look()).resolves.toBeUndefined();
+  await expect(activities().checkCordon(stepFor('fallen', NEW))).rejects.toMatchObject({
+    name: 'UncordonedByUser',
   });
 });
 

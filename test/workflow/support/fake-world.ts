@@ -7,6 +7,7 @@ import {
   refuseMoved,
   releaseChange,
 } from '../../../activities/cluster/node-changes';
+import { refuseToReboot } from '../../../activities/cluster/check-cordon';
 import { departedNodes } from '../../../activities/cluster/departed-nodes';
 import { refuseStranger } from '../../../activities/cluster/hold-node';
 import { nodeDeleted } from '../../../activities/cluster/known-node';
@@ -436,9 +437,13 @@ export class FakeWorld {
         this.shared.drained.add(input.node);
         return { evicted: 3, left: 1 };
       },
-      checkCordon: async ({ node }) => {
-        if (this.node(node).spec?.unschedulable === true) return Promise.resolve();
-        throw toFailure(fail('UncordonedByUser', `node ${node} was uncordoned`), 1);
+      checkCordon: async (input) => {
+        await this.step('checkCordon', input.node);
+        try {
+          refuseToReboot(this.node(input.node), input);
+        } catch (error) {
+          throw toFailure(error, 1);
+        }
       },
       reportNodePhase: (input) => this.step(`report ${input.phase}`, input.node),
       awaitNodeReady: async (input) => {
