@@ -1,10 +1,12 @@
 /** How a node update answers messages, and how it gets its slot from the rollout. */
 
 import {
+  CancellationScope,
   condition,
   getExternalWorkflowHandle,
   isCancellation,
   log,
+  patched,
   setHandler,
   sleep,
   workflowInfo,
@@ -26,6 +28,9 @@ import { brief, REMIND_SECONDS } from './timeouts';
 
 /** Longer than a watch usually is behind. */
 const RETURN_PAUSE = '1s';
+
+/** Updates that were begun before say nothing of themselves any more once they are cancelled. */
+const ANSWERED = 'attach-answered-by-cancelled-updates';
 
 /** Registers every message of the update. Called before the first wait, so that none is missed. */
 export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): void {
@@ -91,13 +96,15 @@ function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = 
   if (isEnd(progress.phase)) return;
   const { node, config, uid } = input;
   const { slot, reportTo } = progress;
-  getExternalWorkflowHandle(reportTo)
-    .signal(preparedSignal, {
-      ...{ node, config: config.name, holdsSlot: slot !== undefined, stage: stageOf(progress) },
-      runId: workflowInfo().runId,
-      ...(uid === undefined ? {} : { uid }),
-      ...(returned ? { returned } : {}),
-    })
+  const said = {
+    ...{ node, config: config.name, holdsSlot: slot !== undefined, stage: stageOf(progress) },
+    runId: workflowInfo().runId,
+    ...(uid === undefined ? {} : { uid }),
+    ...(returned ? { returned } : {}),
+  };
+  const tell = () => getExternalWorkflowHandle(reportTo).signal(preparedSignal, said);
+  const isAnsweredAnyway = CancellationScope.current().consideredCancelled && patched(ANSWERED);
+  (isAnsweredAnyway ? CancellationScope.nonCancellable(tell) : tell())
     .then(() => {
       progress.isUnheard = false;
     })

@@ -208,7 +208,7 @@ function checkInMs(rollout: Rollout): number | undefined {
 
 /**
  * An update that was terminated from outside never reports. This run hears of the end of those that
- * it started; the others are asked for when they were silent for long, and all in a long silence.
+ * it started; the others are asked for when one was silent for long, and all in a long silence.
  */
 async function checkUpdates(rollout: Rollout, heard: boolean): Promise<void> {
   const now = Date.now();
@@ -217,11 +217,13 @@ async function checkUpdates(rollout: Rollout, heard: boolean): Promise<void> {
     await reconcile(rollout, [...rollout.children.keys()]);
     return;
   }
-  const silent = rollout.unwatched().filter(({ since }) => now - Date.parse(since) >= SILENCE_MS);
-  if (silent.length === 0 || now - rollout.lastChecked < SILENCE_MS) return;
+  const unwatched = rollout.unwatched();
+  const isSilent = unwatched.some(({ since }) => now - Date.parse(since) >= SILENCE_MS);
+  if (!isSilent || now - rollout.lastChecked < SILENCE_MS) return;
+  // All of them: who was heard a moment later would be asked for a whole minute later.
   await reconcile(
     rollout,
-    silent.map(({ node }) => node),
+    unwatched.map(({ node }) => node),
   );
 }
 

@@ -153,7 +153,9 @@ const CORDON_CHECKED_BACK = 'cordon-checked-on-the-way-back';
 async function clearAgain(update: NodeUpdate, cause: Failure): Promise<void> {
   const { cluster, progress } = update;
   const { plan, pastPointOfNoReturn } = progress;
-  if (plan?.drain !== true || !pastPointOfNoReturn || !patched(CORDON_CHECKED_BACK)) return;
+  // A machine that an earlier update has rebooted boots back, too.
+  const mayBoot = pastPointOfNoReturn || !update.settled;
+  if (plan?.drain !== true || !mayBoot || !patched(CORDON_CHECKED_BACK)) return;
   progress.enter('GoingBack', 'a look whether its node is still cordoned');
   if (!(await isUncordoned(update))) return;
   progress.enter('GoingBack', 'its Node to be cordoned once more');

@@ -488,3 +488,39 @@ describe('a node that took over what a lost update had written, and goes on no f
     expect(world.violations).toEqual([]);
   });
 });
+
+it('a new rollout hears from an update that goes back to which config it was, and counts it as a canary', async () => {
+  const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
+  const [first, second] = [world.name(1), world.name(2)];
+  const applying = world.hold('applyUpdate', first);
+  const goingBack = world.hold('goBack', first);
+  await world.startRollout();
+  await applying.reached;
+  world.config = 'c3';
+  await world.tell('another config');
+  await world.progressUntil(({ children }) =>
+    children.some(({ node, cancelling }) => node === first && cancelling !== undefined),
+  );
+  applying.open();
+  await goingBack.reached;
+
+  await world.rollout().terminate('lost');
+  await world.startRollout();
+
+  const { children } = await world.progressUntil((progress) =>
+    progress.children.some(({ node, cancelling }) => node === first && cancelling !== undefined),
+  );
+  expect(children.find(({ node }) => node === first)).toMatchObject({ config: 'c2' });
+  // The pool goes back to the config that the first node is still disturbed for.
+  world.config = 'c2';
+  await world.tell('the config of before');
+  await world.progressUntil(
+    (progress) =>
+      progress.config === 'c2' &&
+      progress.children.some(({ node, stage }) => node === second && stage === 'waiting'),
+  );
+  expect(world.cordoned()).toEqual([first]);
+  goingBack.open();
+  await world.progressUntil(({ updated }) => updated === 2);
+  expect(world.violations).toEqual([]);
+});

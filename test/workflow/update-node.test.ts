@@ -319,6 +319,27 @@ describe('a node update that fails', () => {
       await world.rollout().terminate();
     });
 
+    it('cordons and drains again before a lost update is booted back', async () => {
+      const { world, node } = await oneNode();
+      world.host(node).isLeft = true;
+      const applying = world.hold('applyUpdate', node);
+      await world.startRollout();
+      await applying.reached;
+      world.changeNode(node, { unschedulable: false });
+      applying.open();
+
+      await world.until(() => world.host(node).boots > 1);
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('applyUpdate'), done.indexOf('verifyBack'))).toEqual([
+        'applyUpdate',
+        'cordonNode',
+        'drainNode',
+        'goBack',
+      ]);
+      await world.rollout().terminate();
+    });
+
     it('leaves the machine as it is when its pods do not go, cordoned, with the reason', async () => {
       const { world, node } = await uncordonedAfterReboot();
       const blocked = 'node was not drained within 30 s: pod shop/till-0: its budget';
