@@ -103,7 +103,9 @@ function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = 
     ...(returned ? { returned } : {}),
   };
   const tell = () => getExternalWorkflowHandle(reportTo).signal(preparedSignal, said);
-  const isAnsweredAnyway = CancellationScope.current().consideredCancelled && patched(ANSWERED);
+  const { consideredCancelled } = CancellationScope.current();
+  // One that has reported already reports once more: that is its answer.
+  const isAnsweredAnyway = consideredCancelled && progress.said === undefined && patched(ANSWERED);
   (isAnsweredAnyway ? CancellationScope.nonCancellable(tell) : tell())
     .then(() => {
       progress.isUnheard = false;
