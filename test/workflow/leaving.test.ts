@@ -320,7 +320,8 @@ describe('a node that changes its pool', () => {
     // A rollout does not hear of the end of an update that it did not start itself.
     await from.rollout().terminate('test');
     await from.startRollout();
-    await from.progressUntil(({ children }) => children.length === 1 && !children[0]?.adopting);
+    // It has answered: before that, it is one that is being started.
+    await from.progressUntil(({ children }) => children[0]?.runId !== undefined);
     const look = from.hold('selectNodes');
     await from.tell('something has changed');
     await look.reached;

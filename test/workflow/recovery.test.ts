@@ -199,11 +199,12 @@ describe('a host that a lost update left on what does not hold', () => {
 
     await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
     const steps = world.stepsOf(node).filter((step) => !step.startsWith('report '));
-    expect(steps.slice(0, 7)).toEqual([
+    expect(steps.slice(0, 8)).toEqual([
       'prepareUpdate',
       'cordonNode',
       'drainNode',
       'applyUpdate',
+      'checkCordon',
       'goBack',
       'verifyBack',
       'awaitNodeReady',
