@@ -1,5 +1,6 @@
 /** From what a rollout knows to what it does next; the rules are those of `core/rollout`. */
 
+import { patched } from '@temporalio/workflow';
 import {
   canaryLimit,
   decideSlots,
@@ -22,6 +23,8 @@ const CHILDREN_AT_MOST = 500;
 /** Broken nodes that are looked at beyond the number that may be prepared ahead. */
 const REPAIRS_AHEAD = 20;
 const SHOWN = 50;
+/** Rollouts that were begun before let a node use the slot of a lost update, whoever tries the config. */
+const CANARY_KEEPS_HEIRS = 'canary-keeps-inherited-slots';
 
 /** How many candidates the next look should return. */
 export function candidatesWanted(rollout: Rollout): number {
@@ -64,12 +67,20 @@ export function toGrant(rollout: Rollout): readonly string[] {
   );
 }
 
-/** Those of them that have their slot, and those that get one. */
+/** Those of them that may use the slot that they have, and those that get one. */
 function withSlots(rollout: Rollout, ready: readonly ChildState[]): readonly string[] {
-  const request = slotRequest(rollout);
-  const waiting = ready.filter(({ holdsSlot }) => !holdsSlot).map(({ node }) => node);
-  const alreadyTheirs = ready.filter(({ holdsSlot }) => holdsSlot).map(({ node }) => node);
-  return [...alreadyTheirs, ...decideSlots({ ...request, waiting }).granted];
+  const waiting = heirsFirst(ready);
+  const { granted } = decideSlots({ ...slotRequest(rollout), waiting });
+  const may = new Set(granted);
+  const kept = ready.filter(({ node, holdsSlot }) => holdsSlot && !may.has(node));
+  if (kept.length === 0 || patched(CANARY_KEEPS_HEIRS)) return granted;
+  return [...kept.map(({ node }) => node), ...granted];
+}
+
+function heirsFirst(ready: readonly ChildState[]): readonly string[] {
+  const heirs = ready.filter(({ holdsSlot }) => holdsSlot);
+  const others = ready.filter(({ holdsSlot }) => !holdsSlot);
+  return [...heirs, ...others].map(({ node }) => node);
 }
 
 /** What a rollout does that stands still. */
@@ -147,9 +158,7 @@ export function progressOf(rollout: Rollout): RolloutProgress {
 /** Why each prepared update has no slot yet; a pause and a halt are the rollout's own blockers. */
 function whyWithoutSlot(rollout: Rollout): ReadonlyMap<string, string> {
   if (mayNotGoOn(rollout) || isHalted(rollout)) return new Map();
-  const waiting = prepared(rollout)
-    .filter(({ holdsSlot }) => !holdsSlot)
-    .map(({ node }) => node);
+  const waiting = heirsFirst(prepared(rollout));
   const { withheld } = decideSlots({ ...slotRequest(rollout), waiting });
   return new Map(withheld.map(({ node, reason }) => [node, reason]));
 }
@@ -309,6 +318,7 @@ function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 
     unavailable: view?.unavailable ?? [],
     ...(view?.downOtherwise === undefined ? {} : { downOtherwise: view.downOtherwise }),
     holders: rollout.holders(),
+    inherited: rollout.heirs(config),
     ...(canary === undefined ? {} : { canary }),
   };
 }

@@ -6,7 +6,7 @@ import type { ResolvedPolicy } from '../pool/types';
 export interface CanaryLimit {
   /** At least 1. */
   readonly slots: number;
-  /** Nodes that hold a slot for this config. */
+  /** Nodes that were given a slot for this config. */
   readonly trying: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface CanaryInput {
   readonly updatedNodes?: readonly string[];
   /** Nodes that reported so to this rollout; the view may not have seen them yet. */
   readonly reported?: { readonly count: number; readonly nodes: readonly string[] };
-  /** Nodes that hold a slot for this config (not those that still finish an earlier one). */
+  /** Nodes that were given a slot for this config (not those that still finish an earlier one). */
   readonly trying: readonly string[];
 }
 

@@ -23,7 +23,9 @@ export interface SlotRequest {
   readonly downOtherwise?: readonly NamedReason[];
   /** Nodes that hold a slot. */
   readonly holders: readonly string[];
-  /** Prepared nodes that want one, in the order in which they should get it. */
+  /** Those of them that have it from an update that was lost, and have not been told to use it. */
+  readonly inherited?: readonly string[];
+  /** Prepared nodes that want one, or are to be told to use theirs, in the order in which they should. */
   readonly waiting: readonly string[];
   /** Present while the config is not proven yet. */
   readonly canary?: CanaryLimit;
@@ -36,10 +38,15 @@ export interface SlotDecision {
   readonly withheld: readonly NamedReason[];
 }
 
-/** Which waiting nodes get a slot now, and what each other one waits for. */
+/**
+ * Which waiting nodes get a slot now, and what each other one waits for. A node that has taken over the slot
+ * of a lost update takes no other, but may be no canary too many with it: the update that was lost may have
+ * tried another config. Who has none comes after it.
+ */
 export function decideSlots(request: SlotRequest): SlotDecision {
   const taken = takenBy(request.unavailable, request.holders);
   const holders = new Set(request.holders);
+  const inherited = new Set(request.inherited);
   const trying = new Set(request.canary?.trying ?? []);
   const granted: string[] = [];
   const withheld: NamedReason[] = [];
@@ -47,16 +54,19 @@ export function decideSlots(request: SlotRequest): SlotDecision {
   let fullReason: string | undefined;
 
   for (const node of request.waiting) {
-    if (holders.has(node)) continue;
-    const notNow = down.get(node);
+    const isHeir = inherited.has(node);
+    if (holders.has(node) && !isHeir) continue;
+    const notNow = isHeir ? undefined : down.get(node);
+    const ahead = isHeir ? [...trying] : [...trying, ...inherited];
     if (notNow !== undefined) {
       withheld.push({ node, reason: notNow });
-    } else if (request.canary !== undefined && trying.size >= request.canary.slots) {
-      withheld.push({ node, reason: canaryReason([...trying]) });
+    } else if (request.canary !== undefined && ahead.length >= request.canary.slots) {
+      withheld.push({ node, reason: canaryReason(ahead) });
     } else if (taken.has(node) || taken.size < request.maxUnavailable) {
       taken.add(node);
       holders.add(node);
       trying.add(node);
+      inherited.delete(node);
       granted.push(node);
     } else {
       fullReason ??= slotsReason(request.maxUnavailable, request.unavailable, [...holders]);
@@ -103,7 +113,8 @@ export function freeSlots(request: Omit<SlotRequest, 'waiting'>): number {
   const taken = takenBy(request.unavailable, request.holders);
   const free = Math.max(0, request.maxUnavailable - taken.size);
   if (request.canary === undefined) return free;
-  return Math.min(free, Math.max(0, request.canary.slots - request.canary.trying.length));
+  const { canary, inherited = [] } = request;
+  return Math.min(free, Math.max(0, canary.slots - canary.trying.length - inherited.length));
 }
 
 function takenBy(unavailable: readonly string[], holders: readonly string[]): Set<string> {

@@ -69,6 +69,28 @@ describe('slots', () => {
     ).toEqual([]);
   });
 
+  it('that were taken over from lost updates are used one after the other, as the canary allows', () => {
+    const canary = { slots: 1, trying: [] };
+    const left = { holders: ['x', 'y'], unavailable: ['x', 'y'], inherited: ['x', 'y'] };
+
+    const decision = decideSlots({ ...request, ...left, waiting: ['y', 'x', 'a'], canary });
+
+    expect(decision.granted).toEqual(['y']);
+    expect(decision.withheld).toEqual([
+      { node: 'x', reason: 'waiting for the canary: y must be verified on the config first' },
+      { node: 'a', reason: 'waiting for the canary: y, x must be verified on the config first' },
+    ]);
+    expect(granted({ ...request, ...left, waiting: ['y', 'x'] })).toEqual(['y', 'x']);
+    expect(freeSlots({ ...request, maxUnavailable: 3, ...left, canary })).toBe(0);
+  });
+
+  it('are kept free for who has taken one over and is not prepared yet', () => {
+    const canary = { slots: 1, trying: [] };
+    const left = { holders: ['x'], unavailable: ['x'], inherited: ['x'] };
+
+    expect(granted({ ...request, ...left, waiting: ['a'], canary })).toEqual([]);
+  });
+
   it('do not wait for a node that still finishes an older config, except by its slot', () => {
     const canary = { slots: 1, trying: [] };
 
