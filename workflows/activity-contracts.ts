@@ -131,12 +131,12 @@ export interface SelectNodesInput {
   readonly asked?: string;
   /** Nodes that the rollout remembers something of: it is told which of them have left the pool. */
   readonly remembered?: readonly RememberedNode[];
-  /** Nodes that were written in service: a picture that is older does not count against them. */
-  readonly inService?: readonly SeenInService[];
+  /** Nodes that were written at the end of an update: a picture that is older says nothing about them. */
+  readonly inService?: readonly SeenNode[];
 }
 
-/** A node that was seen in service, and how new that is. */
-export interface SeenInService {
+/** A node, and how new that is what is known of it. */
+export interface SeenNode {
   readonly node: string;
   readonly resourceVersion: string;
 }

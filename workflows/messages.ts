@@ -34,7 +34,11 @@ export interface PoolRolloutCarry {
   /** Slots of updates that ended without a report, with the instant until which they count. */
   readonly orphanedSlots?: readonly { readonly node: string; readonly until: string }[];
   /** Slots of nodes that were left out of service and that the view has not shown so yet. */
-  readonly broken?: readonly { readonly node: string; readonly until: string }[];
+  readonly broken?: readonly {
+    readonly node: string;
+    readonly until: string;
+    readonly leftAt?: string;
+  }[];
   /** Nodes that were seen updated, while the view is older: they are not started again. */
   readonly settled?: readonly { readonly node: string; readonly until: string }[];
   /** It is not known yet which updates of an earlier rollout run. */
@@ -104,6 +108,8 @@ export interface NodeReport {
   readonly reason?: string;
   /** Catalogue name of the first cause. */
   readonly failure?: string;
+  /** It was cancelled by the rollout that it had, and not by a person in Temporal. */
+  readonly stoppedByRollout?: true;
   /** Seconds per phase that ran, in order. */
   readonly phases: readonly { readonly phase: NodePhase; readonly seconds: number }[];
   /**
@@ -118,6 +124,8 @@ export interface NodeReport {
   readonly isTriedAgain?: boolean;
   /** The host could not be taken back, so the node is out of service. */
   readonly hostIsBack?: false;
+  /** `resourceVersion` of the Node when it was left so; absent = not known. */
+  readonly leftAt?: string;
   /** Drain and reboot happened or not. */
   readonly disruption: 'none' | 'services' | 'drain' | 'reboot';
   readonly startedAt: string;
@@ -228,6 +236,8 @@ export interface Proceed extends Slot {
   readonly slot: string;
 }
 export const proceedSignal = defineSignal<[Proceed]>('proceed');
+/** Why the rollout cancels this update in a moment: so that the cancellation is not taken for the wish of a person. */
+export const stoppingSignal = defineSignal<[{ readonly reason: string }]>('stopping');
 /** The Node was deleted: stop at once, there is nothing to be taken back. */
 export const nodeGoneSignal = defineSignal<[{ readonly reason: string }]>('nodeGone');
 /** A rollout that found this update already running: answer with `prepared`, report to it. */

@@ -3,7 +3,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { Failure } from './failures';
 import { nodeGoneSignal } from './messages';
-import { hear, readNodeGone } from './signal-payloads';
+import { hear, readReason } from './signal-payloads';
 
 /**
  * A cancellation takes an update back; the end of its Node ends it at once, whatever it is doing, also
@@ -27,7 +27,7 @@ export class NodeLife {
     });
     hear(
       nodeGoneSignal,
-      readNodeGone,
+      readReason,
       ({ reason }) => void this.end(reason),
       'From the pool rollout: the Node was deleted; stop, nothing is to be taken back',
     );

@@ -22,7 +22,10 @@ export interface Ending {
   /** `resourceVersion` of the Node, seen in service. */
   readonly inServiceAt?: string;
   readonly hostIsBack?: false;
+  /** `resourceVersion` of the Node, left out of service. */
+  readonly leftAt?: string;
   readonly isTriedAgain?: boolean;
+  readonly stoppedByRollout?: true;
 }
 
 const END = {
@@ -45,6 +48,8 @@ export class NodeProgress {
   /** The last report, and how many rollouts had attached when it was sent. */
   said: { readonly report: NodeReport; attachedTo: number } | undefined;
   pastPointOfNoReturn = false;
+  /** Why its rollout has it cancelled; undefined = whoever cancels it is a person. */
+  stopReason: string | undefined;
   /** Workflow ID that gives the slot and gets the report. */
   reportTo: string;
   /** Rollouts of other pools that had this update before: they get the report, too. */
@@ -97,7 +102,8 @@ export class NodeProgress {
 
   /** What the rollout hears. Makes no phase of its own: the host may still have to tidy up. */
   report(ending: Ending): NodeReport {
-    const { failure, phase, inServiceAt, hostIsBack, isTriedAgain } = ending;
+    const { failure, phase, inServiceAt, hostIsBack, leftAt } = ending;
+    const { isTriedAgain, stoppedByRollout } = ending;
     return {
       node: this.input.node,
       ...(this.input.uid === undefined ? {} : { uid: this.input.uid }),
@@ -108,7 +114,9 @@ export class NodeProgress {
       ...(failure?.name === undefined ? {} : { failure: failure.name }),
       ...(inServiceAt === undefined ? {} : { inServiceAt }),
       ...(hostIsBack === undefined ? {} : { hostIsBack }),
+      ...(leftAt === undefined ? {} : { leftAt }),
       ...(isTriedAgain === undefined ? {} : { isTriedAgain }),
+      ...(stoppedByRollout === undefined ? {} : { stoppedByRollout }),
       phases: [...this.durations, this.running(now())],
       disruption: this.disruption(),
       startedAt: this.startedAt,

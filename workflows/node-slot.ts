@@ -18,12 +18,13 @@ import {
   preparedSignal,
   proceedSignal,
   statusQuery,
+  stoppingSignal,
   type ChildState,
   type Slot,
   type UpdateNodeInput,
 } from './messages';
 import type { NodeProgress } from './node-progress';
-import { hear, readAttach, readProceed } from './signal-payloads';
+import { hear, readAttach, readProceed, readReason } from './signal-payloads';
 import { brief, REMIND_SECONDS } from './timeouts';
 
 /** Longer than a watch usually is behind. */
@@ -46,9 +47,19 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
     'From the pool rollout: the slot; this node may be made unavailable now',
   );
   hear(
+    stoppingSignal,
+    readReason,
+    ({ reason }) => {
+      progress.stopReason = reason;
+    },
+    'From the pool rollout: it cancels this update in a moment, and why',
+  );
+  hear(
     attachSignal,
     readAttach,
     ({ reportTo }) => {
+      // Said by a rollout that was lost before it could do so.
+      if (!CancellationScope.current().consideredCancelled) progress.stopReason = undefined;
       progress.attach(reportTo);
       sayPrepared(input, progress);
     },

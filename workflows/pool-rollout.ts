@@ -114,7 +114,7 @@ async function roll(rollout: Rollout): Promise<RolloutProgress> {
 async function look(rollout: Rollout): Promise<void> {
   const { pool } = rollout;
   const inFlight = [...rollout.children.keys(), ...rollout.deferred.keys()];
-  const inService = rollout.seenInService();
+  const inService = rollout.seenSince();
   const remembered = rollout.remembered();
   const waiting = waitingInStandstill(rollout);
   const question = {

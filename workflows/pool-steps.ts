@@ -20,7 +20,13 @@ import type {
   SelectNodesInput,
   SelectNodesResult,
 } from './activity-contracts';
-import { attachSignal, nodeGoneSignal, proceedSignal, type ChildState } from './messages';
+import {
+  attachSignal,
+  nodeGoneSignal,
+  proceedSignal,
+  stoppingSignal,
+  type ChildState,
+} from './messages';
 import { shielded } from './node-update';
 import { PRIORITY } from './priorities';
 import { slotOf } from './rollout-decisions';
@@ -50,6 +56,9 @@ export function selectNodes(input: SelectNodesInput): Promise<SelectNodesResult>
     ? cluster.selectNodes.executeWithOptions({ ...LOOK, summary }, [input])
     : inside.selectNodes.executeWithOptions({ ...LOOK_INSIDE, summary }, [input]);
 }
+
+/** Rollouts that were begun before it cancel without a word. */
+const REASON_TOLD = 'stopping-told-before-cancelled';
 
 export function holdNode(
   { pool, config }: Pick<Rollout, 'pool' | 'config'>,
@@ -214,9 +223,11 @@ export function endUpdateOf(rollout: Rollout, departed: DepartedNode): void {
 
 function sendEnd(rollout: Rollout, node: string): void {
   const { why, reason = '' } = rollout.children.get(node)?.cancelling ?? {};
-  tell(rollout, node, () => {
+  tell(rollout, node, async () => {
     const update = updateOf(rollout, node);
-    return why === 'deleted' ? update.signal(nodeGoneSignal, { reason }) : update.cancel();
+    if (why === 'deleted') return update.signal(nodeGoneSignal, { reason });
+    if (patched(REASON_TOLD)) await update.signal(stoppingSignal, { reason });
+    return update.cancel();
   });
 }
 

@@ -38,6 +38,9 @@ const RETRY_OUTLIVES = 'retry-outlives-update-before';
 /** Rollouts that were begun before it take what an update says after its report for the word of one that runs. */
 const REPORT_IS_LAST = 'report-is-last-word';
 
+/** Rollouts that were begun before it count a node that was left out of service until the view shows it so. */
+const LEFT_AT_COUNTS = 'view-counts-left-nodes';
+
 /** As much of a wrong name as a sentence repeats. */
 const SHOWN_OF_A_NAME = 100;
 
@@ -94,7 +97,8 @@ function hearPrepared(rollout: Rollout, prepared: Prepared): void {
 
 function hearReport(rollout: Rollout, report: NodeReport): void {
   const isStillAsked = rollout.isToBeTriedAfter(report) && patched(RETRY_OUTLIVES);
-  rollout.finished(report);
+  const { leftAt, ...others } = report;
+  rollout.finished(leftAt === undefined || patched(LEFT_AT_COUNTS) ? report : others);
   if (isStillAsked) rollout.tryAgain(report.node);
 }
 

@@ -9,7 +9,7 @@
  */
 
 import { settleBroken, type NamedReason } from '../core/rollout/index';
-import type { DepartedNode, PoolLook, RememberedNode, SeenInService } from './activity-contracts';
+import type { DepartedNode, PoolLook, RememberedNode, SeenNode } from './activity-contracts';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
 import {
   byNode,
@@ -56,7 +56,7 @@ export class Rollout extends UpdatesUnderWay {
   /** Seen in service at the end of an update, while the view is older. */
   private readonly inService = new Map<
     string,
-    { readonly seen: SeenInService; readonly until: number }
+    { readonly seen: SeenNode; readonly until: number }
   >();
   private readonly settled = new Map<string, Settled>();
   private pauseWish: PauseWish | undefined;
@@ -84,15 +84,18 @@ export class Rollout extends UpdatesUnderWay {
   // -- The view -------------------------------------------------------------------------------
 
   /** What the next look is to know; hand the same to `accept`. */
-  seenInService(): readonly SeenInService[] {
-    return [...this.inService.values()].map(({ seen }) => seen);
+  seenSince(): readonly SeenNode[] {
+    const left = [...this.broken].flatMap(([node, { leftAt: resourceVersion }]) =>
+      resourceVersion === undefined ? [] : [{ node, resourceVersion }],
+    );
+    return [...left, ...[...this.inService.values()].map(({ seen }) => seen)];
   }
 
   /**
-   * @param told - what the look knew of nodes in service
+   * @param told - what the look knew of nodes that updates have ended with
    * @returns whether the pool is rolled to another config than before
    */
-  accept(view: PoolLook, told: readonly SeenInService[] = []): boolean {
+  accept(view: PoolLook, told: readonly SeenNode[] = []): boolean {
     const config = view.config?.name ?? '';
     const retargeted = config !== '' && config !== this.config;
     if (retargeted) this.retarget(config);
@@ -224,7 +227,7 @@ export class Rollout extends UpdatesUnderWay {
     if (resourceVersion !== undefined) {
       this.inService.set(node, { seen: { node, resourceVersion }, until });
     }
-    if (report.hostIsBack === false) this.leaveBroken(node);
+    if (report.hostIsBack === false) this.leaveBroken(node, report.leftAt);
     if (report.config === this.config) this.count(report, child);
     this.hear();
   }
@@ -285,7 +288,8 @@ export class Rollout extends UpdatesUnderWay {
   /** Milliseconds until something that is remembered expires; undefined = nothing does. */
   expiresInMs(): number | undefined {
     const closing = [...this.closing.values()].map(({ until }) => until);
-    const ends = [...closing, ...this.orphanedSlots.values(), ...this.broken.values()];
+    const broken = [...this.broken.values()].map(({ until }) => until);
+    const ends = [...closing, ...this.orphanedSlots.values(), ...broken];
     return ends.length === 0 ? undefined : Math.max(1, Math.min(...ends) - Date.now());
   }
 
@@ -316,7 +320,7 @@ export class Rollout extends UpdatesUnderWay {
       const later = failure === 'DrainTimedOut' && (report.isTriedAgain ?? this.drainIsRetried());
       if (later) this.deferred.set(node, `${reason}; tried again after the other nodes`);
       else this.failed.set(node, report);
-    } else if (failure === undefined && child?.cancelling === undefined && !this.ending) {
+    } else if (isWishOfPerson(report, child) && !this.ending) {
       this.heldByUs.set(node, 'its update was cancelled in Temporal');
       this.toHold.add(node);
     }
@@ -371,14 +375,22 @@ export class Rollout extends UpdatesUnderWay {
     this.expire();
   }
 
-  private forgetSeen(view: PoolLook, told: readonly SeenInService[]): void {
+  /** A view that is as new as the end of an update says itself how its node is. */
+  private forgetSeen(view: PoolLook, told: readonly SeenNode[]): void {
     const outdated = new Set(view.outdated);
     for (const seen of told) {
-      if (!outdated.has(seen.node) && this.inService.get(seen.node)?.seen === seen) {
-        this.inService.delete(seen.node);
-      }
+      const { node, resourceVersion } = seen;
+      if (outdated.has(node)) continue;
+      if (this.inService.get(node)?.seen === seen) this.inService.delete(node);
+      if (this.broken.get(node)?.leftAt === resourceVersion) this.broken.delete(node);
     }
   }
+}
+
+/** Somebody has cancelled the update in Temporal: neither it nor a rollout of it has done so. */
+function isWishOfPerson(report: NodeReport, child: ChildState | undefined): boolean {
+  const { failure, stoppedByRollout } = report;
+  return failure === undefined && stoppedByRollout !== true && child?.cancelling === undefined;
 }
 
 function reasonsByNode(items: readonly NamedReason[] = []): Map<string, string> {

@@ -42,14 +42,15 @@ export function readNodeReport(payload: unknown): NodeReport | undefined {
   const fields = fieldsOf(payload);
   if (fields === undefined) return undefined;
   const { node, uid, config, outcome, phase, reason, failure, inServiceAt } = fields;
-  const { hostIsBack, isTriedAgain } = fields;
+  const { hostIsBack, isTriedAgain, stoppedByRollout, leftAt } = fields;
   const isReport =
     isName(node) &&
     isName(config) &&
     isOneOf(OUTCOMES, outcome) &&
-    [uid, phase, reason, failure, inServiceAt].every(isTextOrAbsent) &&
+    [uid, phase, reason, failure, inServiceAt, leftAt].every(isTextOrAbsent) &&
     (hostIsBack === undefined || hostIsBack === false) &&
     (isTriedAgain === undefined || typeof isTriedAgain === 'boolean') &&
+    (stoppedByRollout === undefined || stoppedByRollout === true) &&
     isPhases(fields['phases']) &&
     isOneOf(DISRUPTIONS, fields['disruption']) &&
     isInstant(fields['startedAt']) &&
@@ -88,8 +89,8 @@ export function readAttach(payload: unknown): { readonly reportTo: string } | un
   return isName(reportTo.slice(prefix.length)) ? { reportTo } : undefined;
 }
 
-/** Payload of `nodeGone`. */
-export function readNodeGone(payload: unknown): { readonly reason: string } | undefined {
+/** Payload of `nodeGone` and of `stopping`. */
+export function readReason(payload: unknown): { readonly reason: string } | undefined {
   const { reason } = fieldsOf(payload) ?? {};
   return typeof reason === 'string' ? { reason } : undefined;
 }

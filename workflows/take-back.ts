@@ -31,10 +31,20 @@ export async function takeBack(update: NodeUpdate, error: unknown): Promise<Endi
     outcome,
     failure,
     phase,
+    ...(isCancellation(error) && progress.stopReason !== undefined
+      ? { stoppedByRollout: true as const }
+      : {}),
     ...(failure.name === DRAIN_TIMED_OUT ? { isTriedAgain: isTriedAgain(update, failure) } : {}),
     ...(written?.inService === true ? { inServiceAt: written.resourceVersion } : {}),
     // One that serves all the same was never taken out: it leaves no slot behind.
-    ...(back.ok || written?.inService === true ? {} : { hostIsBack: false }),
+    ...(back.ok || written?.inService === true ? {} : leftOutOfService(written)),
+  };
+}
+
+function leftOutOfService(written: WrittenNode | undefined): Pick<Ending, 'hostIsBack' | 'leftAt'> {
+  return {
+    hostIsBack: false,
+    ...(written === undefined ? {} : { leftAt: written.resourceVersion }),
   };
 }
 
@@ -89,7 +99,12 @@ function causeOf(
   error: unknown,
 ): { readonly outcome: 'cancelled' | 'failed'; readonly failure: Failure } {
   if (isCancellation(error)) {
-    return { outcome: 'cancelled', failure: { reason: 'the update was cancelled' } };
+    const { stopReason } = update.progress;
+    const reason =
+      stopReason === undefined
+        ? 'the update was cancelled'
+        : `its rollout stopped it: ${stopReason}`;
+    return { outcome: 'cancelled', failure: { reason } };
   }
   const failure = explain(error, update.progress.pastPointOfNoReturn);
   return { outcome: isNoFailure(failure) ? 'cancelled' : 'failed', failure };

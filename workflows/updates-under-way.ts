@@ -21,6 +21,13 @@ export interface Settled {
   readonly until: number;
 }
 
+interface LeftBroken {
+  /** Instant until which it counts, milliseconds since 1970. */
+  readonly until: number;
+  /** `resourceVersion` of the Node then: a view that is as new says itself how it is. */
+  readonly leftAt?: string;
+}
+
 export class UpdatesUnderWay {
   /** Grows with everything that may change a decision. */
   changes = 0;
@@ -45,8 +52,8 @@ export class UpdatesUnderWay {
   sending = 0;
 
   protected readonly orphanedSlots: Map<string, number>;
-  /** Left out of service, with the instant until which that counts although the view does not show it. */
-  protected readonly broken: Map<string, number>;
+  /** Left out of service; counts although the view does not show it. */
+  protected readonly broken: Map<string, LeftBroken>;
   /** Reported, but the workflow is not closed yet: its ID is taken until then. */
   protected readonly closing = new Map<string, Settled>();
   /** Run IDs of the updates that this run of the rollout started itself. */
@@ -58,7 +65,7 @@ export class UpdatesUnderWay {
     this.children = byNode(carry?.children ?? []);
     this.lastChecked = carry?.checkedAt === undefined ? Date.now() : Date.parse(carry.checkedAt);
     this.orphanedSlots = instantsByNode(carry?.orphanedSlots);
-    this.broken = instantsByNode(carry?.broken);
+    this.broken = brokenByNode(carry?.broken);
   }
 
   touch(): void {
@@ -78,9 +85,17 @@ export class UpdatesUnderWay {
    */
   tryingNodes(config: string): readonly string[] {
     const holding = [...this.children.values()].filter(
-      (child) => child.holdsSlot && child.config === config,
+      (child) => child.holdsSlot && child.config === config && !isHeir(child),
     );
     return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
+  }
+
+  /** Nodes that have taken over the slot of a lost update, and were not told to use it for this config. */
+  heirs(config: string): readonly string[] {
+    const heirs = [...this.children.values()].filter(
+      (child) => child.config === config && isHeir(child),
+    );
+    return heirs.map(({ node }) => node);
   }
 
   /** @param problem - why it could not be found out; asked again later */
@@ -252,14 +267,16 @@ export class UpdatesUnderWay {
 
   protected expireUpdates(now: number): void {
     for (const [node, { until }] of this.closing) if (until <= now) this.closing.delete(node);
-    for (const slots of [this.orphanedSlots, this.broken]) {
-      for (const [node, until] of slots) if (until <= now) slots.delete(node);
+    for (const [node, until] of this.orphanedSlots) {
+      if (until <= now) this.orphanedSlots.delete(node);
     }
+    for (const [node, { until }] of this.broken) if (until <= now) this.broken.delete(node);
   }
 
   /** The node of this update is out of service; the view shows it in a moment. */
-  protected leaveBroken(node: string): void {
-    this.broken.set(node, Date.now() + BROKEN_UNSEEN_MS);
+  protected leaveBroken(node: string, leftAt?: string): void {
+    const until = Date.now() + BROKEN_UNSEEN_MS;
+    this.broken.set(node, { until, ...(leftAt === undefined ? {} : { leftAt }) });
   }
 
   protected carryUpdates(): Pick<
@@ -271,10 +288,18 @@ export class UpdatesUnderWay {
       config: this.config,
       children: [...this.children.values()],
       orphanedSlots: withInstants(this.orphanedSlots),
-      broken: withInstants(this.broken),
+      broken: [...this.broken].map(([node, { until, ...left }]) => ({
+        ...{ node, until: new Date(until).toISOString() },
+        ...left,
+      })),
       checkedAt: new Date(this.lastChecked).toISOString(),
     };
   }
+}
+
+/** It has a slot, and was not given it: one that is being adopted may use what it has. */
+function isHeir({ holdsSlot, stage, adopting }: ChildState): boolean {
+  return holdsSlot && stage !== 'working' && adopting !== true;
 }
 
 /** Its node has left the pool, and it was told so. */
@@ -292,6 +317,15 @@ type UntilInstant = NonNullable<PoolRolloutCarry['orphanedSlots']>;
 
 export function instantsByNode(items: UntilInstant = []): Map<string, number> {
   return new Map(items.map(({ node, until }) => [node, Date.parse(until)]));
+}
+
+function brokenByNode(items: PoolRolloutCarry['broken'] = []): Map<string, LeftBroken> {
+  return new Map(
+    items.map(({ node, until, leftAt }) => [
+      node,
+      { until: Date.parse(until), ...(leftAt === undefined ? {} : { leftAt }) },
+    ]),
+  );
 }
 
 export function withInstants(items: ReadonlyMap<string, number>): UntilInstant {

@@ -66,7 +66,7 @@ export interface PoolView {
   readonly simulatedCount?: number;
   /** Names of the nodes that are on the target, verified. */
   readonly updated: readonly string[];
-  /** Nodes that were seen in service since: what is shown of them here is older. */
+  /** Nodes that were written since: what is shown of them here is older. */
   readonly outdated: readonly string[];
   /** Names of the nodes that take a slot because of what the cluster shows. */
   readonly unavailable: readonly string[];
@@ -95,8 +95,8 @@ export interface PoolObservation {
   /** Failed or held nodes that a person told to try again. */
   readonly retry?: readonly string[];
   /**
-   * Nodes that somebody saw in service, with the `resourceVersion` of that: an older picture of them
-   * takes no slot.
+   * Nodes that somebody wrote at the end of an update, with the `resourceVersion` of that: an older picture
+   * of them takes no slot.
    */
   readonly inService?: readonly { readonly node: string; readonly resourceVersion: string }[];
 }

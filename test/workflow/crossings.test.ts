@@ -1,6 +1,7 @@
 import { ANNOTATION } from '../../core/names';
 import { statusQuery } from '../../workflows/messages';
 import { containing } from './support/containing';
+import type { FakeWorld } from './support/fake-world';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -11,6 +12,20 @@ beforeAll(async () => {
   bench = await startBench();
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
+
+function isFailed(world: FakeWorld, node: string): boolean {
+  return world.annotation(node, ANNOTATION.STATE) === 'Degraded';
+}
+
+/** Whatever follows from what the rollout knows now is decided when this returns. */
+async function lookTwice(world: FakeWorld): Promise<void> {
+  const looks = () => world.stepsOf('').filter((step) => step === 'selectNodes').length;
+  for (let times = 0; times < 2; times += 1) {
+    const before = looks();
+    await world.tell('look again');
+    await world.until(() => looks() > before);
+  }
+}
 
 it('a node that comes back before it is repaired waits for a slot of its own', async () => {
   const world = await bench.world({ nodes: 2 });
@@ -68,6 +83,104 @@ it('two slots that reach two workers after the limit was lowered to one', async 
   expect(world.mostUnavailable).toBe(1);
   expect(world.violations).toEqual([]);
   expect(world.leftovers()).toEqual([]);
+});
+
+it('an update that a lost rollout had stopped for another config is begun anew, and held by nobody', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  const draining = world.hold('drainNode', node);
+  const discarding = world.hold('discardStaged', node);
+  await world.startRollout();
+  await draining.reached;
+  const before = world.config;
+  const config = `rendered-${world.pool}-3`;
+  world.config = config;
+  await world.rollout().executeUpdate('retarget', { args: [{ config }] });
+  await discarding.reached;
+  await world.rollout().terminate('lost');
+  const first = await world.update(node).describe();
+
+  // Whoever comes next has never heard of the other config.
+  world.config = before;
+  await world.startRollout();
+  await world.progressUntil(({ children }) => children.some(({ adopting }) => adopting !== true));
+  discarding.open();
+  draining.open();
+  const result = await world.rollout().result();
+
+  expect(result).toMatchObject({ config: before, updated: 1, held: [] });
+  expect(result.reports[0]).toMatchObject({
+    ...{ outcome: 'cancelled', stoppedByRollout: true },
+    reason: `its rollout stopped it: the pool is rolled to ${config} now`,
+  });
+  expect((await world.update(node).describe()).runId).not.toBe(first.runId);
+  expect(world.violations).toEqual([]);
+  expect(world.leftovers()).toEqual([]);
+});
+
+it('a node whose update was lost tries another config only when the canary is verified', async () => {
+  const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy: { canaryNodes: 1 } });
+  const [first, second] = [world.name(1), world.name(2)];
+  const goingBack = world.hold('goBack', first);
+  const applying = world.hold('applyUpdate', first);
+  const draining = world.hold('drainNode', second);
+  await world.startRollout();
+  await applying.reached;
+  const config = `rendered-${world.pool}-3`;
+  world.config = config;
+  await world.rollout().executeUpdate('retarget', { args: [{ config }] });
+  await goingBack.reached;
+  applying.open();
+  await draining.reached;
+
+  // The other one has the canary's slot by now; this one finds out that it is lost only after that.
+  await world.update(first).terminate('lost');
+  goingBack.open();
+  await world.progressUntil(({ children }) =>
+    children.some(({ node, stage }) => node === first && stage === 'waiting'),
+  );
+  await lookTwice(world);
+  const { children } = await world.progress();
+
+  expect(children.find(({ node }) => node === first)).toMatchObject({
+    ...{ config, holdsSlot: true },
+    blocker: `waiting for the canary: ${second} must be verified on the config first`,
+  });
+  draining.open();
+  const result = await world.rollout().result();
+  expect(result).toMatchObject({ config, updated: 2 });
+  expect(result.reports.filter(({ outcome }) => outcome === 'updated')).toMatchObject([
+    { node: second },
+    { node: first },
+  ]);
+  expect(world.violations).toEqual([]);
+  expect(world.leftovers()).toEqual([]);
+});
+
+it('a node that a person puts back into service, whose host could not be taken back, has no slot', async () => {
+  const world = await bench.world({ nodes: 2 });
+  const [first, second] = [world.name(1), world.name(2)];
+  world.failWith('applyUpdate', first, 'ApplyFailed', 'disk full');
+  world.failWith('goBack', first, 'RollbackFailed', 'disk still full');
+  const looking = world.hold('selectNodes');
+  await world.startRollout();
+  await looking.reached;
+  looking.open();
+  const again = world.hold('releaseNode', first);
+  await again.reached;
+  const blind = world.hold('selectNodes');
+  again.open();
+  await world.until(() => world.cordoned().includes(first) && isFailed(world, first));
+
+  // No look has seen it out of service.
+  world.changeNode(first, { unschedulable: false });
+  blind.open();
+  await world.tell(`node ${first} was uncordoned`);
+
+  await world.until(() => world.updatedNodes().includes(second));
+  expect(world.mostUnavailable).toBe(1);
+  expect(world.violations).toEqual([]);
+  await world.rollout().terminate();
 });
 
 it('a new config that arrives while the last things are written is rolled out, too', async () => {

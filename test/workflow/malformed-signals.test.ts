@@ -61,6 +61,7 @@ it.each([
   ['proceed', [NOTHING, [null], [{ repair: 'yes' }]]],
   ['attach', [NOTHING, [{}], [{ reportTo: 'x'.repeat(2000) }]]],
   ['nodeGone', [NOTHING, [null], [{ reason: 1 }]]],
+  ['stopping', [NOTHING, [null], [{ reason: 1 }]]],
 ])('a node update goes on after a malformed %s', async (signal, payloads) => {
   const world = await bench.world({ nodes: 1 });
   const gate = world.hold('drainNode', world.name(1));

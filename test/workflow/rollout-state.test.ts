@@ -201,7 +201,7 @@ describe('slots', () => {
     rollout.start('b', 'c2');
     rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
 
-    rollout.accept(aView({ unavailable: ['a'] }), rollout.seenInService());
+    rollout.accept(aView({ unavailable: ['a'] }), rollout.seenSince());
 
     expect(toGrant(rollout)).toEqual([]);
   });
@@ -210,17 +210,17 @@ describe('slots', () => {
     const rollout = aRollout();
     work(rollout, 'a');
     rollout.finished(aReport('a'));
-    const told = rollout.seenInService();
+    const told = rollout.seenSince();
     expect(told).toEqual([{ node: 'a', resourceVersion: '7' }]);
 
     // A look that began before the report says nothing about it.
     rollout.accept(aView({ unavailable: ['a'] }));
-    expect(rollout.seenInService()).toEqual(told);
+    expect(rollout.seenSince()).toEqual(told);
     rollout.accept(aView({ outdated: ['a'] }), told);
-    expect(rollout.seenInService()).toEqual(told);
+    expect(rollout.seenSince()).toEqual(told);
 
     rollout.accept(aView(), told);
-    expect(rollout.seenInService()).toEqual([]);
+    expect(rollout.seenSince()).toEqual([]);
   });
 
   it('of a node that was left out of service count until the view shows it so', () => {
@@ -237,6 +237,28 @@ describe('slots', () => {
     rollout.accept(aView({ unavailable: ['a'] }));
     expect(rollout.holders()).toEqual([]);
     expect(toGrant(rollout)).toEqual([]);
+  });
+
+  it('of a node that was left out of service are free when a view as new shows it in service', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    const { inServiceAt, ...report } = aReport('a', { outcome: 'failed', reason: 'lost' });
+    rollout.finished({ ...report, hostIsBack: false, leftAt: `${inServiceAt}1` });
+    const told = rollout.seenSince();
+    expect(told).toEqual([{ node: 'a', resourceVersion: '71' }]);
+
+    // A look that began before the report says nothing about it.
+    rollout.accept(aView());
+    expect(rollout.holders()).toEqual(['a']);
+    rollout.accept(aView({ outdated: ['a'] }), told);
+    expect(rollout.holders()).toEqual(['a']);
+    const next = new Rollout({ pool: 'worker', carry: rollout.carry() });
+
+    for (const each of [rollout, next]) {
+      each.accept(aView(), each.seenSince());
+      expect(each.holders()).toEqual([]);
+      expect(each.seenSince()).toEqual([]);
+    }
   });
 
   it('of a node that was left out of service go to its next update', () => {
@@ -319,7 +341,7 @@ describe('slots', () => {
     rollout.finished(
       JSON.parse(JSON.stringify({ ...report, inServiceAt: undefined })) as NodeReport,
     );
-    expect(rollout.seenInService()).toEqual([]);
+    expect(rollout.seenSince()).toEqual([]);
     rollout.start('b', 'c2');
     rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
 
@@ -558,7 +580,7 @@ describe('what is carried to the next run', () => {
     work(rollout, 'b');
     rollout.vanished('b');
     work(rollout, 'g');
-    rollout.finished(aReport('g', { outcome: 'failed', hostIsBack: false }));
+    rollout.finished(aReport('g', { outcome: 'failed', hostIsBack: false, leftAt: '8' }));
     rollout.finished(aReport('c', { outcome: 'failed', reason: 'disk full' }));
     rollout.finished(aReport('d', { outcome: 'failed', failure: 'DrainTimedOut' }));
     rollout.retry.add('e');

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import {
   readAttach,
-  readNodeGone,
   readNodeReport,
   readPrepared,
   readProceed,
+  readReason,
 } from '../../../workflows/signal-payloads';
 
 const REPORT = {
@@ -20,11 +20,13 @@ const FULL_REPORT = {
   ...REPORT,
   ...{ uid: 'uid-1', phase: 'Applying', reason: 'disk full', failure: 'ApplyFailed' },
   ...{ inServiceAt: '17', hostIsBack: false, isTriedAgain: false },
+  ...{ stoppedByRollout: true, leftAt: '18' },
 };
 const PREPARED = { node: 'worker-1', config: 'rendered-worker-1', holdsSlot: false };
 const FULL_PREPARED = { ...PREPARED, uid: 'uid-1', stage: 'waiting', returned: true };
 const PROCEED = { slot: 'pool-rollout/worker', repair: false };
 const ATTACH = { reportTo: 'pool-rollout/worker' };
+const STOPPING = { reason: 'the pool is rolled to rendered-worker-2 now' };
 const NODE_GONE = { reason: 'node worker-1 was deleted' };
 
 const READERS = [
@@ -32,7 +34,8 @@ const READERS = [
   ['prepared', readPrepared, PREPARED],
   ['proceed', readProceed, PROCEED],
   ['attach', readAttach, ATTACH],
-  ['nodeGone', readNodeGone, NODE_GONE],
+  ['nodeGone', readReason, NODE_GONE],
+  ['stopping', readReason, STOPPING],
 ] as const;
 
 it.each([
@@ -84,6 +87,8 @@ it.each([
   ['a reason that is no text', { reason: { because: 'so' } }],
   ['a host that is back', { hostIsBack: true }],
   ['a retry that is no yes and no no', { isTriedAgain: 'later' }],
+  ['a version that is no text', { leftAt: 18 }],
+  ['a stop that was none', { stoppedByRollout: false }],
 ])('nodeFinished is not read with %s', (_what, wrong) => {
   expect(readNodeReport({ ...FULL_REPORT, ...wrong })).toBeUndefined();
 });
