@@ -58,6 +58,8 @@ export class Invariants {
   >();
   private readonly policyChangedAt = new Map<string, number>();
   private readonly leftAlone = new Map<string, number>();
+  /** Nodes that pods may come to, Ready and not cordoned. */
+  private readonly openSince = new Map<string, number>();
 
   constructor(
     private readonly clock: VirtualClock,
@@ -119,7 +121,9 @@ export class Invariants {
       this.cordonedByPerson.delete(name);
       this.failures.delete(name);
       this.trying.delete(name);
+      this.openSince.delete(name);
     } else {
+      this.noteOpen(name, after);
       this.noteFailure(name, after);
       if (by === 'slipway') this.judgeWrite(name, before, after);
     }
@@ -142,6 +146,7 @@ export class Invariants {
     if (node !== undefined && isInService(node)) {
       this.break('I5', `${host.name} reboots while it is in service (${key(run, cause)})`);
     }
+    this.judgePods(host, cause);
   }
 
   /** An update has ended by itself. */
@@ -338,6 +343,23 @@ export class Invariants {
     this.break('threshold', `${name} tries ${config} although ${names} failed (limit ${limit})`);
   }
 
+  /** Pods come to a node that somebody has uncordoned; a reboot that was asked for later ends them unasked. */
+  private judgePods({ name, journal }: Host, cause: RebootCause): void {
+    const askedAt = cause === 'update' ? journal?.armAskedAt : journal?.goingBack?.askedAt;
+    const since = this.openSince.get(name);
+    if (askedAt === undefined || since === undefined || since > askedAt - DECIDING_MS) return;
+    const seconds = (askedAt - since) / 1000;
+    this.break(
+      'I3',
+      `${name} reboots (${cause}), and pods could come for ${seconds} s before that`,
+    );
+  }
+
+  private noteOpen(name: string, node: Node): void {
+    if (!isOpenToPods(node)) this.openSince.delete(name);
+    else if (!this.openSince.has(name)) this.openSince.set(name, this.clock.now);
+  }
+
   private isPolicyNew(pool: string): boolean {
     return this.clock.now - (this.policyChangedAt.get(pool) ?? -Infinity) < DECIDING_MS;
   }
@@ -356,6 +378,11 @@ export class Invariants {
 
 function key(run: string, cause: RebootCause): string {
   return `${cause} of ${run}`;
+}
+
+function isOpenToPods({ spec, status }: Node): boolean {
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' && spec?.unschedulable !== true;
 }
 
 function isOurs(node: Node): boolean {

@@ -191,6 +191,12 @@ export const PLANTS: readonly Plant[] = [
     storm: 0.4,
   },
   {
+    bug: 'a machine boots back although somebody has uncordoned its node',
+    breaks: 'I3',
+    ...{ seed: 38, within: 10 },
+    change: { from: 'if (!await isUncordoned(update)) return;', to: 'return;' },
+  },
+  {
     bug: 'slots are counted over the nodes of all pools',
     breaks: 'I1',
     ...{ seed: 7, within: 10 },

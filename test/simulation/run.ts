@@ -10,7 +10,7 @@ import type { Sandbox } from './temporal/sandbox';
 import { START, Trace } from './trace';
 import type { SimulatedConfig } from './world/host';
 import type { ActivityPlants } from './world/plants';
-import { Operator, planIncidents, planLosses, planMoves } from './world/people';
+import { Operator, planIncidents, planLosses, planMoves, planUncordons } from './world/people';
 import { poolOfLabels } from './world/pools';
 import { World } from './world/world';
 
@@ -90,6 +90,7 @@ class Run {
     planIncidents(world, scenario, chance.fork());
     if (scenario.moves + scenario.joins > 0) planMoves(world, scenario, chance.fork());
     planLosses(world, scenario);
+    planUncordons(world, scenario);
     world.controllers.begin();
     clock.after(scenario.unrestMs, async () => {
       this.calmAt = clock.now;
@@ -210,6 +211,10 @@ class Run {
 /** The config that a pool ends on: the first one that works. */
 function goodOne(configs: readonly SimulatedConfig[]): string {
   const isGood = (config: SimulatedConfig): boolean =>
-    !config.unreconcilable && !config.doesNotBoot && !config.cutsNetwork && !config.neverReady;
+    !config.unreconcilable &&
+    !config.doesNotBoot &&
+    !config.cutsNetwork &&
+    !config.neverReady &&
+    !config.unitFails;
   return (configs.slice(1).find(isGood) ?? configs[0])?.name ?? '';
 }

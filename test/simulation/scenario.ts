@@ -63,7 +63,9 @@ export function scenarioOf(seed: number, plain = false): Scenario {
   return {
     ...{ seed, nodes },
     ...more,
-    pools: [worker, ...more.pools].map((pool) => (plain ? pool : withNeverReady(pool, own))),
+    pools: [worker, ...more.pools].map((pool, index) =>
+      plain ? pool : withFailingUnit(withNeverReady(pool, own), new Chance(seed * 49_979 + index)),
+    ),
     incidents: isLarge ? 4 : chance.pick([0, 1, 3, 6, 12, 20]),
     unrestMs: chance.pick([60_000, 300_000, 900_000, 1_800_000]),
     weather: {
@@ -105,11 +107,22 @@ function poolFrom(chance: Chance, name: string, nodes: number): PoolScenario {
 
 /** In every sixth pool one config leaves its nodes not Ready. Its operating system is no other config's. */
 function withNeverReady(pool: PoolScenario, chance: Chance): PoolScenario {
+  return withBadBoot(pool, chance, { neverReady: true });
+}
+
+/** And in every sixth one boots, is Ready, and has a unit that fails. */
+function withFailingUnit(pool: PoolScenario, chance: Chance): PoolScenario {
+  return withBadBoot(pool, chance, { unitFails: true });
+}
+
+function withBadBoot(
+  pool: PoolScenario,
+  chance: Chance,
+  what: Partial<SimulatedConfig>,
+): PoolScenario {
   const which = chance.is(0.17) ? chance.between(1, pool.configs.length - 1) : 0;
   const configs = pool.configs.map((config, index) =>
-    which === 0 || index !== which
-      ? config
-      : { ...config, os: `os-of-${config.name}`, neverReady: true },
+    which === 0 || index !== which ? config : { ...config, os: `os-of-${config.name}`, ...what },
   );
   return { ...pool, configs };
 }
@@ -143,5 +156,6 @@ function configFrom(chance: Chance, pool: string, index: number): SimulatedConfi
     doesNotBoot: !isFirst && chance.is(0.08),
     cutsNetwork: !isFirst && chance.is(0.08),
     neverReady: false,
+    unitFails: false,
   };
 }

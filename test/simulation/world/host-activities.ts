@@ -183,6 +183,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     work.strike();
     const { bootId } = host;
     journal.armed = host.boot;
+    journal.armAskedAt = work.attempt.call.scheduledAt;
     journal.reconnectSeconds = order.reconnectSeconds ?? 600;
     host.requestReboot('update', runOf(order));
     return { bootId };
@@ -201,6 +202,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     work.strike();
     if (host.files !== target.name) throw fail('VerifyFailed', `files of ${host.files}`);
     if (host.os !== target.os) throw fail('VerifyFailed', `operating system ${host.os}`);
+    if (target.unitFails) throw fail('VerifyFailed', 'unit chronyd.service has failed');
     if (journal !== undefined) journal.verified = true;
     return { bootId: host.bootId };
   },
@@ -227,7 +229,9 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     const rebooting = backTakesBoot(host, journal);
     if (journal.goingBack === undefined) {
       const because = 'it was told to go back';
-      journal.goingBack = { because, again: false, ...(rebooting ? { bootId: host.boot } : {}) };
+      const askedAt = work.attempt.call.scheduledAt;
+      const boot = rebooting ? { bootId: host.boot } : {};
+      journal.goingBack = { because, again: false, askedAt, ...boot };
     }
     work.strike();
     if (world.plants.skipsUndo !== true) host.files = journal.previousFiles;

@@ -22,6 +22,16 @@ export interface SimulatedConfig {
   readonly cutsNetwork: boolean;
   /** Whoever boots it is right in every respect, and its node does not become Ready. */
   readonly neverReady: boolean;
+  /** Whoever boots it is Ready, and one of its units does not start. */
+  readonly unitFails: boolean;
+}
+
+interface GoingBack {
+  readonly bootId?: number;
+  readonly because: string;
+  readonly again: boolean;
+  /** Absent = nobody has asked for it. */
+  readonly askedAt?: number;
 }
 
 export interface Journal {
@@ -34,11 +44,12 @@ export interface Journal {
   applied: boolean;
   services: boolean;
   verified: boolean;
-  /** Boot in which the reboot was armed. */
+  /** Boot in which the reboot was armed, and since when that was asked for. */
   armed?: number;
+  armAskedAt?: number;
   reconnectSeconds?: number;
   /** `bootId`: the boot that must end. `again`: an accident, so the update may begin anew. */
-  goingBack?: { readonly bootId?: number; readonly because: string; readonly again: boolean };
+  goingBack?: GoingBack;
 }
 
 export type RebootCause = 'update' | 'back' | 'accident';

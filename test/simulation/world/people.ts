@@ -1,9 +1,10 @@
 /** What people, machines and the weather do to a rollout, at any moment. */
 
 import { poolRolloutId, updateNodeId } from '../../../core/names';
-import type { Chance } from '../clock';
+import { Chance } from '../clock';
 import type { Invariants } from '../observer';
 import type { Scenario } from '../scenario';
+import { START } from '../trace';
 import type { Host } from './host';
 import { joinMachine } from './joining';
 import type { World } from './world';
@@ -167,6 +168,20 @@ export function planLosses(world: World, { pools, unrestMs }: Scenario): void {
       await world.terminate(updateNodeId(stuck.name));
     });
   }
+}
+
+/** Somebody finds a machine Ready again after its reboot and uncordons it, before its update has seen that a unit fails. */
+export function planUncordons(world: World, { seed, unrestMs }: Scenario): void {
+  const chance = new Chance(seed * 86_028_121 + 7);
+  world.whenReady = ({ name, journal, boot }) => {
+    const { armed, target } = journal ?? {};
+    const isAfterReboot = armed !== undefined && armed !== boot && target?.unitFails === true;
+    if (!isAfterReboot || world.clock.now - START > unrestMs || chance.is(0.3)) return;
+    world.clock.after(chance.between(0, 5_000), () => {
+      world.note('incident', 'uncordon after the reboot');
+      world.uncordon(name);
+    });
+  };
 }
 
 function moveSoon(world: World, chance: Chance, node: string): void {

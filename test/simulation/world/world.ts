@@ -51,6 +51,8 @@ export class World {
   private readonly plants: ActivityPlants;
   /** Called once, with the node of the next slot that is given. */
   atNextSlot: ((node: string) => void) | undefined;
+  /** Called with each machine whose kubelet says that it is Ready. */
+  whenReady: ((host: Host) => void) | undefined;
   private added = 0;
 
   constructor({ clock, chance, trace, sandbox, scenario, plants }: WorldParts) {
@@ -209,6 +211,7 @@ export class World {
     const node = this.cluster.nodes.get(name);
     if (node?.spec?.unschedulable !== true) return;
     this.cluster.changeNode(name, { unschedulable: false }, 'person');
+    this.pods.get(name)?.push({ name: 'came-since', stuck: false });
   }
 
   deleteNode(name: string): void {
@@ -228,7 +231,10 @@ export class World {
     const name = `node-${String((this.added += 1)).padStart(3, '0')}`;
     const host = new Host(name, config, this.clock, this.chance.fork(), {
       reboots: (machine, cause, run) => this.invariants.rebooted(machine, cause, run),
-      reports: (machine, ready) => this.cluster.reportStatus(machine.name, ready, machine.bootId),
+      reports: (machine, ready) => {
+        this.cluster.reportStatus(machine.name, ready, machine.bootId);
+        if (ready) this.whenReady?.(machine);
+      },
       note: (who, what) => this.note(who, what),
     });
     this.hosts.set(name, host);
