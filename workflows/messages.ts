@@ -31,6 +31,8 @@ export interface PoolRolloutCarry {
   readonly deferred?: readonly NamedReason[];
   /** Nodes held by a message whose annotation the view has not shown yet. */
   readonly heldByUs?: readonly NamedReason[];
+  /** Those of them whose hold is not written down yet. */
+  readonly toHold?: readonly string[];
   /** Slots of updates that ended without a report, with the instant until which they count. */
   readonly orphanedSlots?: readonly { readonly node: string; readonly until: string }[];
   /** Slots of nodes that were left out of service and that the view has not shown so yet. */

@@ -30,8 +30,8 @@ import { brief, REMIND_SECONDS } from './timeouts';
 /** Longer than a watch usually is behind. */
 const RETURN_PAUSE = '1s';
 
-/** Updates that were begun before say nothing of themselves any more once they are cancelled. */
-const ANSWERED = 'attach-answered-by-cancelled-updates';
+/** Updates that were begun before it say nothing of themselves once they are cancelled. */
+const ANSWERED = 'attach-answered-in-any-case';
 
 /** Registers every message of the update. Called before the first wait, so that none is missed. */
 export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): void {
@@ -61,7 +61,7 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
       // Said by a rollout that was lost before it could do so.
       if (!CancellationScope.current().consideredCancelled) progress.stopReason = undefined;
       progress.attach(reportTo);
-      sayPrepared(input, progress);
+      sayPrepared(input, progress, { isAnswer: true });
     },
     'From a new pool rollout that found this update running: report to it',
   );
@@ -99,11 +99,21 @@ export async function returnSlot(
   progress.enter('WaitingForSlot', `another slot: ${reason}`);
   // The rollout looks at the cluster, too, and may be as much behind as it was.
   await sleep(RETURN_PAUSE, { summary: brief(`another slot: ${reason}`) });
-  sayPrepared(input, progress, true);
+  sayPrepared(input, progress, { returned: true });
+}
+
+interface Occasion {
+  readonly returned?: true;
+  /** A rollout has asked, and waits for it. */
+  readonly isAnswer?: true;
 }
 
 /** Says how far the update is. Once it has ended, the report says that. */
-function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = false): void {
+function sayPrepared(
+  input: UpdateNodeInput,
+  progress: NodeProgress,
+  { isAnswer, ...returned }: Occasion = {},
+): void {
   if (isEnd(progress.phase)) return;
   const { node, config, uid } = input;
   const { slot, reportTo } = progress;
@@ -111,13 +121,10 @@ function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = 
     ...{ node, config: config.name, holdsSlot: slot !== undefined, stage: stageOf(progress) },
     runId: workflowInfo().runId,
     ...(uid === undefined ? {} : { uid }),
-    ...(returned ? { returned } : {}),
+    ...returned,
   };
   const tell = () => getExternalWorkflowHandle(reportTo).signal(preparedSignal, said);
-  const { consideredCancelled } = CancellationScope.current();
-  // One that has reported already reports once more: that is its answer.
-  const isAnsweredAnyway = consideredCancelled && progress.said === undefined && patched(ANSWERED);
-  (isAnsweredAnyway ? CancellationScope.nonCancellable(tell) : tell())
+  (isAnswer === true && mustArrive(progress) ? CancellationScope.nonCancellable(tell) : tell())
     .then(() => {
       progress.isUnheard = false;
     })
@@ -128,6 +135,14 @@ function sayPrepared(input: UpdateNodeInput, progress: NodeProgress, returned = 
       if (progress.phase !== 'WaitingForSlot') return;
       progress.enter('WaitingForSlot', `a slot, but ${reportTo} does not run; start the rollout`);
     });
+}
+
+/**
+ * A cancellation in the same task would take it back before it is sent. One that has reported reports once
+ * more, and that is its answer.
+ */
+function mustArrive({ said }: NodeProgress): boolean {
+  return said === undefined && patched(ANSWERED);
 }
 
 function stageOf(progress: NodeProgress): ChildState['stage'] {

@@ -53,6 +53,16 @@ import { brief } from './timeouts';
 
 /** A view that may be behind is looked at again soon. */
 const BEHIND_MS = 500;
+/** Rollouts that were begun before it give slots while an update that runs is about to be started once more. */
+const STARTS_AWAITED = 'starts-awaited-before-slots';
+/** Rollouts that were begun before it ask for silent updates alone. */
+const ALL_ASKED = 'all-unwatched-updates-asked';
+/** Rollouts that were begun before it do not count for the canary whose update is lost or does not answer. */
+const LOST_MAY_TRY = 'lost-updates-count-for-canary';
+/** Rollouts that were begun before it forget a hold that could not be written down. */
+const HELD_AGAIN = 'holds-written-again';
+/** Rollouts that were begun before it look only once whether the pool says that they are cancelled. */
+const RUNS_AFTER_ALL = 'cancellation-forgotten-when-seen';
 /** Which updates run could not be found out, in ten minutes of trying. */
 const ASK_AGAIN = '30s';
 /** Rollouts that were begun before it end without an outcome when their pool is deleted. */
@@ -96,6 +106,7 @@ async function roll(rollout: Rollout): Promise<RolloutProgress> {
       aside(rollout, 'which updates run', learnRunning(rollout));
     }
     rememberStart(rollout);
+    if (seemsCancelled(rollout) && patched(RUNS_AFTER_ALL)) forgetCancellation(rollout);
     decide(rollout);
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (isCompleted(rollout) && rollout.changes === seen) {
@@ -145,6 +156,7 @@ async function look(rollout: Rollout): Promise<void> {
 function decide(rollout: Rollout): void {
   const { view, config } = rollout;
   if (view === undefined) return;
+  if (rollout.isAnyUnknown()) rollout.lostMayTry = patched(LOST_MAY_TRY);
   for (const node of rollout.toHold) hold(rollout, node);
   for (const { node } of outdated(rollout)) {
     cancelUpdate(rollout, node, { why: 'retarget', reason: `the pool is rolled to ${config} now` });
@@ -171,6 +183,7 @@ async function learnRunning(rollout: Rollout): Promise<void> {
   while (rollout.knows === 'asking' && rollout.ending === undefined) {
     try {
       const running = await findRunningUpdates([], rollout.pool);
+      await untilStartsAreKnown(rollout, running);
       for (const node of running) if (!rollout.children.has(node)) adoptUpdate(rollout, node);
       rollout.learned();
       forgetCancellation(rollout);
@@ -180,6 +193,12 @@ async function learnRunning(rollout: Rollout): Promise<void> {
       await sleep(ASK_AGAIN, { summary: 'asking again which updates run' });
     }
   }
+}
+
+/** One of those that run may be about to be started once more: only the refusal of that says that it holds a slot. */
+async function untilStartsAreKnown(rollout: Rollout, running: readonly string[]): Promise<void> {
+  const isStarting = () => running.some((node) => rollout.starting.has(node));
+  if (isStarting() && patched(STARTS_AWAITED)) await condition(() => !isStarting());
 }
 
 async function waitForNews(rollout: Rollout, seen: number): Promise<void> {
@@ -218,12 +237,15 @@ async function checkUpdates(rollout: Rollout, heard: boolean): Promise<void> {
     return;
   }
   const unwatched = rollout.unwatched();
-  const isSilent = unwatched.some(({ since }) => now - Date.parse(since) >= SILENCE_MS);
+  const isLong = (since: string): boolean => now - Date.parse(since) >= SILENCE_MS;
+  const isSilent = unwatched.some(({ since }) => isLong(since));
   if (!isSilent || now - rollout.lastChecked < SILENCE_MS) return;
   // All of them: who was heard a moment later would be asked for a whole minute later.
+  const silent = unwatched.filter(({ since }) => isLong(since));
+  const asked = silent.length < unwatched.length && patched(ALL_ASKED) ? unwatched : silent;
   await reconcile(
     rollout,
-    unwatched.map(({ node }) => node),
+    asked.map(({ node }) => node),
   );
 }
 
@@ -245,14 +267,29 @@ function hold(rollout: Rollout, node: string): void {
   rollout.toHold.delete(node);
   const reason = rollout.heldByUs.get(node);
   if (reason === undefined) return;
-  aside(rollout, `the hold of node ${node}`, holdNode(rollout, node, reason));
+  const written = holdNode(rollout, node, reason).catch((error: unknown) => {
+    // Said again after the next look, by this run or by the next one.
+    const isWanted = rollout.heldByUs.get(node) === reason;
+    if (!isCancellation(error) && isWanted && patched(HELD_AGAIN)) rollout.toHold.add(node);
+    throw error;
+  });
+  aside(rollout, `the hold of node ${node}`, written);
+}
+
+/** The look that it began with may have been older than the word of the rollout before. */
+function seemsCancelled({ view, knows }: Rollout): boolean {
+  return view?.cancelledConfig !== undefined && knows === 'all';
 }
 
 /** A rollout that runs is not cancelled, whoever started it. */
 function forgetCancellation(rollout: Rollout): void {
   const { pool, view } = rollout;
-  if (view?.cancelledConfig === undefined) return;
-  aside(rollout, 'the end of the cancellation', forgetRolloutCancelled(pool));
+  if (view?.cancelledConfig === undefined || rollout.isForgetting) return;
+  rollout.isForgetting = true;
+  const written = forgetRolloutCancelled(pool).finally(() => {
+    rollout.isForgetting = false;
+  });
+  aside(rollout, 'the end of the cancellation', written);
 }
 
 /**
@@ -343,11 +380,12 @@ async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promi
     }
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (rollout.children.size === 0 && rollout.sending === 0) break;
+    rollout.expire();
     const { blocker = 'node updates to end' } = progressOf(rollout);
     const summary = brief(`ending, because ${reason}: ${blocker}`);
     const heard = await condition(
       () => rollout.changes !== seen || (rollout.children.size === 0 && rollout.sending === 0),
-      checkInMs(rollout) ?? SILENCE_MS,
+      Math.min(checkInMs(rollout) ?? SILENCE_MS, rollout.expiresInMs() ?? SILENCE_MS),
       { summary },
     );
     await checkUpdates(rollout, heard);

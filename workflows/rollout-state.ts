@@ -47,11 +47,13 @@ export class Rollout extends UpdatesUnderWay {
   /** Held by a person; the view confirms it later. */
   readonly heldByUs: Map<string, string>;
   /** Held by us because somebody cancelled the update behind our back; to be written down. */
-  readonly toHold = new Set<string>();
+  readonly toHold: Set<string>;
   reports: NodeReport[];
   /** The started config that this run wrote on the pool, '' = none; undefined = it wrote nothing. */
   startedWritten: string | undefined;
   isMarkingStart = false;
+  /** It is being written on the pool that this rollout is not cancelled. */
+  isForgetting = false;
 
   /** Seen in service at the end of an update, while the view is older. */
   private readonly inService = new Map<
@@ -72,6 +74,7 @@ export class Rollout extends UpdatesUnderWay {
     this.retry = new Set(carry?.retry);
     this.deferred = reasonsByNode(carry?.deferred);
     this.heldByUs = reasonsByNode(carry?.heldByUs);
+    this.toHold = new Set(carry?.toHold);
     this.pauseWish = carry?.pause;
     this.reports = [...(carry?.finished ?? [])];
     const lastReports = byNode(this.reports);
@@ -303,6 +306,7 @@ export class Rollout extends UpdatesUnderWay {
       updatedByUs: this.updatedByUs,
       deferred: named(this.deferred),
       heldByUs: named(this.heldByUs),
+      toHold: [...this.toHold],
       settled: withInstants(new Map([...this.settled].map(([node, { until }]) => [node, until]))),
       ...(this.pauseWish === undefined ? {} : { pause: this.pauseWish }),
     };

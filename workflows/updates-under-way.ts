@@ -51,6 +51,9 @@ export class UpdatesUnderWay {
   /** Messages to updates that Temporal has not confirmed yet. */
   sending = 0;
 
+  /** Nodes of which it is not known which config they try count as trying each. */
+  lostMayTry = true;
+
   protected readonly orphanedSlots: Map<string, number>;
   /** Left out of service; counts although the view does not show it. */
   protected readonly broken: Map<string, LeftBroken>;
@@ -85,9 +88,21 @@ export class UpdatesUnderWay {
    */
   tryingNodes(config: string): readonly string[] {
     const holding = [...this.children.values()].filter(
-      (child) => child.holdsSlot && child.config === config && !isHeir(child),
+      (child) => child.holdsSlot && this.mayTry(child, config) && !isHeir(child),
     );
-    return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
+    const lost = this.lostMayTry ? this.orphanedSlots.keys() : [];
+    return [...new Set([...holding.map(({ node }) => node), ...lost])];
+  }
+
+  /** Whether it is of any node not known which config it tries. */
+  isAnyUnknown(): boolean {
+    const isUnknown = ({ adopting }: ChildState) => adopting === true;
+    return this.orphanedSlots.size > 0 || [...this.children.values()].some(isUnknown);
+  }
+
+  /** Until an update that ran already has answered, its config is a guess. */
+  private mayTry(child: ChildState, config: string): boolean {
+    return child.config === config || (this.lostMayTry && child.adopting === true);
   }
 
   /** Nodes that have taken over the slot of a lost update, and were not told to use it for this config. */

@@ -1,4 +1,4 @@
-import { ANNOTATION } from '../../core/names';
+import { ANNOTATION, poolRolloutId } from '../../core/names';
 import { statusQuery } from '../../workflows/messages';
 import { containing } from './support/containing';
 import type { FakeWorld } from './support/fake-world';
@@ -12,6 +12,14 @@ beforeAll(async () => {
   bench = await startBench();
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
+
+async function answersOf(update: ReturnType<FakeWorld['update']>): Promise<number> {
+  const { events } = await update.fetchHistory();
+  const sent = (events ?? []).map(
+    (event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes?.signalName,
+  );
+  return sent.filter((name) => name === 'prepared').length;
+}
 
 function isFailed(world: FakeWorld, node: string): boolean {
   return world.annotation(node, ANNOTATION.STATE) === 'Degraded';
@@ -116,6 +124,43 @@ it('an update that a lost rollout had stopped for another config is begun anew, 
   expect((await world.update(node).describe()).runId).not.toBe(first.runId);
   expect(world.violations).toEqual([]);
   expect(world.leftovers()).toEqual([]);
+});
+
+it('an update answers a new rollout also when it is cancelled in the same moment', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  const applying = world.hold('applyUpdate', node);
+  const goingBack = world.hold('goBack', node);
+  await world.startRollout();
+  await applying.reached;
+  await world.rollout().terminate();
+  const update = world.update(node);
+  const before = await answersOf(update);
+
+  const other = poolRolloutId(`${world.pool}-2`);
+  await Promise.all([update.signal('attach', { reportTo: other }), update.cancel()]);
+  await goingBack.reached;
+  applying.open();
+
+  expect(await answersOf(update)).toBe(before + 1);
+  goingBack.open();
+  await expect(update.result()).rejects.toThrow();
+  expect(world.leftovers()).toEqual([]);
+});
+
+it('a rollout that runs is not said to be cancelled, also where its first look was too old to see it', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const draining = world.hold('drainNode', world.name(1));
+  await world.startRollout();
+  await draining.reached;
+
+  // The word of the rollout before, which only now comes into view.
+  world.cancelledConfig = world.config;
+  await world.tell('the pool changed');
+
+  await world.until(() => world.cancelledConfig === undefined);
+  draining.open();
+  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
 });
 
 it('a node whose update was lost tries another config only when the canary is verified', async () => {

@@ -223,6 +223,20 @@ describe('slots', () => {
     expect(rollout.seenSince()).toEqual([]);
   });
 
+  it('of an update that has not answered count for the canary of whatever config', () => {
+    const policy = { ...aView().policy, canaryNodes: 1 };
+    const rollout = aRollout(aView({ policy, maxUnavailable: 2 }));
+    rollout.adopt('a');
+    rollout.accept(aView({ policy, maxUnavailable: 2, config: { name: 'c3', digest: 'd3' } }));
+    rollout.start('b', 'c3');
+    rollout.prepared({ node: 'b', config: 'c3', holdsSlot: false });
+    expect(toGrant(rollout)).toEqual([]);
+
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: true });
+
+    expect(toGrant(rollout)).toEqual(['b']);
+  });
+
   it('of a node that was left out of service count until the view shows it so', () => {
     const rollout = aRollout();
     work(rollout, 'a');
@@ -585,6 +599,7 @@ describe('what is carried to the next run', () => {
     rollout.finished(aReport('d', { outcome: 'failed', failure: 'DrainTimedOut' }));
     rollout.retry.add('e');
     rollout.heldByUs.set('f', 'skipped');
+    rollout.finished(aReport('h', { outcome: 'cancelled' }));
     rollout.wishPaused(true, 'freeze');
 
     const carry = JSON.parse(JSON.stringify(rollout.carry())) as ReturnType<Rollout['carry']>;
@@ -594,6 +609,7 @@ describe('what is carried to the next run', () => {
     expect(next.holders()).toEqual(['a', 'b', 'g']);
     expect(next.paused()).toEqual({ paused: true, reason: 'freeze' });
     expect([...next.deferred.keys()]).toEqual(['d']);
+    expect([...next.toHold]).toEqual(['h']);
   });
 
   it('keeps nodes that are known to be updated from being started again', () => {

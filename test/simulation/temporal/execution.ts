@@ -24,6 +24,8 @@ import type { TemporalModel } from './server';
 
 export type Status = 'running' | 'completed' | 'failed' | 'cancelled' | 'terminated' | 'continued';
 
+type SignalCommand = Command['signalExternalWorkflowExecution'];
+
 interface Recorded {
   jobs: Job[];
   readonly now: number;
@@ -318,11 +320,24 @@ export class Execution {
       );
       if (jobs.length > 0 || step.commands !== '') this.history.push({ ...step, jobs });
     }
+    const unsent = new Set(task.commands.map(({ cancelSignalWorkflow: one }) => one?.seq ?? 0));
     for (const command of task.commands) {
+      const signal = command.signalExternalWorkflowExecution;
+      if (signal && unsent.has(signal.seq ?? 0)) {
+        this.keepBack(signal);
+        continue;
+      }
       this.events += 1;
       await this.server.carryOut(this, command);
       if (this.status !== 'running') return;
     }
+  }
+
+  /** As Core does it: who sends and cancels in the same task sends nothing. */
+  private keepBack({ seq, signalName }: NonNullable<SignalCommand>): void {
+    this.server.note(this.id, `${signalName ?? ''} is cancelled before it is sent`);
+    const failure = { message: 'Signal was cancelled before being sent', canceledFailureInfo: {} };
+    this.push({ resolveSignalExternalWorkflow: { seq: seq ?? 0, failure } });
   }
 
   /** Everything since the last commit is lost, and comes again. */
