@@ -119,7 +119,9 @@ function standingText(journal: OpenJournal, os: OsStatus): string {
     case 'undo':
       return `to be undone: ${standing.because}`;
     case 'goOnBack':
-      return 'on its way back: a reboot into the old deployment is due';
+      return standing.reboots
+        ? 'on its way back: a reboot into the old deployment is due'
+        : 'on its way back, which an order began and did not end: its reboot waits for an order';
     case 'foreign':
       return 'left alone: somebody booted another deployment';
     case 'stuck':

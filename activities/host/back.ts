@@ -55,9 +55,11 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
   const rebooting = alone?.reboot === true || backTakesBoot(journal, status);
   const why = alone?.because ?? begun?.because;
   if (begun === undefined || begun.unseen === true) {
+    // Nobody repeats what no order asked for: whatever process starts next must go on to the end.
+    const boot = alone === undefined ? { bootId } : { bootId, due: true as const };
     await journal.mark({
       kind: 'goingBack',
-      ...(rebooting ? { bootId } : {}),
+      ...(rebooting ? boot : {}),
       ...(why === undefined ? {} : { because: why }),
     });
   }
@@ -75,9 +77,20 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
         ports.os.rollback(header.previousDeployment),
       );
     }
+    await noteDue(journal, bootId);
     ports.reboot.request('the update is taken back');
   }
   return { rebooting, bootId };
+}
+
+/**
+ * From here on the reboot comes about even if the process that was asked for it dies. Not sooner: an order
+ * that fails on its way here may be given up, and its node be put back into service as it is.
+ */
+async function noteDue(journal: OpenJournal, bootId: string): Promise<void> {
+  const begun = markOf(journal, 'goingBack');
+  if (begun?.bootId === bootId && begun.due === true) return;
+  await journal.mark({ ...begun, kind: 'goingBack', bootId, due: true });
 }
 
 /**

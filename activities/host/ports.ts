@@ -107,14 +107,17 @@ export type UpdateMark =
   | { readonly kind: 'committing' }
   /**
    * It does not: everything is put back; `bootId` = the boot that has to end, into the old deployment,
-   * or because services started on the new files in it. One mark for each boot in which this was gone
-   * on with. `because` = a sentence, unless an order asked for it.
+   * or because services started on the new files in it. One for each boot in which this was gone on with.
+   * `due` = that boot ends: whatever process starts in it carries the reboot out. An order adds that in
+   * another mark, when all that comes before the reboot is done; absent = nobody has asked for it yet.
+   * `because` = a sentence, unless an order asked for it.
    * `again` = a power cut was to blame, so the update may do everything once more. `unseen` = the
    * operating system did not tell how it is, so whether a reboot is due is not known.
    */
   | {
       readonly kind: 'goingBack';
       readonly bootId?: string;
+      readonly due?: true;
       readonly because?: string;
       readonly again?: boolean;
       readonly unseen?: true;

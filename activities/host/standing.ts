@@ -32,8 +32,11 @@ export type Standing =
   | { readonly kind: 'rebootDue' }
   /** On the old deployment with files of the update, and no boot to come that would fit them. */
   | { readonly kind: 'undo'; readonly because: string; readonly again: boolean }
-  /** The way back was begun, and the old deployment is not up yet, or not booted afresh. */
-  | { readonly kind: 'goOnBack' }
+  /**
+   * The way back was begun, and the old deployment is not up yet, or not booted afresh. `reboots` = that
+   * boot may come now; otherwise it waits for an order.
+   */
+  | { readonly kind: 'goOnBack'; readonly reboots: boolean }
   /** Somebody chose a deployment that is neither the update's nor the one before: left alone. */
   | { readonly kind: 'foreign'; readonly expected: string; readonly previous: string }
   /** The way back does not end: booted too often, the old deployment never came up. */
@@ -57,9 +60,25 @@ export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): S
     const boots = bootsBack(journal);
     return boots.size >= MOST_BOOTS_BACK && !boots.has(bootId)
       ? { kind: 'stuck', boots: boots.size }
-      : { kind: 'goOnBack' };
+      : { kind: 'goOnBack', reboots: mayBootBack(back, bootId) };
   }
   return armed === undefined ? unarmed(journal, status) : afterArming(journal, armed, status, now);
+}
+
+type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
+
+/**
+ * In the boot in which it was begun, the way back boots only if that was asked for to the end. An order that
+ * failed before is repeated, or its update has given up: then the node may be in service again, full of
+ * pods, hours before a process starts. In any other boot the machine has lost its pods anyway.
+ *
+ * Versions that noted no `due` are no exception. Where one of them had asked, and was stopped between
+ * that and the reboot, the update waits for it in vain, and keeps the node cordoned with the reason until
+ * it is retried. To take every old mark for due would reboot, with the start of this version, each node
+ * in service whose way back had failed.
+ */
+function mayBootBack(back: GoingBack, bootId: string): boolean {
+  return back.bootId !== bootId || back.due === true;
 }
 
 /** Whether somebody chose a deployment that is neither the update's nor the one before. */
@@ -198,7 +217,7 @@ function unarmed(journal: OpenJournal, status: OsStatus): Standing {
   if (before === undefined || before.bootId === bootId) return { kind: 'asLeft' };
   if (booted.id !== previousDeployment) {
     // Only drivers that cannot lock what they stage come here.
-    return { kind: 'goOnBack' };
+    return { kind: 'goOnBack', reboots: true };
   }
   if (startedOnNewFiles(journal, status)) return { kind: 'adopted' };
   return {

@@ -70,10 +70,14 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
     case 'goOnBack':
       await callOffFallback(ports);
       await goOnBack(ports, journal, status);
-      return {
-        what: `went on taking the update to ${target.name} back`,
-        reboot: 'the update is taken back',
-      };
+      return standing.reboots
+        ? {
+            what: `went on taking the update to ${target.name} back`,
+            reboot: 'the update is taken back',
+          }
+        : {
+            what: `went on taking the update to ${target.name} back; its reboot waits for an order`,
+          };
     case 'foreign':
       return { foreign: foreignText(ports.node, journal, status) };
     case 'stuck':
@@ -98,9 +102,9 @@ export async function rebootIsDue(
 ): Promise<boolean> {
   const journal = await openJournal(ports);
   if (journal === undefined) return false;
-  const { kind } = standingOf(journal, await ports.os.status(), ports.now());
-  // Settling gives up a way back that does not end; an order may try it once more.
-  return kind === 'rebootDue' || kind === 'goOnBack' || kind === 'stuck';
+  const standing = standingOf(journal, await ports.os.status(), ports.now());
+  if (standing.kind === 'goOnBack') return standing.reboots;
+  return standing.kind === 'rebootDue';
 }
 
 /** The mark comes before the deeds: without this the machine would boot what it has booted. */
@@ -140,7 +144,7 @@ async function undoAtStart(
   const isOther = writtenIn !== undefined && writtenIn !== bootId;
   const isBootDue = isOther && (await differsHere(journal, status));
   if (isBootDue || markOf(journal, 'goingBack') === undefined) {
-    const due = isBootDue ? { bootId } : {};
+    const due = isBootDue ? { bootId, due: true as const } : {};
     await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : {}), ...due });
   }
   await ports.os.discard();
@@ -160,7 +164,7 @@ async function goOnBack(ports: StartPorts, journal: OpenJournal, status: OsStatu
   const last = markOf(journal, 'goingBack');
   if (last?.bootId !== bootId) {
     const because = last?.because ?? 'the machine booted the update before it was told to';
-    await journal.mark({ kind: 'goingBack', bootId, because });
+    await journal.mark({ kind: 'goingBack', bootId, due: true, because });
   }
   await ports.os.discard();
   await undoHere(ports, journal, status);

@@ -197,6 +197,13 @@ export const PLANTS: readonly Plant[] = [
     change: { from: 'if (!await isUncordoned(update)) return;', to: 'return;' },
   },
   {
+    bug: 'a machine boots back when its host worker starts, for an order that failed before it asked for that',
+    breaks: 'I5',
+    ...{ seed: 5200110, within: 1 },
+    activities: { bootsBackUnasked: true },
+    storm: 0.4,
+  },
+  {
     bug: 'slots are counted over the nodes of all pools',
     breaks: 'I1',
     ...{ seed: 7, within: 10 },

@@ -229,14 +229,18 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     const rebooting = backTakesBoot(host, journal);
     if (journal.goingBack === undefined) {
       const because = 'it was told to go back';
-      const askedAt = work.attempt.call.scheduledAt;
-      const boot = rebooting ? { bootId: host.boot } : {};
-      journal.goingBack = { because, again: false, askedAt, ...boot };
+      const due = world.plants.bootsBackUnasked === true ? { due: true as const } : {};
+      const boot = rebooting ? { bootId: host.boot, ...due } : {};
+      journal.goingBack = { because, again: false, ...boot };
     }
     work.strike();
     if (world.plants.skipsUndo !== true) host.files = journal.previousFiles;
     host.staged = undefined;
-    if (rebooting) host.requestReboot('back', runOf(order));
+    if (rebooting) {
+      const askedAt = work.attempt.call.scheduledAt;
+      journal.goingBack = { ...journal.goingBack, bootId: host.boot, due: true, askedAt };
+      host.requestReboot('back', runOf(order));
+    }
     return { rebooting, bootId };
   },
   verifyBack: async (work) => {

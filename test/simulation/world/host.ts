@@ -28,6 +28,7 @@ export interface SimulatedConfig {
 
 interface GoingBack {
   readonly bootId?: number;
+  readonly due?: true;
   readonly because: string;
   readonly again: boolean;
   /** Absent = nobody has asked for it. */
@@ -48,7 +49,10 @@ export interface Journal {
   armed?: number;
   armAskedAt?: number;
   reconnectSeconds?: number;
-  /** `bootId`: the boot that must end. `again`: an accident, so the update may begin anew. */
+  /**
+   * `bootId`: the boot that must end. `due`: whatever process starts in it carries the reboot out.
+   * `again`: an accident, so the update may begin anew.
+   */
   goingBack?: GoingBack;
 }
 
@@ -162,7 +166,13 @@ export class Host {
   /** What was carried out since it was asked for may have undone what it is for. */
   private isRebootDue(): boolean {
     const { armed, goingBack } = this.journal ?? {};
-    return goingBack === undefined ? armed === this.boot : goingBack.bootId === this.boot;
+    return goingBack === undefined ? armed === this.boot : this.isBootBackDue();
+  }
+
+  /** An order may have begun to go back, and failed before it asked for the reboot. */
+  private isBootBackDue(): boolean {
+    const { goingBack } = this.journal ?? {};
+    return goingBack?.bootId === this.boot && goingBack.due === true;
   }
 
   reboot(cause: RebootCause, run?: string): void {
@@ -258,7 +268,8 @@ export class Host {
     this.clock.after(until - this.clock.now, () => {
       if (incarnation !== this.incarnation || this.isPolling() || !isOpen()) return;
       if (journal === undefined) return;
-      journal.goingBack = { bootId: this.boot, because: 'nobody could be reached', again: false };
+      const because = 'nobody could be reached';
+      journal.goingBack = { bootId: this.boot, due: true, because, again: false };
       this.files = journal.previousFiles;
       this.reboot('back', journal.run);
     });
@@ -272,8 +283,8 @@ export class Host {
       this.reboot('update', journal.run);
       return;
     }
-    if (journal?.goingBack?.bootId === this.boot) {
-      this.reboot('back', journal.run);
+    if (this.isBootBackDue()) {
+      this.reboot('back', journal?.run);
       return;
     }
     this.isWorking = true;

@@ -6,6 +6,8 @@ export interface ActivityPlants {
   readonly believesItself?: boolean;
   /** A host that goes back leaves the new files where they are. */
   readonly skipsUndo?: boolean;
+  /** A host that starts boots back for an order that failed before it asked for that. */
+  readonly bootsBackUnasked?: boolean;
   /** Whoever gives a node back uncordons it, whoever cordoned it. */
   readonly liftsAnyCordon?: boolean;
   /** A percentage is taken of the nodes of all pools. */

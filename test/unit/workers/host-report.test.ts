@@ -85,6 +85,20 @@ describe('the status of a machine', () => {
     expect(text).toContain('its reboot is due');
   });
 
+  it.each([
+    ['asked for', { due: true as const }, 'back: a reboot into the old deployment is due'],
+    ['not asked for yet', {}, 'back, which an order began and did not end: its reboot waits for'],
+  ])('says of a way back whether its reboot may come: %s', async (_so, due, said) => {
+    await beginUpdate();
+    const { ports } = await createMachinePorts(settings());
+    const { bootId } = await ports.os.status();
+    await (await ports.journal.open())?.mark({ kind: 'goingBack', bootId, ...due });
+
+    const text = reportLines(await readHostReport(settings())).join('\n');
+
+    expect(text).toContain(`on its way ${said}`);
+  });
+
   it('says that the open update is of another OS driver, and still shows it', async () => {
     await beginUpdate('bootc');
 

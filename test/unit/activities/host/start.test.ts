@@ -1,6 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { awaitsConfirmation, goBackAlone, settleAtStart } from '../../../../activities/host';
+import {
+  awaitsConfirmation,
+  createHostActivities,
+  goBackAlone,
+  rebootIsDue,
+  settleAtStart,
+} from '../../../../activities/host';
+import type { HostPorts } from '../../../../activities/host/ports';
+import { fail } from '../../../../core/errors';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from './a-host';
 
 const OLD = aConfig('rendered-worker-old', {
@@ -254,13 +262,102 @@ describe('a host worker that starts', () => {
     await host.boot();
     const { journal, os } = await host.ports();
     const opened = await journal.open();
-    await opened?.mark({ kind: 'goingBack', bootId: (await os.status()).bootId });
+    await opened?.mark({ kind: 'goingBack', bootId: (await os.status()).bootId, due: true });
     expect(motd()).toBe('new');
 
     expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
     expect(motd()).toBe('old');
     await host.boot();
     expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
+  });
+
+  describe('of a way back that an order began and did not end', () => {
+    /** On the new deployment, in service again: its update has given up, and a person uncordoned the node. */
+    async function failToGoBack(): Promise<HostPorts> {
+      await armNew();
+      await host.boot();
+      const ports = await host.ports();
+      const rollback = async (): Promise<never> => {
+        throw fail('RollbackFailed', 'no previous deployment');
+      };
+      const broken = createHostActivities({ ...ports, os: { ...ports.os, rollback } });
+      await expect(broken.goBack(orderFor(NEW, 'goBack'))).rejects.toMatchObject({
+        name: 'RollbackFailed',
+      });
+      return host.ports();
+    }
+
+    const withoutReboot = {
+      what: 'went on taking the update to rendered-worker-new back; its reboot waits for an order',
+    };
+
+    it('puts the files back and does not reboot: the node may be in service', async () => {
+      const ports = await failToGoBack();
+
+      expect(await settleAtStart(ports)).toEqual(withoutReboot);
+      expect(await settleAtStart(ports)).toEqual(withoutReboot);
+      expect(await rebootIsDue(ports)).toBe(false);
+      expect(motd()).toBe('old');
+      expect(host.reboots).toEqual(['update to rendered-worker-new']);
+    });
+
+    it('nor for a journal of a version that did not note whether its reboot was asked for', async () => {
+      await armNew();
+      await host.boot();
+      const ports = await host.ports();
+      const { bootId } = await ports.os.status();
+      await (await ports.journal.open())?.mark({ kind: 'goingBack', bootId });
+
+      expect(await settleAtStart(ports)).toEqual(withoutReboot);
+    });
+
+    it('reboots when the order is repeated, also if that process dies at once', async () => {
+      await failToGoBack();
+
+      const back = await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
+
+      expect(back.rebooting).toBe(true);
+      const ports = await host.ports();
+      expect(await rebootIsDue(ports)).toBe(true);
+      expect((await settleAtStart(ports)).reboot).toBe('the update is taken back');
+      await host.boot();
+      expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
+      const verifying = { ...orderFor(NEW, 'verifyBack'), rebootedFrom: back.bootId };
+      await (await host.activities()).verifyBack(verifying);
+    });
+
+    it('reboots when a later update takes it back after a drain', async () => {
+      await failToGoBack();
+      const later = (step: string) => orderFor(NEW, step, { orderId: `update/2/${step}` });
+      const activities = await host.activities();
+
+      const prepared = await activities.prepareUpdate(later('prepareUpdate'));
+      expect(prepared).toMatchObject({ unsettled: true, plan: { drain: true, reboot: true } });
+      expect(await activities.goBack(later('goBack'))).toMatchObject({ rebooting: true });
+      expect(await rebootIsDue(await host.ports())).toBe(true);
+    });
+
+    it('goes on with it, and reboots, in any other boot: the node has lost its pods anyway', async () => {
+      await failToGoBack();
+      await host.boot();
+
+      const ports = await host.ports();
+      expect((await settleAtStart(ports)).reboot).toBe('the update is taken back');
+      expect(await rebootIsDue(ports)).toBe(true);
+    });
+
+    it('reboots all the same when nobody had ordered it: nobody would repeat it', async () => {
+      await armNew();
+      await host.boot();
+      const ports = await host.ports();
+      const rollback = async (): Promise<never> => {
+        throw new Error('killed');
+      };
+      const dying = { ...ports, os: { ...ports.os, rollback } };
+      await expect(goBackAlone(dying, 'nobody was reached')).rejects.toThrow('killed');
+
+      expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
+    });
   });
 
   it('takes the files back before anything reads them when the old deployment came up', async () => {
