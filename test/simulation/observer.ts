@@ -49,6 +49,8 @@ export class Invariants {
   /** Config of the update of each node, and who holds a slot for it. */
   private readonly targets = new Map<string, string>();
   private readonly trying = new Map<string, string>();
+  /** The same, until an update has said how it ended: one that is lost leaves it to the next one. */
+  private readonly leftTrying = new Map<string, string>();
   /** Deleted nodes: what they have proved stays proven. */
   private readonly gone: Node[] = [];
   private readonly retried = new Map<string, number>();
@@ -87,11 +89,14 @@ export class Invariants {
   /** An update says how it ended; it may still tidy up. */
   reported(node: string): void {
     this.trying.delete(node);
+    this.leftTrying.delete(node);
   }
 
   /** An update gives its slot back, because its cordon was refused: unless the node was written all the same, it tries nothing. */
   slotReturned(node: string): void {
-    if (!this.isHalfDone(node)) this.trying.delete(node);
+    if (this.isHalfDone(node)) return;
+    this.trying.delete(node);
+    this.leftTrying.delete(node);
   }
 
   /** A person says: try it again, although it failed. */
@@ -109,9 +114,13 @@ export class Invariants {
     const config = this.targets.get(node);
     if (config === undefined) return;
     // What an update has left half done is finished, however many failed.
-    if (!isForRepair || !this.isHalfDone(node)) this.judgeThreshold(node, pool, config);
+    const isLeft = isForRepair && this.isHalfDone(node);
+    if (!isLeft) this.judgeThreshold(node, pool, config);
+    // It was one of the first when it began to try this config, whatever the limit became since.
+    const goesOn = isLeft && this.leftTrying.get(node) === config;
     this.trying.set(node, config);
-    this.judgeCanary(node, pool, config);
+    this.leftTrying.set(node, config);
+    if (!goesOn) this.judgeCanary(node, pool, config);
   }
 
   wrote({ before, after, by }: NodeWrite): void {
@@ -121,6 +130,7 @@ export class Invariants {
       this.cordonedByPerson.delete(name);
       this.failures.delete(name);
       this.trying.delete(name);
+      this.leftTrying.delete(name);
       this.openSince.delete(name);
     } else {
       this.noteOpen(name, after);
@@ -153,6 +163,7 @@ export class Invariants {
   updateClosed(name: string, run: string, isCancelled: boolean): void {
     this.outages.closed(name);
     this.trying.delete(name);
+    this.leftTrying.delete(name);
     if (isCancelled && this.reboots.has(`update-node/${name}/${run} update`)) {
       this.break('cancel', `the update of ${name} rebooted and was cancelled all the same`);
     }
