@@ -165,13 +165,24 @@ async function undoUnseen(
   because: string | undefined,
 ): Promise<void> {
   if (markOf(journal, 'goingBack') === undefined) {
+    const bootId = await kernelBootId(ports);
     const why = because === undefined ? {} : { because };
-    await journal.mark({ kind: 'goingBack', unseen: true, ...why });
+    const boot = bootId === undefined ? {} : { bootId };
+    await journal.mark({ kind: 'goingBack', unseen: true, ...boot, ...why });
   }
   await journal.undo();
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
   await atBest(ports, 'cannot drop what is staged', () => ports.os.discard());
   await atBest(ports, 'services after the way back', () => tellOfOldFiles(ports, journal));
+}
+
+/** Undefined = not to be told, which must not keep the files from going back. */
+async function kernelBootId({ vitals }: HostPorts): Promise<string | undefined> {
+  try {
+    return await vitals?.bootId?.();
+  } catch {
+    return undefined;
+  }
 }
 
 function statusOf(ports: HostPorts, looks?: number): Promise<OsStatus> {

@@ -112,7 +112,8 @@ export type UpdateMark =
    * another mark, when all that comes before the reboot is done; absent = nobody has asked for it yet.
    * `because` = a sentence, unless an order asked for it.
    * `again` = a power cut was to blame, so the update may do everything once more. `unseen` = the
-   * operating system did not tell how it is, so whether a reboot is due is not known.
+   * operating system did not tell how it is, so whether a reboot is due is not known; `bootId` is then the
+   * boot in which that was, where the kernel told it.
    */
   | {
       readonly kind: 'goingBack';
@@ -130,6 +131,8 @@ export type OpenJournal = GenericOpenJournal<UpdateHeader, UpdateMark>;
 
 /** What a machine shows of itself beside its operating system. */
 export interface Vitals {
+  /** The kernel's name for this boot, as `OsStatus` has it: also when no program of the operating system answers. */
+  bootId?(): Promise<string>;
   /** Words of the running kernel's command line; undefined = not to be compared on this machine. */
   commandLine(): Promise<readonly string[] | undefined>;
   /**

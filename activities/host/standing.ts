@@ -53,7 +53,7 @@ export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): S
   }
   const back = markOf(journal, 'goingBack');
   if (back !== undefined) {
-    if (isOld && back.bootId !== bootId) {
+    if (isOld && (back.unseen === true || back.bootId !== bootId)) {
       const because = back.because ?? 'it was being taken back';
       return { kind: 'undo', because, again: back.again === true };
     }

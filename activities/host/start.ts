@@ -142,8 +142,11 @@ async function undoAtStart(
   // In the boot that wrote the files, nothing started on them by itself.
   const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before?.bootId;
   const isOther = writtenIn !== undefined && writtenIn !== bootId;
-  const isBootDue = isOther && (await differsHere(journal, status));
-  if (isBootDue || markOf(journal, 'goingBack') === undefined) {
+  const begun = markOf(journal, 'goingBack');
+  // An order came to this boot, when the node had started already, and has not asked for another one.
+  const waitsForOrder = begun?.unseen === true && begun.bootId === bootId;
+  const isBootDue = isOther && !waitsForOrder && (await differsHere(journal, status));
+  if (isBootDue || begun === undefined) {
     const due = isBootDue ? { bootId, due: true as const } : {};
     await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : {}), ...due });
   }

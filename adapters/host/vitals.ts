@@ -1,10 +1,11 @@
-/** What a running machine shows of itself: the kernel's command line and the health of its kubelet. */
+/** What a running machine shows of itself: the boot, the kernel's command line and the health of its kubelet. */
 
 import { readFile } from 'node:fs/promises';
 import { get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fail, messageOf } from '../../core/errors';
 import { splitKernelArguments } from '../../core/os';
+import { readBootId } from './os/boot-id';
 import type { StepContext } from './types';
 
 export interface VitalsOptions {
@@ -23,6 +24,7 @@ const ANSWER_MS = 5_000;
 export function createVitals(options: VitalsOptions) {
   const { commandLineFile, kubeletHealthUrl, kubeletHealthSeconds, pollMs = 1_000 } = options;
   return {
+    bootId: () => readBootId(),
     async commandLine(): Promise<readonly string[] | undefined> {
       if (commandLineFile === undefined) return undefined;
       return splitKernelArguments([(await readFile(commandLineFile, 'utf8')).trim()]);

@@ -30,6 +30,7 @@ const SWITCHED = [
   'drainsOn',
   'overlooksRuns',
   'believesAwaited',
+  'bootsBackUnasked',
 ] as const satisfies readonly (keyof ActivityPlants)[];
 type SwitchedPlant = (typeof SWITCHED)[number];
 

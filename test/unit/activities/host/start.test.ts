@@ -301,6 +301,49 @@ describe('a host worker that starts', () => {
       expect(host.reboots).toEqual(['update to rendered-worker-new']);
     });
 
+    /** As above, but its operating system does not tell how it is. */
+    async function failUnseen(boot?: { broken: boolean }): Promise<HostPorts> {
+      await armNew();
+      await host.boot(boot);
+      const ports = await host.ports();
+      const { bootId } = await ports.os.status();
+      const status = async (): Promise<never> => {
+        throw fail('OsCommandFailed', 'no answer');
+      };
+      const deaf = {
+        ...ports,
+        os: { ...ports.os, status },
+        vitals: {
+          bootId: async () => bootId,
+          commandLine: async () => undefined,
+          kubeletHealthy: async () => undefined,
+        },
+        pause: async () => undefined,
+      };
+      const back = createHostActivities(deaf).goBack(orderFor(NEW, 'goBack'));
+      await expect(back).rejects.toMatchObject({ name: 'OsCommandFailed' });
+      return host.ports();
+    }
+
+    it('nor when its operating system did not tell how it is', async () => {
+      const ports = await failUnseen();
+
+      expect(await settleAtStart(ports)).toEqual(withoutReboot);
+      // The machine goes down by itself: it comes up where it would have been taken.
+      await host.boot();
+      expect((await settleAtStart(await host.ports())).reboot).toBeUndefined();
+      expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
+    });
+
+    it('nor on the old deployment, to which the boot loader had fallen back', async () => {
+      const ports = await failUnseen({ broken: true });
+
+      expect((await settleAtStart(ports)).reboot).toBeUndefined();
+      expect(motd()).toBe('old');
+      const back = await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
+      expect(back.rebooting).toBe(true);
+    });
+
     it('nor for a journal of a version that did not note whether its reboot was asked for', async () => {
       await armNew();
       await host.boot();

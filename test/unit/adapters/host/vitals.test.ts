@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createVitals } from '../../../../adapters/host';
+import { readBootId } from '../../../../adapters/host/os/boot-id';
 
 describe('the vitals of a machine', () => {
   let server: Server;
@@ -28,6 +29,13 @@ describe('the vitals of a machine', () => {
     url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/healthz`;
   });
   afterEach(() => new Promise((resolve) => server.close(resolve)));
+
+  it('have the name of this boot, as the drivers of operating systems have it', async () => {
+    const { bootId } = createVitals({ kubeletHealthSeconds: 0 });
+
+    expect(await bootId()).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await bootId()).toBe(await readBootId());
+  });
 
   it('have the command line of the running kernel, word by word', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'slipway-vitals-'));
