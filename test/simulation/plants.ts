@@ -186,7 +186,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'a pause that comes late is written over the resume of a person',
     breaks: 'I3',
-    ...{ seed: 116, within: 10, plain: true },
+    ...{ seed: 163, within: 10, plain: true },
     activities: { believesAwaited: true },
     storm: 0.4,
   },
