@@ -113,7 +113,7 @@ export const FAILURES = {
   CordonedByUser: {
     kind: 'waiting',
     means:
-      'a person cordoned the node, or cordoned it anew while it was being drained, so it is left alone',
+      'a person cordoned the node, or cordoned it anew between the start of its drain and its reboot, so it is left alone',
     next: 'uncordon it to let it be updated',
   },
   SlotNeeded: {

@@ -202,6 +202,8 @@ export interface CordonNodeInput extends NodeStep {
   readonly summary: string;
   /** Given: it is also looked whether there is anything to drain at all. */
   readonly drain?: ResolvedPolicy['drain'];
+  /** The machine has to boot back, whatever pool its node is in by now. */
+  readonly isGoingBack?: boolean;
 }
 
 export interface CheckCordonInput extends NodeStep {
@@ -219,6 +221,8 @@ export interface DrainNodeInput extends NodeStep {
   readonly drain: ResolvedPolicy['drain'];
   /** RFC 3339: when the drain began, so that a retried activity keeps the same deadline. */
   readonly startedAt: string;
+  /** The machine has to boot back, whoever keeps other pods away meanwhile: any cordon will do. */
+  readonly isGoingBack?: boolean;
 }
 
 export interface DrainedNode {
@@ -286,7 +290,7 @@ export interface ClusterActivities {
    * does not have: with `UncordonedByUser`, `CordonedByUser` or `UpdateSuperseded`.
    */
   drainNode(input: DrainNodeInput): Promise<DrainedNode>;
-  /** Refuses with `UncordonedByUser` a node that somebody has uncordoned since its drain. */
+  /** Refuses with `UncordonedByUser` or `CordonedByUser` a node that somebody has uncordoned since its drain, or cordoned anew. */
   checkCordon(input: CheckCordonInput): Promise<void>;
   /** Shows a phase on the MachineConfigNode. */
   reportNodePhase(input: ReportPhaseInput): Promise<void>;

@@ -16,6 +16,7 @@ import type { UpdatePlan } from '../core/node/plan';
 import type {
   ClusterActivities,
   CordonNodeInput,
+  DrainNodeInput,
   HostActivities,
   HostOrder,
   NodeStep,
@@ -170,6 +171,15 @@ export function clusterSteps(input: UpdateNodeInput) {
     parent: new CancellationScope({ cancellable: false }),
   });
 
+  const drain = (how: Pick<DrainNodeInput, 'isGoingBack'>) => {
+    const startedAt = new Date(Date.now()).toISOString();
+    return toItsEnd(optionsFor(limits.drainNode, `drain ${node}`), (options) =>
+      cluster.drainNode.executeWithOptions(options, [
+        { ...step, ...how, drain: policy.drain, startedAt },
+      ]),
+    );
+  };
+
   return {
     cordon: (plan: UpdatePlan, slot: Slot) => {
       const summary = `${plan.drain ? 'cordon' : 'target'} ${node}`;
@@ -196,17 +206,14 @@ export function clusterSteps(input: UpdateNodeInput) {
     cordonAgain: (plan: UpdatePlan) =>
       toItsEnd(optionsFor(limits.cordonNode, `cordon ${node} once more`), (options) =>
         cluster.cordonNode.executeWithOptions(options, [
-          { ...step, cordon: true, repair: true, summary: plan.summary, drain: policy.drain },
+          {
+            ...{ ...step, cordon: true, repair: true, isGoingBack: true },
+            ...{ summary: plan.summary, drain: policy.drain },
+          },
         ]),
       ),
-    drain: () => {
-      const startedAt = new Date(Date.now()).toISOString();
-      return toItsEnd(optionsFor(limits.drainNode, `drain ${node}`), (options) =>
-        cluster.drainNode.executeWithOptions(options, [
-          { ...step, drain: policy.drain, startedAt },
-        ]),
-      );
-    },
+    drain: () => drain({}),
+    drainAgain: () => drain({ isGoingBack: true }),
     checkCordon: () => {
       const summary = `${node} is still cordoned`;
       return visibly(

@@ -1,6 +1,7 @@
 /** Compensation of a node update: the node goes back as far as it was disturbed. */
 
 import { log, patched } from '@temporalio/workflow';
+import type { UpdatePlan } from '../core/node/plan';
 import type { WrittenNode } from './activity-contracts';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
@@ -158,10 +159,18 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
 
 /** Updates that were begun before boot back whatever has come to their node since its reboot. */
 const CORDON_CHECKED_BACK = 'cordon-checked-on-the-way-back';
+/**
+ * Updates that were begun before look once, and only whether there is a cordon. Younger than the one above and
+ * asked first, so that a history has one mark for both.
+ */
+const ANY_CORDON_BACK = 'drained-under-any-cordon-on-the-way-back';
+/** Whoever takes the cordon away in the middle of every drain is not waited for any longer. */
+const CLEARED_AT_MOST = 5;
 
 /**
  * Somebody may have uncordoned the node since its reboot, and the boot on the way back would end the pods
- * that came to it without asking any budget. So they are evicted first, as before the reboot.
+ * that came to it without asking any budget. So they are evicted first, as before the reboot; under the cordon
+ * of a person, if there is one, which stays theirs.
  *
  * @throws why the node could not be cordoned or drained: then its machine stays as it is
  */
@@ -170,28 +179,58 @@ async function clearAgain(update: NodeUpdate, cause: Failure): Promise<void> {
   const { plan, pastPointOfNoReturn } = progress;
   // A machine that an earlier update has rebooted boots back, too.
   const mayBoot = pastPointOfNoReturn || !update.settled;
-  if (plan?.drain !== true || !mayBoot || !patched(CORDON_CHECKED_BACK)) return;
-  progress.enter('GoingBack', 'a look whether its node is still cordoned');
-  if (!(await isUncordoned(update))) return;
-  progress.enter('GoingBack', 'its Node to be cordoned once more');
-  const { drained } = await cluster.cordonAgain(plan);
-  if (drained === undefined) {
-    progress.enter('GoingBack', 'pods to leave the node once more, before it boots back');
-    await cluster.drain();
+  if (plan?.drain !== true || !mayBoot) return;
+  const anyCordon = patched(ANY_CORDON_BACK);
+  if (!anyCordon && !patched(CORDON_CHECKED_BACK)) return;
+  for (let times = 1; ; times += 1) {
+    progress.enter('GoingBack', 'a look whether its node is still cordoned');
+    const cordon = await cordonNow(update);
+    if (cordon === 'ours') return;
+    if (cordon === 'of a person' && !anyCordon) return;
+    try {
+      await clear(update, plan, cordon);
+      cluster.show('GoingBack', sentence(cause));
+      return;
+    } catch (error) {
+      const isOvertaken = anyCordon && cordonFoundBy(error) !== undefined;
+      if (!isOvertaken || times >= CLEARED_AT_MOST) throw error;
+      log.warn('the cordon was changed once more', { error });
+    }
   }
-  cluster.show('GoingBack', sentence(cause));
+}
+
+async function clear(
+  { cluster, progress }: NodeUpdate,
+  plan: UpdatePlan,
+  cordon: 'none' | 'of a person',
+): Promise<void> {
+  if (cordon === 'none') {
+    progress.enter('GoingBack', 'its Node to be cordoned once more');
+    const { drained } = await cluster.cordonAgain(plan);
+    if (drained !== undefined) return;
+  }
+  progress.enter('GoingBack', 'pods to leave the node once more, before it boots back');
+  await cluster.drainAgain();
 }
 
 /** A look that fails holds up no way back: the machine has just failed, and nothing says that it serves. */
-async function isUncordoned({ cluster }: NodeUpdate): Promise<boolean> {
+async function cordonNow({ cluster }: NodeUpdate): Promise<'ours' | 'none' | 'of a person'> {
   try {
     await cluster.checkCordonBack();
-    return false;
+    return 'ours';
   } catch (error) {
-    if (explain(error).name === 'UncordonedByUser') return true;
+    const found = cordonFoundBy(error);
+    if (found !== undefined) return found;
     log.warn('the host goes back without a look at the cordon of its node', { error });
-    return false;
+    return 'ours';
   }
+}
+
+/** What a step that a person has overtaken has found in place of the cordon of this update. */
+function cordonFoundBy(error: unknown): 'none' | 'of a person' | undefined {
+  const { name } = explain(error);
+  if (name === 'UncordonedByUser') return 'none';
+  return name === 'CordonedByUser' ? 'of a person' : undefined;
 }
 
 /**

@@ -108,8 +108,8 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
       giveUpOn: ['CordonedByUser'],
       cancellationType: AWAITED,
     },
-    // Only looks.
-    checkCordon: { attempt: 30, total: HOUR },
+    // Only looks. What came before a person cordoned the node stays there, however long they are waited for.
+    checkCordon: { attempt: 30, total: HOUR, giveUpOn: ['CordonedByUser'] },
     // Only looks.
     awaitNodeReady: { attempt: ready + 5 * MINUTE, total: ready + 10 * MINUTE, heartbeat: 30 },
     // Retried until they hold: a node must not stay behind half done because of an outage. Only the end of

@@ -1,10 +1,11 @@
 import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
-import { annotationOf, isReady, isUnschedulable } from '../../core/node/predicates';
+import { annotationOf, isUnschedulable, unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type {
   CheckCordonInput,
   ClusterActivities,
+  DrainNodeInput,
   NodeStep,
 } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
@@ -12,8 +13,9 @@ import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked } from './node-changes';
 
 /**
- * Looks whether a drained node is still cordoned. Somebody may have uncordoned it while its host was
- * changed, and a reboot would end the pods that came since without asking any budget.
+ * Looks whether a drained node still has the cordon of its update. Somebody may have uncordoned it while its
+ * host was changed, and a reboot would end the pods that came since without asking any budget: they are there
+ * also when that person has cordoned it again.
  */
 export function createCheckCordon(ports: ClusterPorts): ClusterActivities['checkCordon'] {
   return (input) =>
@@ -22,11 +24,12 @@ export function createCheckCordon(ports: ClusterPorts): ClusterActivities['check
     });
 }
 
-/** The rule of it. @throws `UncordonedByUser` */
-export function refuseToReboot(node: Node, { isGoingBack }: CheckCordonInput): void {
+/** The rule of it. @throws `UncordonedByUser`, `CordonedByUser` */
+export function refuseToReboot(node: Node, step: CheckCordonInput): void {
   // Nothing runs well on a machine that fell over, and pods that its kubelet does not end are never gone.
-  if (isGoingBack === true && !isReady(node)) return;
+  if (step.isGoingBack === true && unreadyCondition(node) !== undefined) return;
   refuseUncordoned(node, 'before its machine was rebooted');
+  refuseCordonOfAnother(node, step);
 }
 
 /**
@@ -38,7 +41,7 @@ export function refuseToReboot(node: Node, { isGoingBack }: CheckCordonInput): v
  */
 export function refuseUnheld(
   ports: Pick<ClusterPorts, 'view' | 'nodes'>,
-  step: NodeStep,
+  step: DrainNodeInput,
 ): Promise<void> {
   return fromMemoryOrNow(ports, step, (node) => {
     refuseToDrain(node, step);
@@ -48,7 +51,7 @@ export function refuseUnheld(
 /** The same, whatever a process that stood still remembers. */
 export async function refuseUnheldNow(
   ports: Pick<ClusterPorts, 'nodes'>,
-  step: NodeStep,
+  step: DrainNodeInput,
 ): Promise<void> {
   // A step that an earlier version scheduled has nothing to compare.
   if (step.run === undefined) return;
@@ -58,11 +61,11 @@ export async function refuseUnheldNow(
 }
 
 /** The rule of both. */
-export function refuseToDrain(node: Node, step: NodeStep): void {
+export function refuseToDrain(node: Node, step: DrainNodeInput): void {
   // A drain writes no mark, but has to be let in like who does.
   marked(node, step, 'takes');
   refuseUncordoned(node, 'while it was being drained');
-  refuseCordonOfAnother(node, step);
+  if (step.isGoingBack !== true) refuseCordonOfAnother(node, step);
 }
 
 /**

@@ -32,15 +32,16 @@ const MAX_REASON_LENGTH = 2000;
 /**
  * Refuses a node that belongs to another pool: the slot that was given is one of this pool. Decided on
  * the very Node that is written, so that the other pool sees the node out of service as soon as it sees
- * it at all.
+ * it at all. One that goes back has no slot that could be of the wrong pool.
  *
  * @throws `NodeMoved`
  */
 export function refuseMoved(
   node: Node,
-  { pool }: NodeStep,
+  { pool, isGoingBack }: CordonNodeInput,
   pools: readonly MachineConfigPool[],
 ): void {
+  if (isGoingBack === true) return;
   const { name } = node.metadata;
   const to = movedTo(node, pool, pools);
   if (to === undefined) return;

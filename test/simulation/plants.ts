@@ -194,7 +194,7 @@ export const PLANTS: readonly Plant[] = [
     bug: 'a machine boots back although somebody has uncordoned its node',
     breaks: 'I3',
     ...{ seed: 38, within: 10 },
-    change: { from: 'if (!await isUncordoned(update)) return;', to: 'return;' },
+    change: { from: "if (cordon === 'ours') return;", to: 'return;' },
   },
   {
     bug: 'a machine boots back when its host worker starts, for an order that failed before it asked for that',

@@ -39,6 +39,21 @@ function expectBackInService(world: FakeWorld, node: string): void {
   expect(world.violations).toEqual([]);
 }
 
+/** `kubectl uncordon`, the mark goes, pods come, `kubectl cordon`. */
+function cordonedAnew(world: FakeWorld, node: string): void {
+  world.changeNode(node, { unschedulable: false });
+  world.changeNode(node, { annotations: { [ANNOTATION.CORDONED_BY]: null } });
+  world.changeNode(node, { unschedulable: true });
+}
+
+/** On its old config, under a cordon that is not ours. */
+function expectLeftToPerson(world: FakeWorld, node: string): void {
+  expect(world.node(node).spec?.unschedulable).toBe(true);
+  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+  expect(world.leftovers()).toEqual([]);
+  expect(world.violations).toEqual([]);
+}
+
 describe('the update of a node', () => {
   it('prepares before it disturbs, proves before it completes', async () => {
     const { world, node } = await oneNode();
@@ -283,6 +298,22 @@ describe('a node update that fails', () => {
     await world.rollout().terminate();
   });
 
+  it('goes back, without a reboot, when a person uncordons and cordons the node after its drain', async () => {
+    const { world, node } = await oneNode();
+    const gate = world.hold('applyUpdate', node);
+    await world.startRollout();
+    await gate.reached;
+    cordonedAnew(world, node);
+    gate.open();
+
+    await world.until(() => world.stepsOf(node).includes('releaseNode'));
+
+    expect(deeds(world, node)).not.toContain('armReboot');
+    expect(deeds(world, node)).toContain('goBack');
+    expectLeftToPerson(world, node);
+    await world.rollout().terminate();
+  });
+
   describe('after its reboot, on a node that a person has uncordoned', () => {
     async function uncordonedAfterReboot(): Promise<{ world: FakeWorld; node: string }> {
       const { world, node } = await oneNode();
@@ -337,6 +368,110 @@ describe('a node update that fails', () => {
         'drainNode',
         'goBack',
       ]);
+      await world.rollout().terminate();
+    });
+
+    it('drains under the cordon of a person, and leaves that where it is', async () => {
+      const { world, node } = await oneNode();
+      const verifying = world.hold('awaitNodeReady', node);
+      world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
+      await world.startRollout();
+      await verifying.reached;
+      cordonedAnew(world, node);
+      verifying.open();
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('awaitNodeReady'), done.indexOf('goBack'))).toEqual([
+        'awaitNodeReady',
+        'drainNode',
+      ]);
+      expectLeftToPerson(world, node);
+      await world.rollout().terminate();
+    });
+
+    it('goes back also when the person cordons it a moment before its update does', async () => {
+      const { world, node } = await uncordonedAfterReboot();
+      const cordoning = world.hold('cordonNode', node);
+      await cordoning.reached;
+      cordonedAnew(world, node);
+      cordoning.open();
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('awaitNodeReady'), done.indexOf('goBack'))).toEqual([
+        'awaitNodeReady',
+        'cordonNode',
+        'drainNode',
+      ]);
+      expectLeftToPerson(world, node);
+      await world.rollout().terminate();
+    });
+
+    it('begins anew when it is uncordoned in that drain', async () => {
+      const { world, node } = await uncordonedAfterReboot();
+      const draining = world.hold('drainNode', node);
+      await draining.reached;
+      world.changeNode(node, { unschedulable: false });
+      draining.open();
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('awaitNodeReady'), done.indexOf('goBack'))).toEqual([
+        'awaitNodeReady',
+        ...['cordonNode', 'drainNode'],
+        ...['cordonNode', 'drainNode'],
+      ]);
+      expectBackInService(world, node);
+      await world.rollout().terminate();
+    });
+
+    it('gives up when it is uncordoned in every drain', async () => {
+      const { world, node } = await uncordonedAfterReboot();
+      let draining = world.hold('drainNode', node);
+      for (const next of [true, true, true, true, false]) {
+        await draining.reached;
+        world.changeNode(node, { unschedulable: false });
+        const done = draining;
+        if (next) draining = world.hold('drainNode', node);
+        done.open();
+      }
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      const done = deeds(world, node);
+      expect(done).not.toContain('goBack');
+      // One of them before its reboot.
+      expect(done.filter((step) => step === 'drainNode')).toHaveLength(6);
+      expect(world.annotation(node, ANNOTATION.REASON)).toContain('UncordonedByUser');
+      expect(world.cordoned()).toEqual([node]);
+      await world.rollout().terminate();
+    });
+
+    it('goes back also in another pool', async () => {
+      const { world, node } = await oneNode();
+      const other = await bench.world({ nodes: 0, beside: world });
+      const verifying = world.hold('awaitNodeReady', node);
+      world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
+      await world.startRollout();
+      await verifying.reached;
+      world.changeNode(node, { unschedulable: false });
+      world.moveNode(node, other);
+      verifying.open();
+
+      await world.until(() => world.stepsOf(node).includes('releaseNode'));
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('awaitNodeReady'), done.indexOf('verifyBack'))).toEqual([
+        'awaitNodeReady',
+        'cordonNode',
+        'drainNode',
+        'goBack',
+      ]);
+      expect(world.violations).toEqual([]);
       await world.rollout().terminate();
     });
 

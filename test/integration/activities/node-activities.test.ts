@@ -324,7 +324,7 @@ it('releases a failed node: uncordoned, Degraded, with the reason and still targ
   expect(conditionsOf(await readMcn('failed'))).toMatchObject({ NodeDegraded: 'True' });
 });
 
-it('sees that a drained node was uncordoned', async () => {
+it('sees that a drained node was uncordoned, and cordoned anew', async () => {
   await adopted('shaken');
   await cordon('shaken');
   const step = stepFor('shaken', NEW);
@@ -338,6 +338,18 @@ it('sees that a drained node was uncordoned', async () => {
   await expect(activities().checkCordon(step)).rejects.toMatchObject({
     name: 'UncordonedByUser',
     message: 'node shaken was uncordoned before its machine was rebooted, and not by Slipway',
+  });
+
+  await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/shaken', {
+    metadata: { annotations: { [ANNOTATION.CORDONED_BY]: null } },
+    spec: { unschedulable: true },
+  });
+  await inCache(caches.nodes, 'shaken', ({ spec }) => spec?.unschedulable === true);
+
+  const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
+  await expect(activities().checkCordon({ ...step, run })).rejects.toMatchObject({
+    name: 'CordonedByUser',
+    message: 'node shaken was cordoned anew, and not by its update',
   });
 });
 

@@ -7,7 +7,7 @@ import {
   refuseMoved,
   releaseChange,
 } from '../../../activities/cluster/node-changes';
-import { refuseToReboot } from '../../../activities/cluster/check-cordon';
+import { refuseToDrain, refuseToReboot } from '../../../activities/cluster/check-cordon';
 import { departedNodes } from '../../../activities/cluster/departed-nodes';
 import { refuseStranger } from '../../../activities/cluster/hold-node';
 import { nodeDeleted } from '../../../activities/cluster/known-node';
@@ -434,6 +434,11 @@ export class FakeWorld {
       drainNode: async (input) => {
         heartbeat({ evicted: 0, remaining: [], remainingCount: 0 });
         await this.step('drainNode', input.node);
+        try {
+          refuseToDrain(this.node(input.node), input);
+        } catch (error) {
+          throw toFailure(error, 1);
+        }
         this.shared.drained.add(input.node);
         return { evicted: 3, left: 1 };
       },
