@@ -24,9 +24,10 @@ export async function takeBack(update: NodeUpdate, error: unknown): Promise<Endi
   cluster.hideShown();
   const failure = back.problem ?? cause.failure;
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
+  const released = release(update, outcome, failure, back.ok);
   const [written] = await Promise.all([
-    release(update, outcome, failure, back.ok),
-    discard(update, outcome, failure, isCancellation(error)),
+    released,
+    discard(update, failure, isCancellation(error), released),
   ]);
   return {
     outcome,
@@ -268,9 +269,9 @@ const UNANSWERED_DISCARDED = 'discard-what-was-staged-without-an-answer';
  */
 async function discard(
   update: NodeUpdate,
-  outcome: 'cancelled' | 'failed',
   failure: Failure,
   isCancelled: boolean,
+  released: Promise<unknown>,
 ): Promise<void> {
   const { preparing, settled, tookOver, verified, host, progress } = update;
   // It was asked for it on the way back.
@@ -278,14 +279,17 @@ async function discard(
   const isUnanswered = preparing && isCancelled && patched(UNANSWERED_DISCARDED);
   if (!(settled || isUnanswered) || verified || progress.pastPointOfNoReturn) return;
   if (failure.name === 'HostUnreachable' || failure.name === 'RollbackFailed') return;
+  let isDropping = true;
   // A Node that is to be given back is waited for more.
-  if (isUnanswered || isLeftAsFound(update, outcome))
-    progress.enter(progress.phase, 'the host to drop what it has staged');
+  void released.then(() => {
+    if (isDropping) progress.enter(progress.phase, 'the host to drop what it has staged');
+  });
   try {
     await host.discardStaged();
   } catch (error) {
     log.warn('what was staged stays on the host', { error });
   }
+  isDropping = false;
 }
 
 function isTriedAgain({ input }: NodeUpdate, failure: Failure): boolean {

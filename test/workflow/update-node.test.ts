@@ -39,6 +39,8 @@ function expectBackInService(world: FakeWorld, node: string): void {
   expect(world.violations).toEqual([]);
 }
 
+const soon = () => new Promise((resolve) => setTimeout(resolve, 50));
+
 /** `kubectl uncordon`, the mark goes, pods come, `kubectl cordon`. */
 function cordonedAnew(world: FakeWorld, node: string): void {
   world.changeNode(node, { unschedulable: false });
@@ -537,6 +539,25 @@ describe('a node update that fails', () => {
     expect(world.annotation(node, ANNOTATION.REASON)).toBe('');
     expect(world.updatedNodes()).toEqual([node]);
     expect(world.violations).toEqual([]);
+  });
+
+  it('says what it waits for when its host drops what it has staged after the node is given back', async () => {
+    const { world, node } = await oneNode();
+    world.failWith('cordonNode', node, 'CordonedByUser', 'a person cordoned it', 1);
+    const releasing = world.hold('releaseNode', node);
+    const dropping = world.hold('discardStaged', node);
+    const blocker = async () => (await world.update(node).query(statusQuery)).blocker;
+    await world.startRollout();
+
+    await Promise.all([releasing.reached, dropping.reached]);
+    expect(await blocker()).toBe('its Node to be given back');
+
+    releasing.open();
+    const dropped = 'the host to drop what it has staged';
+    for (let asked = 0; asked < 40 && (await blocker()) !== dropped; asked += 1) await soon();
+    expect(await blocker()).toBe(dropped);
+    dropping.open();
+    await world.rollout().terminate();
   });
 
   it('names what each step of the host waits for', async () => {
