@@ -2,6 +2,7 @@ import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import { annotationOf, isUnschedulable, unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
+import { isCordonedBySlipway } from '../../core/rollout';
 import type {
   CheckCordonInput,
   ClusterActivities,
@@ -112,7 +113,8 @@ function refuseUncordoned(node: Node, when: string): void {
 }
 
 function refuseCordonOfAnother(node: Node, { run, workflowId }: NodeStep): void {
-  if (run === undefined || annotationOf(node, ANNOTATION.CORDONED_BY) === workflowId) return;
+  const isMarked = annotationOf(node, ANNOTATION.CORDONED_BY) === workflowId;
+  if (run === undefined || (isMarked && isCordonedBySlipway(node))) return;
   const { name } = node.metadata;
   throw fail('CordonedByUser', `node ${name} was cordoned anew, and not by its update`, {
     node: name,

@@ -177,8 +177,11 @@ export function isOutOfService(
 
 /** A half changed host takes no new pods, also when its plan needed no drain. */
 function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange {
-  const owner = isCordonedByPerson(node) ? {} : { [ANNOTATION.CORDONED_BY]: input.workflowId };
-  return { annotations: { ...failedAnnotations(input), ...owner }, unschedulable: true };
+  const owner = isCordonedByPerson(node) ? null : input.workflowId;
+  return {
+    annotations: { ...failedAnnotations(input), [ANNOTATION.CORDONED_BY]: owner },
+    unschedulable: true,
+  };
 }
 
 /** What an earlier update has left half done names its reason, and keeps the config that it goes to. */

@@ -2,21 +2,25 @@
 
 import type { Pod, PodDisruptionBudget } from '../../core/drain';
 import { MCO_GROUP, SLIPWAY_GROUP } from '../../core/names';
-import type { Node } from '../../core/node/types';
+import type { ManagedFields, Node } from '../../core/node/types';
 import type { ObjectMeta } from '../../core/object-meta';
 
 const OURS = [`${MCO_GROUP}/`, `${SLIPWAY_GROUP}/`];
 
-/** Labels, our annotations, schedulability, conditions, boot and system. Heartbeat times are dropped. */
+/** Labels, our annotations, schedulability and whose it is, conditions, boot and system. Heartbeat times are dropped. */
 export function trimNode(node: Node): Node {
   const { spec, status } = node;
   const { bootID, osImage } = status?.nodeInfo ?? {};
   const nodeInfo = { ...defined('bootID', bootID), ...defined('osImage', osImage) };
+  const cordoners = cordonersOf(node);
   return {
-    metadata: trimMeta(node.metadata, {
-      labels: true,
-      annotations: (key) => OURS.some((prefix) => key.startsWith(prefix)),
-    }),
+    metadata: {
+      ...trimMeta(node.metadata, {
+        labels: true,
+        annotations: (key) => OURS.some((prefix) => key.startsWith(prefix)),
+      }),
+      ...(cordoners.length === 0 ? {} : { managedFields: cordoners }),
+    },
     spec: {
       ...(spec?.unschedulable === undefined ? {} : { unschedulable: spec.unschedulable }),
       ...(spec?.taints === undefined ? {} : { taints: spec.taints }),
@@ -34,6 +38,16 @@ export function trimNode(node: Node): Node {
       ...(Object.keys(nodeInfo).length === 0 ? {} : { nodeInfo }),
     },
   };
+}
+
+function cordonersOf({ metadata, spec }: Node): readonly ManagedFields[] {
+  if (spec?.unschedulable !== true) return [];
+  return (metadata.managedFields ?? [])
+    .filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:unschedulable'] !== undefined)
+    .map(({ manager }) => ({
+      ...defined('manager', manager),
+      fieldsV1: { 'f:spec': { 'f:unschedulable': {} } },
+    }));
 }
 
 /** What the drain filters and the budgets read. */

@@ -8,6 +8,7 @@ import {
   unreadyCondition,
 } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
+import { isCordonedBySlipway } from '../../core/rollout';
 
 /** What happened to a Node; `previous` is absent when it joined, `current` when it is gone. */
 export interface NodeChange {
@@ -40,10 +41,8 @@ export function newsFor({ previous, current }: NodeChange): string | undefined {
 /** Cordoned by Slipway, or reporting that it works. A cordon that a failed update left is at rest. */
 function isBeingUpdated(node: Node): boolean {
   const state = annotationOf(node, ANNOTATION.STATE);
-  const isCordoned =
-    isUnschedulable(node) && annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined;
   return (
-    (isCordoned && !isDegraded(node)) ||
+    (isCordonedBySlipway(node) && !isDegraded(node)) ||
     state === NodeState.WORKING ||
     state === NodeState.REBOOTING
   );

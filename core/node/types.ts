@@ -3,8 +3,14 @@
 import type { DriftFinding, DriftRepair } from '../drift/report';
 import type { Condition, ObjectMeta } from '../object-meta';
 
+/** What one client has written, as the API server keeps it: the fields by name, each with `f:` before it. */
+export interface ManagedFields {
+  readonly manager?: string;
+  readonly fieldsV1?: { readonly 'f:spec'?: { readonly 'f:unschedulable'?: object } };
+}
+
 export interface Node {
-  readonly metadata: ObjectMeta;
+  readonly metadata: ObjectMeta & { readonly managedFields?: readonly ManagedFields[] };
   readonly spec?: {
     readonly unschedulable?: boolean;
     readonly taints?: readonly {

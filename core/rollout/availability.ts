@@ -11,7 +11,7 @@
  * A node that is being deleted counts as unavailable whatever it reports: it is about to go.
  */
 
-import { ANNOTATION } from '../names';
+import { ANNOTATION, FIELD_MANAGER } from '../names';
 import {
   annotationOf,
   currentConfigOf,
@@ -54,9 +54,28 @@ export function isBeingDeleted(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined;
 }
 
-/** Unschedulable, and it was Slipway that did it. */
+/**
+ * Unschedulable, and it was Slipway that did it. The mark alone does not say so: it outlives for a moment the
+ * cordon that a person takes away, and their next one is not ours.
+ */
 export function isCordonedBySlipway(node: Node): boolean {
-  return isUnschedulable(node) && annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined;
+  return (
+    isUnschedulable(node) &&
+    annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined &&
+    !isCordonWrittenByAnother(node)
+  );
+}
+
+/** What the API server makes of the oldest when there are more than ten. */
+const ANCIENT = 'ancient-changes';
+
+/** Whoever writes what is so already becomes no manager of it. One that is not known is taken for ours. */
+function isCordonWrittenByAnother({ metadata }: Node): boolean {
+  const writers = (metadata.managedFields ?? [])
+    .filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:unschedulable'] !== undefined)
+    .map(({ manager }) => manager);
+  const ours: readonly (string | undefined)[] = [FIELD_MANAGER.CLUSTER_WORKER, ANCIENT, undefined];
+  return writers.length > 0 && !writers.some((writer) => ours.includes(writer));
 }
 
 /** Unschedulable, and it was not Slipway: hands off. */

@@ -3,7 +3,7 @@
 import { createClusterActivities } from '../../../activities/cluster';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { NODES, PODS } from '../../../adapters/kube/resources';
-import { ANNOTATION } from '../../../core/names';
+import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import {
   applyManifest,
@@ -192,6 +192,7 @@ describe('a mark that is ahead of the clock of the Temporal server', () => {
         metadata: { annotations: { [ANNOTATION.CORDONED_BY]: 'update-node/ahead-released' } },
         spec: { unschedulable: true },
       },
+      { fieldManager: FIELD_MANAGER.CLUSTER_WORKER },
     );
 
     const { steps: open } = askedOf(SECOND.id);

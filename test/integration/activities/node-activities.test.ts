@@ -61,6 +61,9 @@ async function adopted(name: string): Promise<void> {
 const cordon = (name: string, config = NEW) =>
   activities().cordonNode({ ...stepFor(name, config), cordon: true, summary: 'reboot: a test' });
 
+/** What `kubectl cordon` is called by. */
+const BY_PERSON = { fieldManager: 'kubectl' };
+
 /** A pool of these nodes, of which one may be unavailable. */
 async function aNarrowPool(name: string, nodes: readonly string[]): Promise<void> {
   await applyManifest(fixture.admin, {
@@ -298,6 +301,46 @@ it('completes a node that its owner uncordoned meanwhile, and takes only its own
   const node = await readNode('opened');
   expect(node.spec?.unschedulable).toBeUndefined();
   expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
+});
+
+it.each(['completes', 'releases'])(
+  '%s a node that its owner uncordoned and cordoned again meanwhile, and leaves that cordon',
+  async (how) => {
+    const name = `taken-${how}`;
+    const step = stepFor(name, NEW);
+    await adopted(name);
+    await cordon(name);
+    const cordoned = (unschedulable: true | null) =>
+      fixture.admin.patch(NODES, { name }, { spec: { unschedulable } }, BY_PERSON);
+    await cordoned(null);
+    await cordoned(true);
+    // The mark is still there: the controllers have not come to it.
+    const marked = { [ANNOTATION.CORDONED_BY]: `update-node/${name}` };
+    expect(annotationsOf(await readNode(name))).toMatchObject(marked);
+
+    const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
+    const look = activities().checkCordon({ ...step, run });
+    await expect(look).rejects.toMatchObject({ name: 'CordonedByUser' });
+    const failed = { outcome: 'failed', unreconcilable: false, reason: 'no space left' } as const;
+    await (how === 'completes'
+      ? activities().completeNode(step)
+      : activities().releaseNode({ ...step, ...failed, hostIsBack: true }));
+
+    const node = await readNode(name);
+    expect(node.spec?.unschedulable).toBe(true);
+    expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
+  },
+);
+
+it('takes its own cordon away, whatever a person has written on the node beside it', async () => {
+  await adopted('beside');
+  await cordon('beside');
+  const beside = { metadata: { labels: { rack: '7' } }, spec: { unschedulable: true } };
+  await fixture.admin.patch(NODES, { name: 'beside' }, beside, BY_PERSON);
+
+  await activities().completeNode(stepFor('beside', NEW));
+
+  expect((await readNode('beside')).spec?.unschedulable).toBeUndefined();
 });
 
 it('releases a failed node: uncordoned, Degraded, with the reason and still targeted', async () => {

@@ -4,7 +4,8 @@
  */
 
 import { fail } from '../../../core/errors';
-import type { MachineConfigNode, Node } from '../../../core/node/types';
+import { FIELD_MANAGER } from '../../../core/names';
+import type { MachineConfigNode, ManagedFields, Node } from '../../../core/node/types';
 import type { MachineConfigPool, RolloutPolicySpec } from '../../../core/pool/types';
 import type { Lookup, NodeChange } from '../../../activities/ports';
 import type { Chance, VirtualClock } from '../clock';
@@ -94,7 +95,7 @@ export class Cluster {
     return this.replaceNode(
       {
         ...node,
-        metadata: { ...node.metadata, annotations },
+        metadata: { ...node.metadata, annotations, managedFields: managedFields(node, change, by) },
         spec: { ...node.spec, ...(unschedulable === undefined ? {} : { unschedulable }) },
       },
       by,
@@ -160,6 +161,19 @@ export class Cluster {
     this.version += 1;
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.version) } };
   }
+}
+
+/** Who sets a field that was another owns it; nobody owns one that is not set. */
+function managedFields(
+  { metadata, spec }: Node,
+  { unschedulable }: NodeChange,
+  by: Writer,
+): readonly ManagedFields[] {
+  if (unschedulable === undefined || unschedulable === (spec?.unschedulable ?? false)) {
+    return metadata.managedFields ?? [];
+  }
+  const manager = by === 'slipway' ? FIELD_MANAGER.CLUSTER_WORKER : by;
+  return unschedulable ? [{ manager, fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } }] : [];
 }
 
 type Change<T> = { readonly previous?: T; readonly current?: T };

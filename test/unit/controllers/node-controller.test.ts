@@ -144,6 +144,23 @@ it("clears it in the middle of an update: a cordon that comes now is a person's"
   expect(bench.patches).toEqual([clears('2')]);
 });
 
+it("clears it beside a cordon that is a person's already", async () => {
+  const working = { current: 'a', desired: 'b', state: 'Working' };
+  const cordonedBy = (manager: string, version: string): Node => {
+    const node = marked(working, version, true);
+    const managedFields = [{ manager, fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } }];
+    return { ...node, metadata: { ...node.metadata, managedFields } };
+  };
+  const bench = aBench(cordonedBy('slipway-cluster-worker', '1'));
+  await pass(10_000);
+  expect(bench.patches).toEqual([]);
+
+  bench.nodes.put(cordonedBy('kubectl', '2'));
+  await pass(10_000);
+
+  expect(bench.patches).toEqual([clears('2')]);
+});
+
 it('decides again on the next version when the node has changed meanwhile', async () => {
   const bench = aBench(marked(failed, '1', true));
   bench.conflict = true;

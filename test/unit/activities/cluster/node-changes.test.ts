@@ -92,6 +92,37 @@ it('takes a cordon over that an earlier update left', () => {
   expect(cordonChange(left, cordonInput)?.unschedulable).toBeUndefined();
 });
 
+it.each([
+  ['whoever wrote it last', ['kubectl'], undefined],
+  ['us', ['slipway-cluster-worker'], false],
+  ['us and another', ['kubectl', 'slipway-cluster-worker'], false],
+  ['somebody whom the API server has forgotten', ['ancient-changes'], false],
+  ['nobody', [], false],
+])('takes a marked cordon for that of %s', (_whose, managers, uncordons) => {
+  const cordoned = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+  const managedFields = managers.map((manager) => ({
+    ...{ manager, fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } },
+  }));
+  const others = { manager: 'kubelet', fieldsV1: { 'f:spec': {} } };
+  const metadata = { ...cordoned.metadata, managedFields: [others, ...managedFields] };
+
+  const change = completeChange({ ...cordoned, metadata }, STEP);
+
+  expect(change?.unschedulable).toBe(uncordons);
+  expect(change?.annotations).toMatchObject({ [ANNOTATION.CORDONED_BY]: null });
+});
+
+it('keeps of a node that a person has cordoned anew no mark, also when its host is not back', () => {
+  const cordoned = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+  const managedFields = [{ manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } }];
+  const anew = { ...cordoned, metadata: { ...cordoned.metadata, managedFields } };
+
+  const change = releaseChange(anew, release({ hostIsBack: false }));
+
+  expect(change?.annotations).toMatchObject({ [ANNOTATION.CORDONED_BY]: null });
+  expect(change?.unschedulable).toBeUndefined();
+});
+
 it('never uncordons what a person cordoned', () => {
   const theirs = aNode(done, true);
 

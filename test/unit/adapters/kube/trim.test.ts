@@ -1,0 +1,19 @@
+import { trimNode } from '../../../../adapters/kube/trim';
+
+const managedFields = [
+  { manager: 'kubelet', operation: 'Update', fieldsV1: { 'f:status': { 'f:conditions': {} } } },
+  {
+    ...{ manager: 'kubectl', operation: 'Update', time: '2026-01-01T00:00:00Z' },
+    fieldsV1: { 'f:metadata': {}, 'f:spec': { 'f:taints': {}, 'f:unschedulable': {} } },
+  },
+];
+
+it('keeps of who wrote what only who cordoned a node', () => {
+  const node = { metadata: { name: 'n', managedFields }, spec: { unschedulable: true } };
+
+  expect(trimNode(node).metadata).toEqual({
+    name: 'n',
+    managedFields: [{ manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } }],
+  });
+  expect(trimNode({ ...node, spec: {} }).metadata).toEqual({ name: 'n' });
+});
