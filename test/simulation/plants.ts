@@ -79,7 +79,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'slots are lost when a rollout goes on in a new run',
     breaks: 'I1',
-    ...{ seed: 7, within: 10 },
+    ...{ seed: 28, within: 10 },
     change: {
       from: 'children: [\n                ...this.children.values()\n            ],\n            orphanedSlots',
       to: 'children: [],\n            orphanedSlots',
@@ -143,12 +143,12 @@ export const PLANTS: readonly Plant[] = [
     change: { from: 'if (!applied) {\n', to: 'if (true) {\n' },
   },
   {
-    bug: 'a rollout gives slots before it knows which updates run already',
-    breaks: 'I6',
-    ...{ seed: 18, within: 10, plain: true },
+    bug: 'a rollout that is started anew gives slots before it knows which updates run already',
+    breaks: 'canary',
+    ...{ seed: 1212, within: 10 },
     change: {
-      from: "carry.unlearned === true ? 'nothing' : 'all'",
-      to: "carry.unlearned === true ? 'all' : 'all'",
+      from: "carry === undefined || carry.unlearned === true ? 'nothing' : 'all'",
+      to: "'all'",
     },
   },
   {

@@ -10,7 +10,14 @@ import type { Sandbox } from './temporal/sandbox';
 import { START, Trace } from './trace';
 import type { SimulatedConfig } from './world/host';
 import type { ActivityPlants } from './world/plants';
-import { Operator, planIncidents, planLosses, planMoves, planUncordons } from './world/people';
+import {
+  Operator,
+  planIncidents,
+  planLosses,
+  planLostRollouts,
+  planMoves,
+  planUncordons,
+} from './world/people';
 import { poolOfLabels } from './world/pools';
 import { World } from './world/world';
 
@@ -91,6 +98,7 @@ class Run {
     if (scenario.moves + scenario.joins > 0) planMoves(world, scenario, chance.fork());
     planLosses(world, scenario);
     planUncordons(world, scenario);
+    planLostRollouts(world, scenario);
     world.controllers.begin();
     clock.after(scenario.unrestMs, async () => {
       this.calmAt = clock.now;

@@ -32,13 +32,15 @@ export interface Scenario {
   readonly moves: number;
   /** Machines that join in the middle: not Ready at first, and not heard of before. */
   readonly joins: number;
+  /** How often a rollout is terminated just after it gave a slot. */
+  readonly lostRollouts: number;
 }
 
 /** What of a scenario is not drawn. */
 export interface Given {
   /** Chance that an attempt of an activity goes wrong; absent = the seed's own. */
   readonly storm?: number | undefined;
-  /** One pool and no machine that joins, whatever the seed says. */
+  /** One pool, no machine that joins and none of the younger incidents, whatever the seed says. */
   readonly plain?: boolean | undefined;
 }
 
@@ -66,6 +68,7 @@ export function scenarioOf(seed: number, plain = false): Scenario {
     pools: [worker, ...more.pools].map((pool, index) =>
       plain ? pool : withFailingUnit(withNeverReady(pool, own), new Chance(seed * 49_979 + index)),
     ),
+    lostRollouts: plain ? 0 : lostRolloutsOf(seed),
     incidents: isLarge ? 4 : chance.pick([0, 1, 3, 6, 12, 20]),
     unrestMs: chance.pick([60_000, 300_000, 900_000, 1_800_000]),
     weather: {
@@ -76,6 +79,12 @@ export function scenarioOf(seed: number, plain = false): Scenario {
     longHistory: chance.pick([12, 25, 60, 200, 1_000, 4_096]) * (isLarge ? 4 : 1),
     stuckPods: chance.is(0.3) ? chance.between(1, Math.max(1, Math.floor(nodes / 3))) : 0,
   };
+}
+
+/** In every eighth run some. */
+function lostRolloutsOf(seed: number): number {
+  const chance = new Chance(seed * 67_867_967 + 200);
+  return chance.is(0.12) ? chance.pick([1, 2, 4]) : 0;
 }
 
 /** Every seventh run has several pools, and every seventh has machines that join in the middle. */

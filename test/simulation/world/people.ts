@@ -12,6 +12,9 @@ import type { World } from './world';
 /** So often it is looked for an update that waits in vain. */
 const LOOK_MS = 45_000;
 
+/** The first slots of a rollout are given by then. */
+const SOON_MS = 180_000;
+
 type Incident = (world: World, chance: Chance) => void | Promise<void>;
 
 /** One thing that may happen, with how often compared to the others. */
@@ -182,6 +185,21 @@ export function planUncordons(world: World, { seed, unrestMs }: Scenario): void 
       world.uncordon(name);
     });
   };
+}
+
+/** Somebody ends a rollout in Temporal a moment after it has given a slot: the next one has to find out who has it. */
+export function planLostRollouts(world: World, { lostRollouts, seed, unrestMs }: Scenario): void {
+  const chance = new Chance(seed * 32_452_843 + 3);
+  for (let i = 0; i < lostRollouts; i += 1) {
+    world.clock.after(chance.between(0, Math.min(unrestMs / 2, SOON_MS)), () => {
+      world.atNextSlot = (node, pool) => {
+        world.clock.after(chance.between(0, 3_000), async () => {
+          world.note('incident', `rollout is lost that has just given ${node} a slot`);
+          await world.terminate(poolRolloutId(pool));
+        });
+      };
+    });
+  }
 }
 
 function moveSoon(world: World, chance: Chance, node: string): void {

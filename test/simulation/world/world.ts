@@ -50,7 +50,7 @@ export class World {
   private readonly trace: Trace;
   private readonly plants: ActivityPlants;
   /** Called once, with the node of the next slot that is given. */
-  atNextSlot: ((node: string) => void) | undefined;
+  atNextSlot: ((node: string, pool: string) => void) | undefined;
   /** Called with each machine whose kubelet says that it is Ready. */
   whenReady: ((host: Host) => void) | undefined;
   private added = 0;
@@ -333,7 +333,7 @@ export class World {
         invariants.slotGranted(nodeOf(to), poolOf(from.id), repair);
         const { atNextSlot } = this;
         this.atNextSlot = undefined;
-        atNextSlot?.(nodeOf(to));
+        atNextSlot?.(nodeOf(to), poolOf(from.id));
       },
     };
   }
