@@ -5,6 +5,7 @@ import { isSimulated } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { assignNodes, isConditionTrue } from '../../core/pool';
+import { isCordonedBySlipway } from '../../core/rollout';
 import { formatAge } from '../durations';
 import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
@@ -129,9 +130,7 @@ function withoutManagedFields<T extends { readonly metadata: object }>(object: T
 
 function cordonOf(node: Node): string {
   if (node.spec?.unschedulable !== true) return 'no';
-  return node.metadata.annotations?.[ANNOTATION.CORDONED_BY] === undefined
-    ? 'by a person'
-    : 'by slipway';
+  return isCordonedBySlipway(node) ? 'by slipway' : 'by a person';
 }
 
 /** Rollouts of all pools that Temporal remembers, newest first. */

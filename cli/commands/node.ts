@@ -5,7 +5,7 @@ import type { Condition } from '../../core/object-meta';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { placeNode } from '../../core/rollout';
+import { isCordonedBySlipway, placeNode } from '../../core/rollout';
 import type { NodeStatus } from '../../workflows/messages';
 import { formatAge } from '../durations';
 import type { ExitCode } from '../exit-codes';
@@ -81,7 +81,7 @@ function nodeReport(
     desiredConfig: annotation(ANNOTATION.DESIRED_CONFIG),
     state: annotation(ANNOTATION.STATE),
     reason: annotation(ANNOTATION.REASON),
-    cordonedBy: annotation(ANNOTATION.CORDONED_BY),
+    cordonedBy: isCordonedBySlipway(node) ? annotation(ANNOTATION.CORDONED_BY) : undefined,
     heldFor: annotation(ANNOTATION.HELD_FOR),
     ...work,
   };

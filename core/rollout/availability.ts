@@ -66,16 +66,24 @@ export function isCordonedBySlipway(node: Node): boolean {
   );
 }
 
-/** What the API server makes of the oldest when there are more than ten. */
-const ANCIENT = 'ancient-changes';
+/**
+ * What the API server makes of the oldest when there are more than ten, and of all that was there when somebody
+ * applies something to an object of which it had kept no writers.
+ */
+const UNKNOWN_WRITERS = ['ancient-changes', 'before-first-apply'] as const;
 
-/** Whoever writes what is so already becomes no manager of it. One that is not known is taken for ours. */
+/**
+ * An update that writes what is so already becomes no manager of it; who applies it becomes one beside the others.
+ * One that is not known is taken for ours.
+ */
 function isCordonWrittenByAnother({ metadata }: Node): boolean {
   const writers = (metadata.managedFields ?? [])
     .filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:unschedulable'] !== undefined)
     .map(({ manager }) => manager);
-  const ours: readonly (string | undefined)[] = [FIELD_MANAGER.CLUSTER_WORKER, ANCIENT, undefined];
-  return writers.length > 0 && !writers.some((writer) => ours.includes(writer));
+  const ours: readonly string[] = [FIELD_MANAGER.CLUSTER_WORKER, ...UNKNOWN_WRITERS];
+  return (
+    writers.length > 0 && !writers.some((writer) => writer === undefined || ours.includes(writer))
+  );
 }
 
 /** Unschedulable, and it was not Slipway: hands off. */

@@ -97,6 +97,7 @@ it.each([
   ['us', ['slipway-cluster-worker'], false],
   ['us and another', ['kubectl', 'slipway-cluster-worker'], false],
   ['somebody whom the API server has forgotten', ['ancient-changes'], false],
+  ['somebody before the API server kept writers', ['before-first-apply'], false],
   ['nobody', [], false],
 ])('takes a marked cordon for that of %s', (_whose, managers, uncordons) => {
   const cordoned = applied(aNode(done), cordonChange(aNode(done), cordonInput));
