@@ -131,11 +131,14 @@ export interface SelectNodesInput {
   readonly asked?: string;
   /** Nodes that the rollout remembers something of: it is told which of them have left the pool. */
   readonly remembered?: readonly RememberedNode[];
-  /** Nodes that were written at the end of an update: a picture that is older says nothing about them. */
+  /**
+   * Nodes that were written at the end of an update, in service or left out of it: a picture that is older says
+   * nothing about them. Named by what it was for at first.
+   */
   readonly inService?: readonly SeenNode[];
 }
 
-/** A node, and how new that is what is known of it. */
+/** A node, and which version of it is known. */
 export interface SeenNode {
   readonly node: string;
   readonly resourceVersion: string;

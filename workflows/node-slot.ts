@@ -50,7 +50,8 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
     stoppingSignal,
     readReason,
     ({ reason }) => {
-      progress.stopReason = reason;
+      // A person was there first.
+      if (!CancellationScope.current().consideredCancelled) progress.stopReason = reason;
     },
     'From the pool rollout: it cancels this update in a moment, and why',
   );

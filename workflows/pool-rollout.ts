@@ -267,12 +267,17 @@ function hold(rollout: Rollout, node: string): void {
   rollout.toHold.delete(node);
   const reason = rollout.heldByUs.get(node);
   if (reason === undefined) return;
-  const written = holdNode(rollout, node, reason).catch((error: unknown) => {
-    // Said again after the next look, by this run or by the next one.
-    const isWanted = rollout.heldByUs.get(node) === reason;
-    if (!isCancellation(error) && isWanted && patched(HELD_AGAIN)) rollout.toHold.add(node);
-    throw error;
-  });
+  rollout.holding.add(node);
+  const written = holdNode(rollout, node, reason)
+    .catch((error: unknown) => {
+      // Said again after the next look, by this run or by the next one, and once more at its end.
+      const isWanted = rollout.heldByUs.get(node) === reason;
+      if (isWanted && patched(HELD_AGAIN)) rollout.toHold.add(node);
+      throw error;
+    })
+    .finally(() => {
+      rollout.holding.delete(node);
+    });
   aside(rollout, `the hold of node ${node}`, written);
 }
 
@@ -373,10 +378,17 @@ async function poolIsGone(rollout: Rollout): Promise<Error> {
 /** Takes every node back that can be, and waits for all. */
 async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promise<void> {
   rollout.ending = reason;
+  const held = new Set<string>();
   for (;;) {
     const seen = rollout.changes;
     for (const { node, cancelling } of rollout.children.values()) {
       if (cancelling === undefined) cancelUpdate(rollout, node, { why, reason });
+    }
+    for (const node of rollout.toHold) {
+      // Once each: what cannot be written now keeps no rollout from its end.
+      if (held.has(node) || !patched(HELD_AGAIN)) continue;
+      held.add(node);
+      hold(rollout, node);
     }
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (rollout.children.size === 0 && rollout.sending === 0) break;

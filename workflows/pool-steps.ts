@@ -32,7 +32,15 @@ import { PRIORITY } from './priorities';
 import { slotOf } from './rollout-decisions';
 import type { Rollout } from './rollout-state';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { brief, LOOK, LOOK_INSIDE, optionsFor, ROLLOUT_LIMITS, STILL_RUNNING } from './timeouts';
+import {
+  AWAITED,
+  brief,
+  LOOK,
+  LOOK_INSIDE,
+  optionsFor,
+  ROLLOUT_LIMITS,
+  STILL_RUNNING,
+} from './timeouts';
 import type { updateNode } from './update-node';
 
 const inside = proxyLocalActivities<ClusterActivities>(LOOK_INSIDE);
@@ -95,7 +103,11 @@ export function markRolloutCancelled(pool: string, config: string): Promise<void
 /** Whoever starts a rollout again takes an earlier cancellation back. */
 export function forgetRolloutCancelled(pool: string): Promise<void> {
   return cluster.markRolloutCancelled.executeWithOptions(
-    optionsFor(ROLLOUT_LIMITS.markRolloutCancelled, 'forget that the rollout was cancelled'),
+    optionsFor(
+      // Whoever cancels the rollout meanwhile writes that only after this has ended.
+      { ...ROLLOUT_LIMITS.markRolloutCancelled, cancellationType: AWAITED },
+      'forget that the rollout was cancelled',
+    ),
     [{ pool }],
   );
 }

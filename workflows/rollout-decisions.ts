@@ -74,7 +74,8 @@ function withSlots(rollout: Rollout, ready: readonly ChildState[]): readonly str
   const may = new Set(granted);
   const kept = ready.filter(({ node, holdsSlot }) => holdsSlot && !may.has(node));
   if (kept.length === 0 || patched(CANARY_KEEPS_HEIRS)) return granted;
-  return [...kept.map(({ node }) => node), ...granted];
+  const heirs = ready.filter(({ holdsSlot }) => holdsSlot).map(({ node }) => node);
+  return [...heirs, ...granted.filter((node) => !heirs.includes(node))];
 }
 
 function heirsFirst(ready: readonly ChildState[]): readonly string[] {
@@ -134,7 +135,23 @@ export function isTurnOfDeferred(rollout: Rollout): boolean {
   if (view === undefined || deferred.size === 0) return false;
   if (mayNotGoOn(rollout) || isHalted(rollout)) return false;
   const others = view.candidates.some(({ node }) => !rollout.isOutOfQuestion(node));
-  return !others && [...children.values()].every(({ holdsSlot }) => holdsSlot);
+  return !others && [...children.values()].every(isWorkingOrAbout);
+}
+
+/** It has a slot, and does not wait to be told that it may use it. */
+function isWorkingOrAbout({ holdsSlot, stage }: ChildState): boolean {
+  return holdsSlot && stage !== 'waiting';
+}
+
+/** Nodes that wait although they have a slot work on nothing. */
+function withBlockersOfHeirs(rollout: Rollout): readonly ChildState[] {
+  const children = [...rollout.children.values()];
+  const isKept = (child: ChildState) => child.holdsSlot && !isWorkingOrAbout(child);
+  if (!children.some(isKept)) return children;
+  const why = whyWithoutSlot(rollout);
+  return children.map((child) =>
+    isKept(child) ? { ...child, blocker: why.get(child.node) ?? 'waiting for its turn' } : child,
+  );
 }
 
 /** Every node is on the config, the view knows it, and nothing runs any more. */
@@ -189,7 +206,7 @@ export function answerOf(rollout: Rollout): RolloutAnswer {
 }
 
 function stateOf(rollout: Rollout): StateAndBlocker {
-  const { view, pool, config, children, starting, ending, viewProblem } = rollout;
+  const { view, pool, config, starting, ending, viewProblem } = rollout;
   if (view === undefined) {
     return { state: 'Rolling', blocker: viewProblem ?? `looking at pool ${pool}` };
   }
@@ -205,7 +222,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     updated: view.updated,
     unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
     unavailableBecause: whoTakesSlots(rollout, view),
-    children: [...children.values()],
+    children: withBlockersOfHeirs(rollout),
     childrenDown: downWithoutSlot(rollout, view),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: rollout.failedReasons(),

@@ -38,8 +38,10 @@ const RETRY_OUTLIVES = 'retry-outlives-update-before';
 /** Rollouts that were begun before it take what an update says after its report for the word of one that runs. */
 const REPORT_IS_LAST = 'report-is-last-word';
 
-/** Rollouts that were begun before it count a node that was left out of service until the view shows it so. */
-const LEFT_AT_COUNTS = 'view-counts-left-nodes';
+/** Rollouts that were begun before it release a node while its hold is being written. */
+const HOLD_ENDS_FIRST = 'hold-ends-before-release';
+/** Rollouts that were begun before it did not know what reports say since: they decide without it. */
+const REPORTS_SAY_MORE = 'reports-say-left-at-and-stopped';
 
 /** As much of a wrong name as a sentence repeats. */
 const SHOWN_OF_A_NAME = 100;
@@ -97,8 +99,9 @@ function hearPrepared(rollout: Rollout, prepared: Prepared): void {
 
 function hearReport(rollout: Rollout, report: NodeReport): void {
   const isStillAsked = rollout.isToBeTriedAfter(report) && patched(RETRY_OUTLIVES);
-  const { leftAt, ...others } = report;
-  rollout.finished(leftAt === undefined || patched(LEFT_AT_COUNTS) ? report : others);
+  const { leftAt, stoppedByRollout, ...others } = report;
+  const saysMore = leftAt !== undefined || stoppedByRollout !== undefined;
+  rollout.finished(saysMore && !patched(REPORTS_SAY_MORE) ? others : report);
   if (isStillAsked) rollout.tryAgain(report.node);
 }
 
@@ -196,6 +199,11 @@ function pauseToEnd(rollout: Rollout): { readonly reason?: string } | undefined 
 async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer> {
   if (!isToBeRetried(rollout, node)) await findToBeRetried(rollout, node);
   const isHeld = rollout.heldReasons().some((known) => known.node === node);
+  // What is being written comes to its end first: it would be written over the word of the person.
+  if (rollout.holding.has(node) && patched(HOLD_ENDS_FIRST)) {
+    await condition(() => !rollout.holding.has(node));
+  }
+  rollout.toHold.delete(node);
   if (isHeld) await changeHold(rollout, node, undefined);
   rollout.tryAgain(node);
   return answerOf(rollout);

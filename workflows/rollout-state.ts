@@ -48,6 +48,8 @@ export class Rollout extends UpdatesUnderWay {
   readonly heldByUs: Map<string, string>;
   /** Held by us because somebody cancelled the update behind our back; to be written down. */
   readonly toHold: Set<string>;
+  /** Those of which that is being written down. */
+  readonly holding = new Set<string>();
   reports: NodeReport[];
   /** The started config that this run wrote on the pool, '' = none; undefined = it wrote nothing. */
   startedWritten: string | undefined;

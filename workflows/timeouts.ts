@@ -44,7 +44,7 @@ export const GONE_ON = 'TRY_CANCEL' satisfies ActivityCancellationType;
  * Who cancels goes on when no attempt is under way any more: for steps in the cluster whose effect would
  * come after what takes it back, since nothing puts the two in a row.
  */
-const AWAITED = 'WAIT_CANCELLATION_COMPLETED' satisfies ActivityCancellationType;
+export const AWAITED = 'WAIT_CANCELLATION_COMPLETED' satisfies ActivityCancellationType;
 
 type PolicyTimes = Pick<
   ResolvedPolicy,

@@ -118,7 +118,9 @@ function cancelling(facts: RolloutFacts): StateAndBlocker {
 
 function pausedSentence(facts: RolloutFacts): string {
   const reason = facts.pausedReason === undefined ? '' : ` (${facts.pausedReason})`;
-  const finishing = facts.children.filter((child) => child.holdsSlot).map((child) => child.node);
+  const finishing = facts.children
+    .filter((child) => child.holdsSlot && child.blocker === undefined)
+    .map((child) => child.node);
   const rest = finishing.length === 0 ? '' : `; ${list(finishing)} will still finish`;
   return `pool ${facts.pool} is paused${reason}${rest}; resume it to go on`;
 }

@@ -1,5 +1,5 @@
 import { ANNOTATION, poolRolloutId } from '../../core/names';
-import { statusQuery } from '../../workflows/messages';
+import { retryNodeUpdate, statusQuery, stoppingSignal } from '../../workflows/messages';
 import { containing } from './support/containing';
 import type { FakeWorld } from './support/fake-world';
 import { startBench, type TestBench } from './support/temporal';
@@ -146,6 +146,69 @@ it('an update answers a new rollout also when it is cancelled in the same moment
   goingBack.open();
   await expect(update.result()).rejects.toThrow();
   expect(world.leftovers()).toEqual([]);
+});
+
+it('a person who cancels an update is heeded although its rollout stops it, too, and is lost', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  const draining = world.hold('drainNode', node);
+  const discarding = world.hold('discardStaged', node);
+  await world.startRollout();
+  await draining.reached;
+  await world.update(node).cancel();
+  await discarding.reached;
+
+  await world.update(node).signal(stoppingSignal, { reason: 'the rollout was cancelled' });
+  await world.rollout().terminate('lost');
+  await world.startRollout();
+  await world.progressUntil(({ children }) => children.some(({ adopting }) => adopting !== true));
+  discarding.open();
+  draining.open();
+
+  const { reports } = await world.progressUntil(({ held }) => held.length === 1);
+  expect(reports[0]).toMatchObject({ reason: 'the update was cancelled' });
+  expect(reports[0]).not.toHaveProperty('stoppedByRollout');
+  await world.rollout().terminate();
+});
+
+it('a retry that comes while a hold is being written is the last word', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  const draining = world.hold('drainNode', node);
+  const holding = world.hold('holdNode', node);
+  await world.startRollout();
+  await draining.reached;
+  await world.update(node).cancel();
+  await holding.reached;
+
+  const retried = world.rollout().executeUpdate(retryNodeUpdate, { args: [{ node }] });
+  await lookTwice(world);
+  expect(world.stepsOf(node).filter((step) => step === 'holdNode')).toHaveLength(1);
+  holding.open();
+  draining.open();
+  await retried;
+
+  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, held: [] });
+  expect(world.annotation(node, ANNOTATION.HELD_FOR)).toBeUndefined();
+});
+
+it('a rollout that is cancelled writes down first what a person has said of its nodes', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  const draining = world.hold('drainNode', node);
+  const holding = world.hold('holdNode', node);
+  await world.startRollout();
+  await draining.reached;
+  await world.update(node).cancel();
+  await holding.reached;
+
+  await world.rollout().cancel();
+  await world.progressUntil(({ state }) => state === 'Cancelling');
+  holding.open();
+  draining.open();
+
+  await expect(world.rollout().result()).rejects.toThrow();
+  expect(world.annotation(node, ANNOTATION.HELD_FOR)).toBe(world.config);
 });
 
 it('a rollout that runs is not said to be cancelled, also where its first look was too old to see it', async () => {

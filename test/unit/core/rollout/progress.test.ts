@@ -58,6 +58,11 @@ describe('the state of a rollout', () => {
       },
     ],
     [
+      'Paused, also for who only has a slot and waits',
+      { ...facts, paused: true, children: [{ ...working, blocker: 'waiting for its turn' }] },
+      { state: 'Paused', blocker: 'pool worker is paused; resume it to go on' },
+    ],
+    [
       'Halted',
       {
         ...facts,
