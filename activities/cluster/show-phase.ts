@@ -47,7 +47,7 @@ type Ports = Pick<ClusterPorts, 'view' | 'machineConfigNodes' | 'now'>;
  * the object since. Twice is once.
  *
  * @throws `Conflict` when it may be late and the MachineConfigNode was changed meanwhile, or when it
- *   stays contended, and whatever `throwIfGivenUp` throws
+ *   stays contended; `ObjectNotFound` the same when it was deleted; and whatever `throwIfGivenUp` throws
  */
 export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> {
   const { name } = shown.node.metadata;
@@ -58,12 +58,17 @@ export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> 
       return;
     } catch (error) {
       const isLast = shown.mayBeLate === true || attempt >= ATTEMPTS;
-      if (failureName(error) !== 'Conflict' || isLast) throw error;
+      if (!isOvertaken(error) || isLast) throw error;
       // A process that stood still finds an old picture here; what is new must not be written over.
       shown.throwIfGivenUp?.();
       known = await newest(ports, name);
     }
   }
+}
+
+/** Changed, or deleted as it goes with its Node: what becomes of the update then, its next look at the Node says. */
+function isOvertaken(error: unknown): boolean {
+  return ['Conflict', 'ObjectNotFound'].includes(failureName(error) ?? '');
 }
 
 /** Undefined when it was deleted. */
