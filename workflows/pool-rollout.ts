@@ -24,12 +24,8 @@ import {
   cancelUpdate,
   endUpdateOf,
   findRunningUpdates,
-  forgetRolloutCancelled,
-  forgetRolloutStarted,
   grantSlot,
-  holdNode,
   markRolloutCancelled,
-  markRolloutStarted,
   selectNodes,
   startUpdate,
 } from './pool-steps';
@@ -50,6 +46,15 @@ import { Rollout } from './rollout-state';
 import { SILENCE_MS } from './updates-under-way';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
 import { brief } from './timeouts';
+import {
+  aside,
+  forgetCancellation,
+  forgetStart,
+  HELD_AGAIN,
+  hold,
+  rememberStart,
+  seemsCancelled,
+} from './written-aside';
 
 /** A view that may be behind is looked at again soon. */
 const BEHIND_MS = 500;
@@ -59,16 +64,12 @@ const STARTS_AWAITED = 'starts-awaited-before-slots';
 const ALL_ASKED = 'all-unwatched-updates-asked';
 /** Rollouts that were begun before it do not count for the canary whose update is lost or does not answer. */
 const LOST_MAY_TRY = 'lost-updates-count-for-canary';
-/** Rollouts that were begun before it forget a hold that could not be written down. */
-const HELD_AGAIN = 'holds-written-again';
 /** Rollouts that were begun before it look only once whether the pool says that they are cancelled. */
 const RUNS_AFTER_ALL = 'cancellation-forgotten-when-seen';
 /** Which updates run could not be found out, in ten minutes of trying. */
 const ASK_AGAIN = '30s';
 /** Rollouts that were begun before it end without an outcome when their pool is deleted. */
 const OUTCOME_OF_DELETED = 'outcome-of-deleted-pool';
-/** Rollouts that were begun before it do not write on their pool that a person started them. */
-const START_REMEMBERED = 'start-remembered-on-pool';
 /** Rollouts that were begun before it take nobody up while they are paused or halted. */
 const FINISHES_STANDING_STILL = 'finishes-standing-still';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
@@ -260,85 +261,6 @@ async function reconcile(rollout: Rollout, asked: readonly string[]): Promise<vo
     if (isCancellation(error)) throw error;
     log.warn('it is not known which updates still run', { error });
   }
-}
-
-/** Somebody cancelled the update in Temporal itself: that is a decision, so it is written down. */
-function hold(rollout: Rollout, node: string): void {
-  rollout.toHold.delete(node);
-  const reason = rollout.heldByUs.get(node);
-  if (reason === undefined) return;
-  rollout.holding.add(node);
-  const written = holdNode(rollout, node, reason)
-    .catch((error: unknown) => {
-      // Said again after the next look, by this run or by the next one, and once more at its end.
-      const isWanted = rollout.heldByUs.get(node) === reason;
-      if (isWanted && patched(HELD_AGAIN)) rollout.toHold.add(node);
-      throw error;
-    })
-    .finally(() => {
-      rollout.holding.delete(node);
-    });
-  aside(rollout, `the hold of node ${node}`, written);
-}
-
-/** The look that it began with may have been older than the word of the rollout before. */
-function seemsCancelled({ view, knows }: Rollout): boolean {
-  return view?.cancelledConfig !== undefined && knows === 'all';
-}
-
-/** A rollout that runs is not cancelled, whoever started it. */
-function forgetCancellation(rollout: Rollout): void {
-  const { pool, view } = rollout;
-  if (view?.cancelledConfig === undefined || rollout.isForgetting) return;
-  rollout.isForgetting = true;
-  const written = forgetRolloutCancelled(pool).finally(() => {
-    rollout.isForgetting = false;
-  });
-  aside(rollout, 'the end of the cancellation', written);
-}
-
-/**
- * Of a pool that waits for a person, the pool itself remembers which config one has started: when Temporal loses
- * the rollout, nothing else would say that its nodes need another.
- */
-function rememberStart(rollout: Rollout): void {
-  const { pool, config, view } = rollout;
-  const isBehind = view !== undefined && view.updated < view.machineCount;
-  if (!isBehind || view.policy.trigger !== 'Manual' || config === '') return;
-  // One after the other: an earlier config must not arrive last.
-  if (rollout.startedConfig() === config || rollout.isMarkingStart) return;
-  if (!patched(START_REMEMBERED)) return;
-  rollout.startedWritten = config;
-  rollout.isMarkingStart = true;
-  const written = markRolloutStarted(pool, config).finally(() => {
-    rollout.isMarkingStart = false;
-    rollout.touch();
-  });
-  aside(rollout, 'the start of the rollout', written);
-}
-
-/** Nodes that join or drift when all are done wait for a person again. */
-async function forgetStart(rollout: Rollout): Promise<void> {
-  if (rollout.startedConfig() === '' || !patched(START_REMEMBERED)) return;
-  await condition(() => !rollout.isMarkingStart);
-  rollout.startedWritten = '';
-  try {
-    await forgetRolloutStarted(rollout.pool);
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    log.warn('the end of the rollout is not written down', { error });
-  }
-}
-
-/** Writes something down without waiting for it; the run does not end before it is done. */
-function aside(rollout: Rollout, what: string, work: Promise<void>): void {
-  rollout.sending += 1;
-  work
-    .catch((error: unknown) => log.warn(`${what} is not written down`, { error }))
-    .finally(() => {
-      rollout.sending -= 1;
-    })
-    .catch(() => undefined);
 }
 
 /** What is under way when all is done may still bring news. */
