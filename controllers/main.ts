@@ -12,11 +12,12 @@ import {
   whenCachesSynced,
 } from '../adapters/kube/cluster-caches';
 import { findMco } from '../adapters/kube/mco-presence';
-import { NAMESPACES } from '../adapters/kube/resources';
+import { MACHINE_CONFIG_POOLS, NAMESPACES } from '../adapters/kube/resources';
 import { EventWriter } from '../adapters/kube/writers';
 import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
 import { assignNodes } from '../core/pool/membership';
+import type { MachineConfigPool } from '../core/pool/types';
 import { startHealthServer } from '../workers/health-server';
 import { createLogger, type Logger } from '../workers/logging';
 import { untilAvailable } from '../workers/waiting';
@@ -163,13 +164,25 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
     ),
     new PoolStatusController({ ...shared, log: of('pool-status') }, leading),
     new NodeController({ ...shared, log: of('nodes') }, leading),
-    new RolloutController({ ...shared, gateway, log: of('rollout') }, leading),
+    new RolloutController(
+      { ...shared, gateway, readPool: (pool) => readPool(kube, pool), log: of('rollout') },
+      leading,
+    ),
   ];
   await whenAborted(leading);
   metrics.setLeader(false);
   await Promise.all(controllers.map((controller) => controller.idle()));
   // What this replica saw last is not how the pools stand from now on: the next leader shows that.
   metrics.poolsObserved([], [], assignNodes([], []));
+}
+
+async function readPool(kube: KubeClient, name: string): Promise<MachineConfigPool | undefined> {
+  try {
+    return await kube.get(MACHINE_CONFIG_POOLS, { name });
+  } catch (error) {
+    if (failureName(error) !== 'ObjectNotFound') throw error;
+    return undefined;
+  }
 }
 
 async function refuseMco(

@@ -35,6 +35,8 @@ const SETTLE_MS = 1_000;
 export interface RolloutDeps {
   readonly picture: ClusterPicture;
   readonly gateway: RolloutGateway;
+  /** The pool as the API server has it now, or `undefined`: the watch may be behind. */
+  readonly readPool: (name: string) => Promise<MachineConfigPool | undefined>;
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics;
   readonly log: Log;
@@ -155,13 +157,17 @@ export class RolloutController {
       this.#announced.delete(name);
       this.#queue.forget(name);
     } else {
-      const nodes = nodesOfPool(pool, picture.nodes.list(), picture.pools.list());
-      const policy = picture.policies.get(name);
-      const decision = decideRollout({ pool, nodes, ...(policy === undefined ? {} : { policy }) });
-      await this.#act(pool, decision, news);
+      await this.#act(pool, this.#decide(pool), news);
     }
     // What came while this ran is news still, and the queue runs again for it.
     if (this.#news.get(name) === news) this.#news.delete(name);
+  }
+
+  #decide(pool: MachineConfigPool): RolloutDecision {
+    const { picture } = this.#deps;
+    const nodes = nodesOfPool(pool, picture.nodes.list(), picture.pools.list());
+    const policy = picture.policies.get(pool.metadata.name);
+    return decideRollout({ pool, nodes, ...(policy === undefined ? {} : { policy }) });
   }
 
   async #act(
@@ -190,7 +196,7 @@ export class RolloutController {
 
   async #keepRolling(pool: string, target: string, news: string | undefined): Promise<void> {
     if (this.#announced.get(pool) !== target) {
-      await this.#retarget(pool, target);
+      await this.#aim(pool, target);
       return;
     }
     const { gateway } = this.#deps;
@@ -199,17 +205,35 @@ export class RolloutController {
         ? await this.#ask(() => gateway.isOpen(pool))
         : await this.#wake(pool, news);
     if (isOpen) this.#missing.delete(pool);
-    else if (this.#missing.has(pool)) await this.#retarget(pool, target);
+    else if (this.#missing.has(pool)) await this.#aim(pool, target);
     else this.#missing.add(pool);
   }
 
-  async #retarget(pool: string, target: string): Promise<void> {
+  async #aim(pool: string, target: string): Promise<void> {
     const { gateway, metrics, log } = this.#deps;
-    await this.#ask(() => gateway.retarget(pool, target));
+    const isOpen = await this.#ask(() => gateway.retarget(pool, target));
+    if (!isOpen && !(await this.#stillWants(pool, target))) {
+      log.debug({ pool, config: target }, 'not starting a rollout; the pool has changed since');
+      // What the watch is yet to show decides then.
+      this.#missing.add(pool);
+      return;
+    }
+    if (!isOpen) await this.#ask(() => gateway.start(pool, target));
     metrics.rolloutRequested(pool, 'start');
     log.info({ pool, config: target }, 'rollout is aimed at the config');
     this.#announced.set(pool, target);
     this.#missing.delete(pool);
+  }
+
+  /**
+   * A rollout that has ended may have been cancelled by a person: it says so on the pool before it ends, which
+   * a watch that is behind does not show. Hence the pool is read once it is known that no rollout is open.
+   */
+  async #stillWants(name: string, target: string): Promise<boolean> {
+    const pool = await this.#deps.readPool(name);
+    if (pool === undefined) return false;
+    const decision = this.#decide(pool);
+    return decision.kind === 'roll' && decision.target === target;
   }
 
   async #wake(pool: string, reason: string): Promise<boolean> {

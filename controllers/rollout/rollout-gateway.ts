@@ -1,15 +1,14 @@
-/** What the rollout controller asks of Temporal, in three calls. */
+/** What the rollout controller asks of Temporal, in four calls. */
 
 import {
   Client,
   Connection,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
-  type WorkflowClient,
 } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
-import { clusterChangedSignal } from '../../workflows/messages';
+import { clusterChangedSignal, retargetUpdate } from '../../workflows/messages';
 import type { TemporalSettings } from '../../workers/config';
 import { startOrRetarget } from '../../workers/rollout-start';
 import { connectionOptions, isOpenStatus } from '../../workers/temporal-client';
@@ -17,11 +16,17 @@ import { connectionOptions, isOpenStatus } from '../../workers/temporal-client';
 /** Rollouts of pools, as far as a controller starts and wakes them. */
 export interface RolloutGateway {
   /**
-   * Starts the rollout of a pool, or tells the one that is open to look at the target now.
+   * Tells the rollout of a pool that is open to look at the target now. False = none is open.
    *
    * @throws `RefusedRequest` when the open one is ending
    */
-  retarget(pool: string, target: string): Promise<void>;
+  retarget(pool: string, target: string): Promise<boolean>;
+  /**
+   * Starts the rollout of a pool; one that somebody else has started since is told the target.
+   *
+   * @throws `RefusedRequest` when that one is ending
+   */
+  start(pool: string, target: string): Promise<void>;
   /** Tells an open rollout that the cluster changed. False = none is open. */
   wake(pool: string, reason: string): Promise<boolean>;
   /** Whether a rollout of the pool is open. */
@@ -64,7 +69,22 @@ function createRolloutGateway(client: Client): RolloutGateway {
   const withDeadline = <T>(call: () => Promise<T>): Promise<T> =>
     client.connection.withDeadline(Date.now() + DEADLINE_MS, call);
   return {
-    retarget: (pool, target) => withDeadline(() => retarget(client.workflow, pool, target)),
+    retarget: (pool, target) => {
+      const handle = client.workflow.getHandle(poolRolloutId(pool));
+      return foundOr(false, async () => {
+        await withDeadline(() =>
+          refusedOr(pool, () =>
+            handle.executeUpdate(retargetUpdate, { args: [{ config: target }] }),
+          ),
+        );
+        return true;
+      });
+    },
+    start: async (pool, target) => {
+      await withDeadline(() =>
+        refusedOr(pool, () => startOrRetarget(client.workflow, pool, target)),
+      );
+    },
     wake: async (pool, reason) => {
       const handle = client.workflow.getHandle(poolRolloutId(pool));
       return foundOr(false, async () => {
@@ -82,9 +102,9 @@ function createRolloutGateway(client: Client): RolloutGateway {
   };
 }
 
-async function retarget(workflow: WorkflowClient, pool: string, target: string): Promise<void> {
+async function refusedOr<T>(pool: string, ask: () => Promise<T>): Promise<T> {
   try {
-    await startOrRetarget(workflow, pool, target);
+    return await ask();
   } catch (error) {
     if (!(error instanceof WorkflowUpdateFailedError)) throw error;
     throw fail('RefusedRequest', `${poolRolloutId(pool)}: ${messageOf(error.cause ?? error)}`);

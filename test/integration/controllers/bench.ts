@@ -39,8 +39,15 @@ export class FakeRollouts implements RolloutGateway {
   away = false;
   #listeners = new Set<() => void>();
 
-  async retarget(pool: string, target: string): Promise<void> {
+  async retarget(pool: string, target: string): Promise<boolean> {
+    if (!this.away && !this.open.has(pool)) return false;
     this.#ask(`retarget ${pool} ${target}`);
+    this.open.set(pool, target);
+    return true;
+  }
+
+  async start(pool: string, target: string): Promise<void> {
+    this.#ask(`start ${pool} ${target}`);
     this.open.set(pool, target);
   }
 

@@ -62,7 +62,7 @@ it('the rights in deploy/rbac are enough for everything that the controllers do'
     () => bench.observer.nodes.get('w1') !== undefined,
   );
   await bench.observer.until(bench.observer.events, () => bench.observer.events.list().length >= 2);
-  await rollouts.until((asked) => asked.startsWith('retarget worker '));
+  await rollouts.until((asked) => asked.startsWith('start worker '));
 
   await bench.api.client.create(
     MACHINE_CONFIGS,

@@ -65,8 +65,8 @@ const rolloutOf = (pool: string) => client.workflow.getHandle(poolRolloutId(pool
 
 it('starts the one rollout of a pool, with what people see of it, and retargets it later', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.retarget('worker', 'rendered-worker-1');
-    await rollouts.gateway.retarget('worker', 'rendered-worker-2');
+    await rollouts.gateway.start('worker', 'rendered-worker-1');
+    expect(await rollouts.gateway.retarget('worker', 'rendered-worker-2')).toBe(true);
 
     expect(await rolloutOf('worker').query(toldQuery)).toEqual([
       'retarget worker rendered-worker-1',
@@ -82,7 +82,7 @@ it('starts the one rollout of a pool, with what people see of it, and retargets 
 
 it('wakes an open rollout, and says when none is open', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.retarget('infra', 'rendered-infra-1');
+    await rollouts.gateway.start('infra', 'rendered-infra-1');
 
     expect(await rollouts.gateway.wake('infra', 'node n1 joined')).toBe(true);
     expect(await rollouts.gateway.isOpen('infra')).toBe(true);
@@ -92,13 +92,15 @@ it('wakes an open rollout, and says when none is open', async () => {
     await rolloutOf('infra').result();
     expect(await rollouts.gateway.wake('infra', 'late')).toBe(false);
     expect(await rollouts.gateway.isOpen('infra')).toBe(false);
+    expect(await rollouts.gateway.retarget('infra', 'rendered-infra-2')).toBe(false);
+    expect(await rollouts.gateway.retarget('never', 'rendered-never-1')).toBe(false);
     expect(await rollouts.gateway.isOpen('never')).toBe(false);
   });
 });
 
 it('passes on what a rollout that is ending refuses', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.retarget('ending', 'rendered-ending-1');
+    await rollouts.gateway.start('ending', 'rendered-ending-1');
 
     await expect(rollouts.gateway.retarget('ending', 'refused')).rejects.toMatchObject({
       name: 'RefusedRequest',
@@ -108,7 +110,7 @@ it('passes on what a rollout that is ending refuses', async () => {
 });
 
 it('starts again after Temporal has lost everything', async () => {
-  await withWorker(() => rollouts.gateway.retarget('lost', 'rendered-lost-1'));
+  await withWorker(() => rollouts.gateway.start('lost', 'rendered-lost-1'));
   await server.kill();
   await expect(rollouts.gateway.isOpen('lost')).rejects.toThrow();
 
@@ -116,7 +118,7 @@ it('starts again after Temporal has lost everything', async () => {
   await withWorker(async () => {
     await untilAnswers(() => rollouts.gateway.isOpen('lost'));
     expect(await rollouts.gateway.isOpen('lost')).toBe(false);
-    await rollouts.gateway.retarget('lost', 'rendered-lost-1');
+    await rollouts.gateway.start('lost', 'rendered-lost-1');
     expect(await rollouts.gateway.isOpen('lost')).toBe(true);
   });
 });

@@ -43,7 +43,7 @@ function toldTo(pool: string, since = 0): readonly string[] {
 async function settle(): Promise<void> {
   const name = `settle${rollouts.asked.length}`;
   await aPoolBehind(name, [`${name}-node`]);
-  await rollouts.until((asked) => asked.startsWith(`retarget ${name} `));
+  await rollouts.until((asked) => asked.startsWith(`start ${name} `));
 }
 
 async function annotate(node: string, annotations: object): Promise<void> {
@@ -56,9 +56,9 @@ describe('a pool whose nodes are behind', () => {
   it('gets a rollout aimed at its config', async () => {
     config = await aPoolBehind('worker', ['w1', 'w2']);
 
-    await rollouts.until((asked) => asked === `retarget worker ${config}`);
+    await rollouts.until((asked) => asked === `start worker ${config}`);
 
-    expect(toldTo('worker').filter((asked) => asked.startsWith('retarget'))).toHaveLength(1);
+    expect(toldTo('worker').filter((asked) => asked.startsWith('start'))).toHaveLength(1);
   });
 
   it('is retargeted when its config changes', async () => {
@@ -176,7 +176,7 @@ describe('a pool whose nodes are behind', () => {
 
     await rollouts.until(
       (asked) =>
-        asked === `retarget worker ${config}` && rollouts.asked.indexOf(asked, since) >= since,
+        asked === `start worker ${config}` && rollouts.asked.indexOf(asked, since) >= since,
     );
   });
 
@@ -217,20 +217,20 @@ describe('a pool that waits for a person', () => {
         .list()
         .some(({ message = '' }) => message.includes('slipway rollout start manual')),
     );
-    expect(toldTo('manual').filter((asked) => asked.startsWith('retarget'))).toEqual([]);
+    expect(toldTo('manual').filter((asked) => asked.startsWith('start'))).toEqual([]);
 
     await bench.api.client.patch(
       ROLLOUT_POLICIES,
       { name: 'manual' },
       { spec: { trigger: 'Automatic' } },
     );
-    await rollouts.until((asked) => asked === `retarget manual ${config}`);
+    await rollouts.until((asked) => asked === `start manual ${config}`);
   });
 
   it('because it is paused is started when it is resumed', async () => {
     const config = await aPoolBehind('paused', ['p1'], { paused: true });
     await settle();
-    expect(toldTo('paused').filter((asked) => asked.startsWith('retarget'))).toEqual([]);
+    expect(toldTo('paused').filter((asked) => asked.startsWith('start'))).toEqual([]);
 
     await bench.api.client.patch(
       MACHINE_CONFIG_POOLS,
@@ -238,7 +238,7 @@ describe('a pool that waits for a person', () => {
       { spec: { paused: false } },
     );
 
-    await rollouts.until((asked) => asked === `retarget paused ${config}`);
+    await rollouts.until((asked) => asked === `start paused ${config}`);
   });
 
   it('tells an open rollout of the pause', async () => {
@@ -267,7 +267,7 @@ describe('a pool that waits for a person', () => {
       },
     );
     await settle();
-    expect(toldTo('cancelled').filter((asked) => asked.startsWith('retarget'))).toEqual([]);
+    expect(toldTo('cancelled').filter((asked) => asked.startsWith('start'))).toEqual([]);
 
     await bench.api.client.create(
       MACHINE_CONFIGS,
@@ -275,7 +275,7 @@ describe('a pool that waits for a person', () => {
     );
 
     await rollouts.until(
-      (asked) => asked.startsWith('retarget cancelled ') && !asked.includes(config),
+      (asked) => asked.startsWith('start cancelled ') && !asked.includes(config),
     );
   });
 });
@@ -289,7 +289,7 @@ describe('Temporal that is away', () => {
 
     rollouts.away = false;
 
-    await rollouts.until((asked) => asked === `retarget patient ${config}`);
+    await rollouts.until((asked) => asked === `start patient ${config}`);
     const said = (text: string): number =>
       bench.controllers.lines.filter((line) => line.includes(text) && !line.includes('"level":20'))
         .length;

@@ -17,9 +17,17 @@ interface Bench {
   readonly asked: string[];
   readonly open: Set<string>;
   refuses: string | undefined;
+  /** The pools as the API server has them, when the watch is behind it. */
+  stored: ((name: string) => MachineConfigPool | undefined) | undefined;
   readonly nodes: Objects<Node>;
   readonly pools: Objects<MachineConfigPool>;
 }
+
+const CANCELLED = aPool(
+  'worker',
+  { configuration: { name: 'b' } },
+  { annotations: { 'slipway.dev/rollout-cancelled': 'b' } },
+);
 
 const stop: AbortController[] = [];
 
@@ -28,11 +36,18 @@ function aBench(): Bench {
   const pools = new Objects<MachineConfigPool>([aPool('worker', { configuration: { name: 'b' } })]);
   const asked: string[] = [];
   const open = new Set<string>();
-  const bench: Bench = { asked, open, refuses: undefined, nodes, pools };
+  const bench: Bench = { asked, open, refuses: undefined, stored: undefined, nodes, pools };
   const gateway: RolloutGateway = {
     retarget: async (pool, target) => {
-      asked.push(`retarget ${target}`);
-      if (bench.refuses !== undefined) throw new Error(bench.refuses);
+      if (bench.refuses !== undefined) {
+        asked.push('refused');
+        throw new Error(bench.refuses);
+      }
+      if (open.has(pool)) asked.push(`retarget ${target}`);
+      return open.has(pool);
+    },
+    start: async (pool, target) => {
+      asked.push(`start ${target}`);
       open.add(pool);
     },
     wake: async (pool) => {
@@ -55,6 +70,7 @@ function aBench(): Bench {
     {
       picture,
       gateway,
+      readPool: async (name) => (bench.stored ?? ((pool) => pools.get(pool)))(name),
       events: { record: () => undefined, over: () => undefined },
       metrics: createMetrics(),
       log: QUIET,
@@ -80,7 +96,7 @@ it('looks now and then whether the rollout is open, while nodes are behind', asy
 
   await pass(21_000);
 
-  expect(bench.asked).toEqual(['retarget b', 'look', 'look']);
+  expect(bench.asked).toEqual(['start b', 'look', 'look']);
 });
 
 it('starts the rollout again when Temporal has lost it, although nothing changed', async () => {
@@ -90,7 +106,7 @@ it('starts the rollout again when Temporal has lost it, although nothing changed
   bench.open.clear();
   await pass(12_000);
 
-  expect(bench.asked).toEqual(['retarget b', 'look', 'look', 'retarget b']);
+  expect(bench.asked).toEqual(['start b', 'look', 'look', 'start b']);
 });
 
 it('does not restart a rollout that ended with a cancel that the watch has yet to show', async () => {
@@ -100,18 +116,63 @@ it('does not restart a rollout that ended with a cancel that the watch has yet t
   bench.open.clear();
   bench.nodes.put(aNode({ current: 'a', desired: 'a', state: 'Done', cordoned: 'person' }));
   await pass(200);
-  bench.pools.put(
-    aPool(
-      'worker',
-      { configuration: { name: 'b' } },
-      {
-        annotations: { 'slipway.dev/rollout-cancelled': 'b' },
-      },
-    ),
-  );
+  bench.pools.put(CANCELLED);
   await pass(120_000);
 
-  expect(bench.asked.filter((asked) => asked.startsWith('retarget'))).toHaveLength(1);
+  expect(bench.asked.filter((asked) => asked.startsWith('start'))).toHaveLength(1);
+});
+
+it.each([
+  ['cancelled it', CANCELLED],
+  ['aimed the pool elsewhere', aPool('worker', { configuration: { name: 'c' } })],
+  ['deleted the pool', undefined],
+])('starts no rollout by an old picture when a person has %s', async (_what, stored) => {
+  const bench = aBench();
+  bench.stored = () => stored;
+
+  await pass(120_000);
+
+  expect(bench.asked).toEqual([]);
+});
+
+it('does not start a rollout again that a person has cancelled, however far the watch is behind', async () => {
+  const bench = aBench();
+  await pass(1_000);
+
+  bench.open.clear();
+  bench.stored = () => CANCELLED;
+  await pass(120_000);
+  bench.stored = undefined;
+  bench.pools.put(CANCELLED);
+  await pass(120_000);
+
+  expect(bench.asked.filter((asked) => asked.startsWith('start'))).toEqual(['start b']);
+});
+
+it('tells an open rollout the target without a look at the pool, as when the API server is away', async () => {
+  const bench = aBench();
+  bench.open.add('worker');
+  bench.stored = () => {
+    throw new Error('the API server is away');
+  };
+
+  await pass(5_000);
+
+  expect(bench.asked).toEqual(['retarget b']);
+});
+
+it('starts a rollout that waited for the API server as soon as the pool can be read', async () => {
+  const bench = aBench();
+  bench.stored = () => {
+    throw new Error('the API server is away');
+  };
+  await pass(30_000);
+  expect(bench.asked).toEqual([]);
+
+  bench.stored = undefined;
+  await pass(6_000);
+
+  expect(bench.asked).toEqual(['start b']);
 });
 
 it('asks nothing any more when every node is on the config', async () => {
@@ -133,7 +194,7 @@ it('tells an open rollout that the pool went back to the config that its nodes a
   bench.pools.put(aPool('worker', { configuration: { name: 'a' } }));
   await pass(1_000);
 
-  expect(bench.asked).toEqual(['retarget b', 'wake']);
+  expect(bench.asked).toEqual(['start b', 'wake']);
 });
 
 it('tells an open rollout that the last node in its way is gone', async () => {
@@ -143,7 +204,7 @@ it('tells an open rollout that the last node in its way is gone', async () => {
   bench.nodes.remove('n1');
   await pass(1_000);
 
-  expect(bench.asked).toEqual(['retarget b', 'wake']);
+  expect(bench.asked).toEqual(['start b', 'wake']);
 });
 
 it('tries again soon when Temporal is away', async () => {
@@ -198,7 +259,7 @@ describe('a node that falls back to another pool because its own changed', () =>
     bench.pools.remove('infra');
     await pass(1_000);
 
-    expect(bench.asked).toContain('retarget b');
+    expect(bench.asked).toContain('start b');
   });
 
   it('is rolled by that pool when the selector of its own changes', async () => {
@@ -207,7 +268,7 @@ describe('a node that falls back to another pool because its own changed', () =>
     bench.pools.put(infra({ matchLabels: { zone: 'elsewhere' } }));
     await pass(1_000);
 
-    expect(bench.asked).toContain('retarget b');
+    expect(bench.asked).toContain('start b');
   });
 
   it('goes to a pool that is made for it', async () => {
@@ -223,6 +284,6 @@ describe('a node that falls back to another pool because its own changed', () =>
     bench.pools.put(infra());
     await pass(1_000);
 
-    expect(bench.asked).toEqual(expect.arrayContaining(['retarget of-infra', 'wake']));
+    expect(bench.asked).toEqual(expect.arrayContaining(['start of-infra', 'wake']));
   });
 });
