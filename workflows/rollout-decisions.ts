@@ -143,15 +143,31 @@ function isWorkingOrAbout({ holdsSlot, stage }: ChildState): boolean {
   return holdsSlot && stage !== 'waiting';
 }
 
-/** Nodes that wait although they have a slot work on nothing. */
-function withBlockersOfHeirs(rollout: Rollout): readonly ChildState[] {
-  const children = [...rollout.children.values()];
+/** Nodes that wait although they have a slot work on nothing, and neither does whoever has not answered. */
+function withBlockers(rollout: Rollout): readonly ChildState[] {
+  const children = [...rollout.children.values()].map((child) => {
+    const blocker = whyUnanswered(rollout, child);
+    return blocker === undefined ? child : { ...child, blocker };
+  });
   const isKept = (child: ChildState) => child.holdsSlot && !isWorkingOrAbout(child);
   if (!children.some(isKept)) return children;
   const why = whyWithoutSlot(rollout);
   return children.map((child) =>
-    isKept(child) ? { ...child, blocker: why.get(child.node) ?? 'waiting for its turn' } : child,
+    isKept(child) ? { blocker: why.get(child.node) ?? 'waiting for its turn', ...child } : child,
   );
+}
+
+/** Usually for a moment only. */
+function whyUnanswered(
+  { starting }: Rollout,
+  { node, stage, adopting }: ChildState,
+): string | undefined {
+  // It may say that it is prepared before Temporal says that it has started.
+  if (starting.has(node) && stage === 'preparing')
+    return 'waiting for Temporal to start its update';
+  return adopting === true
+    ? 'waiting for its update, which ran already, to say how far it is'
+    : undefined;
 }
 
 /** Every node is on the config, the view knows it, and nothing runs any more. */
@@ -166,7 +182,7 @@ export function progressOf(rollout: Rollout): RolloutProgress {
   const answer = answerOf(rollout);
   const why = whyWithoutSlot(rollout);
   const children = answer.children.map((child) => {
-    const blocker = why.get(child.node);
+    const blocker = whyUnanswered(rollout, child) ?? why.get(child.node);
     return blocker === undefined ? child : { ...child, blocker };
   });
   return { ...answer, children, reports: rollout.reports };
@@ -222,7 +238,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     updated: view.updated,
     unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
     unavailableBecause: whoTakesSlots(rollout, view),
-    children: withBlockersOfHeirs(rollout),
+    children: withBlockers(rollout),
     childrenDown: downWithoutSlot(rollout, view),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: rollout.failedReasons(),

@@ -46,6 +46,7 @@ export async function updateNode(input: UpdateNodeInput): Promise<NodeReport> {
     life.run(() => bring(update)),
     life.over.then((failure) => endGone(update, failure)),
   ]);
+  progress.enter(progress.phase, `${progress.reportTo} to hear how it ended`);
   const told = await shielded(() => report(update, ending));
   progress.end(ending);
   return endAs(told, ending.failure);

@@ -99,7 +99,11 @@ function movingOrBlocked(facts: RolloutFacts): StateAndBlocker {
   const { childrenDown = [], children, candidateCount } = facts;
   const wants = children.length - childrenDown.length + candidateCount;
   if (wants > 0 && facts.unavailable.length < facts.maxUnavailable) {
-    return { state: RolloutState.ROLLING };
+    const free = children.find(({ blocker }) => blocker === undefined);
+    const first = free ?? children[0];
+    return first?.blocker === undefined
+      ? { state: RolloutState.ROLLING }
+      : { state: RolloutState.ROLLING, blocker: `${first.node}: ${first.blocker}` };
   }
   return {
     state: RolloutState.BLOCKED,

@@ -45,10 +45,10 @@ export class Excuses {
   heardUpdate(execution: Execution, said: SaidByUpdate): void {
     const node = execution.id.slice(updateNodeId('').length);
     const names = (this.world.pods.get(node) ?? []).map(({ name }) => name);
-    const { steps, isStruck } = execution.underWay();
+    const { isStruck, ...out } = execution.underWay();
     // A step that the weather has struck knows nothing of pods.
     const pods = isStruck ? undefined : names;
-    this.judge(execution.runId, execution.id, falseOfUpdate(said, { steps, pods }));
+    this.judge(execution.runId, execution.id, falseOfUpdate(said, { ...out, pods }));
   }
 
   /** It is over: what the next one says is of its own. */

@@ -18,7 +18,7 @@ export async function quietWorld({ seed = 1, pool = {}, plants = {} }: Told = {}
   const drawn = scenarioOf(1, true);
   const calm = {
     ...{ nodes: 2, incidents: 0, stuckPods: 0, longHistory: 100_000 },
-    weather: { activity: 0, task: 0, memory: 0 },
+    weather: { activity: 0, task: 0, memory: 0, message: 0 },
   };
   const pools = drawn.pools.map((one) => ({ ...one, ...pool }));
   const scenario = { ...drawn, ...calm, pools };

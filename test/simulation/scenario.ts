@@ -75,6 +75,7 @@ export function scenarioOf(seed: number, plain = false): Scenario {
       activity: isLarge ? weather / 10 : weather,
       task: chance.pick([0, 0.005, 0.03]) / (isLarge ? 10 : 1),
       memory: chance.pick([0, 0.02, 0.2]) / (isLarge ? 10 : 1),
+      message: plain ? 0 : slowMessagesOf(seed),
     },
     longHistory: chance.pick([12, 25, 60, 200, 1_000, 4_096]) * (isLarge ? 4 : 1),
     stuckPods: chance.is(0.3) ? chance.between(1, Math.max(1, Math.floor(nodes / 3))) : 0,
@@ -85,6 +86,12 @@ export function scenarioOf(seed: number, plain = false): Scenario {
 function lostRolloutsOf(seed: number): number {
   const chance = new Chance(seed * 67_867_967 + 200);
   return chance.is(0.12) ? chance.pick([1, 2, 4]) : 0;
+}
+
+/** In every eighth run some messages are. */
+function slowMessagesOf(seed: number): number {
+  const chance = new Chance(seed * 32_452_843 + 201);
+  return chance.is(0.12) ? chance.pick([0.02, 0.1, 0.3]) : 0;
 }
 
 /** Every seventh run has several pools, and every seventh has machines that join in the middle. */

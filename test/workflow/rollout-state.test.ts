@@ -165,6 +165,43 @@ describe('a prepared update without a slot', () => {
   });
 });
 
+describe('an update that has not answered', () => {
+  const START = 'waiting for Temporal to start its update';
+  const ANSWER = 'waiting for its update, which ran already, to say how far it is';
+
+  it('is waited for by name when Temporal has not confirmed its start', () => {
+    const rollout = aRollout();
+
+    rollout.start('a', 'c2');
+
+    expect(progressOf(rollout)).toMatchObject({
+      ...{ state: 'Rolling', blocker: `a: ${START}` },
+      children: [{ node: 'a', blocker: START }],
+    });
+  });
+
+  it('is waited for by name when it ran already', () => {
+    const rollout = aRollout();
+    rollout.start('a', 'c2');
+
+    rollout.adopt('a');
+
+    expect(progressOf(rollout)).toMatchObject({
+      ...{ state: 'Rolling', blocker: `a: ${ANSWER}` },
+      children: [{ node: 'a', blocker: ANSWER }],
+    });
+  });
+
+  it('is not what a rollout waits for in which another one is at work', () => {
+    const rollout = aRollout();
+    work(rollout, 'b');
+
+    rollout.start('a', 'c2');
+
+    expect(progressOf(rollout)).not.toHaveProperty('blocker');
+  });
+});
+
 describe('a rollout with more failed nodes than are listed', () => {
   it('counts them all', () => {
     const rollout = aRollout(
@@ -668,6 +705,21 @@ describe('the same report twice', () => {
 
     expect(rollout.updatedByUs).toBe(1);
     expect(rollout.reports).toHaveLength(1);
+  });
+
+  it('ends an update that was adopted after it, and not the next one, which is about to start', () => {
+    const rollout = aRollout();
+    const report = aReport('a', { outcome: 'failed', reason: 'boom' });
+    rollout.finished(report);
+    rollout.adopt('a');
+
+    rollout.finished(report);
+    expect([...rollout.children.keys()]).toEqual([]);
+
+    rollout.tryAgain('a');
+    rollout.start('a', 'c2');
+    rollout.finished(report);
+    expect([...rollout.children.keys()]).toEqual(['a']);
   });
 
   it('counts a node once that was updated twice, so that one node is not two canaries', () => {

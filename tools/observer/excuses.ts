@@ -40,11 +40,15 @@ export interface Outside {
 export interface UnderWay {
   /** Steps that Temporal has out. */
   readonly steps: number;
+  /** Signals to others that Temporal has not confirmed. */
+  readonly messages?: number;
   /** Pods on its node that its drain waits for; undefined = nobody can tell. */
   readonly pods?: readonly string[] | undefined;
 }
 
 const STATE = 'machineconfiguration.openshift.io/state';
+/** How an update that tells its rollout the end says so. */
+const TELLS = ' to hear how it ended';
 const FAILED: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 
 /** @returns what of it is not so, a sentence each */
@@ -68,9 +72,10 @@ export function falseOfRollout(
 /** @returns what of it is not so, a sentence each */
 export function falseOfUpdate(
   { phase, blocker }: SaidByUpdate,
-  { steps, pods }: UnderWay,
+  { steps, messages = 0, pods }: UnderWay,
 ): readonly string[] {
   if (blocker === undefined || phase === 'WaitingForSlot') return [];
+  if (blocker.endsWith(TELLS)) return messages > 0 ? [] : [`says "${blocker}", and tells nobody`];
   if (steps === 0) return [`says "${blocker}", and has no step under way`];
   const isDrained = phase === 'Draining' && pods?.length === 0;
   return isDrained ? [`says "${blocker}", and none that it waits for is there`] : [];

@@ -58,6 +58,8 @@ export class Execution {
   events = 3;
   readonly timers = new Map<number, Planned>();
   readonly activities = new Map<number, ActivityTask>();
+  /** Signals to others that are not confirmed yet. */
+  messages = 0;
   /** Tells whoever started it as a child. */
   onClose: ((result: object) => void) | undefined;
   private inbox: Job[] = [];
@@ -93,9 +95,10 @@ export class Execution {
   }
 
   /** How many steps are out, and whether something keeps one of them from being carried out. */
-  underWay(): { readonly steps: number; readonly isStruck: boolean } {
+  underWay(): { readonly steps: number; readonly messages: number; readonly isStruck: boolean } {
     const isStruck = [...this.activities.values()].some((activity) => activity.isStruck);
-    return { steps: this.activities.size + this.locals.size, isStruck };
+    const steps = this.activities.size + this.locals.size;
+    return { steps, messages: this.messages, isStruck };
   }
 
   /** An event arrives. False = the run is closed. */

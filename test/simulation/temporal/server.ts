@@ -37,6 +37,8 @@ export interface WorkflowFaults {
   losesTask(): boolean;
   /** @param steps - how many the replay would have */
   forgets(steps: number): boolean;
+  /** How long a message between workflows is held up, as when the part of the server that has one of them moves; 0 = not. */
+  holdsUpMs(): number;
   /** Events after which the server suggests a new run. */
   readonly longHistory: number;
 }
@@ -257,19 +259,26 @@ export class TemporalModel implements ActivityHost {
         started === undefined
           ? { failed: { workflowId: id, workflowType: type, cause: WORKFLOW_ALREADY_EXISTS } }
           : { succeeded: { runId: started.runId } };
+      let isConfirmed = false;
+      let ended: (() => void) | undefined;
       this.soon(() => {
         of.push({ resolveChildWorkflowExecutionStart: { seq: seq ?? 0, ...answer } });
+        isConfirmed = true;
+        ended?.();
       });
       if (started === undefined) return;
       started.onClose = (result) => {
         // After the start was confirmed, as in a history.
-        this.soon(() => {
+        ended = () => {
           this.soon(() => {
-            this.clock.after(LONGEST_CONFIRMATION_MS, () => {
-              of.push({ resolveChildWorkflowExecution: { seq: seq ?? 0, result } });
+            this.soon(() => {
+              this.clock.after(LONGEST_CONFIRMATION_MS, () => {
+                of.push({ resolveChildWorkflowExecution: { seq: seq ?? 0, result } });
+              });
             });
           });
-        });
+        };
+        if (isConfirmed) ended();
       };
     });
   }
@@ -283,10 +292,12 @@ export class TemporalModel implements ActivityHost {
     const runId = command.workflowExecution?.runId ?? '';
     const [name, args] = [command.signalName ?? '', command.args ?? []];
     this.observer.signals(of, to, name, fromPayload(args[0]));
+    of.messages += 1;
     this.soon(() => {
       const job = { signalWorkflow: { signalName: name, input: args, identity: of.id } };
       const failure = this.deliver(to, job, runId) ? undefined : notFound(to);
       this.soon(() => {
+        of.messages -= 1;
         of.push({ resolveSignalExternalWorkflow: { seq, ...(failure ? { failure } : {}) } });
       });
     });
@@ -356,7 +367,8 @@ export class TemporalModel implements ActivityHost {
   }
 
   private soon(work: () => void): void {
-    this.clock.after(this.chance.latency(20, LONGEST_CONFIRMATION_MS), work);
+    const usual = this.chance.latency(20, LONGEST_CONFIRMATION_MS);
+    this.clock.after(usual + this.faults.holdsUpMs(), work);
   }
 }
 

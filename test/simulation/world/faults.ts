@@ -40,6 +40,9 @@ const WRITES: ReadonlySet<string> = new Set([
 /** Long enough for the next update of the node to be under way. */
 const LONG_STOP_MS = 10 * 60_000;
 
+/** With its confirmation longer than a rollout waits before it asks which updates still run. */
+const LONG_MESSAGE_MS = 90_000;
+
 /** How bad the weather is: chances per attempt. */
 export interface Weather {
   /** An attempt of an activity fails, hangs, dies or falls silent. */
@@ -48,6 +51,8 @@ export interface Weather {
   readonly task: number;
   /** A worker forgets a workflow that it has in memory. */
   readonly memory: number;
+  /** A message between two workflows is held up. */
+  readonly message: number;
 }
 
 export class Faults {
@@ -57,6 +62,8 @@ export class Faults {
     private readonly chance: Chance,
     private readonly weather: Weather,
     readonly longHistory: number,
+    /** Numbers of its own: what is drawn from the other is the same with messages that are held up and without. */
+    private readonly own: Chance,
   ) {}
 
   losesTask(): boolean {
@@ -66,6 +73,11 @@ export class Faults {
   /** A long history is replayed less often: it takes so long. */
   forgets(steps: number): boolean {
     return !this.isCalm && this.chance.is(this.weather.memory * Math.min(1, 15 / (steps + 1)));
+  }
+
+  holdsUpMs(): number {
+    if (this.isCalm || !this.own.is(this.weather.message)) return 0;
+    return this.own.between(5_000, LONG_MESSAGE_MS);
   }
 
   /** Something goes wrong inside a step of a host, between its two halves. */

@@ -3,7 +3,7 @@
 import { poolRolloutId, updateNodeId } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
 import type { Prepared, RolloutProgress } from '../../../workflows/messages';
-import type { Chance, VirtualClock } from '../clock';
+import { Chance, type VirtualClock } from '../clock';
 import { Invariants } from '../observer';
 import type { Scenario } from '../scenario';
 import type { Attempt } from '../temporal/attempt';
@@ -64,7 +64,12 @@ export class World {
     this.configs = new Map(scenario.pools.map(({ name, configs }) => [name, configs]));
     const configs = scenario.pools.flatMap((pool) => pool.configs);
     this.byName = new Map(configs.map((config) => [config.name, config]));
-    this.faults = new Faults(chance.fork(), scenario.weather, scenario.longHistory);
+    this.faults = new Faults(
+      chance.fork(),
+      scenario.weather,
+      scenario.longHistory,
+      new Chance(scenario.seed * 86_028_121 + 202),
+    );
     this.cluster = new Cluster(
       clock,
       chance.fork(),

@@ -42,6 +42,22 @@ describe('the state of a rollout', () => {
       },
       { state: 'Rolling' },
     ],
+    [
+      'Rolling with the blocker of the only nodes that are under way',
+      { ...facts, children: [{ ...waiting, blocker: 'waiting for Temporal' }] },
+      { state: 'Rolling', blocker: 'n2: waiting for Temporal' },
+    ],
+    [
+      'Rolling as long as one of those is not hindered',
+      {
+        ...facts,
+        children: [
+          { ...waiting, blocker: 'x' },
+          { node: 'n3', holdsSlot: false },
+        ],
+      },
+      { state: 'Rolling' },
+    ],
     ['Completed', { ...facts, updated: 4, candidateCount: 0 }, { state: 'Completed' }],
     ['Completed although paused', { ...facts, updated: 4, paused: true }, { state: 'Completed' }],
     [

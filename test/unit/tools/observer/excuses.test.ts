@@ -93,12 +93,14 @@ describe('a rollout', () => {
 });
 
 describe('an update', () => {
+  const TELLS = 'pool-rollout/worker to hear how it ended';
   const draining = { phase: 'Draining', blocker: 'pods to leave the node' };
 
   it.each([
     ['pods that are there', draining, { steps: 1, pods: ['shop/cart-1'] }],
     ['pods that nobody knows by name', draining, { steps: 1 }],
     ['its slot', { phase: 'WaitingForSlot', blocker: 'a slot' }, { steps: 0 }],
+    ['its rollout', { phase: 'Completing', blocker: TELLS }, { steps: 0, messages: 1 }],
     ['a step', { phase: 'Applying', blocker: 'the host' }, { steps: 1, pods: [] }],
   ])('is believed when it waits for %s', (_what, said, underWay) => {
     expect(falseOfUpdate(said, underWay)).toEqual([]);
@@ -107,6 +109,12 @@ describe('an update', () => {
   it('is not when the pods have left', () => {
     expect(falseOfUpdate(draining, { steps: 1, pods: [] })).toEqual([
       'says "pods to leave the node", and none that it waits for is there',
+    ]);
+  });
+
+  it('is not when it tells nobody how it ended', () => {
+    expect(falseOfUpdate({ phase: 'Completing', blocker: TELLS }, { steps: 1 })).toEqual([
+      `says "${TELLS}", and tells nobody`,
     ]);
   });
 
