@@ -19,6 +19,18 @@ export interface Lookup<T> {
   subscribe(listener: (event: { readonly object: T }) => void): () => void;
 }
 
+/** A picture that says how new it is. Versions of one kind of object grow, whoever reads them. */
+export interface DatedLookup<T> extends Lookup<T> {
+  /** The newest version that it shows. */
+  readonly newest: number;
+  /**
+   * Waits until it shows everything up to this version, which another picture of the same kind has shown.
+   *
+   * @returns false when that takes longer than `patienceMs`
+   */
+  reached(version: number, patienceMs: number): Promise<boolean>;
+}
+
 /** `operator.openshift.io` MachineConfiguration: a person's disruption policies, unchecked. */
 export interface DisruptionSource {
   readonly metadata: ObjectMeta;
@@ -27,10 +39,10 @@ export interface DisruptionSource {
 
 /** Everything that the activities look at. */
 export interface ClusterView {
-  readonly nodes: Lookup<Node>;
-  readonly pools: Lookup<MachineConfigPool>;
+  readonly nodes: DatedLookup<Node>;
+  readonly pools: DatedLookup<MachineConfigPool>;
   readonly machineConfigNodes: Lookup<MachineConfigNode>;
-  readonly policies: Lookup<RolloutPolicy>;
+  readonly policies: DatedLookup<RolloutPolicy>;
   readonly machineConfigurations: Lookup<DisruptionSource>;
   readonly budgets: Lookup<PodDisruptionBudget>;
   readonly daemonSets: Lookup<{ readonly metadata: ObjectMeta }>;

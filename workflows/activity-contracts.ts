@@ -136,6 +136,15 @@ export interface SelectNodesInput {
    * nothing about them. Named by what it was for at first.
    */
   readonly inService?: readonly SeenNode[];
+  /** What the look before was made from: an older picture would show things undone that were seen. */
+  readonly asNewAs?: PictureVersions;
+}
+
+/** The newest versions in a picture of the cluster, by kind. */
+export interface PictureVersions {
+  readonly nodes: number;
+  readonly pools: number;
+  readonly policies: number;
 }
 
 /** A node, and which version of it is known. */
@@ -168,6 +177,8 @@ export interface PoolLook extends PoolSelection {
   readonly cancelledConfig?: string;
   /** The config whose rollout a person started, as remembered on the pool. */
   readonly startedConfig?: string;
+  /** Absent = said by an earlier version. */
+  readonly versions?: PictureVersions;
   /** Of the remembered nodes; absent = none has left. */
   readonly departed?: readonly DepartedNode[];
   /** Of the current configs of the candidates, by name; one that is gone has none. */

@@ -8,7 +8,7 @@ import type { NodeDisruptionPolicy } from '../core/disruption/types';
 import type { NodePhase } from '../core/node/lifecycle';
 import type { ResolvedPolicy } from '../core/pool/types';
 import type { NamedReason } from '../core/rollout/index';
-import type { ConfigReference } from './activity-contracts';
+import type { ConfigReference, PictureVersions } from './activity-contracts';
 
 /** Input of `poolRollout`: everything else is read from the cluster. */
 export interface PoolRolloutInput {
@@ -47,6 +47,8 @@ export interface PoolRolloutCarry {
   readonly unlearned?: true;
   /** When it was last checked which updates still run: runs may follow each other faster than checks. */
   readonly checkedAt?: string;
+  /** What the last look was made from. */
+  readonly asNewAs?: PictureVersions;
   /** A pause or resume that the view has not shown yet. */
   readonly pause?: {
     readonly paused: boolean;

@@ -131,6 +131,7 @@ async function look(rollout: Rollout): Promise<void> {
   const waiting = waitingInStandstill(rollout);
   const question = {
     ...{ pool, inFlight, retry: [...rollout.retry], limit: candidatesWanted(rollout) },
+    ...rollout.age(),
     ...(waiting.length === 0 ? {} : { waiting }),
     ...(remembered.length === 0 ? {} : { remembered }),
     ...(inService.length === 0 ? {} : { inService }),
@@ -140,7 +141,7 @@ async function look(rollout: Rollout): Promise<void> {
     found = await selectNodes(question);
   } catch (error) {
     if (isCancellation(error)) throw error;
-    rollout.viewProblem = sentence(explain(error));
+    rollout.lookFailed(sentence(explain(error)));
     return;
   }
   if (!found.exists) throw await poolIsGone(rollout);

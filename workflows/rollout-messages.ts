@@ -253,7 +253,8 @@ async function changeHold(
 /** The rollout remembers only nodes that matter now, so the whole pool is asked for a name. */
 async function refuseUnknown(rollout: Rollout, node: string): Promise<void> {
   const { pool } = rollout;
-  const view = await selectNodes({ pool, inFlight: [], retry: [], limit: 1, asked: node });
+  const question = { pool, inFlight: [], retry: [], limit: 1, asked: node };
+  const view = await selectNodes({ ...question, ...rollout.age() });
   if (!view.exists) throw refuse('ObjectNotFound', `pool ${pool} does not exist`);
   const named = [...view.candidates, ...view.failed, ...view.held, ...view.blocked];
   if (named.some((known) => known.node === node)) return;
@@ -308,7 +309,8 @@ async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
   const { pool } = rollout;
   let found = isToBeRetried(rollout, node);
   if (!found && !knowsAll(rollout)) {
-    const view = await selectNodes({ pool, inFlight: [], retry: [], limit: 0, asked: node });
+    const question = { pool, inFlight: [], retry: [], limit: 0, asked: node };
+    const view = await selectNodes({ ...question, ...rollout.age() });
     found = view.exists && isNamed([...view.failed, ...view.held], node);
   }
   // Meanwhile its update may have been started, or the same may have been asked.

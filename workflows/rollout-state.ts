@@ -9,7 +9,13 @@
  */
 
 import { settleBroken, type NamedReason } from '../core/rollout/index';
-import type { DepartedNode, PoolLook, RememberedNode, SeenNode } from './activity-contracts';
+import type {
+  DepartedNode,
+  PictureVersions,
+  PoolLook,
+  RememberedNode,
+  SeenNode,
+} from './activity-contracts';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
 import {
   byNode,
@@ -35,6 +41,8 @@ export class Rollout extends UpdatesUnderWay {
   readonly pool: string;
   startedAt: string;
   view: PoolLook | undefined;
+  /** What the last look was made from; the next one is as new. */
+  private asNewAs: PictureVersions | undefined;
   /** Why the last look failed. */
   viewProblem: string | undefined;
   updatedByUs: number;
@@ -78,6 +86,7 @@ export class Rollout extends UpdatesUnderWay {
     this.heldByUs = reasonsByNode(carry?.heldByUs);
     this.toHold = new Set(carry?.toHold);
     this.pauseWish = carry?.pause;
+    this.asNewAs = carry?.asNewAs;
     this.reports = [...(carry?.finished ?? [])];
     const lastReports = byNode(this.reports);
     for (const [node, until] of instantsByNode(carry?.settled)) {
@@ -106,9 +115,24 @@ export class Rollout extends UpdatesUnderWay {
     if (retargeted) this.retarget(config);
     this.view = view;
     this.viewProblem = undefined;
+    this.asNewAs = view.versions;
     this.forgetWhatTheViewShows(view);
     this.forgetSeen(view, told);
     return retargeted;
+  }
+
+  /**
+   * A look has failed; until one succeeds nothing is decided. That one may be of any age: a cluster that was
+   * restored from a backup counts its versions from before.
+   */
+  lookFailed(problem: string): void {
+    this.viewProblem = problem;
+    this.asNewAs = undefined;
+  }
+
+  /** Part of every question about the pool: nothing that was seen is ever seen undone. */
+  age(): { readonly asNewAs?: PictureVersions } {
+    return this.asNewAs === undefined ? {} : { asNewAs: this.asNewAs };
   }
 
   /** Somebody saw this config on the pool: look until the view has it, too. */
@@ -164,7 +188,10 @@ export class Rollout extends UpdatesUnderWay {
 
   /** Those that never were within reach since they joined: they do not count against the config. */
   unheardCount(): number {
-    return Math.min(this.view?.unheardCount ?? 0, this.failedCount());
+    const { unheardCount = 0, unheard = [] } = this.view ?? {};
+    // Those that are being tried, or are done by now, are not counted as failed either.
+    const others = unheard.filter((node) => this.isBeingTried(node)).length;
+    return Math.min(unheardCount - others, this.failedCount());
   }
 
   heldReasons(): readonly NamedReason[] {
@@ -311,6 +338,7 @@ export class Rollout extends UpdatesUnderWay {
       toHold: [...this.toHold],
       settled: withInstants(new Map([...this.settled].map(([node, { until }]) => [node, until]))),
       ...(this.pauseWish === undefined ? {} : { pause: this.pauseWish }),
+      ...this.age(),
     };
   }
 

@@ -138,7 +138,9 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   if (touched) await progress.during('Reloading', host.performServiceActions, services);
   await progress.during('Verifying', () => host.verify(), 'the host to verify what it has');
   // What was restarted may fall over a moment later; what was not stays as it was.
-  await cluster.awaitReady(undefined, types.has('Restart') ? input.policy.readySeconds : 0);
+  const ready = () =>
+    cluster.awaitReady(undefined, types.has('Restart') ? input.policy.readySeconds : 0);
+  await progress.during('Verifying', ready, 'the node to be Ready');
 }
 
 /**

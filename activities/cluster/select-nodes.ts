@@ -11,7 +11,7 @@ import type { ClusterPorts } from '../ports';
 import { ConfigDigests } from './config-digests';
 import { departedNodes } from './departed-nodes';
 import { membershipOf } from './pool-members';
-import { whenSynced } from './when-synced';
+import { versionsOf, whenAsNew, whenSynced } from './when-synced';
 
 /** Where MCO keeps it: the one MachineConfiguration of a cluster. */
 const MACHINE_CONFIGURATION = 'cluster';
@@ -27,6 +27,8 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
   return async (input): Promise<SelectNodesResult> => {
     const { view } = ports;
     await whenSynced(Object.values(view));
+    if (input.asNewAs !== undefined) await whenAsNew(view, input.asNewAs);
+    const versions = versionsOf(view);
     const pool = view.pools.get(input.pool);
     if (pool === undefined) return { exists: false };
     const seen = observePool({
@@ -53,6 +55,7 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     return {
       exists: true,
       ...selected,
+      versions,
       ...(config === undefined ? {} : { config }),
       policy: resolvePolicy(view.policies.get(input.pool)?.spec),
       disruptionPolicies: readDisruptionPolicy(user),

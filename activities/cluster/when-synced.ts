@@ -1,8 +1,12 @@
 import { fail } from '../../core/errors';
-import type { Lookup } from '../ports';
+import type { PictureVersions } from '../../workflows/activity-contracts';
+import type { ClusterView, DatedLookup, Lookup } from '../ports';
 
 /** A look that waits longer than this is tried again, so that the wait shows up as a failure. */
 const PATIENCE_MS = 8_000;
+
+/** Two looks of one rollout may be taken by two processes, of which one is behind the other. */
+const CATCH_UP_MS = 5_000;
 
 /** Waits for the first complete picture. @throws `ApiUnavailable` when it does not come */
 export async function whenSynced(lookups: readonly Lookup<unknown>[]): Promise<void> {
@@ -17,4 +21,36 @@ export async function whenSynced(lookups: readonly Lookup<unknown>[]): Promise<v
   } finally {
     clearTimeout(timer);
   }
+}
+
+type Dated = Pick<ClusterView, keyof PictureVersions>;
+
+/** How new what is seen is. */
+export function versionsOf({ nodes, pools, policies }: Dated): PictureVersions {
+  return { nodes: nodes.newest, pools: pools.newest, policies: policies.newest };
+}
+
+/**
+ * Waits until a picture is as new as another one was, so that nobody who has seen something ever sees it undone.
+ *
+ * @throws `ApiUnavailable` when it stays behind
+ */
+export async function whenAsNew(
+  view: Dated,
+  { nodes, pools, policies }: PictureVersions,
+): Promise<void> {
+  const kinds: readonly (readonly [string, DatedLookup<unknown>, number])[] = [
+    ['nodes', view.nodes, nodes],
+    ['machineconfigpools', view.pools, pools],
+    ['rolloutpolicies', view.policies, policies],
+  ];
+  await Promise.all(
+    kinds.map(async ([kind, lookup, version]) => {
+      if (await lookup.reached(version, CATCH_UP_MS)) return;
+      throw fail(
+        'ApiUnavailable',
+        `the watch of ${kind} is behind: version ${version} was seen already by another cluster worker`,
+      );
+    }),
+  );
 }

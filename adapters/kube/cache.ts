@@ -49,6 +49,10 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   #snapshot: readonly T[] | undefined;
   /** The newest version that the watch has shown: what is older than this and absent is gone. */
   #seen = 0;
+  /** The newest version of an object that is, or was, in the picture. */
+  #newest = 0;
+  /** Who waits for a version that the watch has yet to show. */
+  readonly #waiting = new Set<{ readonly version: number; readonly reached: () => void }>();
   #warned = false;
   #heardAt = performance.now();
 
@@ -82,6 +86,32 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
    */
   get silentMs(): number {
     return performance.now() - this.#heardAt;
+  }
+
+  /** Also by an own write that the watch has not shown yet. */
+  get newest(): number {
+    return this.#newest;
+  }
+
+  /**
+   * Waits until the watch has shown every change up to this version.
+   *
+   * @returns false when that takes longer than `patienceMs`
+   */
+  async reached(version: number, patienceMs: number): Promise<boolean> {
+    if (version <= this.#seen) return true;
+    return new Promise((resolve) => {
+      const done = (isReached: boolean) => (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(waiting);
+        resolve(isReached);
+      };
+      const timer = setTimeout(() => {
+        done(false)();
+      }, patienceMs);
+      const waiting = { version, reached: done(true) };
+      this.#waiting.add(waiting);
+    });
   }
 
   /** Follows the cluster until the signal aborts; survives an API server that is away. */
@@ -158,7 +188,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
       // An own creation that the list is too old for stays.
       if (!present.has(key) && versionOf(known) <= listedAt) this.#remove(key, known);
     }
-    if (listedAt > this.#seen) this.#seen = listedAt;
+    this.#hasSeen(listedAt);
     this.#isSynced = true;
     this.#markSynced();
   }
@@ -169,14 +199,19 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     const key = keyOf(kept);
     const known = this.#objects.get(key);
     const version = versionOf(kept);
-    if (version > this.#seen) this.#seen = version;
     if (event.type === 'DELETED') {
       // A deletion of an earlier object of the same name must not remove the new one.
       if (known !== undefined && version >= versionOf(known)) this.#remove(key, kept);
-      return;
+    } else if (known === undefined || version > versionOf(known)) {
+      this.#put(kept);
     }
-    if (known !== undefined && version <= versionOf(known)) return;
-    this.#put(kept);
+    this.#hasSeen(version);
+  }
+
+  #hasSeen(version: number): void {
+    if (version <= this.#seen) return;
+    this.#seen = version;
+    for (const waiting of this.#waiting) if (waiting.version <= version) waiting.reached();
   }
 
   #keep(object: T): T | undefined {
@@ -198,6 +233,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   #put(object: T): void {
     const key = keyOf(object);
     const previous = this.#objects.get(key);
+    this.#newest = Math.max(this.#newest, versionOf(object));
     this.#objects.set(key, object);
     this.#snapshot = undefined;
     if (previous !== undefined) this.#index(previous, key, 'remove');
@@ -208,6 +244,7 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
 
   #remove(key: string, object: T): void {
     const previous = this.#objects.get(key);
+    this.#newest = Math.max(this.#newest, versionOf(object));
     this.#objects.delete(key);
     this.#snapshot = undefined;
     if (previous !== undefined) this.#index(previous, key, 'remove');

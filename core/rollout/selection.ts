@@ -49,6 +49,8 @@ export interface PoolSelection {
   readonly failedCount: number;
   /** Those of them that do not count against the config (`PoolView.unheard`); absent = none. */
   readonly unheardCount?: number;
+  /** The first of them; absent = none, or said by an earlier version. */
+  readonly unheard?: readonly string[];
   /** Held by a person on this very config (skipped or cancelled). */
   readonly held: readonly NamedReason[];
   readonly heldCount: number;
@@ -81,7 +83,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     );
   const candidates = open(view.candidates);
   const [failed, held, blocked] = [open(view.failed), open(view.held), open(view.blocked)];
-  const unheardCount = view.unheard.filter((node) => !inFlight.has(node)).length;
+  const unheard = view.unheard.filter((node) => !inFlight.has(node));
   const waiting = new Set(limits.waiting ?? []);
   const unfinished = view.candidates
     .filter((candidate) => candidate.unfinished === true && waiting.has(candidate.node))
@@ -101,7 +103,9 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     candidateCount: candidates.length,
     failed: failed.slice(0, REASONS_SHOWN),
     failedCount: failed.length,
-    ...(unheardCount === 0 ? {} : { unheardCount }),
+    ...(unheard.length === 0
+      ? {}
+      : { unheardCount: unheard.length, unheard: unheard.slice(0, REASONS_SHOWN) }),
     held: held.slice(0, REASONS_SHOWN),
     heldCount: held.length,
     blocked: blocked.slice(0, REASONS_SHOWN),

@@ -11,14 +11,23 @@ interface Told {
   /** Other limits and policies than the pool has by itself. */
   readonly pool?: Partial<PoolScenario>;
   readonly plants?: ActivityPlants;
+  readonly nodes?: number;
+  readonly twoWorkers?: boolean;
 }
 
-/** A pool of two nodes that do not have its config yet, and nothing that goes wrong by itself. */
-export async function quietWorld({ seed = 1, pool = {}, plants = {} }: Told = {}) {
+/** A pool of nodes, two unless told otherwise, that do not have its config yet, and nothing that goes wrong by itself. */
+export async function quietWorld({
+  seed = 1,
+  pool = {},
+  plants = {},
+  nodes = 2,
+  twoWorkers = false,
+}: Told = {}) {
   const drawn = scenarioOf(1, true);
   const calm = {
-    ...{ nodes: 2, incidents: 0, stuckPods: 0, longHistory: 100_000 },
+    ...{ nodes, incidents: 0, stuckPods: 0, longHistory: 100_000 },
     weather: { activity: 0, task: 0, memory: 0, message: 0 },
+    twoWorkers,
   };
   const pools = drawn.pools.map((one) => ({ ...one, ...pool }));
   const scenario = { ...drawn, ...calm, pools };

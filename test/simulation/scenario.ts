@@ -32,6 +32,8 @@ export interface Scenario {
   readonly moves: number;
   /** Machines that join in the middle: not Ready at first, and not heard of before. */
   readonly joins: number;
+  /** Whether there are two cluster workers, each with its own picture of the cluster. */
+  readonly twoWorkers: boolean;
   /** How often a rollout is terminated just after it gave a slot. */
   readonly lostRollouts: number;
 }
@@ -69,6 +71,7 @@ export function scenarioOf(seed: number, plain = false): Scenario {
       plain ? pool : withFailingUnit(withNeverReady(pool, own), new Chance(seed * 49_979 + index)),
     ),
     lostRollouts: plain ? 0 : lostRolloutsOf(seed),
+    twoWorkers: !plain && new Chance(seed * 49_979_687 + 203).is(0.2),
     incidents: isLarge ? 4 : chance.pick([0, 1, 3, 6, 12, 20]),
     unrestMs: chance.pick([60_000, 300_000, 900_000, 1_800_000]),
     weather: {

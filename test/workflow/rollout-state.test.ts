@@ -600,6 +600,20 @@ describe('a halted rollout', () => {
     expect(toGrant(rollout)).toEqual(['d']);
   });
 
+  it('stays one when a node that was never heard is done, and the look is older', () => {
+    const rollout = aHaltedRollout();
+    const unheard = { unheardCount: 1, unheard: ['c'] };
+    rollout.accept({ ...view, ...unheard, policy: { ...view.policy, failureThreshold: 2 } });
+    rollout.tryAgain('c');
+    rollout.start('c', 'c2');
+
+    rollout.finished(aReport('c'));
+
+    expect(rollout.failedCount()).toBe(2);
+    expect(progressOf(rollout).state).toBe('Halted');
+    expect(toGrant(rollout)).toEqual([]);
+  });
+
   it('tries the node that a person told it to, and only that, however many have failed', () => {
     const rollout = aHaltedRollout();
     rollout.retry.add('a');
@@ -621,6 +635,26 @@ describe('a halted rollout', () => {
     rollout.finished(aReport('a', { outcome: 'failed', reason: 'disk full' }));
     expect(toGrant(rollout)).toEqual([]);
     expect([...rollout.retry]).toEqual([]);
+  });
+});
+
+describe('the picture that a look is made from', () => {
+  const versions = { nodes: 12, pools: 3, policies: 0 };
+
+  it('is as new as that of the look before, also in the next run', () => {
+    const rollout = aRollout(aView({ versions }));
+
+    expect(rollout.age()).toEqual({ asNewAs: versions });
+    expect(new Rollout({ pool: 'worker', carry: rollout.carry() }).age()).toEqual(rollout.age());
+  });
+
+  it('may be of any age when a look has failed: a restored cluster counts from before', () => {
+    const rollout = aRollout(aView({ versions }));
+
+    rollout.lookFailed('the watch of nodes is behind');
+
+    expect(rollout.age()).toEqual({});
+    expect(progressOf(rollout).blocker).toBe('the watch of nodes is behind');
   });
 });
 

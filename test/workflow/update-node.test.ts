@@ -203,6 +203,24 @@ describe('the update of a node', () => {
     await expect(world.update(node).result()).rejects.toBeInstanceOf(WorkflowFailedError);
   });
 
+  it('says that it waits for the node to be Ready after a service was restarted', async () => {
+    const plan = aPlan({
+      reboot: false,
+      drain: false,
+      actions: [{ type: 'Restart', restart: { serviceName: 'x.service' } }],
+    });
+    const { world, node } = await oneNode({ plan });
+    const gate = world.hold('awaitNodeReady', node);
+    await world.startRollout();
+    await gate.reached;
+
+    const status = await world.update(node).query(statusQuery);
+
+    expect(status).toMatchObject({ phase: 'Verifying', blocker: 'the node to be Ready' });
+    gate.open();
+    await world.rollout().result();
+  });
+
   it('survives that its phase cannot be shown', async () => {
     const { world, node } = await oneNode();
     world.failWith('report Applying', node, 'Unreconcilable', 'cannot be shown');

@@ -8,6 +8,7 @@ import { refuseToDrain } from '../../../activities/cluster/check-cordon';
 import type {
   ActivityRun,
   ClusterPorts,
+  DatedLookup,
   Lookup,
   NodeChange,
   PoolChange,
@@ -28,7 +29,7 @@ import type {
 import type { Chance, VirtualClock } from '../clock';
 import { isInService } from '../outages';
 import type { Attempt } from '../temporal/attempt';
-import type { Cluster } from './cluster';
+import type { Cluster, Picture } from './cluster';
 import type { ActivityPlants } from './plants';
 import { labelsFor } from './pools';
 
@@ -43,6 +44,8 @@ export interface ClusterWorld {
   readonly clock: VirtualClock;
   readonly chance: Chance;
   readonly cluster: Cluster;
+  /** What the cluster worker sees that takes up an attempt now. */
+  seenBy(): Picture;
   readonly pods: ReadonlyMap<string, SimulatedPod[]>;
   wrotePaused(pool: string, paused: boolean): void;
   isUpdating(workflowId: string): boolean;
@@ -101,14 +104,16 @@ async function drain(world: ClusterWorld, attempt: Attempt, input: DrainNodeInpu
 }
 
 async function awaitReady(
-  { cluster, clock }: ClusterWorld,
+  world: ClusterWorld,
   attempt: Attempt,
   input: AwaitReadyInput,
 ): Promise<void> {
+  const { clock } = world;
+  const picture = world.seenBy();
   const deadline = attempt.call.scheduledAt + input.timeoutSeconds * 1000;
   let readySince: number | undefined;
   for (;;) {
-    const node = cluster.watch.nodes.get(input.node);
+    const node = picture.nodes.get(input.node);
     const isReady = node?.status?.conditions?.every(({ status }) => status === 'True') === true;
     const isBooted = input.bootId === undefined || node?.status?.nodeInfo?.bootID === input.bootId;
     if (isReady && isBooted) {
@@ -126,6 +131,9 @@ async function awaitReady(
 
 function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
   const { cluster, clock } = world;
+  const { countsAllNodes } = world.plants();
+  // Whichever worker has the attempt.
+  const picture = world.seenBy();
   const ask = <T>(work: () => T): Promise<T> => {
     const { chance } = world;
     return attempt.request(chance.latency(5, 4_000), chance.latency(5, 4_000), () => {
@@ -135,8 +143,8 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
   };
   return {
     view: {
-      ...cluster.watch,
-      pools: world.plants().countsAllNodes === true ? countedOverAll(cluster) : cluster.watch.pools,
+      ...picture,
+      pools: countsAllNodes === true ? countedOverAll(picture.pools, cluster.nodes) : picture.pools,
       policies: these<RolloutPolicy>(
         [...cluster.policies].map(([name, spec]) => ({ metadata: { name }, spec })),
       ),
@@ -146,7 +154,7 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
     },
     nodes: {
       change: (name, decide, confirm) =>
-        changeNode({ cluster, ask, confirm }, name, planted(world, attempt, decide)),
+        changeNode({ cluster, picture, ask, confirm }, name, planted(world, attempt, decide)),
       read: (name) => ask(() => cluster.node(name)),
     },
     machineConfigNodes: {
@@ -242,17 +250,18 @@ function withoutRun(node: Node): Node {
 
 interface NodeWriting {
   readonly cluster: Cluster;
+  readonly picture: Picture;
   readonly ask: <T>(work: () => T) => Promise<T>;
   readonly confirm: (() => Promise<void>) | undefined;
 }
 
 /** As `adapters/kube` does it: decided, written on the condition that nobody else wrote, or again. */
 async function changeNode(
-  { cluster, ask, confirm }: NodeWriting,
+  { cluster, picture, ask, confirm }: NodeWriting,
   name: string,
   decide: Decide,
 ): Promise<Node> {
-  const shown = cluster.watch.nodes.get(name);
+  const shown = picture.nodes.get(name);
   let known =
     shown !== undefined && wants(decide, shown) ? shown : await ask(() => cluster.node(name));
   for (;;) {
@@ -328,9 +337,11 @@ function podObject(node: string, { name }: SimulatedPod): Pod {
 
 function these<T extends { readonly metadata: { readonly name: string } }>(
   objects: readonly T[],
-): Lookup<T> {
+): DatedLookup<T> {
   return {
     synced: Promise.resolve(),
+    newest: 0,
+    reached: () => Promise.resolve(true),
     get: (name) => objects.find(({ metadata }) => metadata.name === name),
     list: () => objects,
     subscribe: () => () => undefined,
@@ -347,13 +358,17 @@ function none<T>(): Lookup<T> {
 }
 
 /** A percentage of all nodes instead of those of the pool. */
-function countedOverAll({ watch, nodes }: Cluster): Lookup<MachineConfigPool> {
-  return these(
-    watch.pools.list().map((pool) => {
+function countedOverAll(
+  pools: DatedLookup<MachineConfigPool>,
+  nodes: Cluster['nodes'],
+): DatedLookup<MachineConfigPool> {
+  const counted = these(
+    pools.list().map((pool) => {
       const { maxUnavailable } = pool.spec;
       if (typeof maxUnavailable !== 'string') return pool;
       const count = Math.floor((parseInt(maxUnavailable, 10) * nodes.size) / 100);
       return { ...pool, spec: { ...pool.spec, maxUnavailable: Math.max(1, count) } };
     }),
   );
+  return { ...counted, newest: pools.newest };
 }

@@ -7,7 +7,7 @@ import { fail } from '../../../core/errors';
 import { FIELD_MANAGER } from '../../../core/names';
 import type { MachineConfigNode, ManagedFields, Node } from '../../../core/node/types';
 import type { MachineConfigPool, RolloutPolicySpec } from '../../../core/pool/types';
-import type { Lookup, NodeChange } from '../../../activities/ports';
+import type { DatedLookup, NodeChange } from '../../../activities/ports';
 import type { Chance, VirtualClock } from '../clock';
 
 /** Who writes. The observer judges only what the product does. */
@@ -21,15 +21,17 @@ export interface NodeWrite {
 
 /** The product promises nothing for a watch that is further behind than five seconds. */
 export const LONGEST_LAG_MS = 3_000;
+const USUAL_LAG_MS = 100;
+/** Of a worker that has much to do. */
+const SLOW_LAG_MS = 2_000;
 
 export class Cluster {
   readonly nodes = new Map<string, Node>();
   readonly machineConfigNodes = new Map<string, MachineConfigNode>();
-  readonly watch: {
-    readonly nodes: Watch<Node>;
-    readonly machineConfigNodes: Watch<MachineConfigNode>;
-    readonly pools: Watch<MachineConfigPool>;
-  };
+  /** What the controllers and the first cluster worker see. */
+  readonly watch: Picture;
+  /** What each cluster worker sees. */
+  readonly pictures: readonly Picture[];
   /** Nodes of machines that joined by themselves in the middle. */
   readonly joined = new Set<string>();
   readonly pools = new Map<string, MachineConfigPool>();
@@ -44,15 +46,17 @@ export class Cluster {
     clock: VirtualClock,
     chance: Chance,
     initial: readonly { readonly pool: MachineConfigPool; readonly policy: RolloutPolicySpec }[],
+    /** Of a second cluster worker; absent = there is none. */
+    ofSecond?: Chance,
   ) {
-    const watch = <T extends { readonly metadata: { readonly name: string } }>() =>
-      new Watch<T>(clock, chance);
-    this.watch = { nodes: watch(), machineConfigNodes: watch(), pools: watch() };
+    this.watch = pictureOf(clock, chance, USUAL_LAG_MS);
+    const second = ofSecond && pictureOf(clock, ofSecond, SLOW_LAG_MS);
+    this.pictures = second === undefined ? [this.watch] : [this.watch, second];
     for (const { pool, policy } of initial) {
       const { name } = pool.metadata;
       this.pools.set(name, pool);
       this.policies.set(name, policy);
-      this.watch.pools.showAtOnce(name, pool);
+      for (const { pools } of this.pictures) pools.showAtOnce(name, pool);
     }
   }
 
@@ -60,9 +64,10 @@ export class Cluster {
     const { name } = node.metadata;
     const added = this.numbered(node);
     this.nodes.set(name, added);
-    if (isThereFromTheStart) this.watch.nodes.showAtOnce(name, added);
-    else {
-      this.watch.nodes.show(name, added);
+    if (isThereFromTheStart) {
+      for (const { nodes } of this.pictures) nodes.showAtOnce(name, added);
+    } else {
+      this.showNode(name, added);
       this.onWrite({ before: undefined, after: added, by: 'person' });
     }
   }
@@ -71,8 +76,8 @@ export class Cluster {
     const before = this.nodes.get(name);
     this.nodes.delete(name);
     this.machineConfigNodes.delete(name);
-    this.watch.nodes.show(name, undefined);
-    this.watch.machineConfigNodes.show(name, undefined);
+    this.showNode(name, undefined);
+    this.showMachineConfigNode(name, undefined);
     this.onWrite({ before, after: undefined, by: 'person' });
   }
 
@@ -114,7 +119,7 @@ export class Cluster {
     const numbered = this.numbered(written);
     const { name } = written.metadata;
     this.machineConfigNodes.set(name, numbered);
-    this.watch.machineConfigNodes.show(name, numbered);
+    this.showMachineConfigNode(name, numbered);
     return numbered;
   }
 
@@ -138,7 +143,7 @@ export class Cluster {
   changePool(name: string, change: (pool: MachineConfigPool) => MachineConfigPool): void {
     const changed = this.numbered(change(this.pool(name)));
     this.pools.set(name, changed);
-    this.watch.pools.show(name, changed);
+    for (const { pools } of this.pictures) pools.show(name, changed);
   }
 
   /** A person gives the node other labels, in one write. */
@@ -152,9 +157,17 @@ export class Cluster {
     const before = this.nodes.get(name);
     const after = this.numbered(node);
     this.nodes.set(name, after);
-    this.watch.nodes.show(name, after);
+    this.showNode(name, after);
     this.onWrite({ before, after, by });
     return after;
+  }
+
+  private showNode(name: string, node: Node | undefined): void {
+    for (const { nodes } of this.pictures) nodes.show(name, node);
+  }
+
+  private showMachineConfigNode(name: string, shown: MachineConfigNode | undefined): void {
+    for (const { machineConfigNodes } of this.pictures) machineConfigNodes.show(name, shown);
   }
 
   private numbered<T extends { readonly metadata: object }>(object: T): T {
@@ -176,21 +189,38 @@ function managedFields(
   return unschedulable ? [{ manager, fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } }] : [];
 }
 
+/** The cluster as one process sees it. */
+export interface Picture {
+  readonly nodes: Watch<Node>;
+  readonly machineConfigNodes: Watch<MachineConfigNode>;
+  readonly pools: Watch<MachineConfigPool>;
+}
+
+function pictureOf(clock: VirtualClock, chance: Chance, usualLagMs: number): Picture {
+  const watch = <T extends Shown>() => new Watch<T>(clock, chance, usualLagMs);
+  return { nodes: watch(), machineConfigNodes: watch(), pools: watch() };
+}
+
+interface Shown {
+  readonly metadata: { readonly name: string; readonly resourceVersion?: string };
+}
+
 type Change<T> = { readonly previous?: T; readonly current?: T };
 
 /** A watch-fed picture: everything arrives, in order, late. */
-export class Watch<
-  T extends { readonly metadata: { readonly name: string } },
-> implements Lookup<T> {
+export class Watch<T extends Shown> implements DatedLookup<T> {
   readonly synced = Promise.resolve();
+  newest = 0;
   onChange: (change: Change<T>) => void = () => undefined;
   private readonly shown = new Map<string, T>();
   private all: readonly T[] | undefined;
   private lastAt = 0;
+  private waiting: { readonly version: number; readonly reached: () => void }[] = [];
 
   constructor(
     private readonly clock: VirtualClock,
     private readonly chance: Chance,
+    private readonly usualLagMs: number,
   ) {}
 
   get(name: string): T | undefined {
@@ -205,8 +235,22 @@ export class Watch<
     return () => undefined;
   }
 
+  reached(version: number, patienceMs: number): Promise<boolean> {
+    if (version <= this.newest) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const given = this.clock.after(patienceMs, () => {
+        resolve(false);
+      });
+      const reached = (): void => {
+        given.cancel();
+        resolve(true);
+      };
+      this.waiting.push({ version, reached });
+    });
+  }
+
   show(name: string, object: T | undefined): void {
-    const lag = this.chance.latency(100, LONGEST_LAG_MS);
+    const lag = this.chance.latency(this.usualLagMs, LONGEST_LAG_MS);
     const at = Math.max(this.lastAt, this.clock.now + lag);
     this.lastAt = at;
     this.clock.after(at - this.clock.now, () => this.showAtOnce(name, object));
@@ -217,9 +261,18 @@ export class Watch<
     if (object === undefined) this.shown.delete(name);
     else this.shown.set(name, object);
     this.all = undefined;
+    this.showed(Number(object?.metadata.resourceVersion ?? 0));
     this.onChange({
       ...(previous === undefined ? {} : { previous }),
       ...(object === undefined ? {} : { current: object }),
     });
+  }
+
+  private showed(version: number): void {
+    if (version <= this.newest) return;
+    this.newest = version;
+    const { waiting } = this;
+    this.waiting = waiting.filter((one) => one.version > version);
+    for (const one of waiting) if (one.version <= version) one.reached();
   }
 }

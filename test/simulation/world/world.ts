@@ -11,7 +11,7 @@ import type { Execution } from '../temporal/execution';
 import type { Sandbox } from '../temporal/sandbox';
 import { TemporalModel, type Observer } from '../temporal/server';
 import type { Trace } from '../trace';
-import { Cluster } from './cluster';
+import { Cluster, type Picture } from './cluster';
 import { performOnCluster, type SimulatedPod } from './cluster-activities';
 import { Controllers } from './controller';
 import { Faults } from './faults';
@@ -53,6 +53,7 @@ export class World {
   atNextSlot: ((node: string, pool: string) => void) | undefined;
   /** Called with each machine whose kubelet says that it is Ready. */
   whenReady: ((host: Host) => void) | undefined;
+  private readonly whichWorker: Chance;
   private added = 0;
 
   constructor({ clock, chance, trace, sandbox, scenario, plants }: WorldParts) {
@@ -77,7 +78,9 @@ export class World {
         pool: aPool(name, maxUnavailable, this.configAt(name, 1).name),
         policy,
       })),
+      scenario.twoWorkers ? new Chance(scenario.seed * 86_028_121 + 204) : undefined,
     );
+    this.whichWorker = new Chance(scenario.seed * 86_028_121 + 205);
     this.invariants = new Invariants(clock, this.cluster, this.hosts, this.byName, (node) =>
       this.temporal.isRunning(updateNodeId(node)),
     );
@@ -302,6 +305,10 @@ export class World {
     get pods() {
       return this.world().pods;
     },
+    seenBy: (): Picture =>
+      this.cluster.pictures.length === 1
+        ? this.cluster.watch
+        : this.whichWorker.pick(this.cluster.pictures),
     wrotePaused: (pool: string, paused: boolean) => this.invariants.words.wrote(pool, paused),
     isUpdating: (workflowId: string) => this.temporal.isRunning(workflowId),
     isOpen: (workflowId: string, runId: string) => this.temporal.isOpen(workflowId, runId),

@@ -14,7 +14,7 @@ import { nodeDeleted } from '../../../activities/cluster/known-node';
 import { RoomInPools, type TakeRoom } from '../../../activities/cluster/room-in-pool';
 import { written } from '../../../activities/cluster/written-node';
 import { createFindRunningUpdates } from '../../../activities/cluster/find-running-updates';
-import type { Lookup, NodeChange } from '../../../activities/ports';
+import type { DatedLookup, NodeChange } from '../../../activities/ports';
 import { toFailure } from '../../../activities/failures';
 import { fail } from '../../../core/errors';
 import {
@@ -666,9 +666,11 @@ export class FakeWorld {
 
 function lookup<T extends { readonly metadata: { readonly name: string } }>(
   list: () => readonly T[],
-): Lookup<T> {
+): DatedLookup<T> {
   return {
     synced: Promise.resolve(),
+    newest: 0,
+    reached: () => Promise.resolve(true),
     list,
     get: (name) => list().find(({ metadata }) => metadata.name === name),
     subscribe: () => () => undefined,

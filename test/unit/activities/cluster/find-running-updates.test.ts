@@ -1,13 +1,15 @@
 import { createFindRunningUpdates } from '../../../../activities/cluster/find-running-updates';
 import { ANNOTATION, NodeState } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
-import type { Lookup } from '../../../../activities/ports';
+import type { DatedLookup } from '../../../../activities/ports';
 
 function lookup<T extends { readonly metadata: { readonly name: string } }>(
   items: readonly T[],
-): Lookup<T> {
+): DatedLookup<T> {
   return {
     synced: Promise.resolve(),
+    newest: 0,
+    reached: () => Promise.resolve(true),
     list: () => items,
     get: (name) => items.find(({ metadata }) => metadata.name === name),
     subscribe: () => () => undefined,

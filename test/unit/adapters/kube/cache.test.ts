@@ -269,6 +269,53 @@ describe('an own write', () => {
   });
 });
 
+describe('how new it is', () => {
+  const source = () =>
+    scriptedSource({
+      lists: [{ version: '10', items: [anObject('a', 5)] }],
+      watches: [[{ type: 'MODIFIED', object: anObject('a', 12) }]],
+    });
+
+  it('is the newest version of an object in it, an own write included', async () => {
+    const { cache } = await play(source());
+    expect(cache.newest).toBe(12);
+
+    cache.absorb(anObject('b', 20));
+
+    expect(cache.newest).toBe(20);
+  });
+
+  it('counts what is gone', async () => {
+    const deleted = scriptedSource({
+      lists: [{ version: '10', items: [anObject('a', 5)] }],
+      watches: [[{ type: 'DELETED', object: anObject('a', 14) }]],
+    });
+
+    const { cache } = await play(deleted);
+
+    expect(cache.newest).toBe(14);
+  });
+
+  it('is reached once the watch has shown that much', async () => {
+    const cache = new WatchCache<Played>({ resource: THINGS, log });
+    const reached = Promise.all([10, 12].map((version) => cache.reached(version, 60_000)));
+    const stopping = new AbortController();
+    const running = cache.run(source(), stopping.signal);
+
+    expect(await reached).toEqual([true, true]);
+    expect(await cache.reached(11, 0)).toBe(true);
+    stopping.abort();
+    await running;
+  });
+
+  it('is not reached by an own write: what others did before it may be missing', async () => {
+    const { cache } = await play(source());
+    cache.absorb(anObject('b', 20));
+
+    expect(await cache.reached(20, 1)).toBe(false);
+  });
+});
+
 it('gives the same array until something changes', async () => {
   const { cache } = await play(
     scriptedSource({ lists: [{ version: '10', items: [anObject('a', 5)] }], watches: [] }),

@@ -1,0 +1,45 @@
+/** Two cluster workers, each with its own picture of the cluster, in quiet weather. */
+
+import { quietWorld } from './quiet-world';
+import type { SimulatedConfig } from './world/host';
+
+const MINUTE_MS = 60_000;
+
+/** The first one is what every node is on; no other one boots. */
+function config(number: number): SimulatedConfig {
+  return {
+    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
+    ...{ restartsService: false, unreconcilable: false, doesNotBoot: number > 1 },
+    ...{ cutsNetwork: false, neverReady: false, unitFails: false },
+  };
+}
+
+jest.setTimeout(120_000);
+
+it.each([14, 19, 24])(
+  'give no slot after as many failures were told as there may be (seed %i)',
+  async (seed) => {
+    const pool = {
+      maxUnavailable: 1,
+      configs: [1, 2, 3, 4].map(config),
+      policy: {
+        canary: { nodes: 1 },
+        failureThreshold: 2,
+        prepareAhead: 2,
+        reboot: { timeoutSeconds: 60 },
+        verify: { readySeconds: 0, reconnectSeconds: 30 },
+      },
+    };
+    const { world, trace, run } = await quietWorld({ seed, pool, nodes: 6, twoWorkers: true });
+    world.controllers.begin();
+
+    await run(20 * MINUTE_MS);
+
+    const said = trace.last(100_000);
+    const second = said.flatMap((line, at) => (line.includes('nodeFinished to ') ? [at] : []))[1];
+    const after = said.slice(second).filter((line) => line.includes('proceed to '));
+    expect(second).toBeDefined();
+    expect(after).toEqual([]);
+    expect(world.invariants.violations).toEqual([]);
+  },
+);

@@ -1,0 +1,39 @@
+import { versionsOf, whenAsNew } from '../../../../activities/cluster/when-synced';
+import type { ClusterView, DatedLookup } from '../../../../activities/ports';
+
+/** A picture that shows this much, and never more. */
+function lookup<T>(newest: number): DatedLookup<T> {
+  return {
+    synced: Promise.resolve(),
+    newest,
+    reached: (version) => Promise.resolve(version <= newest),
+    get: () => undefined,
+    list: () => [],
+    subscribe: () => () => undefined,
+  };
+}
+
+const view: Pick<ClusterView, 'nodes' | 'pools' | 'policies'> = {
+  nodes: lookup(12),
+  pools: lookup(7),
+  policies: lookup(0),
+};
+
+it('says how new a picture is, by kind', () => {
+  expect(versionsOf(view)).toEqual({ nodes: 12, pools: 7, policies: 0 });
+});
+
+it('takes a picture that is as new as another one', async () => {
+  await expect(whenAsNew(view, { nodes: 11, pools: 7, policies: 0 })).resolves.toBeUndefined();
+});
+
+it.each([
+  ['nodes', { nodes: 13, pools: 7, policies: 0 }],
+  ['machineconfigpools', { nodes: 12, pools: 8, policies: 0 }],
+  ['rolloutpolicies', { nodes: 12, pools: 7, policies: 1 }],
+])('refuses one that is behind in its %s', async (kind, versions) => {
+  await expect(whenAsNew(view, versions)).rejects.toMatchObject({
+    name: 'ApiUnavailable',
+    message: expect.stringContaining(`the watch of ${kind} is behind: version `) as string,
+  });
+});
