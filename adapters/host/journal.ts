@@ -309,10 +309,15 @@ async function giveUpReserve(files: HostFiles, directory: string): Promise<void>
   await files.truncate(sealPath(directory), SEAL_BYTES);
 }
 
-/** The log goes first: without it, the rest means nothing once the seal says that it is over. */
+/**
+ * The log goes first: without it, the rest means nothing once the seal says that it is over. The seal goes when
+ * that is durable, because a power cut may keep any of the names that are taken away together.
+ */
 async function dropJournal(files: HostFiles, directory: string): Promise<void> {
-  const paths = [logPath, packPath, reservePath, sealPath].map((path) => path(directory));
-  await files.change(paths.map((path) => ({ path, state: { kind: 'absent' } })));
+  for (const parts of [[logPath, packPath, reservePath], [sealPath]]) {
+    const paths = parts.map((path) => path(directory));
+    await files.change(paths.map((path) => ({ path, state: { kind: 'absent' } })));
+  }
   await files.removeDirectory(directory);
 }
 

@@ -3,7 +3,14 @@
 import type { TestConfig } from '../../../unit/activities/host/a-host';
 import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
 import { OLD } from './configs';
-import { type Operation, type Picture, type Survival, survivorsOf } from './model-disk';
+import {
+  type NameApart,
+  namesApart,
+  type Operation,
+  type Picture,
+  type Survival,
+  survivorsOf,
+} from './model-disk';
 
 /** A moment in which the process, or the machine, dies. */
 export interface Moment {
@@ -18,7 +25,12 @@ export interface Moment {
 
 /** How it died, and what is there afterwards. */
 export const DEATHS = ['killed', 'all', 'synced', 'names', 'bytes'] as const;
-export type Death = (typeof DEATHS)[number];
+export type Death = (typeof DEATHS)[number] | NameApart;
+
+/** Every death that leaves something else of this moment. */
+export function deathsIn({ picture }: Moment): readonly Death[] {
+  return [...DEATHS, ...namesApart(picture)];
+}
 
 export interface Scenario {
   readonly name: string;

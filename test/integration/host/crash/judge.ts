@@ -4,8 +4,8 @@ import { temporaryIn } from '../../../../adapters/host/file-changes';
 import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
 import { NEW, RELOADED } from './configs';
 import {
-  DEATHS,
   type Death,
+  deathsIn,
   machineAfter,
   machineOnOld,
   type Moment,
@@ -195,10 +195,10 @@ export interface Search {
 export async function firstBroken(
   run: Run,
   moments: readonly Moment[],
-  { deaths = DEATHS, sequels = ['finish'], seen = new Seen() }: Search = {},
+  { deaths, sequels = ['finish'], seen = new Seen() }: Search = {},
 ): Promise<string | undefined> {
   for (const [index, moment] of moments.entries()) {
-    for (const death of deaths) {
+    for (const death of deaths ?? deathsIn(moment)) {
       if (!seen.isNew(moment, death)) continue;
       for (const sequel of sequels) {
         // Once it is to be committed nobody asks for the way back any more.
@@ -212,7 +212,8 @@ export async function firstBroken(
 }
 
 export function told(index: number, { step, operation }: Moment, death: Death): string {
-  return `${step}, ${death} at operation ${index + 1}, ${operation.kind} ${operation.path}`;
+  const how = typeof death === 'string' ? death : `${death.name} ${death.survives}`;
+  return `${step}, ${how} at operation ${index + 1}, ${operation.kind} ${operation.path}`;
 }
 
 /** Every picture of a machine that starts again after a death: for a second one. */

@@ -32,9 +32,19 @@ export interface Picture {
  * `all` – everything that was done (a killed process; a machine whose caches were written just before),
  * `synced` – nothing but what was synced,
  * `names` – every change of a directory, but of files only the bytes that were synced,
- * `bytes` – the bytes of every file, but of directories only what was synced.
+ * `bytes` – the bytes of every file, but of directories only what was synced,
+ * a name – of all that was not synced nothing but the change of this name, or all but that: no file system has
+ * to keep the order in which the names of a directory were changed.
  */
-export type Survival = 'all' | 'synced' | 'names' | 'bytes';
+export type Survival = 'all' | 'synced' | 'names' | 'bytes' | NameApart;
+
+/** The change of one name in a directory that is not synced. */
+export interface NameApart {
+  /** Inode of the directory. */
+  readonly directory: number;
+  readonly name: string;
+  readonly survives: 'alone' | 'not';
+}
 
 export const ROOT_INODE = 1;
 const NOBODYS = { uid: 0, gid: 0, attributes: {} } as const;
@@ -104,16 +114,57 @@ export function survivorsOf({ now, synced }: Picture, survival: Survival): Pictu
   const pending = [ROOT_INODE];
   for (let number = pending.pop(); number !== undefined; number = pending.pop()) {
     if (found.has(number)) continue;
-    const inode = survivorOf(now.get(number), synced.get(number), survival);
+    const inode = survivorOf(number, { now, synced }, survival);
     found.set(number, inode);
     if (inode.kind === 'directory') pending.push(...inode.entries.values());
   }
   return { now: found, synced: found };
 }
 
-function survivorOf(now: Inode | undefined, synced: Inode | undefined, survival: Survival): Inode {
+/** Each name whose change is not synced, in a directory in which others are not either. */
+export function namesApart({ now, synced }: Picture): readonly NameApart[] {
+  return [...now].flatMap(([directory, inode]) => {
+    const before = synced.get(directory);
+    if (inode.kind !== 'directory' || before?.kind !== 'directory' || inode === before) return [];
+    const names = new Set([...inode.entries.keys(), ...before.entries.keys()]);
+    const changed = [...names].filter(
+      (name) => inode.entries.get(name) !== before.entries.get(name),
+    );
+    if (changed.length < 2) return [];
+    return changed.flatMap((name) =>
+      (['alone', 'not'] as const).map((survives) => ({ directory, name, survives })),
+    );
+  });
+}
+
+function withNameApart(now: Inode, synced: Inode, { name, survives }: NameApart): Inode {
+  if (now.kind !== 'directory' || synced.kind !== 'directory') throw new Error('no directory');
+  const [most, one] = survives === 'alone' ? [synced, now] : [now, synced];
+  const entries = new Map(most.entries);
+  const inode = one.entries.get(name);
+  if (inode === undefined) entries.delete(name);
+  else entries.set(name, inode);
+  return { ...most, entries };
+}
+
+function survivorOf(
+  number: number,
+  { now: all, synced: kept }: Picture,
+  survival: Survival,
+): Inode {
+  const [now, synced] = [all.get(number), kept.get(number)];
   const known = now ?? synced;
   if (known === undefined) throw new Error('a name without an inode');
+  if (typeof survival !== 'string') {
+    if (survival.directory === number && now !== undefined && synced !== undefined) {
+      return withNameApart(now, synced, survival);
+    }
+    return survivorOf(
+      number,
+      { now: all, synced: kept },
+      survival.survives === 'alone' ? 'synced' : 'all',
+    );
+  }
   const isDirectory = known.kind === 'directory';
   const survives = survival === 'all' || (survival === 'names') === isDirectory;
   if (survival !== 'synced' && survives) return known;
