@@ -26,6 +26,9 @@ const SHOWN = 50;
 /** Rollouts that were begun before let a node use the slot of a lost update, whoever tries the config. */
 const CANARY_KEEPS_HEIRS = 'canary-keeps-inherited-slots';
 
+/** Rollouts that were begun before it prepare nobody ahead while an update that was stopped has yet to end. */
+const ENDING_NOT_AHEAD = 'ending-updates-are-not-ahead';
+
 /** How many candidates the next look should return. */
 export function candidatesWanted(rollout: Rollout): number {
   const { view } = rollout;
@@ -143,6 +146,11 @@ function isWorkingOrAbout({ holdsSlot, stage }: ChildState): boolean {
   return holdsSlot && stage !== 'waiting';
 }
 
+/** It has been told to stop and wants no slot any more: its host still tidies up, or is away. */
+function isEndingWithoutSlot({ cancelling, holdsSlot }: ChildState): boolean {
+  return cancelling !== undefined && !holdsSlot;
+}
+
 /** Nodes that wait although they have a slot work on nothing, and neither does whoever has not answered. */
 function withBlockers(rollout: Rollout): readonly ChildState[] {
   const children = [...rollout.children.values()].map((child) => {
@@ -158,16 +166,14 @@ function withBlockers(rollout: Rollout): readonly ChildState[] {
 }
 
 /** Usually for a moment only. */
-function whyUnanswered(
-  { starting }: Rollout,
-  { node, stage, adopting }: ChildState,
-): string | undefined {
+function whyUnanswered({ starting }: Rollout, child: ChildState): string | undefined {
   // It may say that it is prepared before Temporal says that it has started.
-  if (starting.has(node) && stage === 'preparing')
+  if (starting.has(child.node) && child.stage === 'preparing') {
     return 'waiting for Temporal to start its update';
-  return adopting === true
-    ? 'waiting for its update, which ran already, to say how far it is'
-    : undefined;
+  }
+  if (isEndingWithoutSlot(child)) return `waiting for its update to ${child.config} to end`;
+  if (child.adopting !== true) return undefined;
+  return 'waiting for its update, which ran already, to say how far it is';
 }
 
 /** Every node is on the config, the view knows it, and nothing runs any more. */
@@ -326,12 +332,14 @@ function roomAhead(rollout: Rollout): number {
   // One that has not answered yet may turn out to hold none.
   const withoutSlot = [...children.values()].filter(
     ({ holdsSlot, adopting }) => !holdsSlot || adopting === true,
-  ).length;
+  );
+  const ending = withoutSlot.filter(isEndingWithoutSlot).length;
+  const notAhead = ending > 0 && patched(ENDING_NOT_AHEAD) ? ending : 0;
   return startable({
     policy: view.policy,
     maxUnavailable: view.maxUnavailable,
     freeSlots: freeSlots(slotRequest(rollout)),
-    withoutSlot,
+    withoutSlot: withoutSlot.length - notAhead,
   });
 }
 

@@ -199,12 +199,15 @@ export class Host {
   }
 
   repair(): void {
-    this.isCut = false;
-    if (this.isDead) {
+    const wasDead = this.isDead;
+    if (wasDead) {
       this.watcher.note(this.name, 'is repaired');
       this.isDead = false;
       this.comeUp();
-    } else if (this.isUp) this.startWorker();
+    }
+    // Whatever its config did to its network: somebody was there.
+    this.isCut = false;
+    if (!wasDead && this.isUp) this.startWorker();
   }
 
   setCut(isCut: boolean): void {
