@@ -58,6 +58,7 @@ export class Invariants {
     string,
     { readonly config: string; readonly since: number }
   >();
+  private readonly pausedSince = new Map<string, number>();
   private readonly policyChangedAt = new Map<string, number>();
   private readonly leftAlone = new Map<string, number>();
   /** Nodes that pods may come to, Ready and not cordoned. */
@@ -115,6 +116,7 @@ export class Invariants {
     if (config === undefined) return;
     // What an update has left half done is finished, however many failed.
     const isLeft = isForRepair && this.isHalfDone(node);
+    if (!isLeft) this.judgePause(node, pool);
     if (!isLeft) this.judgeThreshold(node, pool, config);
     // It was one of the first when it began to try this config, whatever the limit became since.
     const goesOn = isLeft && this.leftTrying.get(node) === config;
@@ -182,6 +184,7 @@ export class Invariants {
 
   /** A node without an update carries nothing of ours, except what says why. */
   lookAround(): void {
+    this.notePauses();
     for (const [name, node] of this.cluster.nodes) {
       const isLeft = isOurs(node) && !this.isUpdating(name) && !saysWhyItIsCordoned(node);
       const wasTerminated = this.terminated.has(name);
@@ -279,6 +282,18 @@ export class Invariants {
     if (told[STATE] === 'Done' && before?.metadata.annotations?.[STATE] !== 'Done') {
       this.judgeDone(name, told[CURRENT] ?? '');
     }
+    const wasOurs = before !== undefined && isOurs(before);
+    if (wasOurs && !isCordoned) this.judgeGivenBack(name, told);
+  }
+
+  /** Put back into service, however its update ended: the machine must not be between two configs. */
+  private judgeGivenBack(name: string, told: Readonly<Record<string, string>>): void {
+    const host = this.hosts.get(name);
+    const current = told[CURRENT] ?? '';
+    if (host === undefined || told[STATE] === 'Done') return;
+    const { files, os } = host;
+    if (files === current && os === this.configs.get(current)?.os) return;
+    this.break('I4', `${name} goes back into service on ${current} with files of ${files}, ${os}`);
   }
 
   /** Said to be done: the machine must be there, proven. */
@@ -294,6 +309,21 @@ export class Invariants {
     if (isThere && isProven) return;
     const is = `files of ${files}, ${os}, ${isProven ? 'proven' : 'not proven'}`;
     this.break('I4', `${name} is called done on ${config}, but the machine has ${is}`);
+  }
+
+  /** Whoever has no slot when the pool is paused gets none. */
+  private judgePause(name: string, pool: string): void {
+    const since = this.pausedSince.get(pool) ?? Infinity;
+    const seconds = (this.clock.now - since) / 1000;
+    if (!(seconds * 1000 > DECIDING_MS) || this.words.isBeingSaid(pool)) return;
+    this.break('pause', `${name} gets a slot, and pool ${pool} is paused for ${seconds} s`);
+  }
+
+  private notePauses(): void {
+    for (const [name, { spec }] of this.cluster.pools) {
+      if (spec.paused !== true) this.pausedSince.delete(name);
+      else if (!this.pausedSince.has(name)) this.pausedSince.set(name, this.clock.now);
+    }
   }
 
   /** The first nodes that try a config are as few as the policy says, until they are verified. */

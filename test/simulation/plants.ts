@@ -228,6 +228,24 @@ export const PLANTS: readonly Plant[] = [
     ...{ seed: 3, within: 10 },
     activities: { statusOfAllNodes: true },
   },
+  {
+    bug: 'a machine whose way back has failed is put back into service',
+    breaks: 'I4',
+    ...{ seed: 11, within: 10, plain: true, storm: 0.4 },
+    change: {
+      from: 'ok: false,\n            problem: {',
+      to: 'ok: true,\n            problem: {',
+    },
+  },
+  {
+    bug: 'a pause holds up nothing',
+    breaks: 'pause',
+    ...{ seed: 3, within: 10, plain: true },
+    change: {
+      from: 'if (view === undefined || ending !== undefined || viewProblem !== undefined) return true;\n    return rollout.paused().paused;',
+      to: 'if (view === undefined || ending !== undefined || viewProblem !== undefined) return true;\n    return false;',
+    },
+  },
 ];
 
 /** @throws an `Error` when the plant is stale */

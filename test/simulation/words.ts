@@ -42,6 +42,11 @@ export class Words {
     this.onBroken(`pool ${pool} was ${was} by a person, and is ${is} without a word`);
   }
 
+  /** Somebody has asked for one of them, and has no answer yet: it may hold already. */
+  isBeingSaid(pool: string): boolean {
+    return this.of(pool).open > 0;
+  }
+
   private of(pool: string): Word {
     const known = this.words.get(pool) ?? { open: 0, paused: undefined };
     this.words.set(pool, known);
