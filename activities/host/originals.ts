@@ -39,8 +39,7 @@ export async function keepOriginal(
   path: string,
   claim: Claim,
 ): Promise<readonly PathChange[]> {
-  if ((await files.facts(noOriginalPath(path))).kind !== 'absent') return [];
-  if ((await files.facts(originalPath(path))).kind !== 'absent') return [];
+  if (await isRemembered(files, path)) return [];
   const kept = originalPath(path);
   if (claim.wasOurs && claim.appended !== undefined) {
     const before = beforeAppending(await files.look(path), claim.appended);
@@ -51,6 +50,12 @@ export async function keepOriginal(
   return now.kind === 'file' || now.kind === 'symlink'
     ? [{ path: kept, state: copyOf(source ?? path, now) }]
     : [{ path: noOriginalPath(path), state: { ...STAMP, owner: ROOT_OWNER } }];
+}
+
+/** Whether it is known what was at a path before a config claimed it. */
+export async function isRemembered(files: Files, path: string): Promise<boolean> {
+  if ((await files.facts(noOriginalPath(path))).kind !== 'absent') return true;
+  return (await files.facts(originalPath(path))).kind !== 'absent';
 }
 
 /** What brings a path back to what it was before any config had it. */

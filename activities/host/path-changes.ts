@@ -2,9 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { fail } from '../../core/errors';
+import { originalPath } from '../../core/machine-config';
 import { claimOf, withAppended } from './appended';
 import { NOT_COMPARED } from './drift';
-import { keepOriginal, restoreOriginal } from './originals';
+import { isRemembered, keepOriginal, restoreOriginal } from './originals';
 import type { HostPorts, PathChange, PathFacts } from './ports';
 import { replacedKeys } from './ssh-keys';
 import type { OwnerWish, WantedPath, WantedPaths } from './wanted-paths';
@@ -49,6 +50,11 @@ export async function pathChanges(
     // Whatever others wrote there since is newer than the config, unless that says something new.
     const isOfOthers = NOT_COMPARED.includes(path) && isDeepStrictEqual(claimed, entry);
     if (isOfOthers && now.kind === 'file') continue;
+    if (onlyUnmasks(wanted) && (await isOurs(ports, path, claimed))) {
+      changes.push(...(await unmasked(ports, path)));
+      touched[wanted.part].add(wanted.name);
+      continue;
+    }
     if (wanted.part !== 'sshKeys' && wanted.kind !== 'absent') {
       changes.push(...(await keepOriginal(ports.files, path, claimOf(claimed))));
     }
@@ -59,7 +65,8 @@ export async function pathChanges(
     touched[wanted.part].add(wanted.name);
   }
   for (const [path, wanted] of old ?? []) {
-    if (desired.has(path) || wanted.kind === 'absent' || isKept(path)) continue;
+    if (desired.has(path) || isKept(path)) continue;
+    if (wanted.kind === 'absent' && !(onlyUnmasks(wanted) && (await isOurs(ports, path)))) continue;
     changes.push(...(await staleChanges(ports, path, wanted)));
     touched[wanted.part].add(wanted.name);
   }
@@ -109,6 +116,31 @@ async function changeTo(
       };
     }
   }
+}
+
+/** Of a unit that has no contents in the config: whatever is there stays, but for a mask. */
+function onlyUnmasks(wanted: WantedPath): boolean {
+  return wanted.kind === 'absent' && wanted.onlyMask;
+}
+
+/**
+ * Whether an earlier config put there what is there: the one before, or one of which earlier versions left the
+ * file behind with the record of what it had replaced.
+ */
+async function isOurs({ files }: Ports, path: string, claimed?: WantedPath): Promise<boolean> {
+  if (claimed !== undefined && claimed.kind !== 'absent') return true;
+  return isRemembered(files, path);
+}
+
+/** What was there before any config had the path comes back, unless that is a mask itself. */
+async function unmasked({ files }: Ports, path: string): Promise<readonly PathChange[]> {
+  const wasMasked = isMask(await files.facts(originalPath(path)));
+  const restored = await restoreOriginal(files, path);
+  return wasMasked
+    ? restored.map((change) =>
+        change.path === path ? { path, state: { kind: 'absent' } } : change,
+      )
+    : restored;
 }
 
 async function staleChanges(

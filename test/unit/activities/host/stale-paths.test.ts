@@ -95,6 +95,74 @@ describe('a path that a config no longer has', () => {
     expect(read(path)).toBe('[Service]\n');
   });
 
+  describe('of a unit that the next config only unmasks', () => {
+    const path = '/etc/systemd/system/v.socket';
+    type Unit = { readonly contents?: string; readonly mask?: boolean };
+    const withUnit = (name: string, unit: Unit) =>
+      aConfig(name, { config: { systemd: { units: [{ name: 'v.socket', ...unit }] } } });
+    const UNMASKED = withUnit('unmasked', { mask: false });
+
+    it.each<[string, Unit]>([
+      ['its contents', { contents: '[Socket]\n' }],
+      ['a mask', { mask: true }],
+    ])('takes %s with it, and the stamp', async (_what, unit) => {
+      await change(withUnit('a', unit));
+
+      await change(UNMASKED);
+
+      expect(lstatSync(at(path), { throwIfNoEntry: false })).toBeUndefined();
+      expect(existsSync(at(noOriginalPath(path)))).toBe(false);
+    });
+
+    it.each<[string, Unit]>([
+      ['its contents', { contents: '[Socket]\n' }],
+      ['a mask', { mask: true }],
+    ])('gets back what was there before %s', async (_what, unit) => {
+      write(path, 'of a person', 0o640);
+      await change(withUnit('a', unit));
+
+      await change(UNMASKED);
+
+      expect(read(path)).toBe('of a person');
+      expect(statSync(at(path)).mode & 0o777).toBe(0o640);
+      expect(existsSync(at(originalPath(path)))).toBe(false);
+    });
+
+    it('does not get back a mask', async () => {
+      mkdirSync(dirname(at(path)), { recursive: true });
+      symlinkSync('/dev/null', at(path));
+      await change(withUnit('a', { contents: '[Socket]\n' }));
+
+      await change(UNMASKED);
+
+      expect(lstatSync(at(path), { throwIfNoEntry: false })).toBeUndefined();
+      expect(existsSync(at(originalPath(path)))).toBe(false);
+    });
+
+    it('keeps what no config has put there', async () => {
+      write(path, 'of a person');
+
+      await change(UNMASKED);
+      await change(NOTHING);
+
+      expect(read(path)).toBe('of a person');
+    });
+
+    it.each([
+      ['the next config that unmasks it', withUnit('again', { mask: false })],
+      ['the config that leaves it', NOTHING],
+    ])('is settled by %s when an earlier version left it behind', async (_what, next) => {
+      await change(UNMASKED);
+      write(path, 'of a config long gone');
+      write(noOriginalPath(path), '');
+
+      await change(next);
+
+      expect(existsSync(at(path))).toBe(false);
+      expect(existsSync(at(noOriginalPath(path)))).toBe(false);
+    });
+  });
+
   it('stays when it is a certificate that others still read', async () => {
     await change(withFiles('a', aFile('/etc/kubernetes/kubelet-ca.crt', 'ca')));
 
