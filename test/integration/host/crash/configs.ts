@@ -78,4 +78,13 @@ export const RELOADED = aConfig('rendered-worker-reloaded', {
   },
 });
 
-export const CONFIGS = [OLD, NEW, RELOADED];
+/** What is ordered when the update before it was lost: other files, and the image that both have left. */
+export const THIRD = aConfig('rendered-worker-third', {
+  osImageURL: IMAGE('3'),
+  config: {
+    storage: { files: [aFile('/etc/changed', 'third'), aFile('/etc/third', 'new')] },
+    systemd: { units: [unit('stays.service', '/bin/e')] },
+  },
+});
+
+export const CONFIGS = [OLD, NEW, RELOADED, THIRD];

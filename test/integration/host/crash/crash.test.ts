@@ -67,6 +67,11 @@ describe.each(SCENARIOS)('$name', (scenario) => {
     await expectWhole('back, then anew', back, search);
   });
 
+  it('is on another config in the end when that is ordered after the workflow was lost', async () => {
+    const search = { sequels: ['other'], deaths: ['killed', 'synced'] } as const;
+    await expectWhole('there, then elsewhere', run.moments, search);
+  });
+
   it('is on its old config, whenever it dies on the way back', async () => {
     const applied = scenario.reboots ? 'armReboot' : 'performServiceActions';
     for (const step of [applied, 'verifyUpdate'] as const) {

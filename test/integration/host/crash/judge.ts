@@ -2,7 +2,7 @@
 
 import { temporaryIn } from '../../../../adapters/host/file-changes';
 import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
-import { NEW, RELOADED } from './configs';
+import { NEW, RELOADED, THIRD } from './configs';
 import {
   type Death,
   deathsIn,
@@ -41,6 +41,8 @@ export interface Run {
   /** At rest before it, and after it. */
   readonly before: Tree;
   readonly after: Tree;
+  /** On another config, from either of the two. */
+  readonly elsewhere: readonly Tree[];
   readonly interference: Interference;
 }
 
@@ -55,7 +57,16 @@ export async function runOnce(scenario: Scenario, interference: Interference = {
   };
   const details = () => ({ step, rebootedFrom: conductor.rebootedFrom });
   const moments = await recorded(machine, steps, details);
-  return { scenario, moments, before: old.tree(), after: machine.tree(), interference };
+  const elsewhere = [await broughtElsewhere(old), await broughtElsewhere(machine)];
+  return { scenario, moments, before: old.tree(), after: machine.tree(), elsewhere, interference };
+}
+
+/** A machine at rest that is brought to the third config; it stays as it is. */
+async function broughtElsewhere({ disk }: CrashMachine): Promise<Tree> {
+  const machine = new CrashMachine(disk.picture());
+  const end = await new Conductor(THIRD, { reboots: true }).bring(machine);
+  if (end !== 'finished') throw new Error(end);
+  return machine.tree();
 }
 
 /** Every operation of the way back, from a machine on which everything was applied. */
@@ -89,8 +100,8 @@ function survivalOf(death: Death) {
   return death === 'killed' ? 'all' : death;
 }
 
-/** How the machine goes on after its death. `anew`: the workflow is lost, and another one comes. */
-export type Sequel = 'finish' | 'back' | 'anew';
+/** How the machine goes on after its death. `anew`: the workflow is lost, and another one comes; `other`: to another config. */
+export type Sequel = 'finish' | 'back' | 'anew' | 'other';
 
 /**
  * Lets the machine die in this moment, start again, and come to rest.
@@ -144,22 +155,35 @@ export async function atRest(
   const conductor = new Conductor(run.scenario.config, run.scenario);
   const isBack = sequel === 'back' || step === 'goBack';
   const end =
-    sequel === 'anew'
-      ? await anew(run, machine)
+    sequel === 'anew' || sequel === 'other'
+      ? await anew(sequel === 'anew' ? run.scenario : ELSEWHERE, machine)
       : isBack
         ? await conductor.goBack(machine).then(() => 'went back')
         : await conductor.finish(machine, step, rebootedFrom);
   const memory = machine.memory().filter((name) => !AT_REST.has(name));
   if (memory.length > 0) return `${end}, and it still remembers ${memory.join(', ')}`;
+  if (sequel === 'other') return isElsewhere(run, machine.tree(), end);
   const wanted = end === 'finished' ? run.after : run.before;
   return difference(wanted, machine.tree(), end);
 }
 
 /** What has to be taken back first costs one workflow more. */
-async function anew({ scenario }: Run, machine: CrashMachine): Promise<string> {
+async function anew(
+  scenario: Pick<Scenario, 'config' | 'reboots'>,
+  machine: CrashMachine,
+): Promise<string> {
   const next = (run: number) => new Conductor(scenario.config, { ...scenario, run });
   const said = await next(2).bring(machine);
   return said.includes('EarlierUpdateLost') ? next(3).bring(machine) : said;
+}
+
+const ELSEWHERE = { config: THIRD, reboots: true } as const;
+
+function isElsewhere({ elsewhere }: Run, tree: Tree, end: string): string | undefined {
+  const wrong = elsewhere.map((wanted) =>
+    difference(wanted, tree, `${end}, not on the third config`),
+  );
+  return wrong.includes(undefined) ? undefined : wrong.join('; ');
 }
 
 function isEither(
