@@ -371,9 +371,16 @@ function damaged(directory: string, why: string): Error {
 
 /** A journal that could not be begun leaves nothing behind, as far as the disk allows it. */
 async function abandoned(files: HostFiles, directory: string, error: unknown): Promise<unknown> {
-  // What is left is an empty log, which the next look at the journals drops.
+  // What is left is over, or has no whole entry: the next look at the journals drops it.
+  await sealAbandoned(files, directory).catch(() => undefined);
   await dropJournal(files, directory).catch(() => undefined);
   return journalFailure(directory, error);
+}
+
+/** Its log may be sealed already, and one that is missed is damage: so it is over before it goes. */
+async function sealAbandoned(files: HostFiles, directory: string): Promise<void> {
+  if ((await files.facts(sealPath(directory))).kind === 'absent') return;
+  await writeSeal(files, directory, { count: 2, length: 0, checksum: '', isClosed: true });
 }
 
 /** The disk refuses the journal, or what is to be written down in it. */
