@@ -223,6 +223,16 @@ export interface CordonNodeInput extends NodeStep {
 export interface CheckCordonInput extends NodeStep {
   /** The machine boots back because it has failed: a node that is not Ready is not refused. */
   readonly isGoingBack?: boolean;
+  /** Given: it is looked for pods that must leave, too. */
+  readonly drain?: ResolvedPolicy['drain'];
+}
+
+export interface CheckedCordon {
+  /**
+   * No pod is there that must leave. What cannot be seen in time is left to a drain, which says what it waits
+   * for; it holds up no way back.
+   */
+  readonly isEmpty: boolean;
 }
 
 export interface CordonedNode {
@@ -253,7 +263,7 @@ export interface DrainProgress {
 }
 
 /** A step of an update that the MachineConfigNode shows while it runs. */
-export type ReportedPhase = 'Applying' | 'Rebooting' | 'GoingBack';
+export type ReportedPhase = 'Draining' | 'Applying' | 'Rebooting' | 'GoingBack';
 
 export interface ReportPhaseInput extends NodeStep {
   readonly phase: ReportedPhase;
@@ -304,8 +314,11 @@ export interface ClusterActivities {
    * does not have: with `UncordonedByUser`, `CordonedByUser` or `UpdateSuperseded`.
    */
   drainNode(input: DrainNodeInput): Promise<DrainedNode>;
-  /** Refuses with `UncordonedByUser` or `CordonedByUser` a node that somebody has uncordoned since its drain, or cordoned anew. */
-  checkCordon(input: CheckCordonInput): Promise<void>;
+  /**
+   * Refuses with `UncordonedByUser` or `CordonedByUser` a node that somebody has uncordoned since its drain, or
+   * cordoned anew. Undefined = it was not looked for pods: an earlier version never does.
+   */
+  checkCordon(input: CheckCordonInput): Promise<CheckedCordon | undefined>;
   /** Shows a phase on the MachineConfigNode. */
   reportNodePhase(input: ReportPhaseInput): Promise<void>;
   /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats. */

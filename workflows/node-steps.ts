@@ -200,7 +200,7 @@ export function clusterSteps(input: UpdateNodeInput) {
     checkCordonBack: () =>
       cluster.checkCordon.executeWithOptions(
         optionsFor(limits.checkCordon, `nothing runs on ${node} that its way back would end`),
-        [{ ...step, isGoingBack: true }],
+        [{ ...step, isGoingBack: true, drain: policy.drain }],
       ),
     /** Of a node that was uncordoned in the middle. It counts as out of service all the time, so it needs no room. */
     cordonAgain: (plan: UpdatePlan) =>
@@ -215,11 +215,12 @@ export function clusterSteps(input: UpdateNodeInput) {
     drain: () => drain({}),
     drainAgain: () => drain({ isGoingBack: true }),
     checkCordon: () => {
-      const summary = `${node} is still cordoned`;
+      const summary = `${node} is still cordoned and drained`;
+      const look = { ...step, drain: policy.drain };
       return visibly(
         () =>
-          cluster.checkCordon.executeWithOptions(optionsFor(limits.checkCordon, summary), [step]),
-        () => atOnce.checkCordon.executeWithOptions(localOptions(summary), [step]),
+          cluster.checkCordon.executeWithOptions(optionsFor(limits.checkCordon, summary), [look]),
+        () => atOnce.checkCordon.executeWithOptions(localOptions(summary), [look]),
       );
     },
     awaitReady: (bootId: string | undefined, readySeconds: number) => {

@@ -165,13 +165,18 @@ const CORDON_CHECKED_BACK = 'cordon-checked-on-the-way-back';
  * asked first, so that a history has one mark for both.
  */
 const ANY_CORDON_BACK = 'drained-under-any-cordon-on-the-way-back';
+/** As before the reboot, see `update-node.ts`: marked only where pods were found. */
+const DRAINED_UNDER_OURS = 'drained-under-its-own-cordon-on-the-way-back';
 /** Whoever takes the cordon away in the middle of every drain is not waited for any longer. */
 const CLEARED_AT_MOST = 5;
 
+/** What is found of the cordon of this update. */
+type Found = 'ours' | 'ours, and pods' | 'none' | 'of a person';
+
 /**
- * Somebody may have uncordoned the node since its reboot, and the boot on the way back would end the pods
- * that came to it without asking any budget. So they are evicted first, as before the reboot; under the cordon
- * of a person, if there is one, which stays theirs.
+ * Somebody may have uncordoned the node since its reboot, or a pod was bound to it late, and the boot on the way
+ * back would end the pods that came to it without asking any budget. So they are evicted first, as before the
+ * reboot; under the cordon of a person, if there is one, which stays theirs.
  *
  * @throws why the node could not be cordoned or drained: then its machine stays as it is
  */
@@ -184,7 +189,7 @@ async function clearAgain(update: NodeUpdate, cause: Failure): Promise<void> {
   const anyCordon = patched(ANY_CORDON_BACK);
   if (!anyCordon && !patched(CORDON_CHECKED_BACK)) return;
   for (let times = 1; ; times += 1) {
-    progress.enter('GoingBack', 'a look whether its node is still cordoned');
+    progress.enter('GoingBack', 'a look at the cordon and the pods of its node');
     const cordon = await cordonNow(update);
     if (cordon === 'ours') return;
     if (cordon === 'of a person' && !anyCordon) return;
@@ -203,7 +208,7 @@ async function clearAgain(update: NodeUpdate, cause: Failure): Promise<void> {
 async function clear(
   { cluster, progress }: NodeUpdate,
   plan: UpdatePlan,
-  cordon: 'none' | 'of a person',
+  cordon: Exclude<Found, 'ours'>,
 ): Promise<void> {
   if (cordon === 'none') {
     progress.enter('GoingBack', 'its Node to be cordoned once more');
@@ -215,10 +220,11 @@ async function clear(
 }
 
 /** A look that fails holds up no way back: the machine has just failed, and nothing says that it serves. */
-async function cordonNow({ cluster }: NodeUpdate): Promise<'ours' | 'none' | 'of a person'> {
+async function cordonNow({ cluster }: NodeUpdate): Promise<Found> {
   try {
-    await cluster.checkCordonBack();
-    return 'ours';
+    const checked = await cluster.checkCordonBack();
+    const arePods = checked?.isEmpty === false && patched(DRAINED_UNDER_OURS);
+    return arePods ? 'ours, and pods' : 'ours';
   } catch (error) {
     const found = cordonFoundBy(error);
     if (found !== undefined) return found;

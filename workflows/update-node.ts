@@ -25,6 +25,11 @@ const COMMIT_FIRST = 'commit-first';
 
 /** Updates that were begun before it look at the cordon while they drain, and not again. */
 const CORDON_CHECKED = 'cordon-checked';
+/**
+ * A worker of an earlier version, which may take a task while it is being replaced, reboots whatever was found.
+ * Marked only where pods were.
+ */
+const DRAINED_ONCE_MORE = 'drained-once-more';
 
 /**
  * Brings one node to one config. Started by `poolRollout` as `update-node/<node>`: at most one per
@@ -110,12 +115,25 @@ async function change(update: NodeUpdate, plan: UpdatePlan, drained: boolean): P
 
   // 5, 6. Past the point of no return, cancelling means: finish, then stop.
   if (plan.reboot) {
-    if (plan.drain && patched(CORDON_CHECKED)) await cluster.checkCordon();
+    if (plan.drain && patched(CORDON_CHECKED)) await drainLate(update, plan);
     progress.pastPointOfNoReturn = true;
     await update.life.shielded(() => reboot(update, plan));
   } else {
     await actOnServices(update, plan);
   }
+}
+
+/**
+ * The scheduler may have chosen the node before its cordon and bound a pod to it after its drain, late for
+ * a volume: the reboot would end it without asking any budget. The end of that drain is a look of its own.
+ */
+async function drainLate({ progress, cluster }: NodeUpdate, plan: UpdatePlan): Promise<void> {
+  const look = 'a look at the cordon and the pods of its node';
+  const checked = await progress.during('Applying', cluster.checkCordon, look);
+  if (checked?.isEmpty !== false || !patched(DRAINED_ONCE_MORE)) return;
+  cluster.show('Draining', plan.summary);
+  const late = 'pods that came since its drain to leave the node';
+  await progress.during('Draining', cluster.drain, late);
 }
 
 async function reboot(update: NodeUpdate, plan: UpdatePlan): Promise<void> {

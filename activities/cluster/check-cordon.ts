@@ -12,25 +12,37 @@ import type {
 import type { ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked } from './node-changes';
+import { mustLeave } from './nothing-to-drain';
 
 /**
- * Looks whether a drained node still has the cordon of its update. Somebody may have uncordoned it while its
- * host was changed, and a reboot would end the pods that came since without asking any budget: they are there
- * also when that person has cordoned it again.
+ * Looks whether a drained node still has the cordon of its update, and whether it is still empty: a reboot would
+ * end the pods that came since without asking any budget. Somebody may have uncordoned it while its host was
+ * changed, and they are there also when that person has cordoned it again. Or the scheduler had chosen the node
+ * before its cordon, and bound a pod to it only after its drain.
  */
 export function createCheckCordon(ports: ClusterPorts): ClusterActivities['checkCordon'] {
-  return (input) =>
-    fromMemoryOrNow(ports, input, (node) => {
-      refuseToReboot(node, input);
+  return async (input) => {
+    const node = await fromMemoryOrNow(ports, input, (known) => {
+      refuseToReboot(known, input);
     });
+    const { drain, isGoingBack = false } = input;
+    if (drain === undefined) return undefined;
+    if (hasFallenOver(node, input)) return { isEmpty: true };
+    const isThere = (await mustLeave(ports, input.node, drain)) ?? !isGoingBack;
+    return { isEmpty: !isThere };
+  };
 }
 
-/** The rule of it. @throws `UncordonedByUser`, `CordonedByUser` */
+/** The rule on the cordon. @throws `UncordonedByUser`, `CordonedByUser` */
 export function refuseToReboot(node: Node, step: CheckCordonInput): void {
-  // Nothing runs well on a machine that fell over, and pods that its kubelet does not end are never gone.
-  if (step.isGoingBack === true && unreadyCondition(node) !== undefined) return;
+  if (hasFallenOver(node, step)) return;
   refuseUncordoned(node, 'before its machine was rebooted');
   refuseCordonOfAnother(node, step);
+}
+
+/** Nothing runs well on a machine that fell over, and pods that its kubelet does not end are never gone. */
+export function hasFallenOver(node: Node, { isGoingBack }: CheckCordonInput): boolean {
+  return isGoingBack === true && unreadyCondition(node) !== undefined;
 }
 
 /**
@@ -40,11 +52,11 @@ export function refuseToReboot(node: Node, step: CheckCordonInput): void {
  * @throws `UncordonedByUser`, `CordonedByUser`, `UpdateSuperseded`; `NodeDeleted` when the node is gone
  *   or is another one of the same name
  */
-export function refuseUnheld(
+export async function refuseUnheld(
   ports: Pick<ClusterPorts, 'view' | 'nodes'>,
   step: DrainNodeInput,
 ): Promise<void> {
-  return fromMemoryOrNow(ports, step, (node) => {
+  await fromMemoryOrNow(ports, step, (node) => {
     refuseToDrain(node, step);
   });
 }
@@ -72,26 +84,29 @@ export function refuseToDrain(node: Node, step: DrainNodeInput): void {
 /**
  * From memory when that shows nothing to refuse. What is to be seen was another activity's work, perhaps
  * in another process, so the watch may still be on its way to show it: then the API server is asked.
+ *
+ * @returns the Node that shows nothing to refuse
  */
 async function fromMemoryOrNow(
   ports: Pick<ClusterPorts, 'view' | 'nodes'>,
   step: NodeStep,
   refuse: (node: Node) => void,
-): Promise<void> {
+): Promise<Node> {
   await ports.view.nodes.synced;
   const known = ports.view.nodes.get(step.node);
-  if (known !== undefined && isFine(known, step, refuse)) return;
-  await lookNow(ports, step, refuse);
+  if (known !== undefined && isFine(known, step, refuse)) return known;
+  return lookNow(ports, step, refuse);
 }
 
 async function lookNow(
   { nodes }: Pick<ClusterPorts, 'nodes'>,
   step: NodeStep,
   refuse: (node: Node) => void,
-): Promise<void> {
+): Promise<Node> {
   const node = await orDeleted(step.node, () => nodes.read(step.node));
   refuseAnotherNode(node, step);
   refuse(node);
+  return node;
 }
 
 function isFine(known: Node, step: NodeStep, refuse: (node: Node) => void): boolean {

@@ -75,6 +75,11 @@ export class DrainPods {
     return this.#evicted;
   }
 
+  /** The pods of the node were seen. */
+  get isListed(): boolean {
+    return this.#isListed;
+  }
+
   /** Takes a complete picture of the node's pods. */
   listed(pods: readonly Pod[]): void {
     const present = new Set(pods.map(uidOf));

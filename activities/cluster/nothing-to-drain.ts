@@ -6,6 +6,8 @@ import { missingDaemonSets } from './missing-daemon-sets';
 /** A list that takes longer is left to the drain, which says what it waits for. */
 const PATIENCE_MS = 2_000;
 
+type Drain = NonNullable<CordonNodeInput['drain']>;
+
 /**
  * Looks once at the pods of a node that is cordoned. Reads only.
  *
@@ -15,8 +17,23 @@ const PATIENCE_MS = 2_000;
 export async function nothingToDrain(
   ports: ClusterPorts,
   node: string,
-  drain: NonNullable<CordonNodeInput['drain']>,
+  drain: Drain,
 ): Promise<DrainedNode | undefined> {
+  const pods = await seenOnce(ports, node, drain);
+  return pods.isDone() ? { evicted: 0, left: pods.left() } : undefined;
+}
+
+/** The same, when it counts what is not known. @returns whether some pod must leave; undefined = it is not known */
+export async function mustLeave(
+  ports: ClusterPorts,
+  node: string,
+  drain: Drain,
+): Promise<boolean | undefined> {
+  const pods = await seenOnce(ports, node, drain);
+  return pods.isListed ? !pods.isDone() : undefined;
+}
+
+async function seenOnce(ports: ClusterPorts, node: string, drain: Drain): Promise<DrainPods> {
   const pods = new DrainPods(drain, 0, {
     budgets: () => ports.view.budgets.list(),
     missingDaemonSets: (found) => missingDaemonSets(ports.view, found),
@@ -42,5 +59,5 @@ export async function nothingToDrain(
     clearTimeout(patience);
     signal.removeEventListener('abort', stop);
   }
-  return pods.isDone() ? { evicted: 0, left: pods.left() } : undefined;
+  return pods;
 }

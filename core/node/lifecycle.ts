@@ -36,8 +36,9 @@ export const TRANSITIONS = {
   // A plan without a drain targets the node and goes on.
   // Or the slot was good only while the node was unavailable, and it is back in service.
   Cordoning: ['WaitingForSlot', 'Draining', 'Applying', 'GoingBack'],
-  Draining: ['Applying', 'GoingBack'],
-  Applying: ['Reloading', 'Rebooting', 'Verifying', 'GoingBack'],
+  // Pods that came after the drain leave before the reboot.
+  Draining: ['Applying', 'Rebooting', 'GoingBack'],
+  Applying: ['Draining', 'Reloading', 'Rebooting', 'Verifying', 'GoingBack'],
   Reloading: ['Verifying', 'GoingBack'],
   Rebooting: ['Verifying', 'GoingBack'],
   Verifying: ['Completing', 'GoingBack'],

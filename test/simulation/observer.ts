@@ -10,6 +10,7 @@ import type { VirtualClock } from './clock';
 import { DECIDING_MS, isInService, Outages } from './outages';
 import { wrongAtRest } from './pool-status';
 import type { Cluster, NodeWrite } from './world/cluster';
+import type { SimulatedPod } from './world/cluster-activities';
 import type { Host, RebootCause, SimulatedConfig } from './world/host';
 import { poolOfLabels } from './world/pools';
 import { Words } from './words';
@@ -63,11 +64,13 @@ export class Invariants {
   private readonly leftAlone = new Map<string, number>();
   /** Nodes that pods may come to, Ready and not cordoned. */
   private readonly openSince = new Map<string, number>();
+  private readonly readySince = new Map<string, number>();
 
   constructor(
     private readonly clock: VirtualClock,
     private readonly cluster: Cluster,
     private readonly hosts: ReadonlyMap<string, Host>,
+    private readonly pods: ReadonlyMap<string, readonly SimulatedPod[]>,
     private readonly configs: ReadonlyMap<string, SimulatedConfig>,
     private readonly isUpdating: (node: string) => boolean,
   ) {
@@ -134,8 +137,10 @@ export class Invariants {
       this.trying.delete(name);
       this.leftTrying.delete(name);
       this.openSince.delete(name);
+      this.readySince.delete(name);
     } else {
-      this.noteOpen(name, after);
+      this.noteSince(this.openSince, name, isOpenToPods(after));
+      this.noteSince(this.readySince, name, isReady(after));
       this.noteFailure(name, after);
       if (by === 'slipway') this.judgeWrite(name, before, after);
     }
@@ -384,21 +389,30 @@ export class Invariants {
     this.break('threshold', `${name} tries ${config} although ${names} failed (limit ${limit})`);
   }
 
-  /** Pods come to a node that somebody has uncordoned; a reboot that was asked for later ends them unasked. */
+  /**
+   * Pods come to a node that somebody has uncordoned, and some that were on their way before its cordon; a reboot
+   * that was asked for later ends them unasked.
+   */
   private judgePods({ name, journal }: Host, cause: RebootCause): void {
     const askedAt = cause === 'update' ? journal?.armAskedAt : journal?.goingBack?.askedAt;
-    const since = this.openSince.get(name);
-    if (askedAt === undefined || since === undefined || since > askedAt - DECIDING_MS) return;
-    const seconds = (askedAt - since) / 1000;
-    this.break(
-      'I3',
-      `${name} reboots (${cause}), and pods could come for ${seconds} s before that`,
-    );
+    if (askedAt === undefined) return;
+    const decidedAt = askedAt - DECIDING_MS;
+    const reboots = `${name} reboots (${cause})`;
+    const seconds = (since: number): string => `for ${(askedAt - since) / 1000} s before that`;
+    const openSince = this.openSince.get(name) ?? Infinity;
+    if (openSince <= decidedAt) {
+      this.break('I3', `${reboots}, and pods could come ${seconds(openSince)}`);
+    }
+    // The pods of a machine that has fallen over are never gone, and its way back does not wait for them.
+    const hasFallenOver = cause === 'back' && (this.readySince.get(name) ?? Infinity) > decidedAt;
+    const pod = this.pods.get(name)?.find(({ boundAt }) => boundAt <= decidedAt);
+    if (pod === undefined || hasFallenOver) return;
+    this.break('I3', `${reboots}, and ${pod.name} was there ${seconds(pod.boundAt)}`);
   }
 
-  private noteOpen(name: string, node: Node): void {
-    if (!isOpenToPods(node)) this.openSince.delete(name);
-    else if (!this.openSince.has(name)) this.openSince.set(name, this.clock.now);
+  private noteSince(since: Map<string, number>, name: string, isSo: boolean): void {
+    if (!isSo) since.delete(name);
+    else if (!since.has(name)) since.set(name, this.clock.now);
   }
 
   private isPolicyNew(pool: string): boolean {
@@ -421,9 +435,12 @@ function key(run: string, cause: RebootCause): string {
   return `${cause} of ${run}`;
 }
 
-function isOpenToPods({ spec, status }: Node): boolean {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready?.status === 'True' && spec?.unschedulable !== true;
+function isReady({ status }: Node): boolean {
+  return status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+}
+
+function isOpenToPods(node: Node): boolean {
+  return isReady(node) && node.spec?.unschedulable !== true;
 }
 
 function isOurs(node: Node): boolean {

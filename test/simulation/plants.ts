@@ -197,6 +197,18 @@ export const PLANTS: readonly Plant[] = [
     change: { from: "if (cordon === 'ours') return;", to: 'return;' },
   },
   {
+    bug: 'a machine reboots with a pod that was bound to it after its drain',
+    breaks: 'I3',
+    ...{ seed: 55, within: 10 },
+    change: { from: "cluster.show('Draining', plan.summary);", to: 'return;' },
+  },
+  {
+    bug: 'a machine boots back with a pod that was bound to it after its reboot',
+    breaks: 'I3',
+    ...{ seed: 866, within: 10 },
+    change: { from: "return arePods ? 'ours, and pods' : 'ours';", to: "return 'ours';" },
+  },
+  {
     bug: 'a machine boots back when its host worker starts, for an order that failed before it asked for that',
     breaks: 'I5',
     ...{ seed: 5200110, within: 1 },

@@ -13,6 +13,7 @@ import type { ActivityPlants } from './world/plants';
 import {
   Operator,
   planIncidents,
+  planLatePods,
   planLosses,
   planLostRollouts,
   planMoves,
@@ -99,6 +100,7 @@ class Run {
     planLosses(world, scenario);
     planUncordons(world, scenario);
     planLostRollouts(world, scenario);
+    planLatePods(world, scenario);
     world.controllers.begin();
     clock.after(scenario.unrestMs, async () => {
       this.calmAt = clock.now;

@@ -36,6 +36,8 @@ export interface Scenario {
   readonly twoWorkers: boolean;
   /** How often a rollout is terminated just after it gave a slot. */
   readonly lostRollouts: number;
+  /** Pods that are bound to a node after Slipway has cordoned it. */
+  readonly latePods: number;
 }
 
 /** What of a scenario is not drawn. */
@@ -72,6 +74,7 @@ export function scenarioOf(seed: number, plain = false): Scenario {
     ),
     lostRollouts: plain ? 0 : lostRolloutsOf(seed),
     twoWorkers: !plain && new Chance(seed * 49_979_687 + 203).is(0.2),
+    latePods: plain ? 0 : latePodsOf(seed),
     incidents: isLarge ? 4 : chance.pick([0, 1, 3, 6, 12, 20]),
     unrestMs: chance.pick([60_000, 300_000, 900_000, 1_800_000]),
     weather: {
@@ -89,6 +92,12 @@ export function scenarioOf(seed: number, plain = false): Scenario {
 function lostRolloutsOf(seed: number): number {
   const chance = new Chance(seed * 67_867_967 + 200);
   return chance.is(0.12) ? chance.pick([1, 2, 4]) : 0;
+}
+
+/** In every eighth run some. */
+function latePodsOf(seed: number): number {
+  const chance = new Chance(seed * 86_028_157 + 203);
+  return chance.is(0.12) ? chance.pick([1, 3, 8]) : 0;
 }
 
 /** In every eighth run some messages are. */

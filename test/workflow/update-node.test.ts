@@ -334,6 +334,106 @@ describe('a node update that fails', () => {
     await world.rollout().terminate();
   });
 
+  describe('on a node to which a pod is bound late', () => {
+    /** The node it comes to is cordoned and drained, and its host writes. */
+    async function boundLate(): Promise<{ world: FakeWorld; node: string }> {
+      const { world, node } = await oneNode();
+      const applying = world.hold('applyUpdate', node);
+      await world.startRollout();
+      await applying.reached;
+      world.bindLate(node);
+      applying.open();
+      return { world, node };
+    }
+
+    it('drains once more before its reboot', async () => {
+      const { world, node } = await boundLate();
+      const draining = world.hold('drainNode', node);
+      await draining.reached;
+      const { phase, blocker } = await world.update(node).query(statusQuery);
+      expect({ phase, blocker }).toEqual({
+        phase: 'Draining',
+        blocker: 'pods that came since its drain to leave the node',
+      });
+      draining.open();
+
+      await world.rollout().result();
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('applyUpdate'), done.indexOf('verifyUpdate'))).toEqual([
+        'applyUpdate',
+        'drainNode',
+        'armReboot',
+      ]);
+      expect(done.filter((step) => step === 'armReboot')).toHaveLength(1);
+      expect(world.updatedNodes()).toEqual([node]);
+      expect(world.violations).toEqual([]);
+    });
+
+    it('goes back, without a reboot, when the pod does not go, and is tried again', async () => {
+      const { world, node } = await oneNode();
+      const applying = world.hold('applyUpdate', node);
+      await world.startRollout();
+      await applying.reached;
+      world.bindLate(node);
+      const blocked = 'node was not drained within 30 s: pod shop/till-0: its budget';
+      world.failWith('drainNode', node, 'DrainTimedOut', blocked, 1);
+      const releasing = world.hold('releaseNode', node);
+      applying.open();
+      await releasing.reached;
+
+      const done = deeds(world, node);
+      expect(done.slice(done.lastIndexOf('drainNode'))).toEqual(
+        expect.arrayContaining(['goBack', 'verifyBack', 'releaseNode']),
+      );
+      expect(done).not.toContain('armReboot');
+      releasing.open();
+      const { failed } = await world.progressUntil(({ children }) => children.length === 0);
+
+      expect(failed).toEqual([]);
+      expect(world.annotation(node, ANNOTATION.STATE)).not.toBe(NodeState.DEGRADED);
+      expectBackInService(world, node);
+      await world.rollout().terminate();
+    });
+
+    it('can be cancelled in that drain', async () => {
+      const { world, node } = await boundLate();
+      const draining = world.hold('drainNode', node);
+      await draining.reached;
+      await world.update(node).cancel();
+      draining.open();
+
+      await world.until(() => world.stepsOf(node).includes('releaseNode'));
+
+      expect(deeds(world, node)).not.toContain('armReboot');
+      expectBackInService(world, node);
+      await world.rollout().terminate();
+    });
+
+    it.each([
+      ['drains once more before it boots back', { ready: true }, ['drainNode', 'goBack']],
+      ['boots back at once when the machine has fallen over', { ready: false }, ['goBack']],
+    ] as const)('%s', async (_, change, expected) => {
+      const { world, node } = await oneNode();
+      const verifying = world.hold('awaitNodeReady', node);
+      world.failWith('awaitNodeReady', node, 'VerifyFailed', 'fell over again', 1);
+      await world.startRollout();
+      await verifying.reached;
+      world.bindLate(node);
+      world.changeNode(node, change);
+      verifying.open();
+
+      await world.progressUntil(({ failed }) => failed.length === 1);
+
+      const done = deeds(world, node);
+      expect(done.slice(done.indexOf('awaitNodeReady') + 1, done.indexOf('verifyBack'))).toEqual(
+        expected,
+      );
+      expectBackInService(world, node);
+      await world.rollout().terminate();
+    });
+  });
+
   describe('after its reboot, on a node that a person has uncordoned', () => {
     async function uncordonedAfterReboot(): Promise<{ world: FakeWorld; node: string }> {
       const { world, node } = await oneNode();

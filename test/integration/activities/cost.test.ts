@@ -62,6 +62,7 @@ it('updates a node with two pods in at most ten writes and five reads', async ()
   await activities.cordonNode({ ...step, cordon: true, summary: 'reboot: a test' });
   await activities.drainNode({ ...step, drain: DRAIN, startedAt: new Date().toISOString() });
   await activities.reportNodePhase({ ...step, phase: 'Applying', message: 'writing 3 files' });
+  await activities.checkCordon({ ...step, drain: DRAIN });
   await activities.reportNodePhase({ ...step, phase: 'Rebooting', message: 'boot 1' });
   await activities.awaitNodeReady({ ...step, readySeconds: 0, timeoutSeconds: 30 });
   await activities.completeNode(step);

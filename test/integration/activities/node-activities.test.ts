@@ -18,7 +18,7 @@ import {
   type KubeFixture,
   type RunningCaches,
 } from '../kube/fixture';
-import { activitiesFor, aWorker, playedRun, portsFor, stepFor } from './activities-fixture';
+import { activitiesFor, aWorker, DRAIN, playedRun, portsFor, stepFor } from './activities-fixture';
 
 jest.setTimeout(240_000);
 
@@ -415,6 +415,57 @@ it('minds the pods of a node on its way back only while it is Ready', async () =
   await expect(activities().checkCordon(stepFor('fallen', NEW))).rejects.toMatchObject({
     name: 'UncordonedByUser',
   });
+});
+
+/** Bound by hand, whatever the cordon says; its scheduler is one that does not run. */
+async function bindLate(name: string, node: string): Promise<void> {
+  const pods = '/api/v1/namespaces/default/pods';
+  const spec = { schedulerName: 'late', containers: [{ name: 'c', image: 'none' }] };
+  await fixture.cluster.admin.call('POST', pods, {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name } },
+    spec,
+  });
+  await fixture.cluster.admin.call('POST', `${pods}/${name}/binding`, {
+    ...{ apiVersion: 'v1', kind: 'Binding', metadata: { name } },
+    target: { apiVersion: 'v1', kind: 'Node', name: node },
+  });
+}
+
+it('sees a pod that was bound to a cordoned node, on its way back only while that is Ready', async () => {
+  await adopted('laden');
+  await cordon('laden');
+  const step = { ...stepFor('laden', NEW), drain: DRAIN };
+  const look = () => activities().checkCordon(step);
+  const lookBack = () => activities().checkCordon({ ...step, isGoingBack: true });
+  await expect(look()).resolves.toEqual({ isEmpty: true });
+  await expect(lookBack()).resolves.toEqual({ isEmpty: true });
+
+  await bindLate('late-on-laden', 'laden');
+
+  await expect(look()).resolves.toEqual({ isEmpty: false });
+  await expect(lookBack()).resolves.toEqual({ isEmpty: false });
+  await expect(activities().checkCordon(stepFor('laden', NEW))).resolves.toBeUndefined();
+
+  await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/laden/status', {
+    status: { conditions: [{ type: 'Ready', status: 'False' }] },
+  });
+  await inCache(caches.nodes, 'laden', (node) => !isReady(node));
+
+  await expect(look()).resolves.toEqual({ isEmpty: false });
+  await expect(lookBack()).resolves.toEqual({ isEmpty: true });
+});
+
+it('leaves pods that it cannot see to a drain, and does not wait for them on a way back', async () => {
+  await adopted('unseen');
+  await cordon('unseen');
+  const run = playedRun();
+  const blind = { follow: () => Promise.resolve(), evict: () => Promise.reject(new Error('none')) };
+  const ports = { ...portsFor(fixture, caches, () => run), pods: blind };
+  const step = { ...stepFor('unseen', NEW), drain: DRAIN };
+  const { checkCordon } = createClusterActivities(ports);
+
+  await expect(checkCordon(step)).resolves.toEqual({ isEmpty: false });
+  await expect(checkCordon({ ...step, isGoingBack: true })).resolves.toEqual({ isEmpty: true });
 });
 
 it('does not cordon one more node than the pool has room for now', async () => {

@@ -38,6 +38,8 @@ export interface SimulatedPod {
   readonly name: string;
   /** No budget lets it go. */
   stuck: boolean;
+  /** Since when it is on its node. */
+  readonly boundAt: number;
 }
 
 export interface ClusterWorld {

@@ -12,6 +12,9 @@ import type { World } from './world';
 /** So often it is looked for an update that waits in vain. */
 const LOOK_MS = 45_000;
 
+/** So long a pod whose node was chosen before the cordon may wait for its volume: before the reboot, or after it. */
+const BOUND_BY_MS = [60_000, 60_000, 300_000];
+
 /** The first slots of a rollout are given by then. */
 const SOON_MS = 180_000;
 
@@ -183,6 +186,22 @@ export function planUncordons(world: World, { seed, unrestMs }: Scenario): void 
     world.clock.after(chance.between(0, 5_000), () => {
       world.note('incident', 'uncordon after the reboot');
       world.uncordon(name);
+    });
+  };
+}
+
+/** The scheduler has chosen a node before its cordon and binds the pod after it, sometimes one that no budget lets go. */
+export function planLatePods(world: World, { latePods, seed, unrestMs }: Scenario): void {
+  const chance = new Chance(seed * 15_485_867 + 9);
+  let left = latePods;
+  world.whenCordoned = (node) => {
+    if (left === 0 || world.clock.now - START > unrestMs || chance.is(0.3)) return;
+    left -= 1;
+    const name = `late-${left}`;
+    const isStuck = chance.is(0.15);
+    world.clock.after(chance.between(0, chance.pick(BOUND_BY_MS)), () => {
+      world.note('incident', `${name} is bound to ${node}, which was chosen before its cordon`);
+      world.bind(node, { name, stuck: isStuck && !world.faults.isCalm });
     });
   };
 }

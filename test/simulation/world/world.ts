@@ -11,7 +11,7 @@ import type { Execution } from '../temporal/execution';
 import type { Sandbox } from '../temporal/sandbox';
 import { TemporalModel, type Observer } from '../temporal/server';
 import type { Trace } from '../trace';
-import { Cluster, type Picture } from './cluster';
+import { Cluster, type NodeWrite, type Picture } from './cluster';
 import { performOnCluster, type SimulatedPod } from './cluster-activities';
 import { Controllers } from './controller';
 import { Faults } from './faults';
@@ -54,6 +54,8 @@ export class World {
   /** Called with each machine whose kubelet says that it is Ready. */
   whenReady: ((host: Host) => void) | undefined;
   private readonly whichWorker: Chance;
+  /** Called with each node that Slipway cordons. */
+  whenCordoned: ((node: string) => void) | undefined;
   private added = 0;
 
   constructor({ clock, chance, trace, sandbox, scenario, plants }: WorldParts) {
@@ -81,8 +83,13 @@ export class World {
       scenario.twoWorkers ? new Chance(scenario.seed * 86_028_121 + 204) : undefined,
     );
     this.whichWorker = new Chance(scenario.seed * 86_028_121 + 205);
-    this.invariants = new Invariants(clock, this.cluster, this.hosts, this.byName, (node) =>
-      this.temporal.isRunning(updateNodeId(node)),
+    this.invariants = new Invariants(
+      clock,
+      this.cluster,
+      this.hosts,
+      this.pods,
+      this.byName,
+      (node) => this.temporal.isRunning(updateNodeId(node)),
     );
     this.temporal = new TemporalModel({
       ...{ clock, sandbox },
@@ -105,6 +112,7 @@ export class World {
       const shown = after === undefined ? 'deleted' : describeNode(after);
       this.note((after ?? before)?.metadata.name ?? '', `node (${by}): ${shown}`);
       this.invariants.wrote(write);
+      if (by === 'slipway' && isCordon(write)) this.whenCordoned?.(after?.metadata.name ?? '');
     };
     this.invariants.poolChanged();
     const { cluster, temporal } = this;
@@ -219,7 +227,12 @@ export class World {
     const node = this.cluster.nodes.get(name);
     if (node?.spec?.unschedulable !== true) return;
     this.cluster.changeNode(name, { unschedulable: false }, 'person');
-    this.pods.get(name)?.push({ name: 'came-since', stuck: false });
+    this.bind(name, { name: 'came-since', stuck: false });
+  }
+
+  /** A pod comes to a node, cordoned or not: the scheduler may have decided that before. */
+  bind(node: string, pod: Omit<SimulatedPod, 'boundAt'>): void {
+    this.pods.get(node)?.push({ ...pod, boundAt: this.clock.now });
   }
 
   deleteNode(name: string): void {
@@ -247,10 +260,11 @@ export class World {
     });
     this.hosts.set(name, host);
     const pods = Array.from({ length: this.added % 4 }, (_, i) => ({
-      name: `pod-${i}`,
-      stuck: false,
+      ...{ name: `pod-${i}`, stuck: false },
+      boundAt: this.clock.now,
     }));
-    this.pods.set(name, hasStuckPod ? [...pods, { name: 'stuck', stuck: true }] : pods);
+    const stuck = { name: 'stuck', stuck: true, boundAt: this.clock.now };
+    this.pods.set(name, hasStuckPod ? [...pods, stuck] : pods);
     return readyNode(name, pool, config.name, host.bootId);
   }
 
@@ -355,6 +369,10 @@ export class World {
     this.invariants.terminated.delete(nodeOf(id));
     this.invariants.updateClosed(nodeOf(id), runId, status === 'cancelled');
   }
+}
+
+function isCordon({ before, after }: NodeWrite): boolean {
+  return after?.spec?.unschedulable === true && before?.spec?.unschedulable !== true;
 }
 
 /** Name of the node that this workflow updates. */

@@ -7,7 +7,11 @@ import {
   refuseMoved,
   releaseChange,
 } from '../../../activities/cluster/node-changes';
-import { refuseToDrain, refuseToReboot } from '../../../activities/cluster/check-cordon';
+import {
+  hasFallenOver,
+  refuseToDrain,
+  refuseToReboot,
+} from '../../../activities/cluster/check-cordon';
 import { departedNodes } from '../../../activities/cluster/departed-nodes';
 import { refuseStranger } from '../../../activities/cluster/hold-node';
 import { nodeDeleted } from '../../../activities/cluster/known-node';
@@ -25,6 +29,7 @@ import {
   updateNodeId,
 } from '../../../core/names';
 import type { UpdatePlan } from '../../../core/node/plan';
+import { isReady } from '../../../core/node/predicates';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool, ResolvedPolicy } from '../../../core/pool/types';
 import { DEFAULT_POLICY, observePool, selectFrom } from '../../../core/rollout';
@@ -69,6 +74,8 @@ interface Shared {
   /** `<node>/<config>` that was verified. */
   readonly proofs: Set<string>;
   readonly drained: Set<string>;
+  /** Nodes with a pod that was bound to them although they were cordoned. */
+  readonly late: Set<string>;
 }
 
 /** A step that an activity took, in order. */
@@ -124,7 +131,7 @@ export class FakeWorld {
   ) {
     this.shared = options.beside?.shared ?? {
       ...{ nodes: new Map(), hosts: new Map(), pools: [] },
-      ...{ proofs: new Set(), drained: new Set() },
+      ...{ proofs: new Set(), drained: new Set(), late: new Set() },
     };
     this.shared.pools.push(this);
     this.rolloutId = poolRolloutId(pool);
@@ -222,6 +229,11 @@ export class FakeWorld {
   changeNode(name: string, change: NodeChange & { readonly ready?: boolean }): void {
     this.write(name, change);
     this.notify();
+  }
+
+  /** The scheduler had chosen the node before it was cordoned. */
+  bindLate(name: string): void {
+    this.shared.late.add(name);
   }
 
   /** A machine that joins, as its first boot left it; another one when the name was taken before. */
@@ -381,6 +393,9 @@ export class FakeWorld {
 
   reboot(name: string): void {
     const host = this.host(name);
+    if (isReady(this.node(name)) && this.shared.late.has(name)) {
+      this.violate(`${name} was rebooted with a pod that came late`);
+    }
     this.write(name, { ready: false });
     host.armed = false;
     host.boots += 1;
@@ -440,15 +455,19 @@ export class FakeWorld {
           throw toFailure(error, 1);
         }
         this.shared.drained.add(input.node);
+        this.shared.late.delete(input.node);
         return { evicted: 3, left: 1 };
       },
       checkCordon: async (input) => {
         await this.step('checkCordon', input.node);
+        const node = this.node(input.node);
         try {
-          refuseToReboot(this.node(input.node), input);
+          refuseToReboot(node, input);
         } catch (error) {
           throw toFailure(error, 1);
         }
+        if (input.drain === undefined) return undefined;
+        return { isEmpty: hasFallenOver(node, input) || !this.shared.late.has(input.node) };
       },
       reportNodePhase: (input) => this.step(`report ${input.phase}`, input.node),
       awaitNodeReady: async (input) => {
