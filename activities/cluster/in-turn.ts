@@ -15,20 +15,26 @@ type TurnPorts = Pick<ClusterPorts, 'nodes' | 'updates' | 'run'>;
  * unless Temporal says that this very run is the open one: then the mark is of another clock, or a
  * person's. Only that mark is overruled, so that a run which begins meanwhile is not.
  *
- * @throws `UpdateSuperseded` when another run is the open one, or none; what `change` throws
+ * @param confirm - asked before each write
+ * @throws `UpdateSuperseded` when another run is the open one, or none; what `change` and `confirm` throw
  */
 export async function changeInTurn<Step extends NodeStep>(
   ports: TurnPorts,
   step: Step,
   change: (known: Node, step: Turned<Step>) => NodeChange | undefined,
+  confirm?: () => Promise<void>,
 ): Promise<Node> {
   const { node: name, run } = step;
   let against: string | undefined;
   const attempt = (turned: Turned<Step>): Promise<Node> =>
-    ports.nodes.change(name, (known) => {
-      against = annotationOf(known, ANNOTATION.UPDATE_RUN);
-      return change(known, turned);
-    });
+    ports.nodes.change(
+      name,
+      (known) => {
+        against = annotationOf(known, ANNOTATION.UPDATE_RUN);
+        return change(known, turned);
+      },
+      confirm,
+    );
   try {
     return await attempt(step);
   } catch (error) {

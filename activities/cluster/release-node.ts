@@ -3,11 +3,11 @@ import { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/activity-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts, NodeChange } from '../ports';
 import { changeInTurn } from './in-turn';
-import { isOutOfService, releaseChange } from './node-changes';
+import { isOutOfService, releaseChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
-import { whileWanted } from './still-wanted';
+import { whileAwaited, whileWanted } from './still-wanted';
 import { tell } from './tell';
 import { written } from './written-node';
 
@@ -18,7 +18,7 @@ import { written } from './written-node';
 export function createReleaseNode(ports: ClusterPorts): ClusterActivities['releaseNode'] {
   return async (input) => {
     const throwIfGivenUp = whileWanted(ports, input);
-    const node = await released(ports, input, throwIfGivenUp);
+    const node = await released(ports, input, throwIfGivenUp, whileAwaited(ports, input));
     if (node === undefined) {
       ports.run().log.warn('node is gone, nothing to release', { node: input.node });
       return undefined;
@@ -56,12 +56,15 @@ async function released(
   ports: ClusterPorts,
   input: ReleaseNodeInput,
   throwIfGivenUp: () => void,
+  throwUnlessAwaited: () => Promise<void>,
 ): Promise<Node | undefined> {
+  const change = (known: Node, step: Turned<ReleaseNodeInput>): NodeChange | undefined => {
+    throwIfGivenUp();
+    return releaseChange(known, { ...step, reason: reasonOf(known, input) });
+  };
   try {
-    return await changeInTurn(ports, input, (known, step) => {
-      throwIfGivenUp();
-      return releaseChange(known, { ...step, reason: reasonOf(known, input) });
-    });
+    // The last step of an update has no later one whose mark would tell that it comes too late.
+    return await changeInTurn(ports, input, change, throwUnlessAwaited);
   } catch (error) {
     const failure = failureName(error);
     if (failure === 'ObjectNotFound' || failure === 'NodeDeleted') return undefined;

@@ -317,6 +317,26 @@ describe('a drain that comes late', () => {
   });
 });
 
+it('does not cordon a node once more that a person put back into service after its update', async () => {
+  const node = 'late-cordon';
+  await aWorker(fixture, node, { [ANNOTATION.CURRENT_CONFIG]: OLD });
+  await inCache(caches.nodes, node, () => true);
+  const lost = { ...how, outcome: 'failed', hostIsBack: false } as const;
+  const release = (run: PlayedRun) =>
+    activitiesFor(fixture, caches, run).releaseNode({ ...first(node), ...lost });
+  await release(playedRun());
+  expect((await readNode(node)).spec?.unschedulable).toBe(true);
+  await fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${node}`, {
+    spec: { unschedulable: null },
+  });
+  await inCache(caches.nodes, node, ({ spec }) => spec?.unschedulable !== true);
+
+  const late = release({ ...playedRun(), isAwaited: () => Promise.resolve(false) });
+
+  await expect(late).rejects.toMatchObject({ name: 'Conflict' });
+  expect((await readNode(node)).spec?.unschedulable).toBeUndefined();
+});
+
 describe.each([
   ['a hold', 'skipped by ada', {}],
   ['the release of a hold', undefined, { [ANNOTATION.HELD_FOR]: NEW }],
