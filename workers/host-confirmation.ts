@@ -132,16 +132,23 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
   }
 }
 
-/** Takes the update back and boots what worked before. @throws `RollbackFailed` naming the path */
+/**
+ * Takes the update back and boots what worked before, unless an order that was still at work has
+ * verified it meanwhile: then the machine stays as it is.
+ *
+ * @throws `RollbackFailed` naming the path
+ */
 export async function goBackByItself(host: Host, signal: AbortSignal, log: Logger): Promise<void> {
-  log.warn({ node: host.node }, 'Temporal out of reach after the update, going back');
+  const { node } = host;
+  log.warn({ node }, 'Temporal out of reach after the update, going back');
   let reason = 'the update is taken back';
   const ports = portsAlone(host, { signal, log }, (why) => {
     reason = why;
   });
   const because = 'Temporal was out of reach after the reboot, so the machine went back';
-  await host.exclusive(() => goBackAlone(ports, because));
-  await host.reboot(reason, signal);
+  const isBack = await host.exclusive(() => goBackAlone(ports, because));
+  if (isBack) await host.reboot(reason, signal);
+  else log.info({ node }, 'update was verified meanwhile, it stays');
 }
 
 /** What a way back needs that nobody has ordered. */

@@ -60,12 +60,24 @@ function unconfirmed({ reconnectSeconds }: Unconfirmed = {}): Unconfirmed {
 
 /**
  * Takes the update back that this boot has to confirm. Asks for a reboot: what started early may have the new files.
+ * A way back that has begun is gone on with.
  *
  * @param because - a sentence for whoever asks later
+ * @returns false when the update was decided for meanwhile, and nothing was done
  * @throws `RollbackFailed` naming the path
  */
-export async function goBackAlone(ports: HostPorts, because: string): Promise<void> {
+export async function goBackAlone(ports: HostPorts, because: string): Promise<boolean> {
+  const journal = await openJournal(ports);
+  if (journal === undefined || stays(journal)) return false;
   await goBack(ports, { because, reboot: true });
+  return true;
+}
+
+/** Nobody but the journal is asked: the update may have broken the program of the operating system. */
+function stays(journal: OpenJournal): boolean {
+  // A repair comes only after the update before it has ended.
+  if (journal.header.repair === true) return true;
+  return markOf(journal, 'goingBack') === undefined && isDecided(journal);
 }
 
 /**

@@ -312,4 +312,24 @@ describe('the confirmation of an update', () => {
     const { booted } = await (await machine.ports()).os.status();
     expect(booted.image).toBe('quay.io/os@sha256:1');
   });
+
+  it.each(['verifyUpdate', 'commitUpdate'] as const)(
+    'leaves an update alone that %s has decided for while the time ended',
+    async (last) => {
+      await machine.boot();
+      await refresh();
+      const { exclusive } = host;
+      const activities = await machine.activities();
+      const ordered = exclusive(async () => {
+        await activities.verifyUpdate(orderFor(NEW, 'v'));
+        if (last === 'commitUpdate') await activities.commitUpdate(orderFor(NEW, 'c'));
+      });
+
+      await Promise.all([ordered, goBackByItself(host, new AbortController().signal, log)]);
+
+      expect(events).toEqual([]);
+      expect(motd()).toBe('new');
+      expect(lines.at(-1)).toMatchObject({ msg: 'update was verified meanwhile, it stays' });
+    },
+  );
 });

@@ -43,9 +43,22 @@ describe('an update that was verified', () => {
     expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
   });
 
-  it('is not committed once the machine has begun to go back by itself', async () => {
+  it('is not taken back without an order any more', async () => {
     const bootId = await rebootIntoNew();
     await (await host.activities()).verifyUpdate(verifying(bootId));
+    const reboots = [...host.reboots];
+
+    expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(false);
+
+    expect(motd()).toBe('new');
+    expect(host.reboots).toEqual(reboots);
+    await (await host.activities()).commitUpdate(orderFor(NEW, 'commitUpdate'));
+  });
+});
+
+describe('an update that the machine has begun to take back by itself', () => {
+  it('is not committed', async () => {
+    await rebootIntoNew();
     await goBackAlone(await host.ports(), 'nobody was reached');
     expect(motd()).toBe('old');
 
@@ -55,6 +68,17 @@ describe('an update that was verified', () => {
       message: expect.stringContaining('nobody was reached') as string,
     });
     expect(await (await host.ports()).journal.open()).toBeDefined();
+  });
+
+  it('is gone on with, and boots', async () => {
+    const bootId = await rebootIntoNew();
+    await (await host.activities()).verifyUpdate(verifying(bootId));
+    await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
+
+    expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(true);
+
+    expect(motd()).toBe('old');
+    expect(host.reboots.at(-1)).toBe('the update is taken back');
   });
 });
 
