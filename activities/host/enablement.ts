@@ -85,12 +85,13 @@ export async function enablementAfter(
     if (desired.has(name)) continue;
     if (await next.isVendorUnit(name)) presets.push({ unit: name, wish: 'preset' });
   }
-  const again = await enabledAgain(next, same, presets);
-  const [enable, disable] = [
-    [...wishes.filter(({ wish }) => wish === 'enable'), ...again],
-    wishes.filter(({ wish }) => wish === 'disable'),
-  ];
-  const brought = await disabledAgain(next, desired, enable);
+  const disable = wishes.filter(({ wish }) => wish === 'disable');
+  const again = await enabledAgain(next, same, { presets, disable });
+  const enable = [...wishes.filter(({ wish }) => wish === 'enable'), ...again];
+  const brought = await disabledAgain(next, desired, [
+    ...(await thatEnable(next, presets)),
+    ...enable,
+  ]);
   return [...presets, ...disable, ...enable, ...brought];
 }
 
@@ -107,7 +108,7 @@ export async function enablementAgain(
   const disable = [...desired.values()]
     .filter(({ name, enabled }) => enabled === false && drifted.has(name))
     .map(({ name }): EnablementChange => ({ unit: name, wish: 'disable' }));
-  const taken = new Set((await Promise.all(disable.map(({ unit }) => systemd.also(unit)))).flat());
+  const taken = await namedBy(systemd, disable);
   const enable = [...desired.values()]
     .filter(({ enabled, mask }) => enabled === true && mask !== true)
     .filter(({ name }) => drifted.has(name) || taken.has(name))
@@ -116,13 +117,30 @@ export async function enablementAgain(
   return [...disable, ...enable, ...brought];
 }
 
+/** Presets that enable their unit, and with it what it names with `Also`. */
+async function thatEnable(
+  next: UnitEnablement,
+  presets: readonly EnablementChange[],
+): Promise<readonly EnablementChange[]> {
+  const verdicts = await Promise.all(presets.map(({ unit }) => next.presetEnables(unit)));
+  return presets.filter((_, index) => verdicts[index]);
+}
+
+/** What the units of these changes name with `Also`. */
+async function namedBy(
+  systemd: UnitEnablement,
+  changes: readonly EnablementChange[],
+): Promise<ReadonlySet<string>> {
+  return new Set((await Promise.all(changes.map(({ unit }) => systemd.also(unit)))).flat());
+}
+
 /** Units that are to be disabled, and that others bring in with `Also` when they are enabled. */
 async function disabledAgain(
   next: UnitEnablement,
   desired: ReadonlyMap<string, IgnitionUnit>,
   enable: readonly EnablementChange[],
 ): Promise<readonly EnablementChange[]> {
-  const brought = new Set((await Promise.all(enable.map(({ unit }) => next.also(unit)))).flat());
+  const brought = await namedBy(next, enable);
   return [...brought]
     .filter((name) => desired.get(name)?.enabled === false && desired.get(name)?.mask !== true)
     .map((unit) => ({ unit, wish: 'disable' }));
@@ -135,13 +153,14 @@ async function disabledAgain(
 async function enabledAgain(
   next: UnitEnablement,
   same: readonly IgnitionUnit[],
-  presets: readonly EnablementChange[],
+  { presets, disable }: Readonly<Record<'presets' | 'disable', readonly EnablementChange[]>>,
 ): Promise<readonly EnablementChange[]> {
   const preset = new Set(presets.map(({ unit }) => unit));
+  const taken = await namedBy(next, disable);
   const changes: EnablementChange[] = [];
   for (const { name, enabled } of same) {
     if (enabled !== true) continue;
-    const isLost = (await next.enablement(name)) === 'disabled';
+    const isLost = taken.has(name) || (await next.enablement(name)) === 'disabled';
     const asksForOne = isLost || (await next.also(name)).some((also) => preset.has(also));
     if (asksForOne) changes.push({ unit: name, wish: 'enable' });
   }

@@ -39,6 +39,8 @@ export interface UnitEnablement {
   enablement(unit: string): Promise<Enablement>;
   /** Units that are enabled and disabled together with this one, by `Also` of each. */
   also(unit: string): Promise<readonly string[]>;
+  /** Whether a unit that is left to the presets is enabled by them. */
+  presetEnables(unit: string): Promise<boolean>;
   /** Whether the distribution has a unit of this name. */
   isVendorUnit(unit: string): Promise<boolean>;
 }
@@ -119,6 +121,7 @@ export function createOfflineEnablement(files: HostFiles): UnitEnablement {
     },
     enablement: (unit) => enablementOf(files, unit),
     also: async (unit) => (await togetherWith(files, unit)).filter((name) => name !== unit),
+    presetEnables: (unit) => presetEnables(files, unit),
     isVendorUnit: async (unit) =>
       (await files.facts(posix.join(VENDOR_UNIT_DIRECTORY, unit))).kind === 'file',
   };

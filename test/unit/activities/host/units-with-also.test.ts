@@ -36,10 +36,14 @@ function write(path: string, text: string): void {
 }
 
 /** A machine whose distribution enables nothing by itself. */
-async function begin(first: TestConfig, ...others: readonly TestConfig[]): Promise<void> {
-  host = await aHost([first, ...others]);
+async function furnish(...configs: readonly TestConfig[]): Promise<void> {
+  host = await aHost(configs);
   write('/usr/lib/systemd/system-preset/90.preset', 'disable *\n');
   write(VENDOR_SOCKET, unit('sockets.target'));
+}
+
+async function begin(first: TestConfig, ...others: readonly TestConfig[]): Promise<void> {
+  await furnish(first, ...others);
   await bootInto(host, first);
 }
 
@@ -122,6 +126,32 @@ it.each([
   await apply(to);
 
   expect(links()).toContain(BOTH[1]);
+  expect(await drift(to)).toBeUndefined();
+});
+
+it('an enabled unit stays so when a new one that names it is disabled', async () => {
+  const socket = { ...SOCKET, enabled: true };
+  const to = config('new', socket, { ...SERVICE, enabled: false });
+  await begin(config('old', socket), to);
+
+  await apply(to);
+
+  expect(links()).toEqual([BOTH[1]]);
+  expect(await drift(to)).toBeUndefined();
+});
+
+it('a disabled unit stays so when a preset enables the one that names it', async () => {
+  const socket = { ...SOCKET, enabled: false };
+  const from = config('old', { name: 'pair.service', enabled: true }, socket);
+  const to = config('new', socket);
+  await furnish(from, to);
+  write('/usr/lib/systemd/system/pair.service', SERVICE.contents ?? '');
+  write('/usr/lib/systemd/system-preset/10.preset', 'enable pair.service\n');
+  await bootInto(host, from);
+
+  await apply(to);
+
+  expect(links()).toEqual([BOTH[0]?.replace('/etc/', '/usr/lib/')]);
   expect(await drift(to)).toBeUndefined();
 });
 
