@@ -82,6 +82,9 @@ export async function machineOnOld(): Promise<CrashMachine> {
 
 const ROOT = { uid: 0, gid: 0 };
 const CORE = { uid: 1000, gid: 1000 };
+/** A file whose group is not its owner's: one that is mistaken for the other is found. */
+const GROUP_OF_CORE = { uid: 0, gid: 1000 };
+const LABEL = { 'security.selinux': 'ZXRjX3Q=' };
 
 /** What the operating system brought, and the configs build on. */
 async function furnish(machine: CrashMachine): Promise<void> {
@@ -95,7 +98,7 @@ async function furnish(machine: CrashMachine): Promise<void> {
     await files.makeDirectory(path, { mode, owner: ROOT });
   }
   await files.makeDirectory('/home/core', { mode: 0o700, owner: CORE });
-  const texts: readonly (readonly [string, string, number, object?])[] = [
+  const texts: readonly (readonly [string, string, number, typeof ROOT?, typeof LABEL?])[] = [
     ['/etc/passwd', 'root:x:0:0::/root:/bin/sh\ncore:x:1000:1000::/home/core:/bin/sh\n', 0o644],
     ['/etc/group', 'root:x:0:\ncore:x:1000:\n', 0o644],
     ['/etc/shadow', 'root:!::0:99999:7:::\ncore:*::0:99999:7:::\n', 0o600],
@@ -113,14 +116,14 @@ async function furnish(machine: CrashMachine): Promise<void> {
     ],
     ['/etc/grows', 'original\n', 0o640],
     ['/etc/was-there', 'the distribution\n', 0o644],
-    ['/etc/sudoers', 'root\n', 0o440, { 'security.selinux': 'ZXRjX3Q=' }],
+    ['/etc/sudoers', 'root\n', 0o440, GROUP_OF_CORE, LABEL],
   ];
-  for (const [path, text, mode, attributes] of texts) {
+  for (const [path, text, mode, owner = ROOT, label] of texts) {
     const content = Buffer.from(text);
-    const state = { kind: 'file', content, mode, owner: ROOT } as const;
-    const exactly = (attributes ?? {}) as Record<string, string>;
-    await files.change([{ path, state: { ...state, attributes: { exactly } } }]);
+    const attributes = { exactly: label ?? {} };
+    await files.change([{ path, state: { kind: 'file', content, mode, owner, attributes } }]);
   }
-  await files.writeLink('/etc/was-a-link', '/nowhere');
+  const link = { kind: 'symlink', target: '/nowhere', attributes: { exactly: LABEL } } as const;
+  await files.change([{ path: '/etc/was-a-link', state: link }]);
   await files.writeLink('/opt', 'var/opt');
 }

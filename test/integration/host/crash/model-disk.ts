@@ -86,15 +86,15 @@ export class ModelDisk {
 
   set(number: number, inode: Inode): void {
     this.#now.set(number, inode);
+    // Nobody can sync a link by itself: what it is, and its attributes, come with its name.
+    if (inode.kind === 'symlink') this.#synced.set(number, inode);
   }
 
   /** A new inode, in no directory yet. */
   create(inode: Inode): number {
     const number = this.#next;
     this.#next += 1;
-    this.#now.set(number, inode);
-    // A link has no bytes to sync: it comes with its name.
-    if (inode.kind === 'symlink') this.#synced.set(number, inode);
+    this.set(number, inode);
     return number;
   }
 
