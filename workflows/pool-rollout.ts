@@ -31,15 +31,14 @@ import {
 } from './pool-steps';
 import {
   candidatesWanted,
-  isCompleted,
   isTurnOfDeferred,
   outdated,
-  progressOf,
   toFinish,
   toGrant,
   toStart,
   waitingInStandstill,
 } from './rollout-decisions';
+import { isCompleted, progressOf } from './rollout-progress';
 import { rolloutDetails } from './rollout-details';
 import { answerRolloutMessages } from './rollout-messages';
 import { Rollout } from './rollout-state';

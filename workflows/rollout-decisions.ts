@@ -6,23 +6,20 @@ import {
   decideSlots,
   freeSlots,
   halted,
-  remainingSeconds,
-  rolloutState,
   slotNumber,
   startable,
   type Candidate,
-  type NamedReason,
-  type StateAndBlocker,
 } from '../core/rollout/index';
-import type { PoolLook } from './activity-contracts';
-import type { ChildState, NodeReport, RolloutAnswer, RolloutProgress, Slot } from './messages';
+import { failedCount, unheardCount } from './left-out-nodes';
+import type { ChildState, Slot } from './messages';
 import type { Rollout } from './rollout-state';
 
 /** Temporal bears many more children at once, but not many more in one history. */
 const CHILDREN_AT_MOST = 500;
 /** Broken nodes that are looked at beyond the number that may be prepared ahead. */
 const REPAIRS_AHEAD = 20;
-const SHOWN = 50;
+/** Candidates that a look returns at most, besides those. */
+const LOOKED_AT = 50;
 /** Rollouts that were begun before let a node use the slot of a lost update, whoever tries the config. */
 const CANARY_KEEPS_HEIRS = 'canary-keeps-inherited-slots';
 
@@ -33,7 +30,7 @@ const ENDING_NOT_AHEAD = 'ending-updates-are-not-ahead';
 export function candidatesWanted(rollout: Rollout): number {
   const { view } = rollout;
   const waiting = [...rollout.children.values()].filter(({ stage }) => stage === 'waiting').length;
-  const ahead = view === undefined ? SHOWN : Math.min(SHOWN, roomAhead(rollout) + waiting);
+  const ahead = view === undefined ? LOOKED_AT : Math.min(LOOKED_AT, roomAhead(rollout) + waiting);
   return ahead + REPAIRS_AHEAD + rollout.failed.size + rollout.heldByUs.size;
 }
 
@@ -81,7 +78,7 @@ function withSlots(rollout: Rollout, ready: readonly ChildState[]): readonly str
   return [...heirs, ...granted.filter((node) => !heirs.includes(node))];
 }
 
-function heirsFirst(ready: readonly ChildState[]): readonly string[] {
+export function heirsFirst(ready: readonly ChildState[]): readonly string[] {
   const heirs = ready.filter(({ holdsSlot }) => holdsSlot);
   const others = ready.filter(({ holdsSlot }) => !holdsSlot);
   return [...heirs, ...others].map(({ node }) => node);
@@ -122,7 +119,7 @@ function standsStill(rollout: Rollout): boolean {
 }
 
 /** Updates to this config that wait for their slot. */
-function prepared({ children, config: wanted }: Rollout): readonly ChildState[] {
+export function prepared({ children, config: wanted }: Rollout): readonly ChildState[] {
   return [...children.values()].filter(
     ({ stage, config, cancelling }) =>
       stage === 'waiting' && config === wanted && cancelling === undefined,
@@ -142,182 +139,25 @@ export function isTurnOfDeferred(rollout: Rollout): boolean {
 }
 
 /** It has a slot, and does not wait to be told that it may use it. */
-function isWorkingOrAbout({ holdsSlot, stage }: ChildState): boolean {
+export function isWorkingOrAbout({ holdsSlot, stage }: ChildState): boolean {
   return holdsSlot && stage !== 'waiting';
 }
 
 /** It has been told to stop and wants no slot any more: its host still tidies up, or is away. */
-function isEndingWithoutSlot({ cancelling, holdsSlot }: ChildState): boolean {
+export function isEndingWithoutSlot({ cancelling, holdsSlot }: ChildState): boolean {
   return cancelling !== undefined && !holdsSlot;
 }
 
-/** Nodes that wait although they have a slot work on nothing, and neither does whoever has not answered. */
-function withBlockers(rollout: Rollout): readonly ChildState[] {
-  const children = [...rollout.children.values()].map((child) => {
-    const blocker = whyUnanswered(rollout, child);
-    return blocker === undefined ? child : { ...child, blocker };
-  });
-  const isKept = (child: ChildState) => child.holdsSlot && !isWorkingOrAbout(child);
-  if (!children.some(isKept)) return children;
-  const why = whyWithoutSlot(rollout);
-  return children.map((child) =>
-    isKept(child) ? { blocker: why.get(child.node) ?? 'waiting for its turn', ...child } : child,
-  );
-}
-
-/** Usually for a moment only. */
-function whyUnanswered({ starting }: Rollout, child: ChildState): string | undefined {
-  // It may say that it is prepared before Temporal says that it has started.
-  if (starting.has(child.node) && child.stage === 'preparing') {
-    return 'waiting for Temporal to start its update';
-  }
-  if (isEndingWithoutSlot(child)) return `waiting for its update to ${child.config} to end`;
-  if (child.adopting !== true) return undefined;
-  return 'waiting for its update, which ran already, to say how far it is';
-}
-
-/** Every node is on the config, the view knows it, and nothing runs any more. */
-export function isCompleted(rollout: Rollout): boolean {
-  return (
-    rollout.knows === 'all' && !rollout.isViewBehind() && stateOf(rollout).state === 'Completed'
-  );
-}
-
-/** What `poolRollout` answers to `progress`. Every list is bounded. */
-export function progressOf(rollout: Rollout): RolloutProgress {
-  const answer = answerOf(rollout);
-  const why = whyWithoutSlot(rollout);
-  const children = answer.children.map((child) => {
-    const blocker = whyUnanswered(rollout, child) ?? why.get(child.node);
-    return blocker === undefined ? child : { ...child, blocker };
-  });
-  return { ...answer, children, reports: rollout.reports };
-}
-
-/** Why each prepared update has no slot yet; a pause and a halt are the rollout's own blockers. */
-function whyWithoutSlot(rollout: Rollout): ReadonlyMap<string, string> {
-  if (mayNotGoOn(rollout) || isHalted(rollout)) return new Map();
-  const waiting = heirsFirst(prepared(rollout));
-  const { withheld } = decideSlots({ ...slotRequest(rollout), waiting });
-  return new Map(withheld.map(({ node, reason }) => [node, reason]));
-}
-
-/** The same without the reports, for what is kept in the history. */
-export function answerOf(rollout: Rollout): RolloutAnswer {
-  const { view, pool, config, startedAt } = rollout;
-  const children = [...rollout.children.values()];
-  const remaining = remainingOf(rollout);
-  return {
-    pool,
-    config,
-    ...stateOf(rollout),
-    maxUnavailable: view?.maxUnavailable ?? 0,
-    machineCount: view?.machineCount ?? 0,
-    ...(view?.simulatedCount === undefined ? {} : { simulatedCount: view.simulatedCount }),
-    updated: view?.updated ?? 0,
-    slots: rollout.holders(),
-    children,
-    failed: rollout.failedReasons().slice(0, SHOWN),
-    held: rollout.heldReasons().slice(0, SHOWN),
-    blocked: blockedReasons(rollout).slice(0, SHOWN),
-    ...countsOf(rollout),
-    waitingCount: candidatesLeft(rollout),
-    startedAt,
-    ...(remaining === undefined ? {} : { remainingSeconds: remaining }),
-  };
-}
-
-function stateOf(rollout: Rollout): StateAndBlocker {
-  const { view, pool, config, starting, ending, viewProblem } = rollout;
-  if (view === undefined) {
-    return { state: 'Rolling', blocker: viewProblem ?? `looking at pool ${pool}` };
-  }
-  const { paused, reason } = rollout.paused();
-  const found = rolloutState({
-    pool,
-    ...(config === '' ? {} : { config }),
-    paused,
-    ...(reason === undefined ? {} : { pausedReason: reason }),
-    cancelling: ending !== undefined,
-    machineCount: view.machineCount,
-    maxUnavailable: view.maxUnavailable,
-    updated: view.updated,
-    unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
-    unavailableBecause: whoTakesSlots(rollout, view),
-    children: withBlockers(rollout),
-    childrenDown: downWithoutSlot(rollout, view),
-    candidateCount: candidatesLeft(rollout) + starting.size,
-    failed: rollout.failedReasons(),
-    held: rollout.heldReasons(),
-    blocked: blockedReasons(rollout),
-    ...countsOf(rollout),
-    unheardCount: rollout.unheardCount(),
-    policy: view.policy,
-  });
-  // Who may not go on anyway says so first.
-  const isUnderWay = found.state === 'Rolling' || found.state === 'Blocked';
-  const problem = viewProblem ?? (isUnderWay ? unknownProblem(rollout) : undefined);
-  return problem === undefined ? found : { ...found, blocker: problem };
-}
-
-/** The list has room for all that are left out, so none of them is beyond it. */
-function candidatesLeft(rollout: Rollout): number {
-  const { view } = rollout;
-  if (view === undefined) return 0;
-  return view.candidateCount - view.candidates.filter(({ node }) => rollout.isLeftOut(node)).length;
-}
-
-function unknownProblem({ knows, unknownBecause }: Rollout): string | undefined {
-  if (knows === 'all') return undefined;
-  const why = unknownBecause === undefined ? '' : `: ${unknownBecause}`;
-  return `waiting to know which updates of an earlier rollout still run${why}`;
-}
-
-/** A slot without an update and without a broken node is kept until nothing can arrive any more. */
-function whoTakesSlots(rollout: Rollout, view: PoolLook): readonly NamedReason[] {
-  const shown = new Set(view.unavailable);
-  const unseen = rollout
-    .holders()
-    .filter((node) => !shown.has(node) && rollout.hasOrphanedSlot(node))
-    .map((node) => ({ node, reason: 'its update ended without putting it back in service' }));
-  return [...view.unavailableBecause, ...downWithoutSlot(rollout, view), ...unseen];
-}
-
-/** Prepared updates whose node is down by itself: they wait for it, not for a slot. */
-function downWithoutSlot(rollout: Rollout, view: PoolLook): readonly NamedReason[] {
-  const waiting = new Set(
-    prepared(rollout).flatMap(({ node, holdsSlot }) => (holdsSlot ? [] : [node])),
-  );
-  return (view.downOtherwise ?? []).filter(({ node }) => waiting.has(node));
-}
-
-/** Also of the nodes beyond the lists. */
-function countsOf(
-  rollout: Rollout,
-): Pick<RolloutProgress, 'failedCount' | 'heldCount' | 'blockedCount'> {
-  const { heldCount = 0, held = [], blockedCount = 0, blocked = [] } = rollout.view ?? {};
-  return {
-    failedCount: rollout.failedCount(),
-    heldCount: rollout.heldReasons().length + heldCount - held.length,
-    blockedCount: blockedReasons(rollout).length + blockedCount - blocked.length,
-  };
-}
-
-function blockedReasons(rollout: Rollout): RolloutProgress['blocked'] {
-  const deferred = [...rollout.deferred].map(([node, reason]) => ({ node, reason }));
-  return [...deferred, ...(rollout.view?.blocked ?? [])];
-}
-
-function mayNotGoOn(rollout: Rollout): boolean {
+export function mayNotGoOn(rollout: Rollout): boolean {
   const { view, ending, viewProblem } = rollout;
   if (view === undefined || ending !== undefined || viewProblem !== undefined) return true;
   return rollout.paused().paused;
 }
 
-function isHalted(rollout: Rollout): boolean {
+export function isHalted(rollout: Rollout): boolean {
   const { view } = rollout;
   if (view === undefined) return false;
-  const counted = rollout.failedCount() - rollout.unheardCount();
+  const counted = failedCount(rollout) - unheardCount(rollout);
   return halted(counted, view.policy, view.machineCount);
 }
 
@@ -343,7 +183,7 @@ function roomAhead(rollout: Rollout): number {
   });
 }
 
-function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 'waiting'> {
+export function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 'waiting'> {
   const { view, config } = rollout;
   const { policy, updated = 0, updatedNodes } = view ?? {};
   const trying = rollout.tryingNodes(config);
@@ -379,27 +219,4 @@ function reportedUpdated(rollout: Rollout): {
 } {
   const nodes = rollout.updatesToTarget().map(({ node }) => node);
   return { count: rollout.updatedByUs, nodes };
-}
-
-function remainingOf(rollout: Rollout): number | undefined {
-  const { view, reports, config, children } = rollout;
-  if (view === undefined) return undefined;
-  const all = [...children.values()];
-  const working = all.filter(({ holdsSlot }) => holdsSlot);
-  return remainingSeconds({
-    finishedSeconds: reports.filter(isUpdateTo(config)).map(secondsWithSlot),
-    workingSeconds: working.map(({ since }) => (Date.now() - Date.parse(since)) / 1000),
-    pending: all.length - working.length + view.candidateCount,
-    parallel: view.maxUnavailable,
-  });
-}
-
-function isUpdateTo(config: string): (report: NodeReport) => boolean {
-  return (report) => report.outcome === 'updated' && report.config === config;
-}
-
-function secondsWithSlot({ phases }: NodeReport): number {
-  return phases
-    .filter(({ phase }) => phase !== 'Preparing' && phase !== 'WaitingForSlot')
-    .reduce((sum, { seconds }) => sum + seconds, 0);
 }

@@ -9,6 +9,7 @@ import { oneLine } from '../core/encoding/one-line';
 import { isRenderedNameOf } from '../core/names';
 import type { NamedReason } from '../core/rollout/index';
 import { explain, refuse, sentence } from './failures';
+import { failedReasons, heldReasons } from './left-out-nodes';
 import {
   cancelNodeUpdate,
   clusterChangedSignal,
@@ -27,7 +28,7 @@ import {
   type RolloutAnswer,
 } from './messages';
 import { cancelUpdate, holdNode, selectNodes, setPoolPaused } from './pool-steps';
-import { answerOf, progressOf } from './rollout-decisions';
+import { answerOf, progressOf } from './rollout-progress';
 import type { Rollout } from './rollout-state';
 import { hear, readNodeReport, readPrepared } from './signal-payloads';
 import { ROLLOUT_LIMITS } from './timeouts';
@@ -146,7 +147,7 @@ function answerNodeRequests(rollout: Rollout): void {
     validator: (request: NodeRequest | undefined) => {
       refuseWhileEnding(rollout);
       const node = nodeOf(request);
-      const held = rollout.heldReasons().find((known) => known.node === node);
+      const held = heldReasons(rollout).find((known) => known.node === node);
       if (held !== undefined) throw nonsense(`${node} is already held${because(held.reason)}`);
       if (namesAllOpen(rollout) && !isOpen(rollout, node)) throw nothingToSkip(rollout, node);
     },
@@ -198,7 +199,7 @@ function pauseToEnd(rollout: Rollout): { readonly reason?: string } | undefined 
 
 async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer> {
   if (!isToBeRetried(rollout, node)) await findToBeRetried(rollout, node);
-  const isHeld = rollout.heldReasons().some((known) => known.node === node);
+  const isHeld = heldReasons(rollout).some((known) => known.node === node);
   // What is being written comes to its end first: it would be written over the word of the person.
   if (rollout.holding.has(node) && patched(HOLD_ENDS_FIRST)) {
     await condition(() => !rollout.holding.has(node));
@@ -294,7 +295,7 @@ function isToBeRetried(rollout: Rollout, node: string): boolean {
 }
 
 function triable(rollout: Rollout): readonly NamedReason[] {
-  return [...rollout.failedReasons(), ...rollout.heldReasons()];
+  return [...failedReasons(rollout), ...heldReasons(rollout)];
 }
 
 /** Before its first look a rollout knows no node, and of a large pool it knows only some by name. */

@@ -1,7 +1,7 @@
 /**
  * What a rollout remembers between two looks at its pool. Bookkeeping only: which updates run, what
  * they reported, and what the view cannot show yet. The decisions are in `rollout-decisions.ts` and
- * in `core/rollout`.
+ * in `core/rollout`, what it says of itself in `rollout-progress.ts`.
  *
  * The view comes from a cache and may be behind. Two kinds of memory make up for that: what a report
  * saw of a Node counts while the view is older than it, and a slot that was given counts until its
@@ -169,36 +169,6 @@ export class Rollout extends UpdatesUnderWay {
   /** The config that the pool says a person started; what was written counts while the view may be behind. */
   startedConfig(): string {
     return this.startedWritten ?? this.view?.startedConfig ?? '';
-  }
-
-  failedReasons(): readonly NamedReason[] {
-    const shown = (this.view?.failed ?? []).filter(({ node }) => !this.isBeingTried(node));
-    const known = new Set(shown.map(({ node }) => node));
-    const own = [...this.failed.values()].filter(
-      ({ node }) => !known.has(node) && !this.isBeingTried(node),
-    );
-    return [...shown, ...own.map(({ node, reason = 'failed' }) => ({ node, reason }))];
-  }
-
-  /** Also those beyond the list. */
-  failedCount(): number {
-    const beyond = (this.view?.failedCount ?? 0) - (this.view?.failed.length ?? 0);
-    return this.failedReasons().length + Math.max(0, beyond);
-  }
-
-  /** Those that never were within reach since they joined: they do not count against the config. */
-  unheardCount(): number {
-    const { unheardCount = 0, unheard = [] } = this.view ?? {};
-    // Those that are being tried, or are done by now, are not counted as failed either.
-    const others = unheard.filter((node) => this.isBeingTried(node)).length;
-    return Math.min(unheardCount - others, this.failedCount());
-  }
-
-  heldReasons(): readonly NamedReason[] {
-    const shown = (this.view?.held ?? []).filter(({ node }) => !this.isBeingTried(node));
-    const known = new Set(shown.map(({ node }) => node));
-    const own = [...this.heldByUs].filter(([node]) => !known.has(node));
-    return [...shown, ...own.map(([node, reason]) => ({ node, reason }))];
   }
 
   /** Must not be started now, although the view may call it a candidate. */
@@ -370,7 +340,8 @@ export class Rollout extends UpdatesUnderWay {
     return this.view?.policy.drain.onTimeout !== 'Fail';
   }
 
-  private isBeingTried(node: string): boolean {
+  /** Whatever the view says of it is not the last word. */
+  isBeingTried(node: string): boolean {
     if (this.retry.has(node) || this.children.has(node) || this.deferred.has(node)) return true;
     return this.isKnownUpdated(node);
   }

@@ -9,7 +9,8 @@ export { type Attributes, type AttributePort, createAttributes, NO_ATTRIBUTES } 
 export type { ChangeStep } from './file-changes';
 export { createHostFiles, type HostFiles, type HostFilesOptions } from './files';
 export { createHostUsers, type HostUser, type HostUsers, SHADOW_PATH } from './host-users';
-export { createJournal, type Journal, JOURNAL_DIRECTORY, type OpenJournal } from './journal';
+export { createJournal, type Journal, type OpenJournal } from './journal';
+export { JOURNAL_DIRECTORY } from './journal-directory';
 export {
   createOfflineSystemd,
   type HostSystemd,

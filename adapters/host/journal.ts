@@ -8,6 +8,16 @@ import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
 import { differs, putBack, takeImages } from './before-images';
 import type { HostFiles } from './files';
+import {
+  directoryFor,
+  dropJournal,
+  giveUpReserve,
+  JOURNAL_DIRECTORY,
+  logPath,
+  makeDirectories,
+  packPath,
+  sealPath,
+} from './journal-directory';
 import { hostPathOf, journalFailure, onJournal, systemCode } from './journal-failure';
 import {
   type BeforeImage,
@@ -18,11 +28,7 @@ import {
 } from './journal-log';
 import { encodeSeal, readSeal, type Seal, SEAL_BYTES } from './journal-seal';
 import { hasCode } from './root-paths';
-import { ROOT_OWNER } from './types';
 import { roomBeside, roomFor, takeRoom } from './undo-room';
-
-/** Where journals live: one directory per unfinished update. */
-export const JOURNAL_DIRECTORY = '/var/lib/slipway/journal';
 
 /** Not zeros: a file system may keep those without space. */
 const RESERVE = Buffer.alloc(64 * 1024, 'slipway ');
@@ -78,7 +84,7 @@ export function createJournal<Header, Mark>(files: HostFiles): Journal<Header, M
       return first === undefined ? undefined : openJournal<Header, Mark>({ files, ...first });
     },
     async begin(name, header) {
-      const directory = posix.join(JOURNAL_DIRECTORY, directoryName(name));
+      const directory = directoryFor(name);
       try {
         await makeDirectories(files, directory);
         await files.append(sealPath(directory), unsealed());
@@ -300,62 +306,6 @@ function unsealed(): Buffer {
 async function writeSeal(files: HostFiles, directory: string, seal: Seal): Promise<void> {
   const { offset, bytes } = encodeSeal(seal);
   await files.overwrite(sealPath(directory), offset, bytes);
-}
-
-/** Older versions kept it in a file of its own. */
-async function giveUpReserve(files: HostFiles, directory: string): Promise<void> {
-  await files.remove(reservePath(directory));
-  if ((await files.facts(sealPath(directory))).kind === 'absent') return;
-  await files.truncate(sealPath(directory), SEAL_BYTES);
-}
-
-/**
- * The log goes first: without it, the rest means nothing once the seal says that it is over. The seal goes when
- * that is durable, because a power cut may keep any of the names that are taken away together.
- */
-async function dropJournal(files: HostFiles, directory: string): Promise<void> {
-  for (const parts of [[logPath, packPath, reservePath], [sealPath]]) {
-    const paths = parts.map((path) => path(directory));
-    await files.change(paths.map((path) => ({ path, state: { kind: 'absent' } })));
-  }
-  await files.removeDirectory(directory);
-}
-
-/** Makes the directories that lead to the journal, for root alone. */
-async function makeDirectories(files: HostFiles, directory: string): Promise<void> {
-  for (const path of pathsDownTo(directory)) {
-    const mode = path.startsWith('/var/lib/slipway') ? 0o700 : 0o755;
-    await files.makeDirectory(path, { mode, owner: ROOT_OWNER });
-  }
-}
-
-function pathsDownTo(directory: string): readonly string[] {
-  const parts = directory.split('/').slice(1);
-  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
-}
-
-function logPath(directory: string): string {
-  return posix.join(directory, 'log');
-}
-
-/** Contents that are too big for the log. */
-function packPath(directory: string): string {
-  return posix.join(directory, 'pack');
-}
-
-/** How much of the log is durable; and space for the marks of the way back, when the disk is full. */
-function sealPath(directory: string): string {
-  return posix.join(directory, 'seal');
-}
-
-/** Where older versions kept that space. */
-function reservePath(directory: string): string {
-  return posix.join(directory, 'reserve');
-}
-
-/** A directory name a person recognises the order by. */
-function directoryName(name: string): string {
-  return name.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 200) || 'order';
 }
 
 /** Half a way back is worse than none, and only a person can tell what is right. */

@@ -318,16 +318,14 @@ export class Invariants {
 
   /** Whoever has no slot when the pool is paused gets none. */
   private judgePause(name: string, pool: string): void {
-    const since = this.pausedSince.get(pool) ?? Infinity;
-    const seconds = (this.clock.now - since) / 1000;
-    if (!(seconds * 1000 > DECIDING_MS) || this.words.isBeingSaid(pool)) return;
-    this.break('pause', `${name} gets a slot, and pool ${pool} is paused for ${seconds} s`);
+    const pausedMs = this.clock.now - (this.pausedSince.get(pool) ?? Infinity);
+    if (pausedMs <= DECIDING_MS || this.words.isBeingSaid(pool)) return;
+    this.break('pause', `${name} gets a slot, and pool ${pool} is paused for ${pausedMs / 1000} s`);
   }
 
   private notePauses(): void {
     for (const [name, { spec }] of this.cluster.pools) {
-      if (spec.paused !== true) this.pausedSince.delete(name);
-      else if (!this.pausedSince.has(name)) this.pausedSince.set(name, this.clock.now);
+      this.noteSince(this.pausedSince, name, spec.paused === true);
     }
   }
 

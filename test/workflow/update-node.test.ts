@@ -336,12 +336,15 @@ describe('a node update that fails', () => {
 
   describe('on a node to which a pod is bound late', () => {
     /** The node it comes to is cordoned and drained, and its host writes. */
-    async function boundLate(): Promise<{ world: FakeWorld; node: string }> {
+    async function boundLate(
+      meanwhile: (world: FakeWorld, node: string) => void = () => undefined,
+    ): Promise<{ world: FakeWorld; node: string }> {
       const { world, node } = await oneNode();
       const applying = world.hold('applyUpdate', node);
       await world.startRollout();
       await applying.reached;
       world.bindLate(node);
+      meanwhile(world, node);
       applying.open();
       return { world, node };
     }
@@ -371,15 +374,11 @@ describe('a node update that fails', () => {
     });
 
     it('goes back, without a reboot, when the pod does not go, and is tried again', async () => {
-      const { world, node } = await oneNode();
-      const applying = world.hold('applyUpdate', node);
-      await world.startRollout();
-      await applying.reached;
-      world.bindLate(node);
       const blocked = 'node was not drained within 30 s: pod shop/till-0: its budget';
-      world.failWith('drainNode', node, 'DrainTimedOut', blocked, 1);
+      const { world, node } = await boundLate((before, name) => {
+        before.failWith('drainNode', name, 'DrainTimedOut', blocked, 1);
+      });
       const releasing = world.hold('releaseNode', node);
-      applying.open();
       await releasing.reached;
 
       const done = deeds(world, node);

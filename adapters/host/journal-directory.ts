@@ -1,0 +1,66 @@
+/** The directory of a journal: which files are in it, and how it comes and goes. */
+
+import { posix } from 'node:path';
+import type { HostFiles } from './files';
+import { SEAL_BYTES } from './journal-seal';
+import { ROOT_OWNER } from './types';
+
+/** Where journals live: one directory per unfinished update. */
+export const JOURNAL_DIRECTORY = '/var/lib/slipway/journal';
+
+/** Where the journal of an order goes, by a name that a person recognises it by. */
+export function directoryFor(name: string): string {
+  const plain = name.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 200) || 'order';
+  return posix.join(JOURNAL_DIRECTORY, plain);
+}
+
+export function logPath(directory: string): string {
+  return posix.join(directory, 'log');
+}
+
+/** Contents that are too big for the log. */
+export function packPath(directory: string): string {
+  return posix.join(directory, 'pack');
+}
+
+/** How much of the log is durable; and space for the marks of the way back, when the disk is full. */
+export function sealPath(directory: string): string {
+  return posix.join(directory, 'seal');
+}
+
+/** Where older versions kept that space. */
+function reservePath(directory: string): string {
+  return posix.join(directory, 'reserve');
+}
+
+/** Makes the directories that lead to the journal, for root alone. */
+export async function makeDirectories(files: HostFiles, directory: string): Promise<void> {
+  for (const path of pathsDownTo(directory)) {
+    const mode = path.startsWith('/var/lib/slipway') ? 0o700 : 0o755;
+    await files.makeDirectory(path, { mode, owner: ROOT_OWNER });
+  }
+}
+
+function pathsDownTo(directory: string): readonly string[] {
+  const parts = directory.split('/').slice(1);
+  return parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
+}
+
+/** Older versions kept it in a file of its own. */
+export async function giveUpReserve(files: HostFiles, directory: string): Promise<void> {
+  await files.remove(reservePath(directory));
+  if ((await files.facts(sealPath(directory))).kind === 'absent') return;
+  await files.truncate(sealPath(directory), SEAL_BYTES);
+}
+
+/**
+ * The log goes first: without it, the rest means nothing once the seal says that it is over. The seal goes when
+ * that is durable, because a power cut may keep any of the names that are taken away together.
+ */
+export async function dropJournal(files: HostFiles, directory: string): Promise<void> {
+  for (const parts of [[logPath, packPath, reservePath], [sealPath]]) {
+    const paths = parts.map((path) => path(directory));
+    await files.change(paths.map((path) => ({ path, state: { kind: 'absent' } })));
+  }
+  await files.removeDirectory(directory);
+}
