@@ -7,6 +7,7 @@ import { diskFailure } from './disk-failure';
 import { ownerOf, refuseObstacle } from './path-changes';
 import type { HostPorts } from './ports';
 import { ancestors, type HostConfig } from './records';
+import { refuseSameFile } from './same-file';
 import { CORE_USER, passwordHash, refuseWrongHashes, type WantedPath } from './wanted-paths';
 
 type Ports = Pick<HostPorts, 'files' | 'users' | 'now'>;
@@ -32,7 +33,8 @@ export async function checkPaths(
   const old = from === undefined ? undefined : await heldPaths(ports.files, from.spec);
   const room = new Room(ports);
   const parents = new Parents(ports);
-  for (const [path, entry] of await hostPaths(ports.files, to.spec)) {
+  const desired = await hostPaths(ports.files, to.spec);
+  for (const [path, entry] of desired) {
     if (entry.kind === 'absent') continue;
     await parents.check(path);
     const wanted = await withAppended(ports.files, path, entry, old?.get(path));
@@ -47,6 +49,7 @@ export async function checkPaths(
     await room.take('/var/lib/slipway/journal', now.size);
     await room.take(path, now.size);
   }
+  await refuseSameFile(ports.files, old, desired);
   refuseWrongHashes(to.spec);
   const hash = passwordHash(to.spec);
   if (hash !== undefined) await ports.users.shadowWith(CORE_USER, hash, ports.now());

@@ -47,6 +47,11 @@ export interface HostFiles {
   attributesOf(paths: readonly string[]): Promise<readonly Attributes[]>;
   /** Names in a directory, sorted; empty when there is none. Leftovers of writes are not listed. */
   list(path: string): Promise<readonly string[]>;
+  /**
+   * Which file a path names or will name, the same text for all paths that do: the nearest directory
+   * above it that is there, whatever links or mounts lead to it, and the names below.
+   */
+  place(path: string): Promise<string>;
   /** Bytes that may still be written where the path is or will be. @throws with code `EROFS` */
   room(path: string): Promise<{ readonly device: number; readonly bytes: number }>;
   /**
@@ -118,6 +123,7 @@ export function createHostFiles(options: HostFilesOptions): HostFiles {
     start: told((path, length: number) => startOf(disk, path, length)),
     attributesOf: (paths) => attributesOf(disk, paths),
     list: told((path) => list(disk, path)),
+    place: told((path) => placeOf(disk, path)),
     room: told((path) => roomAt(disk, path)),
     change: (changes, step) => changeAll(disk, changes, step),
     writeFile: (path, file) => changeAll(disk, [{ path, state: { kind: 'file', ...file } }]),
@@ -276,17 +282,36 @@ function list({ fs, parentOf }: Disk, path: string): readonly string[] {
   }
 }
 
-/** Of the nearest directory that is there. */
-function roomAt({ fs, parentOf }: Disk, path: string): { device: number; bytes: number } {
+function placeOf(disk: Disk, path: string): string {
+  return inNearest(disk, path, ({ fd, name }, below) => {
+    // Of some file systems the numbers are larger than what a plain number holds exactly.
+    const { dev, ino } = disk.fs.fstatSync(fd, { bigint: true });
+    return posix.join(`${dev}:${ino}`, name, below);
+  });
+}
+
+function roomAt(disk: Disk, path: string): { device: number; bytes: number } {
+  const { fs } = disk;
+  return inNearest(disk, path, ({ fd, directory }) => {
+    fs.accessSync(directory, constants.W_OK);
+    const { bavail, blocks, bsize } = fs.statfsSync(directory);
+    // File systems in memory may have no limit, which they give as a size of nothing.
+    const bytes = blocks === 0 ? Number.MAX_SAFE_INTEGER : bavail * bsize;
+    return { device: fs.fstatSync(fd).dev, bytes };
+  });
+}
+
+/** In the nearest directory that is there; `below` = what of the path is below its name in it. */
+function inNearest<Result>(
+  { parentOf }: Disk,
+  path: string,
+  work: (parent: Parent, below: string) => Result,
+): Result {
   for (let at = path; ; at = posix.dirname(at)) {
     const parent = parentOf(at);
     if (parent === undefined) continue;
     try {
-      fs.accessSync(parent.directory, constants.W_OK);
-      const { bavail, blocks, bsize } = fs.statfsSync(parent.directory);
-      // File systems in memory may have no limit, which they give as a size of nothing.
-      const bytes = blocks === 0 ? Number.MAX_SAFE_INTEGER : bavail * bsize;
-      return { device: fs.fstatSync(parent.fd).dev, bytes };
+      return work(parent, path.slice(at.length));
     } finally {
       parent.close();
     }

@@ -178,6 +178,71 @@ describe('a host on which something is in the way', () => {
     await expectRefused(fileOnly('obstacle', path), message);
   });
 
+  describe('when two paths are one file', () => {
+    const OPT = aFile('/opt/tool/x', 'x');
+    const VAR = aFile('/var/opt/tool/x', 'x');
+    const files = (name: string, ...wanted: readonly ReturnType<typeof aFile>[]) =>
+      aConfig(name, { config: { storage: { files: wanted } } });
+    const ONE = files('one', OPT);
+    const OTHER = files('other', VAR);
+    const BOTH = files('both', OPT, VAR);
+    const refusal = (path: string, other: string, rest: string) =>
+      `write ${path}: on this host it is the same file as ${other}, ${rest}`;
+
+    beforeEach(() => {
+      mkdirSync(at('/var/opt'), { recursive: true });
+      symlinkSync('var/opt', at('/opt'));
+    });
+
+    const moveTo = async (config: TestConfig): Promise<void> => {
+      await step(config, 'prepareUpdate');
+      await step(config, 'applyUpdate');
+      await step(config, 'commitUpdate');
+    };
+
+    it('refuses a config that names both', async () => {
+      const rest = 'which the config names, too; name it by one of the two paths';
+      await expectRefused(BOTH, refusal('/opt/tool/x', '/var/opt/tool/x', rest));
+    });
+
+    it('refuses one that moves the file from one path to the other, and takes it in two steps', async () => {
+      await moveTo(ONE);
+      const rest =
+        'which the config before names; keep to that path, or leave the file out of one config in between';
+      await expectRefused(OTHER, refusal('/var/opt/tool/x', '/opt/tool/x', rest));
+
+      await moveTo(files('without', aFile('/etc/x', 'x')));
+      await moveTo(files('later', VAR));
+      expect(readFileSync(at('/opt/tool/x'), 'utf8')).toBe('x');
+    });
+
+    it('knows a file by a mount, too', async () => {
+      rmSync(at('/opt'));
+      mkdirSync(at('/opt'));
+      execFileSync('mount', ['--bind', at('/var/opt'), at('/opt')]);
+      mounts.push(at('/opt'));
+
+      await expectRefused(BOTH, /^write \/opt\/tool\/x: on this host it is the same file as /);
+    });
+
+    it('takes other files of a config that names both as before', async () => {
+      rmSync(at('/opt'));
+      await moveTo(BOTH);
+      rmSync(at('/opt'), { recursive: true });
+      symlinkSync('var/opt', at('/opt'));
+
+      await moveTo(files('more', OPT, VAR, aFile('/etc/more', 'more')));
+      expect(readFileSync(at('/etc/more'), 'utf8')).toBe('more');
+      expect(readFileSync(at('/opt/tool/x'), 'utf8')).toBe('x');
+    });
+
+    it('takes two files of one name', async () => {
+      await moveTo(files('two', OPT, aFile('/var/tool/x', 'y')));
+      expect(readFileSync(at('/opt/tool/x'), 'utf8')).toBe('x');
+      expect(readFileSync(at('/var/tool/x'), 'utf8')).toBe('y');
+    });
+  });
+
   it('does not let a user lead its keys elsewhere', async () => {
     mkdirSync(at('/home/core'), { recursive: true });
     symlinkSync('/etc', at('/home/core/.ssh'));
