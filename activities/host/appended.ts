@@ -9,7 +9,9 @@ import { type WantedPath, type WantedPaths, wantedPaths } from './wanted-paths';
 /** What the config that the host is on claims of a path; `undefined` = it does not have the path. */
 export function claimOf(current: WantedPath | undefined): Claim {
   const appended = current?.kind === 'file' ? current.appended?.bytes : undefined;
-  return { wasOurs: current !== undefined, ...(appended === undefined ? {} : { appended }) };
+  // Where it only wants no mask, whatever is there is somebody else's.
+  const wasOurs = current !== undefined && !(current.kind === 'absent' && current.onlyMask);
+  return { wasOurs, ...(appended === undefined ? {} : { appended }) };
 }
 
 /**

@@ -55,7 +55,7 @@ export async function pathChanges(
       touched[wanted.part].add(wanted.name);
       continue;
     }
-    if (wanted.part !== 'sshKeys' && wanted.kind !== 'absent') {
+    if (wanted.part !== 'sshKeys' && !onlyUnmasks(wanted)) {
       changes.push(...(await keepOriginal(ports.files, path, claimOf(claimed))));
     }
     const state = await changeTo(ports, path, wanted);
@@ -66,7 +66,7 @@ export async function pathChanges(
   }
   for (const [path, wanted] of old ?? []) {
     if (desired.has(path) || isKept(path)) continue;
-    if (wanted.kind === 'absent' && !(onlyUnmasks(wanted) && (await isOurs(ports, path)))) continue;
+    if (onlyUnmasks(wanted) && !(await isOurs(ports, path))) continue;
     changes.push(...(await staleChanges(ports, path, wanted)));
     touched[wanted.part].add(wanted.name);
   }
