@@ -197,7 +197,7 @@ function isEither(
   return fromNew === undefined ? undefined : `${fromOld}; ${fromNew}`;
 }
 
-function difference(wanted: Tree, found: Tree, what: string): string | undefined {
+export function difference(wanted: Tree, found: Tree, what: string): string | undefined {
   const paths = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
   const different = paths.filter((path) => wanted[path] !== found[path]);
   const told = different

@@ -1,47 +1,13 @@
 /** Bugs that are planted in the product: each of them is found by some death, or the search is blind. */
 
-import type { HostPorts, Journal, OpenJournal } from '../../../../activities/host/ports';
-import type { FileSystem } from '../../../../adapters/host';
 import type { Interference } from './crash-machine';
 import { RELOADED } from './configs';
 import type { Death } from './enumerate';
+import { withJournal, withoutSync } from './interference';
 import { firstBroken, firstForgotten, type Run, runBack, runOnce } from './judge';
-import type { ModelProcess } from './model-file-system';
 
 /** Two updates' worth of recoveries, on a machine that may be busy. */
 jest.setTimeout(600_000);
-
-type Open = Parameters<FileSystem['open']>;
-
-/** Syncs that the product asks for, and that do not happen. */
-const withoutSync =
-  (isSkipped: (path: string, flags: Open[1]) => boolean) =>
-  (process: ModelProcess): ModelProcess => ({
-    ...process,
-    fs: {
-      ...process.fs,
-      async open(...args: Open) {
-        const handle = await process.fs.open(...args);
-        const nothing = async (): Promise<void> => undefined;
-        const skipped = { sync: nothing, datasync: nothing };
-        return isSkipped(String(args[0]), args[1]) ? Object.assign(handle, skipped) : handle;
-      },
-    },
-  });
-
-const withJournal =
-  (change: (open: OpenJournal) => OpenJournal) =>
-  (ports: HostPorts): HostPorts => {
-    const { journal } = ports;
-    const changed: Journal = {
-      async open() {
-        const open = await journal.open();
-        return open === undefined ? undefined : change(open);
-      },
-      begin: async (...args) => change(await journal.begin(...args)),
-    };
-    return { ...ports, journal: changed };
-  };
 
 interface Planted {
   readonly bug: string;
