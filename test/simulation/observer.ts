@@ -338,7 +338,11 @@ export class Invariants {
         .filter((node) => isDoneOn(node, config))
         .map(({ metadata }) => metadata.name),
     );
-    const trying = [...this.trying].filter(
+    // One that is lost tries it still as long as its node is half done.
+    const lost = [...this.leftTrying].filter(
+      ([node]) => !this.trying.has(node) && this.isHalfDone(node),
+    );
+    const trying = [...this.trying, ...lost].filter(
       ([node, other]) =>
         other === config &&
         !verified.has(node) &&

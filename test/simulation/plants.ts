@@ -62,6 +62,15 @@ export const PLANTS: readonly Plant[] = [
     },
   },
   {
+    bug: 'an update whose machine is away still names the step before',
+    breaks: 'I6',
+    ...{ seed: 4, within: 10, plain: true, storm: 0.4 },
+    change: {
+      from: "progress.during('Rebooting', verify, 'the machine to come back')",
+      to: 'verify()',
+    },
+  },
+  {
     bug: 'a drain goes on although the last pod has left',
     breaks: 'I6',
     ...{ seed: 16, within: 10, plain: true },
@@ -84,6 +93,15 @@ export const PLANTS: readonly Plant[] = [
     change: {
       from: 'children: [\n                ...this.children.values()\n            ],\n            orphanedSlots',
       to: 'children: [],\n            orphanedSlots',
+    },
+  },
+  {
+    bug: 'a lost update that had a slot counts for nothing',
+    breaks: 'canary',
+    ...{ seed: 24, within: 10 },
+    change: {
+      from: 'if (child.holdsSlot && child.adopting !== true) {\n            this.orphanedSlots.set(',
+      to: 'if (false) {\n            this.orphanedSlots.set(',
     },
   },
   {

@@ -159,8 +159,7 @@ class Run {
       if (status !== undefined) this.excuses.heardUpdate(execution, status);
       const known = this.idle.get(execution.runId);
       const { blocker, phase } = status ?? {};
-      const isDoing = execution.pending().length > 0;
-      const isIdle = !isDoing && phase !== undefined && blocker === undefined;
+      const isIdle = phase !== undefined && blocker === undefined;
       if (!isIdle || known?.events !== execution.events) {
         this.idle.set(execution.runId, { events: execution.events, at: clock.now });
         continue;

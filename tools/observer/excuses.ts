@@ -38,8 +38,8 @@ export interface Outside {
 
 /** What of an update that waits is under way. */
 export interface UnderWay {
-  /** Steps that Temporal has out. */
-  readonly steps: number;
+  /** Types of the activities that Temporal has out. */
+  readonly steps: readonly string[];
   /** Signals to others that Temporal has not confirmed. */
   readonly messages?: number;
   /** Pods on its node that its drain waits for; undefined = nobody can tell. */
@@ -49,6 +49,28 @@ export interface UnderWay {
 const STATE = 'machineconfiguration.openshift.io/state';
 /** How an update that tells its rollout the end says so. */
 const TELLS = ' to hear how it ended';
+/** What each sentence says, and which activity it is that is waited for. */
+const STEPS: readonly (readonly [string, readonly string[]])[] = [
+  ['the host to prepare it', ['prepareUpdate']],
+  ['its Node to be written', ['cordonNode', 'completeNode']],
+  ['its Node to be cordoned once more', ['cordonNode']],
+  ['its Node to be given back', ['releaseNode']],
+  ['a look at the cordon and the pods of its node', ['checkCordon']],
+  ['pods ', ['drainNode']],
+  ['the host to write its files', ['applyUpdate']],
+  ['the host to begin its reboot', ['armReboot']],
+  ['the host to act on its services', ['performServiceActions']],
+  ['the host to verify what it has', ['verifyUpdate']],
+  ['the host to verify its old config', ['verifyBack']],
+  ['the machine to come back on its old config', ['verifyBack']],
+  ['the machine to come back', ['verifyUpdate']],
+  ['the node to be Ready', ['awaitNodeReady']],
+  ['the host to make it its current config', ['commitUpdate']],
+  ['the host to drop what it kept for going back', ['commitUpdate']],
+  ['the host to go back to its old config', ['goBack']],
+  ['the host to undo what it had taken over', ['discardStaged']],
+  ['the host to drop what it has staged', ['discardStaged']],
+];
 const FAILED: readonly (string | undefined)[] = ['Degraded', 'Unreconcilable'];
 
 /** @returns what of it is not so, a sentence each */
@@ -76,7 +98,12 @@ export function falseOfUpdate(
 ): readonly string[] {
   if (blocker === undefined || phase === 'WaitingForSlot') return [];
   if (blocker.endsWith(TELLS)) return messages > 0 ? [] : [`says "${blocker}", and tells nobody`];
-  if (steps === 0) return [`says "${blocker}", and has no step under way`];
+  const meant = STEPS.find(([beginning]) => blocker.startsWith(beginning))?.[1];
+  if (meant === undefined) return [`says "${blocker}", and nobody knows which step that is`];
+  if (!steps.some((step) => meant.includes(step))) {
+    const out = steps.length === 0 ? 'no step' : steps.join(', ');
+    return [`says "${blocker}", and has ${out} under way`];
+  }
   const isDrained = phase === 'Draining' && pods?.length === 0;
   return isDrained ? [`says "${blocker}", and none that it waits for is there`] : [];
 }

@@ -88,16 +88,14 @@ export class Execution {
     return this.identity.runId;
   }
 
-  /** Types of the activities that are under way, for a look from outside. */
-  pending(): readonly string[] {
-    const here = [...this.activities.values()].map(({ type }) => type);
-    return [...here, ...[...this.locals.values()].map(({ type }) => type)];
-  }
-
-  /** How many steps are out, and whether something keeps one of them from being carried out. */
-  underWay(): { readonly steps: number; readonly messages: number; readonly isStruck: boolean } {
+  /** Types of the activities that are out, and whether something keeps one of them from being carried out. */
+  underWay(): {
+    readonly steps: readonly string[];
+    readonly messages: number;
+    readonly isStruck: boolean;
+  } {
     const isStruck = [...this.activities.values()].some((activity) => activity.isStruck);
-    const steps = this.activities.size + this.locals.size;
+    const steps = [...this.activities.values(), ...this.locals.values()].map(({ type }) => type);
     return { steps, messages: this.messages, isStruck };
   }
 

@@ -94,33 +94,41 @@ describe('a rollout', () => {
 
 describe('an update', () => {
   const TELLS = 'pool-rollout/worker to hear how it ended';
+  const APPLYING = { phase: 'Applying', blocker: 'the host to write its files' };
   const draining = { phase: 'Draining', blocker: 'pods to leave the node' };
 
   it.each([
-    ['pods that are there', draining, { steps: 1, pods: ['shop/cart-1'] }],
-    ['pods that nobody knows by name', draining, { steps: 1 }],
-    ['its slot', { phase: 'WaitingForSlot', blocker: 'a slot' }, { steps: 0 }],
-    ['its rollout', { phase: 'Completing', blocker: TELLS }, { steps: 0, messages: 1 }],
-    ['a step', { phase: 'Applying', blocker: 'the host' }, { steps: 1, pods: [] }],
+    ['pods that are there', draining, { steps: ['drainNode'], pods: ['shop/cart-1'] }],
+    ['pods that nobody knows by name', draining, { steps: ['drainNode'] }],
+    ['its slot', { phase: 'WaitingForSlot', blocker: 'a slot' }, { steps: [] }],
+    ['its rollout', { phase: 'Completing', blocker: TELLS }, { steps: [], messages: 1 }],
+    ['a step', APPLYING, { steps: ['reportNodePhase', 'applyUpdate'], pods: [] }],
   ])('is believed when it waits for %s', (_what, said, underWay) => {
     expect(falseOfUpdate(said, underWay)).toEqual([]);
   });
 
   it('is not when the pods have left', () => {
-    expect(falseOfUpdate(draining, { steps: 1, pods: [] })).toEqual([
+    expect(falseOfUpdate(draining, { steps: ['drainNode'], pods: [] })).toEqual([
       'says "pods to leave the node", and none that it waits for is there',
     ]);
   });
 
   it('is not when it tells nobody how it ended', () => {
-    expect(falseOfUpdate({ phase: 'Completing', blocker: TELLS }, { steps: 1 })).toEqual([
-      `says "${TELLS}", and tells nobody`,
-    ]);
+    expect(
+      falseOfUpdate({ phase: 'Completing', blocker: TELLS }, { steps: ['completeNode'] }),
+    ).toEqual([`says "${TELLS}", and tells nobody`]);
   });
 
-  it('is not when it has no step out', () => {
-    expect(falseOfUpdate({ phase: 'Applying', blocker: 'the host' }, { steps: 0 })).toEqual([
-      'says "the host", and has no step under way',
-    ]);
+  it.each([
+    ['it has no step out', APPLYING, [], 'has no step under way'],
+    ['its step is another one', APPLYING, ['drainNode'], 'has drainNode under way'],
+    [
+      'it says what nobody knows',
+      { ...APPLYING, blocker: 'better times' },
+      ['applyUpdate'],
+      'nobody knows which step that is',
+    ],
+  ])('is not when %s', (_what, said, steps, but) => {
+    expect(falseOfUpdate(said, { steps })).toEqual([`says "${said.blocker}", and ${but}`]);
   });
 });
