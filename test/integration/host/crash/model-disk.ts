@@ -1,7 +1,7 @@
 /**
  * A disk in memory that knows what a power cut would leave of it: for every file and directory there is
- * what programs see now, and what was there at its last sync. Inodes never change, so a picture of the
- * whole disk costs two maps.
+ * what programs see now, what was there at its last sync, and how it was made. Inodes never change, so a
+ * picture of the whole disk costs three maps.
  */
 
 export type Attributes = Readonly<Record<string, string>>;
@@ -25,6 +25,8 @@ export type Inode = FileInode | DirectoryInode | LinkInode;
 export interface Picture {
   readonly now: ReadonlyMap<number, Inode>;
   readonly synced: ReadonlyMap<number, Inode>;
+  /** As it was created: what is left of one that was never synced, if its name is there. */
+  readonly made: ReadonlyMap<number, Inode>;
 }
 
 /**
@@ -58,6 +60,7 @@ export interface Operation {
 export class ModelDisk {
   readonly #now: Map<number, Inode>;
   readonly #synced: Map<number, Inode>;
+  readonly #made: Map<number, Inode>;
   #next: number;
   /** Hears of every change before it is made; what it throws is what the call fails with. */
   onOperation: (operation: Operation) => void = () => undefined;
@@ -71,11 +74,12 @@ export class ModelDisk {
     };
     this.#now = new Map(picture?.now ?? [[ROOT_INODE, empty]]);
     this.#synced = new Map(picture?.synced ?? [[ROOT_INODE, empty]]);
+    this.#made = new Map(picture?.made);
     this.#next = Math.max(...this.#now.keys(), ...this.#synced.keys()) + 1;
   }
 
   picture(): Picture {
-    return { now: new Map(this.#now), synced: new Map(this.#synced) };
+    return { now: new Map(this.#now), synced: new Map(this.#synced), made: new Map(this.#made) };
   }
 
   inode(number: number): Inode {
@@ -94,6 +98,7 @@ export class ModelDisk {
   create(inode: Inode): number {
     const number = this.#next;
     this.#next += 1;
+    this.#made.set(number, inode);
     this.set(number, inode);
     return number;
   }
@@ -109,16 +114,16 @@ export class ModelDisk {
 }
 
 /** The disk that is found afterwards. */
-export function survivorsOf({ now, synced }: Picture, survival: Survival): Picture {
+export function survivorsOf(picture: Picture, survival: Survival): Picture {
   const found = new Map<number, Inode>();
   const pending = [ROOT_INODE];
   for (let number = pending.pop(); number !== undefined; number = pending.pop()) {
     if (found.has(number)) continue;
-    const inode = survivorOf(number, { now, synced }, survival);
+    const inode = survivorOf(number, picture, survival);
     found.set(number, inode);
     if (inode.kind === 'directory') pending.push(...inode.entries.values());
   }
-  return { now: found, synced: found };
+  return { now: found, synced: found, made: new Map() };
 }
 
 /** Each name whose change is not synced, in a directory in which others are not either. */
@@ -147,31 +152,21 @@ function withNameApart(now: Inode, synced: Inode, { name, survives }: NameApart)
   return { ...most, entries };
 }
 
-function survivorOf(
-  number: number,
-  { now: all, synced: kept }: Picture,
-  survival: Survival,
-): Inode {
-  const [now, synced] = [all.get(number), kept.get(number)];
+function survivorOf(number: number, picture: Picture, survival: Survival): Inode {
+  const [now, synced] = [picture.now.get(number), picture.synced.get(number)];
   const known = now ?? synced;
   if (known === undefined) throw new Error('a name without an inode');
   if (typeof survival !== 'string') {
     if (survival.directory === number && now !== undefined && synced !== undefined) {
       return withNameApart(now, synced, survival);
     }
-    return survivorOf(
-      number,
-      { now: all, synced: kept },
-      survival.survives === 'alone' ? 'synced' : 'all',
-    );
+    return survivorOf(number, picture, survival.survives === 'alone' ? 'synced' : 'all');
   }
   const isDirectory = known.kind === 'directory';
   const survives = survival === 'all' || (survival === 'names') === isDirectory;
   if (survival !== 'synced' && survives) return known;
-  if (synced !== undefined) return synced;
-  // Its name was synced, itself never: there, and empty.
-  if (known.kind === 'directory') return { ...known, entries: new Map() };
-  return known.kind === 'file' ? { ...known, data: Buffer.alloc(0) } : known;
+  // Its name was synced, itself never: there, and empty, with the mode and the owner that it was made with.
+  return synced ?? picture.made.get(number) ?? known;
 }
 
 const serials = new WeakMap<Inode, number>();
