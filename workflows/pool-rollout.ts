@@ -278,6 +278,8 @@ async function cancelRollout(rollout: Rollout): Promise<void> {
   const { pool, config } = rollout;
   await windDown(rollout, 'rollout', 'it was cancelled');
   if (config !== '') {
+    rollout.writing = 'its pool to remember that it was cancelled';
+    setCurrentDetails(rolloutDetails(progressOf(rollout)));
     await markRolloutCancelled(pool, config).catch((error: unknown) =>
       log.error('the cancellation is not remembered on the pool', { pool, error }),
     );

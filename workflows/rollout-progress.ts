@@ -94,10 +94,19 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     unheardCount: unheardCount(rollout),
     policy: view.policy,
   });
+  const last = lastWait(rollout);
+  if (last !== undefined) return { ...found, blocker: `waiting for ${last}` };
   // Who may not go on anyway says so first.
   const isUnderWay = found.state === 'Rolling' || found.state === 'Blocked';
   const problem = viewProblem ?? (isUnderWay ? unknownProblem(rollout) : undefined);
   return problem === undefined ? found : { ...found, blocker: problem };
+}
+
+/** What a rollout that has no update left still waits for. */
+function lastWait({ writing, ending, children, sending }: Rollout): string | undefined {
+  if (writing !== undefined) return writing;
+  const isSaid = ending === undefined || children.size > 0 || sending === 0;
+  return isSaid ? undefined : 'what it has told its updates and nodes to arrive';
 }
 
 /** Nodes that wait although they have a slot work on nothing, and neither does whoever has not answered. */

@@ -50,6 +50,8 @@ export class UpdatesUnderWay {
   readonly starting = new Set<string>();
   /** Messages to updates that Temporal has not confirmed yet. */
   sending = 0;
+  /** Whose writing it waits for; completes "waiting for …". */
+  writing: string | undefined;
 
   /** Nodes of which it is not known which config they try count as trying each. */
   lostMayTry = true;

@@ -76,6 +76,7 @@ export function rememberStart(rollout: Rollout): void {
 /** Nodes that join or drift when all are done wait for a person again. */
 export async function forgetStart(rollout: Rollout): Promise<void> {
   if (rollout.startedConfig() === '' || !patched(START_REMEMBERED)) return;
+  rollout.writing = 'its pool to forget that it was started';
   await condition(() => !rollout.isMarkingStart);
   rollout.startedWritten = '';
   try {
@@ -83,6 +84,8 @@ export async function forgetStart(rollout: Rollout): Promise<void> {
   } catch (error) {
     if (isCancellation(error)) throw error;
     log.warn('the end of the rollout is not written down', { error });
+  } finally {
+    rollout.writing = undefined;
   }
 }
 

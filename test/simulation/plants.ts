@@ -71,6 +71,15 @@ export const PLANTS: readonly Plant[] = [
     },
   },
   {
+    bug: 'a cancelled rollout that cannot write its pool names nothing',
+    breaks: 'I6',
+    ...{ seed: 105, within: 10, storm: 0.4 },
+    change: {
+      from: "rollout.writing = 'its pool to remember that it was cancelled';",
+      to: '',
+    },
+  },
+  {
     bug: 'a drain goes on although the last pod has left',
     breaks: 'I6',
     ...{ seed: 16, within: 10, plain: true },

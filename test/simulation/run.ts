@@ -183,7 +183,6 @@ class Run {
     const { state, blocker, children, updated } = progress;
     const isBusy =
       blocker !== undefined ||
-      state !== 'Rolling' ||
       children.some(
         (child) => child.blocker === undefined && temporal.isRunning(`update-node/${child.node}`),
       );
