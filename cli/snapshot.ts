@@ -169,7 +169,8 @@ function childRow(
 ): NodeRow {
   const news = step === undefined ? '' : stepText(step);
   if (child.stage === 'preparing') {
-    const says = news === '' ? {} : { detail: news };
+    const said = [child.blocker ?? '', news].filter((text) => text !== '').join('; ');
+    const says = said === '' ? {} : { detail: said };
     return { node, group: 'Preparing', since: child.since, ...says };
   }
   if (child.stage === 'waiting') {

@@ -28,7 +28,7 @@ export async function rolloutStatus(
   return exitCodeOf(snapshot);
 }
 
-/** So many updates are asked what they do: what fits on a screen, whatever the size of the pool. */
+/** So many updates are asked what they do, those that wait longest: what fits on a screen, whatever the size of the pool. */
 const MOST_STEPS = 20;
 
 async function observe(
@@ -42,7 +42,9 @@ async function observe(
   if (answer !== undefined && 'pausedInTemporal' in answer) {
     return snapshotOf(view, pool, answer);
   }
-  const busy = (answer?.children ?? []).filter(({ stage }) => stage !== 'waiting');
+  const busy = (answer?.children ?? [])
+    .filter(({ stage }) => stage !== 'waiting')
+    .sort((a, b) => Date.parse(a.since) - Date.parse(b.since));
   const steps = await temporal.steps(busy.slice(0, MOST_STEPS).map(({ node }) => node));
   return snapshotOf(view, pool, answer === undefined ? {} : { progress: answer, steps });
 }

@@ -72,7 +72,8 @@ function given(answers: readonly (Answer | Error)[]) {
     if (answer instanceof Error) throw answer;
     return answer;
   });
-  const temporal: Partial<CliTemporal> = { steps: () => Promise.resolve(new Map()), progress };
+  const steps = jest.fn((_nodes: readonly string[]) => Promise.resolve(new Map()));
+  const temporal: Partial<CliTemporal> = { steps, progress };
   const context: CliContext = {
     terminal: openTerminal({ out: sink('out'), err: sink('err') }, { color: false, env: {} }),
     now: () => 0,
@@ -86,6 +87,7 @@ function given(answers: readonly (Answer | Error)[]) {
     text,
     poolNames,
     progress,
+    steps,
     ctrlC,
     change: (view: ClusterView) => onChange(view),
   };
@@ -102,6 +104,21 @@ function watch({ context }: { context: CliContext }, timeoutSeconds?: number): P
 }
 
 const count = (text: string, part: string): number => text.split(part).length - 1;
+
+it('asks those updates what they do that have been at it for longest', async () => {
+  const children = Array.from({ length: 30 }, (_, index) => ({
+    ...{ node: `w${index}`, config: 'rendered-worker-1', holdsSlot: false },
+    stage: 'preparing' as const,
+    since: new Date(Date.UTC(2026, 0, 1) - index * 1000).toISOString(),
+  }));
+  const { context, steps } = given([{ ...progress('Rolling'), children }]);
+
+  await rolloutStatus(context, 'worker', { watch: false, output: 'table' });
+
+  const [asked] = steps.mock.calls[0] ?? [];
+  expect(asked).toHaveLength(20);
+  expect(asked).toEqual(expect.arrayContaining(['w29', 'w10']));
+});
 
 describe('rollout status --watch', () => {
   beforeEach(() => {

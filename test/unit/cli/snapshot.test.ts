@@ -228,21 +228,28 @@ describe('the exit code of rollout status', () => {
   });
 });
 
-it('shows what the host of a node in preparation does, or why it has to try again', () => {
-  const child = { node: 'w1', config: NEW, stage: 'preparing', since: '2026-03-01T12:00:00Z' };
-  const step = { attempt: 3, says: 'pulling os', lastFailure: 'pull os: connection refused' };
-  const snapshot = takeSnapshot({
-    pool: aPool(),
-    nodes: [aNode('w1', on(OLD))],
-    machineConfigNodes: new Map(),
-    maxUnavailable: 1,
-    progress: aProgress({ children: [child as RolloutProgress['children'][number]] }),
-    steps: new Map([['w1', step]]),
-  });
+describe('of a node in preparation', () => {
+  const STEP = { attempt: 3, says: 'pulling os', lastFailure: 'pull os: connection refused' };
+  const TRIES = 'pulling os; attempt 3, pull os: connection refused';
+  const ENDS = 'waiting for its update to rendered-worker-before to end';
 
-  expect(snapshot.rows[0]).toMatchObject({
-    group: 'Preparing',
-    detail: 'pulling os; attempt 3, pull os: connection refused',
+  it.each([
+    ['what its host does, or why it has to try again', {}, STEP, TRIES],
+    ['what its rollout waits for', { blocker: ENDS }, undefined, ENDS],
+    ['both', { blocker: ENDS }, STEP, `${ENDS}; ${TRIES}`],
+  ])('shows %s', (_what, more, step, detail) => {
+    const since = '2026-03-01T12:00:00Z';
+    const child = { node: 'w1', config: NEW, stage: 'preparing' as const, since, ...more };
+    const snapshot = takeSnapshot({
+      pool: aPool(),
+      nodes: [aNode('w1', on(OLD))],
+      machineConfigNodes: new Map(),
+      maxUnavailable: 1,
+      progress: aProgress({ children: [{ ...child, holdsSlot: false }] }),
+      steps: new Map(step === undefined ? [] : [['w1', step]]),
+    });
+
+    expect(snapshot.rows[0]).toMatchObject({ group: 'Preparing', detail });
   });
 });
 
