@@ -1,10 +1,19 @@
 // Packs what Slipway's processes need to run, so that later versions can be tested against this one:
 // test/upgrade/builds/<version>.tgz with its SHA-256 beside it (docs/upgrading.md). The packages of npm
 // are not in it, but their versions are. The same sources give the same bytes. What is packed already
-// stays as it is; `--replace` packs a version anew that is not released yet.
+// stays as it is; `--replace` packs a version anew that is not released yet. The histories of the version
+// are frozen with it: their SHA-256 are beside the build, as sha256sum writes them.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -101,8 +110,22 @@ function write() {
   }
   mkdirSync(dirname(archive), { recursive: true });
   writeFileSync(archive, bytes);
-  const digest = createHash('sha256').update(bytes).digest('hex');
+  const digest = sha256(bytes);
   writeFileSync(`${archive}.sha256`, `${digest}  ${version}.tgz\n`);
+  freezeHistories();
   rmSync(work, { recursive: true, force: true });
   process.stdout.write(`${relative(root, archive)}: ${bytes.length} bytes, SHA-256 ${digest}\n`);
+}
+
+function freezeHistories() {
+  const folder = join(root, 'test', 'histories', version);
+  const lines = readdirSync(folder)
+    .sort()
+    .map((name) => `${sha256(readFileSync(join(folder, name)))}  ${name}\n`);
+  const frozen = join(dirname(archive), `${version}.histories.sha256`);
+  writeFileSync(frozen, lines.join(''));
+}
+
+function sha256(bytes) {
+  return createHash('sha256').update(bytes).digest('hex');
 }

@@ -25,6 +25,18 @@ export async function packedVersions(): Promise<readonly string[]> {
   return names.flatMap((name) => ARCHIVE.exec(name)?.[1] ?? []).sort(compareVersions);
 }
 
+/** SHA-256 of the histories that were frozen with a version, by file name. */
+export async function frozenHistories(version: string): Promise<ReadonlyMap<string, string>> {
+  const text = await readFile(join(BUILDS, `${version}.histories.sha256`), 'utf8');
+  const lines = text.split('\n').filter((line) => line !== '');
+  return new Map(
+    lines.map((line) => {
+      const [digest = '', name = ''] = line.split(/ +/);
+      return [name, digest];
+    }),
+  );
+}
+
 /** Orders `x.y.z` by its numbers. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map((version) => version.split('.').map(Number));
