@@ -102,7 +102,7 @@ export const FAILURES = {
   DrainTimedOut: {
     kind: 'stalled',
     means: 'the node could not be drained within drain.timeoutSeconds',
-    next: 'look at the pods and budgets that are named, then retry the node',
+    next: 'look at the pods and budgets that are named; the node is tried again by itself, last of all, unless drain.onTimeout is Fail: then retry it',
   },
   UncordonedByUser: {
     kind: 'stalled',

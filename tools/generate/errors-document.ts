@@ -4,7 +4,8 @@ import { FAILURES } from '../../core/errors';
 const KINDS: Readonly<Record<FailureKind, string>> = {
   transient: 'Tried again by itself with growing pauses. Nothing is shown until it lasts.',
   waiting: 'Comes back by itself; the status says what it waits for.',
-  stalled: 'Never tried again by itself: a person changes something first.',
+  stalled:
+    'Over until a person changes something, or a later attempt of the rollout where the last column says so.',
   cancelled: 'Somebody asked for it; everything is cleaned up behind it.',
   bug: 'Cannot happen. Please report it with the message.',
 };
