@@ -185,7 +185,13 @@ export interface PoolLook extends PoolSelection {
   readonly digests: Readonly<Record<string, string>>;
 }
 
-export type SelectNodesResult = { readonly exists: false } | ({ readonly exists: true } & PoolLook);
+export type SelectNodesResult =
+  | {
+      readonly exists: false;
+      /** Of the remembered nodes; absent = none has left, or an earlier version says it. */
+      readonly departed?: readonly DepartedNode[];
+    }
+  | ({ readonly exists: true } & PoolLook);
 
 /** Common to all activities on one node of one update. */
 export interface NodeStep {

@@ -71,6 +71,10 @@ const ASK_AGAIN = '30s';
 const OUTCOME_OF_DELETED = 'outcome-of-deleted-pool';
 /** Rollouts that were begun before it take nobody up while they are paused or halted. */
 const FINISHES_STANDING_STILL = 'finishes-standing-still';
+/** Rollouts that were begun before it wait for the updates of deleted Nodes when they end before their time. */
+const DELETED_MINDED = 'deleted-nodes-minded-to-the-end';
+/** Rollouts that were begun before it forget a cancellation that comes before their first look. */
+const CANCELS_AFTER_LOOK = 'cancels-after-a-look';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -275,6 +279,8 @@ function finish(rollout: Rollout): RolloutProgress {
 }
 
 async function cancelRollout(rollout: Rollout): Promise<void> {
+  // What a person cancels before the first look has a name, too.
+  if (rollout.config === '' && patched(CANCELS_AFTER_LOOK)) await look(rollout);
   const { pool, config } = rollout;
   await windDown(rollout, 'rollout', 'it was cancelled');
   if (config !== '') {
@@ -303,6 +309,7 @@ async function poolIsGone(rollout: Rollout): Promise<Error> {
 async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promise<void> {
   rollout.ending = reason;
   const held = new Set<string>();
+  const looks = { isOut: false };
   for (;;) {
     const seen = rollout.changes;
     for (const { node, cancelling } of rollout.children.values()) {
@@ -316,6 +323,7 @@ async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promi
     }
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (rollout.children.size === 0 && rollout.sending === 0) break;
+    void endUpdatesOfDeleted(rollout, looks);
     rollout.expire();
     const { blocker = 'node updates to end' } = progressOf(rollout);
     const summary = brief(`ending, because ${reason}: ${blocker}`);
@@ -327,6 +335,25 @@ async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promi
     await checkUpdates(rollout, heard);
   }
   await condition(allHandlersFinished);
+}
+
+/** Of a Node that is gone nothing is taken back. The look keeps nobody waiting: whoever ends meanwhile has ended. */
+async function endUpdatesOfDeleted(rollout: Rollout, looks: { isOut: boolean }): Promise<void> {
+  const { pool, children, changes } = rollout;
+  if (looks.isOut || children.size === 0 || !patched(DELETED_MINDED)) return;
+  looks.isOut = true;
+  try {
+    const inFlight = [...children.keys()];
+    const remembered = rollout.remembered();
+    const question = { pool, inFlight, remembered, retry: [], limit: 0, ...rollout.age() };
+    const { departed = [] } = await selectNodes(question);
+    for (const one of departed) if (one.deleted) endUpdateOf(rollout, one);
+  } catch (error) {
+    if (!isCancellation(error)) log.warn('not known which nodes are gone', { pool, error });
+  }
+  looks.isOut = false;
+  // One that went while the others were looked at is found by the next look.
+  if (rollout.changes !== changes) rollout.touch();
 }
 
 function refuseWrongStart(input: Partial<PoolRolloutInput> | undefined): void {

@@ -98,7 +98,9 @@ function stateOf(rollout: Rollout): StateAndBlocker {
   if (last !== undefined) return { ...found, blocker: `waiting for ${last}` };
   // Who may not go on anyway says so first.
   const isUnderWay = found.state === 'Rolling' || found.state === 'Blocked';
-  const problem = viewProblem ?? (isUnderWay ? unknownProblem(rollout) : undefined);
+  const problem =
+    viewProblem ??
+    (isUnderWay ? (unreadableConfig(rollout) ?? unknownProblem(rollout)) : undefined);
   return problem === undefined ? found : { ...found, blocker: problem };
 }
 
@@ -140,6 +142,12 @@ function whyWithoutSlot(rollout: Rollout): ReadonlyMap<string, string> {
   const waiting = heirsFirst(prepared(rollout));
   const { withheld } = decideSlots({ ...slotRequest(rollout), waiting });
   return new Map(withheld.map(({ node, reason }) => [node, reason]));
+}
+
+/** It was there when the rollout began; nobody starts without it. */
+function unreadableConfig({ pool, config, view }: Rollout): string | undefined {
+  if (view?.config !== undefined || config === '') return undefined;
+  return `waiting for the rendered config of pool ${pool}, which does not exist; see its RenderDegraded condition`;
 }
 
 function unknownProblem({ knows, unknownBecause }: Rollout): string | undefined {

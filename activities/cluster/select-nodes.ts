@@ -29,8 +29,10 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     await whenSynced(Object.values(view));
     if (input.asNewAs !== undefined) await whenAsNew(view, input.asNewAs);
     const versions = versionsOf(view);
+    const departed = await departedNodes(ports, input.pool, input.remembered ?? []);
+    const left = departed.length === 0 ? {} : { departed };
     const pool = view.pools.get(input.pool);
-    if (pool === undefined) return { exists: false };
+    if (pool === undefined) return { exists: false, ...left };
     const seen = observePool({
       pool,
       nodes: membersOf(pool),
@@ -50,7 +52,6 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     const { annotations } = pool.metadata;
     const cancelledConfig = annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
     const startedConfig = annotations?.[ANNOTATION.ROLLOUT_STARTED];
-    const departed = await departedNodes(ports, input.pool, input.remembered ?? []);
     const user = view.machineConfigurations.get(MACHINE_CONFIGURATION)?.spec?.nodeDisruptionPolicy;
     return {
       exists: true,
@@ -61,7 +62,7 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
       disruptionPolicies: readDisruptionPolicy(user),
       ...(cancelledConfig === undefined ? {} : { cancelledConfig }),
       ...(startedConfig === undefined ? {} : { startedConfig }),
-      ...(departed.length === 0 ? {} : { departed }),
+      ...left,
       digests: await digestsOf(ports, digests, selected.candidates),
     };
   };

@@ -57,6 +57,36 @@ describe('a node that is deleted during its update', () => {
     gate.open();
   });
 
+  it.each([
+    ['is being cancelled', (world: FakeWorld) => world.rollout().cancel()],
+    [
+      'ends with its pool',
+      async (world: FakeWorld) => {
+        world.exists = false;
+        await world.tell('the pool is gone');
+      },
+    ],
+  ])('is waited for no longer by a rollout that %s', async (_how, end) => {
+    const world = await bench.world({ nodes: 2 });
+    const first = world.name(1);
+    // Past its point of no return, and the machine never comes back.
+    const gate = world.hold('verifyUpdate', first);
+    await world.startRollout();
+    await gate.reached;
+    await end(world);
+    await world.progressUntil(({ state }) => state === 'Cancelling');
+
+    world.deleteNode(first);
+    await world.tell(`node ${first} is gone`);
+
+    await expect(world.rollout().result()).rejects.toThrow();
+    expect(await failureOf(world, first)).toBe('NodeDeleted');
+    expect(world.stepsOf(first)).not.toContain('goBack');
+    expect(world.leftovers()).toEqual([]);
+    expect(world.violations).toEqual([]);
+    gate.open();
+  });
+
   it('is forgotten while it waits for its slot', async () => {
     const world = await bench.world({ nodes: 3 });
     const gate = world.hold('drainNode', world.name(1));

@@ -46,6 +46,10 @@ function aView(overrides: Partial<PoolLook> = {}): PoolLook {
   };
 }
 
+function withoutConfig(view: PoolLook): PoolLook {
+  return Object.fromEntries(Object.entries(view).filter(([name]) => name !== 'config')) as never;
+}
+
 function aReport(node: string, overrides: Partial<NodeReport> = {}): NodeReport {
   return {
     node,
@@ -131,6 +135,17 @@ describe('a rollout without a free slot', () => {
     expect(progressOf(rollout)).toMatchObject({
       state: 'Blocked',
       blocker: 'no free slot: 1 node of at most 1 unavailable: x (not Ready since noon)',
+    });
+  });
+
+  it('names the rendered config that does not exist any more', () => {
+    const rollout = aRollout();
+    rollout.accept(withoutConfig(aView({ candidateCount: 1 })));
+
+    expect(progressOf(rollout)).toMatchObject({
+      state: 'Rolling',
+      config: 'c2',
+      blocker: containing('waiting for the rendered config of pool worker, which does not exist'),
     });
   });
 

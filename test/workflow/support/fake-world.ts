@@ -521,11 +521,12 @@ export class FakeWorld {
 
   private async select(input: SelectNodesInput): Promise<SelectNodesResult> {
     await this.step('selectNodes', '');
-    if (!this.exists) return { exists: false };
+    const departed = await departedNodes(this.ports(), this.pool, input.remembered ?? []);
+    const left = departed.length === 0 ? {} : { departed };
+    if (!this.exists) return { exists: false, ...left };
     const nodes = this.frozen ?? this.members();
     const seen = observePool({ ...input, pool: this.poolObject(), nodes });
     const selected = selectFrom(seen, input);
-    const departed = await departedNodes(this.ports(), this.pool, input.remembered ?? []);
     const names = selected.candidates.flatMap(({ currentConfig }) => currentConfig ?? []);
     return {
       exists: true,
@@ -535,7 +536,7 @@ export class FakeWorld {
       disruptionPolicies: {},
       ...(this.cancelledConfig === undefined ? {} : { cancelledConfig: this.cancelledConfig }),
       ...(this.startedConfig === undefined ? {} : { startedConfig: this.startedConfig }),
-      ...(departed.length === 0 ? {} : { departed }),
+      ...left,
       digests: Object.fromEntries(names.map((name) => [name, reference(name).digest])),
     };
   }

@@ -1,0 +1,88 @@
+/** A rollout that ends before its time: cancelled, or with its pool. In quiet weather. */
+
+import { poolRolloutId, updateNodeId } from '../../core/names';
+import { quietWorld } from './quiet-world';
+import type { SimulatedConfig } from './world/host';
+import type { World } from './world/world';
+
+const MINUTE_MS = 60_000;
+
+function config(number: number): SimulatedConfig {
+  return {
+    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
+    ...{ restartsService: false, unreconcilable: false, doesNotBoot: false },
+    ...{ cutsNetwork: false, neverReady: false, unitFails: false },
+  };
+}
+const POOL = { maxUnavailable: 1, configs: [1, 2, 3, 4].map(config) };
+/** A machine that is down for its reboot may be so for twenty minutes. */
+const PATIENT = { canary: { nodes: 0 }, reboot: { timeoutSeconds: 1200 } };
+
+jest.setTimeout(120_000);
+
+it('names the pool that it cannot write, and ends when it can', async () => {
+  const { world, run } = await quietWorld({ nodes: 2 });
+  for (const node of world.cluster.nodes.keys()) world.cordon(node);
+  world.controllers.begin();
+  await run(MINUTE_MS);
+  world.cluster.isAway = true;
+  expect(world.temporal.cancel(poolRolloutId('worker'))).toBe(true);
+
+  await run(20 * MINUTE_MS);
+
+  expect(await world.progress('worker')).toMatchObject({
+    state: 'Cancelling',
+    blocker: 'waiting for its pool to remember that it was cancelled',
+  });
+
+  world.cluster.isAway = false;
+  await run(2 * MINUTE_MS);
+  expect(world.temporal.open()).toEqual([]);
+  expect(world.invariants.violations).toEqual([]);
+});
+
+/** The first machine that goes down for its reboot never comes back. */
+async function machineThatDies(world: World, run: (ms: number) => Promise<void>): Promise<string> {
+  world.controllers.begin();
+  const down = () => [...world.hosts.values()].find(({ isUp }) => !isUp);
+  while (down() === undefined) await run(50);
+  const host = down();
+  host?.breakDown();
+  return host?.name ?? '';
+}
+
+it('waits for no update of a Node that is deleted, and takes the next config at once', async () => {
+  const { world, run } = await quietWorld({
+    seed: 3,
+    nodes: 4,
+    pool: { ...POOL, policy: PATIENT },
+  });
+  const node = await machineThatDies(world, run);
+  world.temporal.cancel(poolRolloutId('worker'));
+  await run(MINUTE_MS);
+  expect(world.temporal.isRunning(updateNodeId(node))).toBe(true);
+
+  world.deleteNode(node);
+  world.render('worker', 'rendered-worker-3');
+  await run(2 * MINUTE_MS);
+
+  expect(world.temporal.isRunning(updateNodeId(node))).toBe(false);
+  expect([...world.hosts.values()].some(({ os }) => os === 'os-3')).toBe(true);
+  await run(20 * MINUTE_MS);
+  expect(world.temporal.open()).toEqual([]);
+  expect(world.invariants.violations).toEqual([]);
+});
+
+it('remembers that it was cancelled before its first look', async () => {
+  const { world, run } = await quietWorld({ pool: POOL });
+  world.controllers.begin();
+  while (!world.temporal.isRunning(poolRolloutId('worker'))) await run(10);
+
+  expect(world.temporal.cancel(poolRolloutId('worker'))).toBe(true);
+  await run(20 * MINUTE_MS);
+
+  const { annotations = {} } = world.cluster.pool('worker').metadata;
+  expect(annotations['slipway.dev/rollout-cancelled']).toBe('rendered-worker-2');
+  expect([...world.hosts.values()].map(({ os }) => os)).toEqual(['os-1', 'os-1']);
+  expect(world.invariants.violations).toEqual([]);
+});
