@@ -3,7 +3,7 @@
 import type { RenderedSpec } from '../../core/machine-config/types';
 import { type Claim, originalOf } from './originals';
 import type { Files } from './ports';
-import { sshKeysFileOf } from './ssh-keys';
+import { presentKeysFileOf, sshKeysFileOf } from './ssh-keys';
 import { type WantedPath, type WantedPaths, wantedPaths } from './wanted-paths';
 
 /** What the config that the host is on claims of a path; `undefined` = it does not have the path. */
@@ -65,5 +65,5 @@ export async function heldPaths(
   files: Pick<Files, 'look'>,
   spec: Pick<RenderedSpec, 'config'>,
 ): Promise<WantedPaths> {
-  return wantedPaths(spec, await sshKeysFileOf(files), 'leftOut');
+  return wantedPaths(spec, await presentKeysFileOf(files), 'leftOut');
 }

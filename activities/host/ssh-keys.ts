@@ -27,6 +27,16 @@ export async function sshKeysFileOf(files: Pick<Files, 'look'>): Promise<string>
   return PLAIN_SSH_KEYS_FILE;
 }
 
+/**
+ * Where the keys of the config are that the host is on: an update into the first system that reads the
+ * directory wrote them for the one before, and this one reads both.
+ */
+export async function presentKeysFileOf(files: Pick<Files, 'look'>): Promise<string> {
+  const own = await sshKeysFileOf(files);
+  if (own === PLAIN_SSH_KEYS_FILE || (await files.look(own)).kind !== 'absent') return own;
+  return (await files.look(PLAIN_SSH_KEYS_FILE)).kind === 'file' ? PLAIN_SSH_KEYS_FILE : own;
+}
+
 function readsDirectory(osRelease: string): boolean {
   const fields = new Map(
     osRelease.split('\n').flatMap((line) => {
