@@ -125,7 +125,7 @@ export type EvictionOutcome =
   | { readonly outcome: 'gone' }
   /** Its namespace is being deleted, and the pod with it. */
   | { readonly outcome: 'namespaceTerminating' }
-  /** A budget refuses, or the server is busy; `said` is the API's own message. */
+  /** A budget or an admission policy refuses, or the server is busy; `said` is the API's own message. */
   | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
 
 export interface PodPort {

@@ -96,13 +96,13 @@ export const FAILURES = {
   },
   DrainBlocked: {
     kind: 'waiting',
-    means: 'a disruption budget refuses an eviction, or a pod does not go',
-    next: 'scale the workload up, correct its budget, or delete the pod that is named',
+    means: 'a disruption budget or an admission policy refuses an eviction, or a pod does not go',
+    next: 'scale the workload up, correct its budget or the policy, or delete the pod that is named',
   },
   DrainTimedOut: {
     kind: 'stalled',
     means: 'the node could not be drained within drain.timeoutSeconds',
-    next: 'look at the pods and budgets that are named; the node is tried again by itself, last of all, unless drain.onTimeout is Fail: then retry it',
+    next: 'look at the pods, budgets and policies that are named; the node is tried again by itself, last of all, unless drain.onTimeout is Fail: then retry it',
   },
   UncordonedByUser: {
     kind: 'stalled',

@@ -53,7 +53,7 @@ export class NodePods {
    * Asks once. A cancellation only keeps a request from being sent: the API server charges the budget
    * before it deletes the pod, so one that is broken off in between blocks the budget for two minutes.
    *
-   * @throws `ApiUnavailable`, `ApiForbidden` and whatever else is not an answer about this pod
+   * @throws `ApiUnavailable`, `ApiForbidden` for unknown credentials: no answer about this pod
    */
   async evict(
     pod: EvictedPod,
@@ -86,18 +86,23 @@ function outcomeOf(what: string, status: ApiStatus): Eviction {
   if (status.code === 403 && status.causes.some(isNamespaceTerminating)) {
     return { outcome: 'namespaceTerminating' };
   }
-  // 429 is a budget, or the server asking for patience; 500 is more than one budget, or trouble.
-  if (status.code === 429 || status.code >= 500) {
-    const said = status.causes[0]?.message ?? status.message ?? `the API answered ${status.code}`;
-    return {
-      outcome: 'refused',
-      said,
-      ...(status.retryAfterSeconds === undefined
-        ? {}
-        : { retryAfterSeconds: status.retryAfterSeconds }),
-    };
-  }
-  throw refusal(what, status);
+  // Credentials that nobody knows say nothing about this pod.
+  if (status.code === 401 || status.code < 400) throw refusal(what, status);
+  // 429 is a budget, or the server asking for patience; 500 is more than one budget, or trouble. The others
+  // are the admission policies and webhooks of the cluster, which may let it go later as a budget does.
+  return {
+    outcome: 'refused',
+    said: wordsOf(status),
+    ...(status.retryAfterSeconds === undefined
+      ? {}
+      : { retryAfterSeconds: status.retryAfterSeconds }),
+  };
+}
+
+/** The budget's own sentence, where one refuses: the message around it does not name it. */
+function wordsOf({ code, message, causes }: ApiStatus): string {
+  const budget = causes.find(({ reason }) => reason === 'DisruptionBudget');
+  return budget?.message ?? message ?? `the API server answered ${code}`;
 }
 
 function isNamespaceTerminating({ reason }: { readonly reason?: string }): boolean {

@@ -196,6 +196,82 @@ it('names the budget that refuses, and goes on as soon as it allows', async () =
   await expect(draining).resolves.toEqual({ evicted: 1, left: 0 });
 });
 
+it('waits for an admission policy that denies an eviction as for a budget, and names it', async () => {
+  await aWorker(fixture, 'policed');
+  await aWorkload(fixture, { name: 'policed', node: 'policed', replicas: 1 });
+  await runningOn('policed', 1);
+  const [pod] = onNode('policed');
+  const { lift } = await denyEvictionsOf('policed');
+  await cordoned('policed');
+  const run = playedRun();
+  const draining = activitiesFor(fixture, caches, run).drainNode(input('policed'));
+
+  const progress = await run.heartbeatWith(
+    ({ remaining }) => remaining[0]?.blocker.includes('open until six') === true,
+  );
+
+  expect(progress.remaining[0]?.blocker).toMatch(
+    /^waiting for pod default\/policed-\S+ \(.*ValidatingAdmissionPolicy 'policed'.*open until six\)$/,
+  );
+  expect(onNode('policed').map(({ metadata }) => metadata.uid)).toEqual([pod?.metadata.uid]);
+
+  await lift();
+  await expect(draining).resolves.toEqual({ evicted: 1, left: 0 });
+});
+
+/** A policy of the cluster's operators; it is in force when this returns. */
+async function denyEvictionsOf(app: string): Promise<{ lift(): Promise<void> }> {
+  const apiVersion = 'admissionregistration.k8s.io/v1';
+  const metadata = { name: app };
+  await applyManifest(fixture.admin, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicy',
+    metadata,
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          {
+            apiGroups: [''],
+            apiVersions: ['v1'],
+            operations: ['CREATE'],
+            resources: ['pods/eviction'],
+          },
+        ],
+      },
+      matchConditions: [{ name: 'app', expression: `request.name.startsWith('${app}-')` }],
+      validations: [{ expression: 'false', message: 'open until six' }],
+    },
+  });
+  await applyManifest(fixture.admin, {
+    apiVersion,
+    kind: 'ValidatingAdmissionPolicyBinding',
+    metadata,
+    spec: { policyName: app, validationActions: ['Deny'] },
+  });
+  const pod = onNode(app)[0]?.metadata.name;
+  await eventually(async () => {
+    const asked = await fixture.admin.post(
+      `/api/v1/namespaces/default/pods/${pod}/eviction`,
+      {
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name: pod, namespace: 'default' },
+        deleteOptions: { dryRun: ['All'] },
+      },
+      'try an eviction',
+    );
+    expect(asked.ok).toBe(false);
+  });
+  const bindings = {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    plural: 'validatingadmissionpolicybindings',
+    kind: 'ValidatingAdmissionPolicyBinding',
+    namespaced: false,
+  };
+  return { lift: async () => fixture.admin.delete(bindings, metadata) };
+}
+
 it('gives up after its time, naming pod and budget', async () => {
   await aWorker(fixture, 'stuck');
   await aWorkload(fixture, { name: 'stuck', node: 'stuck', replicas: 1, minAvailable: 1 });

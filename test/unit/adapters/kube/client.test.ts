@@ -312,6 +312,42 @@ describe('an eviction', () => {
       { message: 'more than one' },
       { outcome: 'refused', said: 'more than one' },
     ],
+    [
+      'a webhook that denies it',
+      400,
+      { message: 'admission webhook "evictions.shop" denied the request: open until six' },
+      {
+        outcome: 'refused',
+        said: 'admission webhook "evictions.shop" denied the request: open until six',
+      },
+    ],
+    [
+      'a webhook that forbids it',
+      403,
+      { message: 'admission webhook "evictions.shop" denied the request: open until six' },
+      {
+        outcome: 'refused',
+        said: 'admission webhook "evictions.shop" denied the request: open until six',
+      },
+    ],
+    [
+      'an admission policy that denies it',
+      422,
+      {
+        message: 'pods "cart" is forbidden: ValidatingAdmissionPolicy \'shop\' denied request',
+        details: { causes: [{ message: 'denied request' }] },
+      },
+      {
+        outcome: 'refused',
+        said: 'pods "cart" is forbidden: ValidatingAdmissionPolicy \'shop\' denied request',
+      },
+    ],
+    [
+      'a server that does not permit it',
+      403,
+      { message: 'User "slipway" cannot create resource "pods/eviction"' },
+      { outcome: 'refused', said: 'User "slipway" cannot create resource "pods/eviction"' },
+    ],
   ])('answered by %s', async (_name, code, body, outcome) => {
     answers(code, status('no', body));
 
@@ -337,8 +373,8 @@ describe('an eviction', () => {
     expect(closedEarly).toBe(false);
   });
 
-  it('that is not permitted fails, instead of being tried for ever', async () => {
-    answers(403, status('cannot create pods/eviction'));
+  it('by a process that the server does not know is no answer about the pod', async () => {
+    answers(401, status('Unauthorized'));
 
     await expect(evict()).rejects.toMatchObject({ name: 'ApiForbidden' });
   });
