@@ -131,13 +131,15 @@ export type EvictionOutcome =
 export interface PodPort {
   /**
    * Follows the pods of one node until the signal aborts: `listed` once, then changes by UID. A
-   * broken connection resumes; `listed` comes again when it could not.
+   * broken connection resumes; `listed` comes again when it could not. `failed` tells what it is that is
+   * tried again.
    */
   follow(
     node: string,
     handler: {
       listed(pods: readonly Pod[]): void;
       changed(pod: Pod, isGone: boolean): void;
+      failed?(reason: string): void;
     },
     signal: AbortSignal,
   ): Promise<void>;

@@ -264,7 +264,8 @@ export interface DrainedNode {
 /** Heartbeat details of a drain: what is left and why. */
 export interface DrainProgress {
   readonly evicted: number;
-  readonly remaining: readonly { readonly pod: string; readonly blocker: string }[];
+  /** Without a pod: why the pods of the node are not known. */
+  readonly remaining: readonly { readonly pod?: string; readonly blocker: string }[];
   readonly remainingCount: number;
 }
 

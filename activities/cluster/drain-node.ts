@@ -95,6 +95,7 @@ class Drain {
     this.#deadline = Date.parse(input.startedAt) + input.drain.timeoutSeconds * 1000;
     this.#wakeups = new Wakeups(run.signal);
     this.#pods = new DrainPods(input.drain, evictedBefore(run.lastHeartbeat), {
+      node: input.node,
       budgets: () => view.budgets.list(),
       missingDaemonSets: (pods) => missingDaemonSets(view, pods),
       now,
@@ -121,6 +122,9 @@ class Drain {
         changed: (pod, isGone) => {
           this.#pods.changed(pod, isGone);
           this.#wakeups.ring();
+        },
+        failed: (reason) => {
+          this.#pods.failed(reason);
         },
       },
       this.signal,

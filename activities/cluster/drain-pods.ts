@@ -42,14 +42,16 @@ interface Watched {
   readonly said?: string;
 }
 
-export interface PodBlocker {
-  readonly pod: string;
+export interface Blocker {
+  /** Absent = it is not about one pod. */
+  readonly pod?: string;
   readonly blocker: string;
   /** Since when, ms. */
   readonly since: number;
 }
 
 export interface DrainFacts {
+  readonly node: string;
   readonly budgets: () => readonly PodDisruptionBudget[];
   readonly missingDaemonSets: (pods: readonly Pod[]) => readonly string[];
   readonly now: () => number;
@@ -62,6 +64,8 @@ export class DrainPods {
   readonly #pods = new Map<string, Watched>();
   #evicted: number;
   #isListed = false;
+  /** Why there is no list yet; undefined = it is awaited. */
+  #unlisted: string | undefined;
   readonly #startedAt: number;
 
   constructor(drain: DrainNodeInput['drain'], evictedBefore: number, facts: DrainFacts) {
@@ -88,6 +92,11 @@ export class DrainPods {
     }
     for (const pod of pods) this.#see(pod);
     this.#isListed = true;
+  }
+
+  /** The pods could not be listed or followed, and are tried again. */
+  failed(reason: string): void {
+    this.#unlisted = reason;
   }
 
   changed(pod: Pod, isGone: boolean): void {
@@ -175,8 +184,30 @@ export class DrainPods {
     return Math.min(RETRY_MS, ...due);
   }
 
-  /** What each remaining pod waits for, longest first. */
-  blockers(): readonly PodBlocker[] {
+  /** What each remaining pod waits for, longest first; before they are listed, why they are not. */
+  blockers(): readonly Blocker[] {
+    return this.#isListed ? this.#podBlockers() : [this.#listBlocker()];
+  }
+
+  progress(): DrainProgress {
+    const remaining = this.blockers().slice(0, SHOWN);
+    return {
+      evicted: this.#evicted,
+      remaining: remaining.map(({ since: _, ...blocker }) => blocker),
+      remainingCount: this.#leaving().length,
+    };
+  }
+
+  #listBlocker(): Blocker {
+    const pods = `the pods of node ${this.#facts.node}`;
+    const blocker =
+      this.#unlisted === undefined
+        ? `${pods} are not listed yet`
+        : `${pods} cannot be listed: ${this.#unlisted}`;
+    return { blocker, since: this.#startedAt };
+  }
+
+  #podBlockers(): readonly Required<Blocker>[] {
     const budgets = this.#facts.budgets();
     return this.#leaving()
       .map((watched) => ({
@@ -185,15 +216,6 @@ export class DrainPods {
         since: sinceOf(watched) ?? this.#startedAt,
       }))
       .sort((a, b) => a.since - b.since || (a.pod < b.pod ? -1 : 1));
-  }
-
-  progress(): DrainProgress {
-    const blockers = this.blockers();
-    return {
-      evicted: this.#evicted,
-      remaining: blockers.slice(0, SHOWN).map(({ pod, blocker }) => ({ pod, blocker })),
-      remainingCount: blockers.length,
-    };
   }
 
   #see(pod: Pod): void {

@@ -35,6 +35,7 @@ export async function mustLeave(
 
 async function seenOnce(ports: ClusterPorts, node: string, drain: Drain): Promise<DrainPods> {
   const pods = new DrainPods(drain, 0, {
+    node,
     budgets: () => ports.view.budgets.list(),
     missingDaemonSets: (found) => missingDaemonSets(ports.view, found),
     now: ports.now,

@@ -31,6 +31,7 @@ export class NodePods {
     handler: {
       listed(pods: readonly Pod[]): void;
       changed(pod: Pod, isGone: boolean): void;
+      failed?(reason: string): void;
     },
     signal: AbortSignal,
   ): Promise<void> {
@@ -44,6 +45,7 @@ export class NodePods {
         changed: ({ type, object }) => {
           if (isNamed(object)) handler.changed(trimPod(object), type === 'DELETED');
         },
+        failed: (reason) => handler.failed?.(reason),
       },
       { signal, log: this.log },
     );

@@ -43,6 +43,8 @@ export interface WatchHandler<T> {
   changed(event: WatchEvent<T>): void;
   /** The server has said something, also when nothing has changed. */
   heard?(): void;
+  /** A LIST or a WATCH failed; it is tried again. */
+  failed?(reason: string): void;
 }
 
 export interface Backoff {
@@ -94,6 +96,7 @@ export async function followChanges<T extends KubeObject>(
     } catch (error) {
       if (signal.aborted) return;
       const code = codeOf(error);
+      handler.failed?.(messageOf(error));
       if (code === 410) version = undefined;
       if (code === 404) {
         version = undefined;

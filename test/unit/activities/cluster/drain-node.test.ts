@@ -1,6 +1,9 @@
 import { createDrainNode } from '../../../../activities/cluster/drain-node';
 import type { ClusterPorts, PodPort } from '../../../../activities/ports';
+import type { KubeClient } from '../../../../adapters/kube/client';
+import { NodePods } from '../../../../adapters/kube/node-pods';
 import type { Pod } from '../../../../core/drain';
+import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
 import type { DrainProgress } from '../../../../workflows/activity-contracts';
@@ -48,7 +51,6 @@ interface Look {
 function draining(pods: readonly Pod[], looks: readonly Look[]) {
   const coming = [...looks];
   const happened: string[] = [];
-  const heartbeats: DrainProgress[] = [];
   let left = (_pod: Pod): void => undefined;
   const follow: PodPort['follow'] = (_node, handler, until) =>
     new Promise((resolve) => {
@@ -72,13 +74,26 @@ function draining(pods: readonly Pod[], looks: readonly Look[]) {
     left(aPod(name));
     return Promise.resolve({ outcome: 'accepted' });
   };
+  return { ...start({ follow, evict }, read), happened };
+}
+
+/** A drain through these ports; the Node in memory is cordoned. */
+function start(pods: PodPort, read: () => Promise<Node>) {
+  const heartbeats: DrainProgress[] = [];
+  const shown: string[] = [];
   const ports = {
     view: {
       nodes: { synced: Promise.resolve(), get: () => cordoned(), subscribe: neverCalls },
       budgets: { list: () => [], subscribe: neverCalls },
     },
     nodes: { read },
-    pods: { follow, evict },
+    pods,
+    events: {
+      onNode: (_node: unknown, event: { readonly message: string }) => {
+        shown.push(event.message);
+        return Promise.resolve();
+      },
+    },
     run: () => ({
       signal: new AbortController().signal,
       log: { debug: ignored, info: ignored, warn: ignored },
@@ -87,7 +102,7 @@ function draining(pods: readonly Pod[], looks: readonly Look[]) {
     now: () => Date.now(),
   };
   const drained = createDrainNode(ports as unknown as ClusterPorts)(INPUT);
-  return { drained, happened, heartbeats };
+  return { drained, heartbeats, shown };
 }
 
 const neverCalls = () => ignored;
@@ -141,4 +156,22 @@ describe('a look at the node before its pods are evicted', () => {
     await refused;
     expect(happened).toEqual(['look', 'look']);
   });
+});
+
+it('says why it does not know the pods of the node, all the time and at its end', async () => {
+  const refused = fail('ApiForbidden', 'list pods: pods is forbidden', { code: 403 });
+  const client = { list: () => Promise.reject(refused) };
+  const log = { debug: ignored, info: ignored, warn: ignored, error: ignored };
+  const pods = new NodePods(client as unknown as KubeClient, log);
+  const { drained, heartbeats, shown } = start(pods, () => Promise.resolve(cordoned()));
+  const blocker = 'the pods of node n cannot be listed: list pods: pods is forbidden';
+  const message = `node n was not drained within 3600 s: ${blocker}`;
+  const timedOut = expect(drained).rejects.toMatchObject({ name: 'DrainTimedOut', message });
+
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(heartbeats.at(-1)).toEqual({ evicted: 0, remaining: [{ blocker }], remainingCount: 0 });
+  await jest.advanceTimersByTimeAsync(3_600_000);
+
+  await timedOut;
+  expect(shown).toContain(message);
 });

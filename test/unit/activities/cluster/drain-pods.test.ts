@@ -35,6 +35,7 @@ function aBudget(disruptionsAllowed: number): PodDisruptionBudget {
 
 function draining(drain: object = {}): DrainPods {
   return new DrainPods({ timeoutSeconds: 60, onTimeout: 'Fail', ...drain }, 0, {
+    node: 'n',
     budgets: () => budgets,
     missingDaemonSets: () => [],
     now: () => now,
@@ -51,6 +52,25 @@ it('is not done before it has seen the pods', () => {
   pods.listed([]);
 
   expect(pods.isDone()).toBe(true);
+});
+
+it('waits for the list of the pods until it has it, and says why it does not come', () => {
+  const pods = draining();
+  const said = () => pods.progress();
+  expect(said()).toEqual({
+    evicted: 0,
+    remaining: [{ blocker: 'the pods of node n are not listed yet' }],
+    remainingCount: 0,
+  });
+
+  pods.failed('list pods: not permitted');
+  expect(said().remaining).toEqual([
+    { blocker: 'the pods of node n cannot be listed: list pods: not permitted' },
+  ]);
+
+  pods.listed([aPod('a')]);
+  pods.failed('the connection was reset');
+  expect(said()).toMatchObject({ remaining: [{ pod: 'shop/a' }], remainingCount: 1 });
 });
 
 it('asks each pod once, and no more at once than it may', () => {
