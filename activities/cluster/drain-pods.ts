@@ -21,10 +21,10 @@ import type { EvictionOutcome } from '../ports';
 const RETRY_MS = 5_000;
 
 /**
- * How soon it is tried again for the first time when its budget lets it go by now: the change of the
- * budget came before the answer, so no further one will wake us.
+ * How soon at the earliest, whatever the server says. Also for the first time when its budget lets it go by
+ * now: the change of the budget came before the answer, so no further one will wake us.
  */
-const OVERTAKEN_MS = 250;
+const SOONEST_MS = 250;
 
 /** Names in a heartbeat or a message; the count says how many there are. */
 const SHOWN = 20;
@@ -162,8 +162,9 @@ export class DrainPods {
     const budgets = this.#facts.budgets();
     const letsGo =
       budgetsOf(pod, budgets).length > 0 && evictionRefusal(pod, budgets) === undefined;
-    if (letsGo) return Math.min(RETRY_MS, OVERTAKEN_MS * 2 ** (refusals - 1));
-    return Math.min(RETRY_MS, (retryAfterSeconds ?? 5) * 1000);
+    if (letsGo) return Math.min(RETRY_MS, SOONEST_MS * 2 ** (refusals - 1));
+    const saidMs = retryAfterSeconds === undefined ? RETRY_MS : retryAfterSeconds * 1000;
+    return Math.min(RETRY_MS, Math.max(SOONEST_MS, saidMs));
   }
 
   /** A budget changed: whoever it would let go now is asked again at once. */

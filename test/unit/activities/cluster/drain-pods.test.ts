@@ -119,6 +119,21 @@ it('asks soon again, ever less often, when its budget allows it already as the a
   expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 5_000]);
 });
 
+it('asks again when the server says so, but never at once and never later than after five seconds', () => {
+  const pods = draining();
+  const pod = aPod('a');
+  pods.listed([pod]);
+  const pauses = [0, 0.1, 2, 60].map((retryAfterSeconds) => {
+    expect(names(pods.take(1))).toEqual(['a']);
+    pods.answered(pod, { outcome: 'refused', said: 'slow down', retryAfterSeconds });
+    const pauseMs = pods.nextDueMs();
+    now += pauseMs;
+    return pauseMs;
+  });
+
+  expect(pauses).toEqual([250, 250, 2_000, 5_000]);
+});
+
 it('names the budget that refuses, or what the API said when no budget explains it', () => {
   const pods = draining();
   const pod = aPod('a');
