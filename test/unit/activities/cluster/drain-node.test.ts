@@ -47,8 +47,15 @@ interface Look {
   readonly takesMs: number;
 }
 
-/** The drain of a node whose pods go at once when they are asked; its picture is as old as the drain. */
-function draining(pods: readonly Pod[], looks: readonly Look[]) {
+/**
+ * The drain of a node whose pods go at once when they are asked, whenever that is answered; its picture is
+ * as old as the drain.
+ */
+function draining(
+  pods: readonly Pod[],
+  looks: readonly Look[],
+  { answerMs = 0, drain = {} }: { readonly answerMs?: number; readonly drain?: object } = {},
+) {
   const coming = [...looks];
   const happened: string[] = [];
   let left = (_pod: Pod): void => undefined;
@@ -69,16 +76,19 @@ function draining(pods: readonly Pod[], looks: readonly Look[]) {
     await new Promise((resolve) => setTimeout(resolve, look.takesMs));
     return look.node;
   };
-  const evict: PodPort['evict'] = ({ name }) => {
+  const asked: Parameters<PodPort['evict']>[1][] = [];
+  const evict: PodPort['evict'] = async ({ name }, options) => {
     happened.push(`eviction of ${name}`);
+    asked.push(options);
     left(aPod(name));
-    return Promise.resolve({ outcome: 'accepted' });
+    if (answerMs > 0) await new Promise((resolve) => setTimeout(resolve, answerMs));
+    return { outcome: 'accepted' };
   };
-  return { ...start({ follow, evict }, read), happened };
+  return { ...start({ follow, evict }, read, drain), happened, asked };
 }
 
 /** A drain through these ports; the Node in memory is cordoned. */
-function start(pods: PodPort, read: () => Promise<Node>) {
+function start(pods: PodPort, read: () => Promise<Node>, drain: object = {}) {
   const heartbeats: DrainProgress[] = [];
   const shown: string[] = [];
   const ports = {
@@ -101,7 +111,8 @@ function start(pods: PodPort, read: () => Promise<Node>) {
     }),
     now: () => Date.now(),
   };
-  const drained = createDrainNode(ports as unknown as ClusterPorts)(INPUT);
+  const drainNode = createDrainNode(ports as unknown as ClusterPorts);
+  const drained = drainNode({ ...INPUT, drain: { ...INPUT.drain, ...drain } });
   return { drained, heartbeats, shown };
 }
 
@@ -156,6 +167,33 @@ describe('a look at the node before its pods are evicted', () => {
     await refused;
     expect(happened).toEqual(['look', 'look']);
   });
+});
+
+it('ends when every eviction that it asked for is answered, not before', async () => {
+  const looks = [{ node: cordoned(), takesMs: 10 }];
+  const { drained, happened } = draining([aPod('a')], looks, { answerMs: 20_000 });
+  const ended = jest.fn();
+  void drained.then(ended);
+
+  await jest.advanceTimersByTimeAsync(15_000);
+  expect(happened).toEqual(['look', 'eviction of a']);
+  expect(ended).not.toHaveBeenCalled();
+  await jest.advanceTimersByTimeAsync(10_000);
+
+  await expect(drained).resolves.toEqual({ evicted: 1, left: 0 });
+});
+
+it.each([
+  ['of its policy', { gracePeriodSeconds: 0 }],
+  ['of each pod itself when its policy names none', {}],
+])('gives pods the grace period %s', async (_whose, drain) => {
+  const looks = [{ node: cordoned(), takesMs: 10 }];
+  const { drained, asked } = draining([aPod('a')], looks, { drain });
+
+  await jest.advanceTimersByTimeAsync(10_000);
+
+  await drained;
+  expect(asked).toEqual([{ ...drain, signal: expect.any(AbortSignal) as AbortSignal }]);
 });
 
 it('says why it does not know the pods of the node, all the time and at its end', async () => {

@@ -270,25 +270,41 @@ describe('a watch', () => {
 });
 
 describe('an eviction', () => {
-  const evict = () =>
+  const evict = (options: { readonly gracePeriodSeconds?: number } = {}) =>
     new NodePods(client, log).evict(
       { namespace: 'shop', name: 'cart', uid: 'u' },
-      { signal: new AbortController().signal },
+      { ...options, signal: new AbortController().signal },
     );
 
-  it('is for this very pod', async () => {
+  /** Accepts all; keeps what was sent last. */
+  function accepting(): () => unknown {
     let sent = '';
     answer = (request, response) => {
+      sent = '';
       request.on('data', (chunk: Buffer) => (sent += chunk.toString()));
       request.on('end', () => response.writeHead(201).end('{}'));
     };
+    return () => JSON.parse(sent) as unknown;
+  }
+
+  it('is for this very pod', async () => {
+    const sent = accepting();
 
     await expect(evict()).resolves.toEqual({ outcome: 'accepted' });
-    expect(JSON.parse(sent)).toMatchObject({
+    expect(sent()).toEqual({
       apiVersion: 'policy/v1',
+      kind: 'Eviction',
       metadata: { name: 'cart', namespace: 'shop' },
       deleteOptions: { preconditions: { uid: 'u' } },
     });
+  });
+
+  it.each([0, 45])('gives the pod the grace period of its drain: %s s', async (seconds) => {
+    const sent = accepting();
+
+    await evict({ gracePeriodSeconds: seconds });
+
+    expect(sent()).toMatchObject({ deleteOptions: { gracePeriodSeconds: seconds } });
   });
 
   it.each([
