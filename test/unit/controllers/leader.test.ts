@@ -277,6 +277,22 @@ it('counts from when it asked for the lease, not from the answer', async () => {
   expect(replica.leads).toBe(false);
 });
 
+it('counts a renewal from when it asked for it, too', async () => {
+  const server = new LeaseServer();
+  const replica = startReplica(server, 'a');
+  await pass(1_000);
+  // Asked for at 2 s, and answered at 9 s.
+  server.answerMs = 7_000;
+  await pass(2_000);
+  server.away = true;
+  await pass(8_000);
+  expect(replica.leads).toBe(true);
+
+  await pass(2_500);
+
+  expect(replica.leads).toBe(false);
+});
+
 it('is over by the clock, also before any timer of a process that stood still has run', async () => {
   const server = new LeaseServer();
   const replica = startReplica(server, 'a');
