@@ -107,6 +107,25 @@ describe('settling before the kubelet', () => {
     expect(motd()).toBe('half of it');
   });
 
+  it('leaves it to a worker that runs and has not settled yet', async () => {
+    await leaveHalfWritten();
+    createHostState(root, 'temporal:7233', log).connection('waiting');
+
+    await expect(settle('activating')).rejects.toThrow(/settles by itself; stop it first/);
+    expect(motd()).toBe('half of it');
+  });
+
+  it('does not believe a worker that is gone that it has settled', async () => {
+    await leaveHalfWritten();
+    createHostState(root, 'temporal:7233', log).settled();
+    const file = join(root, 'run/slipway/host.json');
+    const state = JSON.parse(readFileSync(file, 'utf8')) as object;
+    // More than the kernel ever gives to a process.
+    writeFileSync(file, JSON.stringify({ ...state, pid: 2 ** 30 }));
+
+    await expect(settle('activating')).rejects.toThrow(/settles by itself; stop it first/);
+  });
+
   it('is done when the worker that runs has settled', async () => {
     await leaveHalfWritten();
     createHostState(root, 'temporal:7233', log).settled();
