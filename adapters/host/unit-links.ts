@@ -1,7 +1,7 @@
 /** Which links enable a systemd unit, and where a host has them and the unit. */
 
 import { posix } from 'node:path';
-import { enablingLinks, UNIT_DIRECTORY, type InstallSection } from '../../core/systemd';
+import { enablingLinks, templateOf, UNIT_DIRECTORY, type InstallSection } from '../../core/systemd';
 import type { HostFiles } from './files';
 
 /** Where units are looked for, the first one wins. */
@@ -42,8 +42,8 @@ export async function findUnit(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,
 ): Promise<FoundUnit | undefined> {
-  const template = unit.replace(/@[^.]+\./, '@.');
-  const names = unit === template ? [unit] : [unit, template];
+  const template = templateOf(unit);
+  const names = template === undefined ? [unit] : [unit, template];
   for (const name of names) {
     for (const directory of UNIT_DIRECTORIES) {
       const path = posix.join(directory, name);

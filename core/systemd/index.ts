@@ -3,4 +3,11 @@
 export { enablingProblem } from './enabling';
 export { decisiveLinks, enablingLinks, UNIT_DIRECTORY, type EnablingLinks } from './enabling-links';
 export { parseInstallSection, type InstallSection } from './install-section';
-export { isPlainName, isTemplateName, isUnitName, UNIT_NAME_BYTES, unitType } from './unit-name';
+export {
+  isPlainName,
+  isTemplateName,
+  isUnitName,
+  templateOf,
+  UNIT_NAME_BYTES,
+  unitType,
+} from './unit-name';

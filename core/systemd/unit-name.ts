@@ -35,6 +35,12 @@ export function instanceOf(name: string): string | undefined {
   return at === -1 ? undefined : name.slice(at + 1, name.lastIndexOf('.'));
 }
 
+/** `getty@.service` of `getty@tty1.service`; undefined for what is no instance. */
+export function templateOf(name: string): string | undefined {
+  const instance = instanceOf(name) ?? '';
+  return instance === '' ? undefined : `${name.slice(0, name.indexOf('@'))}@.${unitType(name)}`;
+}
+
 /** Neither a template nor an instance of one. */
 export function isPlainName(name: string): boolean {
   return !name.includes('@');

@@ -159,13 +159,14 @@ describe('systemd of a host that does not run', () => {
     expect(await systemd.enablement('a.service')).toBe('disabled');
   });
 
-  it('links an instance to its template', async () => {
+  it.each(['eth0', '10.0.0.1'])('links an instance to its template: %s', async (instance) => {
     write(`${VENDOR}/get@.service`, '[Install]\nWantedBy=x.target\n');
+    const unit = `get@${instance}.service`;
 
-    await systemd.setEnablement([{ unit: 'get@eth0.service', wish: 'enable' }]);
+    await systemd.setEnablement([{ unit, wish: 'enable' }]);
 
-    expect(link(`${ETC}/x.target.wants/get@eth0.service`)).toBe(`${VENDOR}/get@.service`);
-    expect(await systemd.enablement('get@eth0.service')).toBe('enabled');
+    expect(link(`${ETC}/x.target.wants/${unit}`)).toBe(`${VENDOR}/get@.service`);
+    expect(await systemd.enablement(unit)).toBe('enabled');
   });
 
   it.each([
