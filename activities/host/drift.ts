@@ -73,8 +73,10 @@ export async function enablementDrift(
   const wanted = enabled ? 'enabled' : 'disabled';
   if (now === wanted) return undefined;
   // Static units cannot be enabled, and for units that are not installed there is nothing to ask. One that
-  // is masked does not start: right for a unit that is to be disabled, wrong for the other.
-  const isRight = now === 'static' || now === 'absent' || (now === 'masked' && !enabled);
+  // is masked does not start: right for a unit that is to be disabled, wrong for the other. So is a template
+  // of which only an instance is enabled.
+  const isOff = now === 'masked' || now === 'indirect';
+  const isRight = now === 'static' || now === 'absent' || (isOff && !enabled);
   return isRight ? undefined : `unit ${unit} is ${now}, expected ${wanted}`;
 }
 

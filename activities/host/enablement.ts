@@ -1,5 +1,6 @@
 /** Which units are enabled, disabled or left to the presets in an update, before and after writing. */
 
+import { isTemplateName, templateOf } from '../../core/systemd';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
 import { ownLink, type UnitEnablement } from '../../adapters/host';
 import type { EnablementChange, HostPorts, PathChange } from './ports';
@@ -30,7 +31,9 @@ export async function enablementBefore(
   const changes: EnablementChange[] = [];
   for (const { name } of changed) {
     if (await staysLinked(ports, desired.get(name))) continue;
-    if ((await ports.systemd.enablement(name)) === 'enabled') {
+    const now = await ports.systemd.enablement(name);
+    // The links of the instances are of the template's section, too.
+    if (now === 'enabled' || now === 'indirect') {
       changes.push({ unit: name, wish: 'disable' });
     }
   }
@@ -56,7 +59,8 @@ export interface UnitsOfBoots {
  *
  * Presets come first, as in MCO: a preset that disables a unit knows nothing of the enabled one that asks
  * for it with `Also`. Then come those that are disabled: a socket that is enabled stays so when its service,
- * which names it, is not. What a unit itself says counts before what others say of it.
+ * which names it, is not. What a unit itself says counts before what others say of it. Templates come before
+ * their instances, whose links go with every change of the template.
  */
 export async function enablementAfter(
   { now, next }: UnitsOfBoots,
@@ -86,8 +90,9 @@ export async function enablementAfter(
     if (await next.isVendorUnit(name)) presets.push({ unit: name, wish: 'preset' });
   }
   const disable = wishes.filter(({ wish }) => wish === 'disable');
-  const again = await enabledAgain(next, same, { presets, disable });
-  const enable = [...wishes.filter(({ wish }) => wish === 'enable'), ...again];
+  const first = wishes.filter(({ wish }) => wish === 'enable');
+  const again = await enabledAgain(next, same, { presets, disable, enable: first });
+  const enable = templatesFirst([...first, ...again]);
   const brought = await disabledAgain(next, desired, [
     ...(await thatEnable(next, presets)),
     ...enable,
@@ -109,10 +114,16 @@ export async function enablementAgain(
     .filter(({ name, enabled }) => enabled === false && drifted.has(name))
     .map(({ name }): EnablementChange => ({ unit: name, wish: 'disable' }));
   const taken = await namedBy(systemd, disable);
-  const enable = [...desired.values()]
-    .filter(({ enabled, mask }) => enabled === true && mask !== true)
-    .filter(({ name }) => drifted.has(name) || taken.has(name))
-    .map(({ name }): EnablementChange => ({ unit: name, wish: 'enable' }));
+  const enabled = [...desired.values()]
+    .filter((unit) => unit.enabled === true && unit.mask !== true)
+    .map(({ name }) => name);
+  const lost = new Set(enabled.filter((name) => drifted.has(name) || taken.has(name)));
+  const changed = new Set([...disable.map(({ unit }) => unit), ...lost]);
+  const enable = templatesFirst(
+    enabled
+      .filter((name) => lost.has(name) || isInstanceOfOne(name, changed))
+      .map((unit) => ({ unit, wish: 'enable' })),
+  );
   const brought = await disabledAgain(systemd, desired, enable);
   return [...disable, ...enable, ...brought];
 }
@@ -153,18 +164,35 @@ async function disabledAgain(
 async function enabledAgain(
   next: UnitEnablement,
   same: readonly IgnitionUnit[],
-  { presets, disable }: Readonly<Record<'presets' | 'disable', readonly EnablementChange[]>>,
+  {
+    presets,
+    disable,
+    enable,
+  }: Readonly<Record<'presets' | 'disable' | 'enable', readonly EnablementChange[]>>,
 ): Promise<readonly EnablementChange[]> {
   const preset = new Set(presets.map(({ unit }) => unit));
+  const changed = new Set([...presets, ...disable, ...enable].map(({ unit }) => unit));
   const taken = await namedBy(next, disable);
   const changes: EnablementChange[] = [];
   for (const { name, enabled } of same) {
     if (enabled !== true) continue;
-    const isLost = taken.has(name) || (await next.enablement(name)) === 'disabled';
+    const isTaken = taken.has(name) || isInstanceOfOne(name, changed);
+    const isLost = isTaken || (await next.enablement(name)) === 'disabled';
     const asksForOne = isLost || (await next.also(name)).some((also) => preset.has(also));
     if (asksForOne) changes.push({ unit: name, wish: 'enable' });
   }
   return changes;
+}
+
+/** Disabling a template, as an enabled one is before it gets its links, takes those of its instances. */
+function isInstanceOfOne(unit: string, templates: ReadonlySet<string>): boolean {
+  const template = templateOf(unit);
+  return template !== undefined && templates.has(template);
+}
+
+function templatesFirst(changes: readonly EnablementChange[]): readonly EnablementChange[] {
+  const isOfTemplate = ({ unit }: EnablementChange): boolean => isTemplateName(unit);
+  return [...changes.filter(isOfTemplate), ...changes.filter((one) => !isOfTemplate(one))];
 }
 
 /** A config may name a unit long before an image brings it. */

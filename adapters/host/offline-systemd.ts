@@ -9,8 +9,11 @@ import { fail } from '../../core/errors';
 import {
   enablingProblem,
   isUnitName,
+  linkedUnit,
   parseInstallSection,
+  templateOf,
   UNIT_DIRECTORY,
+  type InstallSection,
 } from '../../core/systemd';
 import type { HostFiles } from './files';
 import { filesAfterBoot } from './next-deployment';
@@ -162,11 +165,26 @@ export async function enablementOf(
 ): Promise<Enablement> {
   const own = await files.look(posix.join(UNIT_DIRECTORY, unit));
   if (own.kind === 'symlink' && own.target === '/dev/null') return 'masked';
-  if ((await presentLinks(files, unit)).length > 0) return 'enabled';
+  const links = await presentLinks(files, unit);
   const found = await findUnit(files, unit);
+  const install = found && parseInstallSection(found.contents);
+  if (links.some((link) => standsFor(link, unit, install))) return 'enabled';
+  if (links.length > 0) return 'indirect';
   if (found === undefined) return 'absent';
-  const install = parseInstallSection(found.contents);
   return install === undefined || !hasOwnLinks(install) ? 'static' : 'disabled';
+}
+
+/**
+ * Whether a link says that its unit is enabled: of the instances of a template only the default one does.
+ *
+ * @see systemd src/shared/install.c, is_symlink_with_known_name
+ */
+function standsFor(link: string, unit: string, install: InstallSection | undefined): boolean {
+  const name = posix.basename(link);
+  if (templateOf(name) !== unit) return true;
+  const linked = install === undefined ? unit : linkedUnit(unit, install);
+  // The machine decides which instance it is.
+  return linked === undefined || name === linked;
 }
 
 /** The `.wants` directory of a link; aliases have none. */

@@ -120,5 +120,8 @@ export interface EnablementChange {
   readonly wish: 'enable' | 'disable' | 'preset';
 }
 
-/** As `systemctl is-enabled` answers, as far as it matters; `static` = has no [Install] section. */
-export type Enablement = 'enabled' | 'disabled' | 'static' | 'masked' | 'absent';
+/**
+ * As `systemctl is-enabled` answers, as far as it matters; `static` = has no [Install] section, `indirect` =
+ * a template that is not enabled itself, and an instance of it is.
+ */
+export type Enablement = 'enabled' | 'indirect' | 'disabled' | 'static' | 'masked' | 'absent';
