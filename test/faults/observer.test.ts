@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { KubeConfig, KubernetesObjectApi, PatchStrategy } from '@kubernetes/client-node';
 import { createNodes, startCluster, type Cluster } from '../../tools/cluster';
 import { observeInOwnProcess, type ObserverProcess } from '../../tools/observer/own-process';
+import { freePorts } from '../../tools/processes/ports';
 import { manifestsWith } from '../../tools/stack/manifests';
 import { describeViolation } from '../../tools/observer/violation';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
@@ -185,6 +186,36 @@ test(
     expect(silence.violations.map(describeViolation)).toHaveLength(1);
   },
   SILENT_STORY_MS,
+);
+
+test(
+  'an observer that looks for Temporal where it is not says so at rest, and sees once it is told where it is',
+  async () => {
+    const { address, namespace } = temporal;
+    const [nobody = 0] = await freePorts(1);
+    const blind = await observeInOwnProcess({
+      kubeconfig: cluster.adminKubeconfig,
+      nodeSelector: 'node-role.kubernetes.io/worker',
+      pool: 'worker',
+      temporal: { address: `127.0.0.1:${nobody}`, namespace },
+      // More than it takes to give up a question.
+      restMs: 10_000,
+    });
+    const ofItself = () =>
+      blind.violations.filter(({ invariant }) => invariant === 'observer').map(({ text }) => text);
+    const before = await blind.rest();
+    expect(before.sight).toMatchObject({ temporal: { looks: 0 } });
+    expect(ofItself()).toEqual(['Temporal: at rest, it could not be looked at for 10 s']);
+
+    blind.temporalMoved(address);
+    const after = await blind.rest();
+    expect(after.sight.temporal?.looks).toBeGreaterThan(0);
+    expect(after.sight.temporal?.blindSeconds).toBeGreaterThanOrEqual(10);
+    const isNew = blind.violations.slice(before.violations);
+    await blind.stop();
+    expect(isNew.filter(({ invariant }) => invariant === 'observer')).toEqual([]);
+  },
+  STORY_MS,
 );
 
 describe('I4: the disk of a host at rest', () => {

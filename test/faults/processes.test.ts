@@ -259,6 +259,7 @@ describe("Temporal's database is lost", () => {
       const { mark, config, watch } = await rollNext();
       await watch.reach('Rebooting');
       await temporal.lose({ newPorts: true });
+      world.judge.temporalMoved(temporal.address);
       // As whoever moves it would do: with the new address in their settings.
       await Promise.all([
         ...(['controllers', 'cluster-worker'] as const).map(async (name) => {

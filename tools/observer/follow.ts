@@ -2,6 +2,7 @@
 
 import type { KubeConfig } from '@kubernetes/client-node';
 import { Watch } from '@kubernetes/client-node';
+import type { Sight } from './sight';
 
 export interface Followed<T> {
   readonly path: string;
@@ -9,6 +10,8 @@ export interface Followed<T> {
   seen(object: T): void;
   /** @param missed - found out by a new list: how it went was not seen */
   gone(object: T, missed: boolean): void;
+  /** Sees while the watch is open. */
+  readonly sight?: Sight;
 }
 
 interface WatchedObject {
@@ -71,28 +74,35 @@ class Following<T extends WatchedObject> {
         ? // What exists comes first, then one bookmark: a list without a second request.
           { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
         : { resourceVersion: this.#version };
+    let isCut = false;
+    const cut = (): void => {
+      isCut = true;
+      this.#openLater();
+    };
     this.#watch
       .watch(
         path,
         { labelSelector, allowWatchBookmarks: true, ...from },
         (phase: string, object: T) => this.#event(phase, object),
-        () => this.#openLater(),
+        cut,
       )
-      .then(
-        (controller) => {
-          this.#controller = controller;
-          if (this.#stopped) controller.abort();
-        },
-        () => this.#openLater(),
-      );
+      .then((controller) => {
+        this.#controller = controller;
+        if (this.#stopped) controller.abort();
+        // One that was refused ends before it is there. The server has answered any other.
+        if (!isCut) this.followed.sight?.looked(performance.now());
+      }, cut);
   }
 
+  /** The client itself cuts a watch that says nothing for 30 s: so late is a server that stands still found out. */
   #openLater(): void {
+    this.followed.sight?.lost(performance.now());
     if (!this.#stopped) setTimeout(() => this.#stopped || this.#open(), RETRY_MS);
   }
 
   #event(phase: string, object: T): void {
     if (phase === 'ERROR') return this.#listAgain();
+    this.followed.sight?.looked(performance.now());
     // A list comes in no order: one that is cut is begun again, not resumed.
     if (this.#listing === undefined || phase === 'BOOKMARK') {
       this.#version = object.metadata?.resourceVersion ?? this.#version;

@@ -1,15 +1,16 @@
 /**
  * The observer as a program: `node dist/tools/observer/main.js '{"kubeconfig": …}'`. Violations come
- * out as JSON lines. It ends when its input does; a line `rest` asks it to judge a pool at rest.
+ * out as JSON lines. It ends when its input does; what it is told by then is JSON lines, too (`protocol.ts`).
  */
 
 import { createInterface } from 'node:readline';
 import { watchAudit } from './audit';
-import { startObserver } from './observer';
-import type { Assignment, Said } from './protocol';
-import type { RolloutRecord } from './record';
-import { problemsAtRest } from './rest';
-import { watchTemporal } from './temporal-look';
+import { judgeRest } from './judge-rest';
+import type { Observer } from './observer';
+import { sightInto, startObserver } from './observer';
+import type { Assignment, Said, Summary, Told } from './protocol';
+import { allSeen } from './sight';
+import { TemporalLook } from './temporal-look';
 
 /**
  * Statuses follow what they are about. How long that takes is not promised, but controllers that were killed
@@ -22,16 +23,22 @@ function say(said: Said): void {
 }
 
 async function main(assignment: Assignment): Promise<void> {
-  const { temporal, auditLog } = assignment;
+  const { temporal, auditLog, pool, restMs = REST_MS } = assignment;
   const observer = await startObserver(assignment);
   const { record } = observer;
+  const look =
+    temporal === undefined
+      ? undefined
+      : new TemporalLook(temporal, record, sightInto(record, 'Temporal'));
+  const sights = [...observer.sights, ...(look === undefined ? [] : [look.sight])];
   const stop = new AbortController();
   const watching = [
-    ...(temporal === undefined ? [] : [watchTemporal(temporal, record, stop.signal)]),
+    ...(look === undefined ? [] : [look.run(stop.signal)]),
     ...(auditLog === undefined ? [] : [watchAudit(auditLog, record, stop.signal)]),
   ];
   let told = 0;
   const tell = (): void => {
+    for (const sight of sights) sight.check(performance.now());
     for (const violation of record.found.slice(told)) say({ kind: 'violation', ...violation });
     told = record.found.length;
   };
@@ -39,10 +46,18 @@ async function main(assignment: Assignment): Promise<void> {
   const telling = setInterval(tell, 500);
   say({ kind: 'ready' });
   for await (const line of createInterface({ input: process.stdin })) {
-    if (line !== 'rest') continue;
-    await judgeRest(record, assignment);
-    tell();
-    say({ kind: 'rest', ...summaryOf(record) });
+    const order = JSON.parse(line) as Told;
+    switch (order.kind) {
+      case 'temporal moved':
+        look?.moveTo(order.address);
+        break;
+      case 'rest':
+        look?.lookNow();
+        await judgeRest({ record, pool, sights, restMs });
+        tell();
+        say({ kind: 'rest', ...summaryOf(observer, look) });
+        break;
+    }
   }
   clearInterval(telling);
   stop.abort();
@@ -51,33 +66,17 @@ async function main(assignment: Assignment): Promise<void> {
   tell();
 }
 
-/** Whatever is still wrong when statuses have had their time is a violation. */
-async function judgeRest(record: RolloutRecord, assignment: Assignment): Promise<void> {
-  const { pool, restMs = REST_MS } = assignment;
-  const rested = (): boolean => problemsAtRest(record, pool).length === 0;
-  await new Promise<void>((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer);
-      stop();
-      resolve();
-    };
-    const stop = record.onChange(() => {
-      if (rested()) finish();
-    });
-    const timer = setTimeout(finish, restMs);
-    if (rested()) finish();
-  });
-  for (const { invariant, subject, text } of problemsAtRest(record, pool)) {
-    record.report(invariant, subject, `at rest, ${text}`);
-  }
-}
-
-function summaryOf(record: RolloutRecord) {
+function summaryOf({ record, sights }: Observer, look: TemporalLook | undefined): Summary {
+  const nowMs = performance.now();
   return {
     violations: record.found.length,
     maxUnavailableSeen: record.maxUnavailableSeen,
     evictions: record.evictions,
     nodeChanges: record.changes.length,
+    sight: {
+      ...(look === undefined ? {} : { temporal: look.sight.seen(nowMs) }),
+      apiServer: allSeen(sights, nowMs),
+    },
   };
 }
 

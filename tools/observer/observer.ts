@@ -9,6 +9,7 @@ import { follow } from './follow';
 import type { ObservedNode, ObservedPod, ObservedStatus } from './observed';
 import type { Limits } from './record';
 import { RolloutRecord } from './record';
+import { BLIND_MS, Sight } from './sight';
 
 export interface ObserverOptions extends Limits {
   readonly kubeconfig: string;
@@ -18,6 +19,8 @@ export interface ObserverOptions extends Limits {
 
 export interface Observer {
   readonly record: RolloutRecord;
+  /** Of its watches. Whoever judges by the record asks them, too. */
+  readonly sights: readonly Sight[];
   stop(): void;
 }
 
@@ -28,15 +31,23 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
   const config = new KubeConfig();
   config.loadFromFile(options.kubeconfig);
   const record = new RolloutRecord(options);
+  const sights: Sight[] = [];
+  const sightOf = (what: string): Sight => {
+    const sight = sightInto(record, `the API server's ${what}`);
+    sights.push(sight);
+    return sight;
+  };
   const followed = await Promise.all([
     follow<V1Node>(config, {
       path: '/api/v1/nodes',
+      sight: sightOf('nodes'),
       labelSelector: options.nodeSelector,
       seen: (node) => record.nodeSeen(observedNode(node), Date.now()),
       gone: (node) => record.nodeGone(node.metadata?.name ?? ''),
     }),
     follow<V1Pod>(config, {
       path: '/api/v1/pods',
+      sight: sightOf('pods'),
       labelSelector: 'app',
       seen: (pod) => record.podSeen(podKey(pod), observedPod(pod)),
       gone: (pod, missed) => {
@@ -47,21 +58,32 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
     }),
     follow<PoolObject>(config, {
       path: `${MACHINE_CONFIGURATION}/machineconfigpools`,
+      sight: sightOf('pools'),
       seen: (pool) => record.poolSeen(observedPool(pool)),
       gone: () => undefined,
     }),
     follow<MachineConfigNodeObject>(config, {
       path: `${MACHINE_CONFIGURATION}/machineconfignodes`,
+      sight: sightOf('MachineConfigNodes'),
       seen: (node) => record.machineConfigNodeSeen(observedMachineConfigNode(node)),
       gone: () => undefined,
     }),
   ]);
   return {
     record,
+    sights,
     stop: () => {
       for (const one of followed) one.stop();
     },
   };
+}
+
+/** One that reports when it could not look for too long. */
+export function sightInto(record: RolloutRecord, place: string): Sight {
+  return new Sight(place, performance.now(), () => {
+    const text = `for over ${BLIND_MS / 60_000} minutes it could not be looked at`;
+    record.report('observer', place, text);
+  });
 }
 
 function observedNode(node: V1Node): ObservedNode {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { adoptChild } from '../processes/watchdog';
 import { repositoryRoot } from '../repository-root';
-import type { Assignment, Said, Summary } from './protocol';
+import type { Assignment, Said, Summary, Told } from './protocol';
 import type { Violation } from './violation';
 
 export interface ObserverProcess {
@@ -15,6 +15,8 @@ export interface ObserverProcess {
   readonly violations: readonly Violation[];
   /** Lets it judge the pool at rest: statuses get some seconds to follow, then all must agree. */
   rest(): Promise<Summary>;
+  /** Temporal is there from now on. Without that it looks at an address where nobody is, and says so at rest. */
+  temporalMoved(address: string): void;
   /** Resolves with the next violation; for tests that plant one. */
   nextViolation(): Promise<Violation>;
   /** @throws Error when it had not lived to judge until now */
@@ -37,14 +39,18 @@ export async function observeInOwnProcess(assignment: Assignment): Promise<Obser
     hears.ended(end);
     return code === 0 ? undefined : end;
   });
+  const tell = (told: Told): void => {
+    child.stdin.write(`${JSON.stringify(told)}\n`);
+  };
   await hears.next((said) => said.kind === 'ready');
   return {
     violations: hears.violations,
     rest: async () => {
       const answer = hears.next((said) => said.kind === 'rest');
-      child.stdin.write('rest\n');
+      tell({ kind: 'rest' });
       return answer;
     },
+    temporalMoved: (address) => tell({ kind: 'temporal moved', address }),
     nextViolation: () => hears.next((said) => said.kind === 'violation'),
     stop: async () => {
       child.stdin.end();

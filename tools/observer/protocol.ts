@@ -1,5 +1,6 @@
 /** What an observer in a process of its own is told, and what it says: one JSON object a line. */
 
+import type { Seen } from './sight';
 import type { Violation } from './violation';
 
 /** Everything it needs, as its only argument. */
@@ -17,12 +18,26 @@ export interface Assignment {
   readonly restMs?: number;
 }
 
+/** What it is told while it watches. */
+export type Told =
+  /** Judge the pool at rest. */
+  | { readonly kind: 'rest' }
+  /** Temporal is at another address, in the same namespace. */
+  | { readonly kind: 'temporal moved'; readonly address: string };
+
 /** What it has seen so far. */
 export interface Summary {
   readonly violations: number;
   readonly maxUnavailableSeen: number;
   readonly evictions: number;
   readonly nodeChanges: number;
+  /** How often it could look, and for how long at a time it could not. */
+  readonly sight: {
+    /** Lists of what runs; absent = it was not told to look there. */
+    readonly temporal?: Seen;
+    /** Words of its watches, on all of which it listens; quiet ones count as open for 30 s without a word. */
+    readonly apiServer: Seen;
+  };
 }
 
 export type Said =

@@ -5,7 +5,7 @@
 
 import { Boots } from './boots';
 import type { NodeChange, ObservedNode, ObservedPod, ObservedStatus } from './observed';
-import type { Invariant, Violation } from './violation';
+import type { Fault, Violation } from './violation';
 import { describeViolation } from './violation';
 
 /** What must hold at every instant. */
@@ -131,7 +131,7 @@ export class RolloutRecord {
   }
 
   /** For whoever judges by more than the API server's events: audit log, Temporal, disks. */
-  report(invariant: Invariant, subject: string, what: string, atMs = Date.now()): void {
+  report(invariant: Fault, subject: string, what: string, atMs = Date.now()): void {
     this.found.push({ invariant, subject, atMs, text: `${subject}: ${what}` });
   }
 

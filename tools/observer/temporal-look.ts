@@ -3,6 +3,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RolloutRecord } from './record';
+import type { Sight } from './sight';
 import { Silence } from './silence';
 
 const LOOK_EVERY_MS = 3_000;
@@ -13,47 +14,106 @@ export interface TemporalPlace {
   readonly namespace: string;
 }
 
-/** Looks now and then until the signal aborts, and reports what waits without a word. */
-export async function watchTemporal(
-  place: TemporalPlace,
-  record: RolloutRecord,
-  signal: AbortSignal,
-): Promise<void> {
-  const connection = Connection.lazy({
-    address: place.address,
-    connectTimeout: PATIENCE_MS,
-    channelArgs: {
-      'grpc.initial_reconnect_backoff_ms': 200,
-      'grpc.max_reconnect_backoff_ms': 1_000,
-    },
-  });
-  const client = new Client({ connection, namespace: place.namespace });
-  const within = <T>(ask: () => Promise<T>) =>
-    connection.withDeadline(Date.now() + PATIENCE_MS, ask);
-  const silence = new Silence(record, {
-    blockerOf: (id) => within(() => blockerOf(client, id)),
-  });
-  const isStopped = (): boolean => signal.aborted;
-  while (!isStopped()) {
-    try {
-      const ids = await within(() => openWorkflows(client));
-      for (const { invariant, subject, text } of await silence.look({ ids }, Date.now())) {
-        record.report(invariant, subject, text);
-      }
-    } catch {
-      // Away, or an empty server that does not know the namespace yet.
-      silence.interrupted();
-    }
-    await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+/** Looks now and then, and reports what waits without a word. */
+export class TemporalLook {
+  #server: Server;
+  /** Places that it has left, maybe with a question still open. */
+  readonly #left: Server[] = [];
+  #wake = new AbortController();
+
+  constructor(
+    private readonly place: TemporalPlace,
+    private readonly record: RolloutRecord,
+    readonly sight: Sight,
+  ) {
+    this.#server = new Server(place);
   }
-  await connection.close();
+
+  /** Temporal is at another address from now on. */
+  moveTo(address: string): void {
+    this.#left.push(this.#server);
+    this.#server = new Server({ ...this.place, address });
+    this.lookNow();
+  }
+
+  /** Does not wait for the time of the next look. */
+  lookNow(): void {
+    this.#wake.abort();
+  }
+
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const silence = new Silence(this.record, {
+      blockerOf: (id) => this.#server.blockerOf(id),
+    });
+    const isStopped = (): boolean => signal.aborted;
+    while (!isStopped()) {
+      // Before the look, so that who wants another one meanwhile has it at once.
+      this.#wake = new AbortController();
+      await this.#look(silence);
+      for (const server of this.#left.splice(0)) server.close();
+      const woken = AbortSignal.any([signal, this.#wake.signal]);
+      await delay(LOOK_EVERY_MS, undefined, { signal: woken }).catch(() => undefined);
+    }
+    this.#server.close();
+  }
+
+  async #look(silence: Silence): Promise<void> {
+    let ids: ReadonlySet<string>;
+    try {
+      ids = await this.#server.openWorkflows();
+    } catch {
+      // Away, or an empty server that does not know the namespace yet. The sight counts it.
+      silence.interrupted();
+      return;
+    }
+    this.sight.looked(performance.now());
+    // Until the next look; what comes and goes meanwhile is not seen.
+    this.sight.lost(performance.now());
+    for (const { invariant, subject, text } of await silence.look({ ids }, Date.now())) {
+      this.record.report(invariant, subject, text);
+    }
+  }
 }
 
-async function openWorkflows(client: Client): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>();
-  const query = 'ExecutionStatus = "Running"';
-  for await (const { workflowId } of client.workflow.list({ query })) ids.add(workflowId);
-  return ids;
+/** Temporal at one address. */
+class Server {
+  readonly #connection: Connection;
+  readonly #client: Client;
+
+  constructor({ address, namespace }: TemporalPlace) {
+    this.#connection = Connection.lazy({
+      address,
+      connectTimeout: PATIENCE_MS,
+      channelArgs: {
+        'grpc.initial_reconnect_backoff_ms': 200,
+        'grpc.max_reconnect_backoff_ms': 1_000,
+      },
+    });
+    this.#client = new Client({ connection: this.#connection, namespace });
+  }
+
+  openWorkflows(): Promise<ReadonlySet<string>> {
+    return this.#within(async () => {
+      const ids = new Set<string>();
+      const query = 'ExecutionStatus = "Running"';
+      for await (const { workflowId } of this.#client.workflow.list({ query })) ids.add(workflowId);
+      return ids;
+    });
+  }
+
+  blockerOf(workflowId: string): Promise<string | undefined> {
+    return this.#within(() => blockerOf(this.#client, workflowId));
+  }
+
+  /** Once all that was asked has ended: the client asks again on a channel that is closed, and dies of it. */
+  close(): void {
+    this.#connection.close().catch(() => undefined);
+  }
+
+  #within<T>(ask: () => Promise<T>): Promise<T> {
+    return this.#connection.withDeadline(Date.now() + PATIENCE_MS, ask);
+  }
 }
 
 interface Status {

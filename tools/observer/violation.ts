@@ -7,12 +7,15 @@
  */
 export type Invariant = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7';
 
+/** Of the observer itself: it could not look, so nobody knows whether anything is broken. */
+export type Fault = Invariant | 'observer';
+
 /** One broken promise. */
 export interface Violation {
-  readonly invariant: Invariant;
+  readonly invariant: Fault;
   /** When it was seen, ms since the epoch. */
   readonly atMs: number;
-  /** The node, pod, pool or app that it is about. */
+  /** The node, pod, pool or app that it is about, or the place that could not be looked at. */
   readonly subject: string;
   /** A sentence that begins with the subject. */
   readonly text: string;

@@ -2,7 +2,7 @@
 
 import type { Assignment } from '../../../tools/observer/protocol';
 import { observeInOwnProcess, type ObserverProcess } from '../../../tools/observer/own-process';
-import { describeViolation, type Invariant } from '../../../tools/observer/violation';
+import { describeViolation, type Fault } from '../../../tools/observer/violation';
 import type { Cluster } from '../../../tools/cluster';
 import type { TemporalServer } from '../../../tools/temporal';
 
@@ -32,7 +32,7 @@ export function startJudge({ cluster, temporal, ...rest }: Judged): Promise<Obse
  */
 export async function hearVerdict(
   judge: ObserverProcess,
-  broken: readonly Invariant[] = [],
+  broken: readonly Fault[] = [],
 ): Promise<void> {
   try {
     await judge.rest();

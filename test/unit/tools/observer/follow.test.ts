@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
 import { follow } from '../../../../tools/observer/follow';
+import { Sight } from '../../../../tools/observer/sight';
 
 interface Told {
   readonly type: string;
@@ -36,6 +37,7 @@ afterEach(() => {
 interface Seen {
   readonly seen: string[];
   readonly gone: string[];
+  readonly sight: Sight;
   /** Resolves with the first object that is gone. */
   readonly loss: Promise<void>;
   stop(): void;
@@ -53,7 +55,9 @@ async function following(): Promise<Seen> {
   const loss = new Promise<void>((resolve) => {
     lost = resolve;
   });
+  const sight = new Sight('nodes', performance.now(), () => undefined);
   const followed = await follow(config, {
+    sight,
     path: '/api/v1/nodes',
     seen: (object) => seen.push(nameOf(object)),
     gone: (object) => {
@@ -61,7 +65,7 @@ async function following(): Promise<Seen> {
       lost();
     },
   });
-  return { seen, gone, loss, stop: () => followed.stop() };
+  return { seen, gone, sight, loss, stop: () => followed.stop() };
 }
 
 test('a list that is cut is begun again, not resumed at one of its objects', async () => {
@@ -96,4 +100,22 @@ test('a watch that is cut is resumed, and one that is too old finds out what is 
   followed.stop();
   expect(asked.map((query) => query.get('resourceVersion'))).toEqual([null, '9', null]);
   expect(followed.gone).toEqual(['a']);
+});
+
+test('it sees while the server answers, and is blind when it does not', async () => {
+  watches = [[{ type: 'BOOKMARK', version: '9' }]];
+  const followed = await following();
+  expect(followed.sight.blindMs(performance.now())).toBe(0);
+  const isCut = new Promise<void>((resolve) => {
+    const lost = followed.sight.lost.bind(followed.sight);
+    followed.sight.lost = (nowMs) => {
+      lost(nowMs);
+      resolve();
+    };
+  });
+  server.closeAllConnections();
+  server.close();
+  await isCut;
+  expect(followed.sight.blindMs(Infinity)).toBe(Infinity);
+  followed.stop();
 });
