@@ -14,9 +14,11 @@ import { firstAndLast, growthOf, grownIn, type Count, type Growth } from './grow
 import { startLiveMemory, type LiveMemory } from './live-memory';
 import {
   judgeOf,
+  observed,
   residentMiB,
   startSimulatedPool,
   WORKERS,
+  type Observed,
   type SimulatedPoolOptions,
 } from './simulated-pool';
 
@@ -24,7 +26,7 @@ export interface ChurnOptions extends SimulatedPoolOptions {
   readonly minutes: number;
 }
 
-export interface ChurnResult {
+export interface ChurnResult extends Observed {
   readonly nodes: number;
   readonly maxUnavailable: number;
   readonly nodeTimeSeconds: number;
@@ -44,7 +46,6 @@ export interface ChurnResult {
   readonly objects: Readonly<Record<string, Count>>;
   /** What piled up, a sentence each; absent when it was too short to tell. */
   readonly grown?: readonly string[];
-  readonly maxUnavailableSeen: number;
   readonly violations: readonly string[];
 }
 
@@ -114,7 +115,7 @@ async function churn(pool: Pool, options: ChurnOptions): Promise<ChurnResult> {
     samples.push(await pool.sample());
     onStep(`${round} rounds, ${seen} violations, ${JSON.stringify(samples.at(-1))}`);
   }
-  const { maxUnavailableSeen, violations } = await pool.judgement();
+  const { violations, ...seen } = await pool.judgement();
   const rounds = samples.length;
   const rssMiB = growthOf(samples.map((sample) => sample.rssMiB));
   const collectedRssMiB = growthOf(samples.map((sample) => sample.collectedRssMiB));
@@ -125,7 +126,8 @@ async function churn(pool: Pool, options: ChurnOptions): Promise<ChurnResult> {
     ...{ nodes, maxUnavailable, nodeTimeSeconds, minutes, rounds, retargeted },
     ...{ updates: pool.updates, rssMiB, collectedRssMiB, liveMiB, objects },
     ...(grown === undefined ? {} : { grown }),
-    ...{ maxUnavailableSeen, violations },
+    ...seen,
+    violations,
   };
 }
 
@@ -199,9 +201,9 @@ class Pool {
     return { collectedRssMiB, liveMiB };
   }
 
-  async judgement(): Promise<Pick<ChurnResult, 'maxUnavailableSeen' | 'violations'>> {
-    const { maxUnavailableSeen } = await this.parts.judge.rest();
-    return { maxUnavailableSeen, violations: this.parts.judge.violations.map(describeViolation) };
+  async judgement(): Promise<Observed & Pick<ChurnResult, 'violations'>> {
+    const seen = observed(await this.parts.judge.rest());
+    return { ...seen, violations: this.parts.judge.violations.map(describeViolation) };
   }
 
   #status(): ObservedStatus | undefined {

@@ -20,14 +20,16 @@ import { processorMs } from './processor-time';
 import {
   judgeOf,
   mostResidentMiB,
+  observed,
   processesOf,
   residentMiB,
   startSimulatedPool,
   WORKERS,
+  type Observed,
   type SimulatedPoolOptions,
 } from './simulated-pool';
 
-export interface RolloutBenchResult {
+export interface RolloutBenchResult extends Observed {
   readonly nodes: number;
   readonly maxUnavailable: number;
   readonly nodeTimeSeconds: number;
@@ -54,7 +56,6 @@ export interface RolloutBenchResult {
   readonly rssMiB: Readonly<Record<string, number>>;
   /** The most that it ever was, start-up included; empty where the kernel does not count it. */
   readonly mostRssMiB: Readonly<Record<string, number>>;
-  readonly maxUnavailableSeen: number;
   /** What an observer in a process of its own saw broken of docs/reliability.md, I1 to I7. */
   readonly violations: readonly string[];
 }
@@ -214,7 +215,7 @@ function result(
     historyEventsPerNode: perNode(histories.events),
     ...(temporal === undefined ? {} : { temporalCpuMsPerNode: temporal }),
     cpuMsPerNode,
-    maxUnavailableSeen: measured.seen.maxUnavailableSeen,
+    ...observed(measured.seen),
   };
 }
 

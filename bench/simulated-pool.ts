@@ -1,6 +1,7 @@
 /** The whole stack with one pool of simulated hosts, which is what rollouts are measured on. */
 
 import { observeInOwnProcess, type ObserverProcess } from '../tools/observer/own-process';
+import type { Summary } from '../tools/observer/protocol';
 import { residentBytes } from '../tools/processes/identity';
 import { startStack, type Stack } from '../tools/stack/stack';
 import { memoryOf } from './process-memory';
@@ -52,6 +53,26 @@ export async function judgeOf(stack: Stack, maxUnavailable: number): Promise<Obs
     maxUnavailable,
     temporal: { address: stack.temporal.address, namespace: stack.temporal.namespace },
   });
+}
+
+/** What an observer has seen of the promises, and how well it could look. */
+export interface Observed {
+  readonly maxUnavailableSeen: number;
+  /** How often it could look, by place: "none broken" is worth as much as that. */
+  readonly observerLooks: Readonly<Record<string, number>>;
+  /** The longest time in one piece in which it could not. */
+  readonly observerBlindSeconds: Readonly<Record<string, number>>;
+}
+
+export function observed({ maxUnavailableSeen, sight }: Summary): Observed {
+  const places = Object.entries(sight);
+  return {
+    maxUnavailableSeen,
+    observerLooks: Object.fromEntries(places.map(([place, { looks }]) => [place, looks])),
+    observerBlindSeconds: Object.fromEntries(
+      places.map(([place, { blindSeconds }]) => [place, blindSeconds]),
+    ),
+  };
 }
 
 /** Resident memory now, in MiB, by process. */
