@@ -1,12 +1,14 @@
 // `npm run faults -- [--rounds N] [--seed S] [--only TEXT] [--write]`: strikes real processes and counts.
 // Rounds go through the whole table (docs/reliability.md); without them it is what `npm test` does.
-// `--write` puts the counts into docs/reliability.md; `--from FILE` takes those of earlier runs instead of
-// running anything. Exit status 1 when a promise was broken.
+// `--write` puts the counts into docs/reliability.md, in place of those of the same suites, with the rounds and
+// the commit that they are from; `--into FILE` into another document. `--from FILE` takes those of an earlier run
+// instead of running anything. Exit status 1 when a promise was broken; nothing is written then.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { tablesOf, textOf, withTables } from './fault-table.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const { values } = parseArgs({
@@ -16,6 +18,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     from: { type: 'string' },
     write: { type: 'boolean', default: false },
+    into: { type: 'string', default: join(root, 'docs', 'reliability.md') },
   },
 });
 const results = join(root, '.slipway', 'faults.jsonl');
@@ -27,9 +30,11 @@ const survived = existsSync(file)
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line))
   : [];
-const table = tableOf(survived);
-process.stdout.write(`\n${table}\n`);
-if (values.write && status === 0) writeInto(join(root, 'docs', 'reliability.md'), table);
+const ran = tablesOf(survived);
+process.stdout.write(`\n${textOf(ran)}\n`);
+if (values.write && status === 0) {
+  writeFileSync(values.into, withTables(readFileSync(values.into, 'utf8'), ran));
+}
 process.exit(status);
 
 function strike() {
@@ -46,44 +51,4 @@ function strike() {
     },
   });
   return ended ?? 1;
-}
-
-/** One row for each suite and process: what it survived how often, and where. */
-function tableOf(faults) {
-  const rows = new Map();
-  for (const { suite, victim, blow, boundary = 'at random' } of faults) {
-    const row = rows.get(`${suite}|${victim}`) ?? {
-      suite,
-      victim,
-      blows: new Map(),
-      where: new Set(),
-    };
-    row.blows.set(blow, (row.blows.get(blow) ?? 0) + 1);
-    row.where.add(boundary);
-    rows.set(`${suite}|${victim}`, row);
-  }
-  const cells = [...rows.values()].map(({ suite, victim, blows, where }) => [
-    suite,
-    victim,
-    [...blows].map(([blow, count]) => `${blow}: ${count}`).join(', '),
-    [...where].join(', '),
-  ]);
-  const all = [['suite', 'process', 'fault: survived', 'where'], ...cells];
-  const widths = all[0].map((_, column) => Math.max(...all.map((row) => row[column].length)));
-  const line = (row) => `| ${row.map((cell, at) => cell.padEnd(widths[at])).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  return [line(all[0]), rule, ...cells.map(line)].join('\n');
-}
-
-/** Between the marks, so that prose around it stays. */
-function writeInto(file, text) {
-  const [begin, end] = [
-    '<!-- faults: counted by `npm run faults -- --write` -->',
-    '<!-- /faults -->',
-  ];
-  const document = readFileSync(file, 'utf8');
-  const [before, rest = ''] = document.split(begin);
-  const [, after] = rest.split(end);
-  if (after === undefined) throw new Error(`${file} has no marks for the table`);
-  writeFileSync(file, `${before}${begin}\n\n${text}\n\n${end}${after}`);
 }
