@@ -1,6 +1,6 @@
 /** The main story: configs roll through a pool, and nobody who looks at the cluster is let down. */
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { RolloutSnapshot } from '../../cli/snapshot';
@@ -103,7 +103,10 @@ test(
   'a config with everything in it reaches every worker, within the limits, verified',
   async () => {
     for (const node of world.workers) {
-      writeFileSync(join(world.stack.hostRoot(node), MOTD), FACTORY_MOTD);
+      // Images have what they bring for /etc below /usr/etc as well.
+      const root = world.stack.hostRoot(node);
+      mkdirSync(join(root, '/usr/etc'));
+      for (const path of [MOTD, `/usr${MOTD}`]) writeFileSync(join(root, path), FACTORY_MOTD);
     }
     const masters = await Promise.all(
       world.stack.nodesOf('master').map((node) => pictureOf(world.stack.hostRoot(node))),

@@ -1,8 +1,10 @@
 /** A host whose disk fails in the middle of its update: it cannot be written any more, or only very slowly. */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
+import { wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { markOf, rebootsOf } from '../e2e/support/judgements';
 import { endOf, linesOf } from '../e2e/support/logs';
+import { renderedConfigs } from '../e2e/support/rendered-config';
 import {
   CURRENT_CONFIG,
   POOL,
@@ -14,7 +16,6 @@ import {
   type World,
 } from '../e2e/support/world';
 import { BoundaryWatch } from './support/boundaries';
-import { wrongOnDisk } from './support/disk';
 import { makeReadOnly, makeSlow } from './support/failing-disk';
 import { expectRest } from './support/rest';
 import { tally } from './support/results';
@@ -73,7 +74,7 @@ test(
     });
     expect(world.node(NODE).annotations[REASON]).toMatch(/read-only/i);
     expect(world.node(NODE).annotations[CURRENT_CONFIG]).toBe(before);
-    expect(await wrongOnDisk(world.api, before, root)).toEqual([]);
+    expect(await wrongOnDisk(await renderedConfigs(world.api), before, root)).toEqual([]);
     expect(rebootsOf(world.record, NODE, mark)).toEqual([]);
 
     expect(await world.retry(NODE)).toMatchObject({ code: 0 });

@@ -3,7 +3,7 @@
  * real cluster, and the observer, in its process, names each. No part of the product runs.
  */
 
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { KubeConfig, KubernetesObjectApi, PatchStrategy } from '@kubernetes/client-node';
@@ -13,8 +13,9 @@ import { freePorts } from '../../tools/processes/ports';
 import { manifestsWith } from '../../tools/stack/manifests';
 import { describeViolation } from '../../tools/observer/violation';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
-import { machineConfig, plainFile } from '../e2e/support/configs';
-import { CURRENT_CONFIG_FILE, wrongOnDisk } from './support/disk';
+import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
+import { CURRENT_CONFIG_FILE, wrongOnDisk } from '../e2e/support/disk-at-rest';
+import { renderedConfigs } from '../e2e/support/rendered-config';
 import { withWaitingUpdates } from './support/waiting-updates';
 
 const START_MS = 240_000;
@@ -221,20 +222,52 @@ test(
 describe('I4: the disk of a host at rest', () => {
   const FILES = ['/etc/first.conf', '/etc/second.conf'] as const;
   const ON_DISK = { [CONFIG]: 'before', [NEXT_CONFIG]: 'after' } as const;
+  type Config = keyof typeof ON_DISK;
+  /** What only the first of the two has. */
+  const DROPPED = '/etc/dropped.conf';
+  const UNITS = '/etc/systemd/system';
+  const UNIT = `${UNITS}/dropped.service`;
+  const LINK = `${UNITS}/multi-user.target.wants/dropped.service`;
+  const DROPIN = `${UNITS}/kubelet.service.d/10-dropped.conf`;
+  const MASK = `${UNITS}/masked.service`;
+  const CONTENTS = '[Service]\nExecStart=/a\n\n[Install]\nWantedBy=multi-user.target\n';
+  /** Both configs append to it. */
+  const APPENDED = '/etc/appended.conf';
+  const SERIALS = { [CONFIG]: 1, [NEXT_CONFIG]: 2 } as const;
+  const RECORDS = '/etc/machine-config-daemon';
   let root: string;
 
+  const manifestOf = (name: Config) => {
+    const isFirst = name === CONFIG;
+    const units = [
+      { name: 'dropped.service', enabled: true, contents: CONTENTS },
+      { name: 'kubelet.service', dropins: [{ name: '10-dropped.conf', contents: CONTENTS }] },
+      { name: 'masked.service', mask: true },
+    ];
+    const manifest = machineConfig(name, {
+      kernelArguments: [`config=${SERIALS[name]}`],
+      files: [
+        ...FILES.map((path) => plainFile(path, ON_DISK[name])),
+        ...(isFirst ? [plainFile(DROPPED, 'dropped')] : []),
+      ],
+      units: isFirst ? units : [],
+    });
+    const appended = { path: APPENDED, append: [{ source: 'data:,ours' }] };
+    const { storage, ...config } = manifest.spec.config;
+    const files = [...storage.files, appended];
+    const spec = { ...manifest.spec, config: { ...config, storage: { files } } };
+    return withOsImage({ ...manifest, spec }, SERIALS[name]);
+  };
+
   beforeAll(async () => {
-    for (const [name, contents] of Object.entries(ON_DISK)) {
-      const files = FILES.map((path) => plainFile(path, contents));
-      const config = machineConfig(name, { files });
-      await cluster.admin.call('POST', `/apis/${GROUP}/v1/machineconfigs`, config);
+    for (const name of [CONFIG, NEXT_CONFIG] as const) {
+      await cluster.admin.call('POST', `/apis/${GROUP}/v1/machineconfigs`, manifestOf(name));
     }
   });
 
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'slipway-planted-'));
-    for (const path of FILES) write(path, ON_DISK[CONFIG]);
-    recordConfig(CONFIG);
+    becomes(CONFIG);
   });
 
   afterEach(async () => {
@@ -246,6 +279,35 @@ describe('I4: the disk of a host at rest', () => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text, { mode: 0o644 });
   };
+  const link = (path: string, target: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    symlinkSync(target, join(root, path));
+  };
+  /** Paths that only the first config has, each as that wants it. */
+  const leftovers: Readonly<Record<string, () => void>> = {
+    [DROPPED]: () => write(DROPPED, 'dropped'),
+    [UNIT]: () => write(UNIT, CONTENTS),
+    [LINK]: () => link(LINK, UNIT),
+    [DROPIN]: () => write(DROPIN, CONTENTS),
+    [MASK]: () => link(MASK, '/dev/null'),
+  };
+  const boot = (name: Config, change: object = {}): void => {
+    const { osImageURL, kernelArguments } = manifestOf(name).spec;
+    const system = { image: osImageURL, kernelArguments, extensions: [], kernelType: 'default' };
+    write('/var/lib/slipway/simulated-os.json', JSON.stringify({ booted: system, ...change }));
+  };
+  /** The whole host, without a word to its Node. */
+  const becomes = (name: Config): void => {
+    for (const path of FILES) write(path, ON_DISK[name]);
+    write(`${RECORDS}/orig${APPENDED}.mcdorig`, 'theirs\n');
+    write(APPENDED, 'theirs\nours');
+    for (const [path, leave] of Object.entries(leftovers)) {
+      rmSync(join(root, path), { force: true });
+      if (name === CONFIG) leave();
+    }
+    boot(name);
+    recordConfig(name);
+  };
   const recordConfig = (name: string) =>
     write(CURRENT_CONFIG_FILE, JSON.stringify({ metadata: { name } }));
   const sayConfig = (name: string) =>
@@ -254,28 +316,105 @@ describe('I4: the disk of a host at rest', () => {
     });
   const found = async (): Promise<readonly string[]> => {
     const node = await cluster.admin.call<NodeObject>('GET', '/api/v1/nodes/worker-0');
-    return wrongOnDisk(cluster.admin, node.metadata.annotations[CURRENT_CONFIG] ?? '', root);
+    const said = node.metadata.annotations[CURRENT_CONFIG] ?? '';
+    return wrongOnDisk(await renderedConfigs(cluster.admin), said, root);
   };
 
-  test('of one that is on the config that is named nothing is said', async () => {
-    expect(await found()).toEqual([]);
-  });
+  test.each([CONFIG, NEXT_CONFIG] as const)(
+    'of one that is on %s, which is named, nothing is said',
+    async (config) => {
+      becomes(config);
+      await sayConfig(config);
+      expect(await found()).toEqual([]);
+    },
+  );
 
   test('one between its old and its new config is named, whichever of them it is said to be on', async () => {
     write(FILES[1], ON_DISK[NEXT_CONFIG]);
     expect(await found()).toEqual([`${FILES[1]} has other bytes: "after"`]);
 
-    recordConfig(NEXT_CONFIG);
+    becomes(NEXT_CONFIG);
+    write(FILES[0], ON_DISK[CONFIG]);
     await sayConfig(NEXT_CONFIG);
     expect(await found()).toEqual([`${FILES[0]} has other bytes: "before"`]);
   });
 
+  test.each([
+    [DROPPED, `${DROPPED} is there, and only other configs have it`],
+    [UNIT, `${UNIT} is there, and only other configs have it`],
+    [LINK, `${LINK} enables dropped.service, which only other configs have`],
+    [DROPIN, `${DROPIN} is there, and only other configs have it`],
+    [MASK, `${MASK} is there, and only other configs have it`],
+  ])('one that still has %s, which its config has not, is named', async (path, text) => {
+    becomes(NEXT_CONFIG);
+    await sayConfig(NEXT_CONFIG);
+    leftovers[path]?.();
+    expect(await found()).toEqual([text]);
+  });
+
+  test.each([`${RECORDS}/orig${DROPPED}.mcdorig`, `${RECORDS}/noorig${DROPPED}.mcdnoorig`])(
+    'one that still has %s for a path that its config has not is named',
+    async (record) => {
+      becomes(NEXT_CONFIG);
+      await sayConfig(NEXT_CONFIG);
+      write(record, '');
+      expect(await found()).toEqual([`${record} is kept, and the config does not have ${DROPPED}`]);
+    },
+  );
+
+  test('one that has the files of its config and has booted the image of the other is named', async () => {
+    const [old, next] = [manifestOf(CONFIG).spec, manifestOf(NEXT_CONFIG).spec];
+    becomes(NEXT_CONFIG);
+    await sayConfig(NEXT_CONFIG);
+    boot(CONFIG);
+    expect(await found()).toEqual([
+      `the machine has booted image "${old.osImageURL}", not "${next.osImageURL}"`,
+      'the machine has booted kernel arguments "config=1", not "config=2"',
+    ]);
+
+    boot(NEXT_CONFIG, { next: { image: old.osImageURL } });
+    expect(await found()).toEqual([`the next boot is into ${old.osImageURL}`]);
+  });
+
+  test('what an image brings for a path that its config has not is no leftover', async () => {
+    becomes(NEXT_CONFIG);
+    await sayConfig(NEXT_CONFIG);
+    for (const path of [DROPPED, `/usr${DROPPED}`]) write(path, 'of the image');
+    expect(await found()).toEqual([]);
+
+    write(DROPPED, 'dropped');
+    expect(await found()).toEqual([`${DROPPED} is there, and only other configs have it`]);
+  });
+
+  test('one that has lost what its config appends to, or has it twice, is named', async () => {
+    for (const text of ['ours', 'theirs\noursours']) {
+      write(APPENDED, text);
+      expect(await found()).toEqual([`${APPENDED} has other bytes: ${JSON.stringify(text)}`]);
+    }
+  });
+
+  test('one on which a file belongs to somebody else is named', async () => {
+    giveAway(FILES[0]);
+    expect(await found()).toEqual([
+      `${FILES[0]} has user 1000, not 0`,
+      `${FILES[0]} has group 1000, not 0`,
+    ]);
+  });
+
+  /** As the simulated hosts of whoever may not do it: written down. */
+  const giveAway = (path: string): void => {
+    if (process.getuid?.() === 0) chownSync(join(root, path), 1000, 1000);
+    else write('.slipway-owners.json', JSON.stringify({ [path]: { uid: 1000, gid: 1000 } }));
+  };
+
   test('one whose Node names the other config is named', async () => {
     await sayConfig(NEXT_CONFIG);
-    expect(await found()).toEqual([
-      `the host names ${CONFIG}, its Node ${NEXT_CONFIG}`,
-      ...FILES.map((path) => `${path} has other bytes: "before"`),
-    ]);
+    expect(await found()).toEqual(
+      expect.arrayContaining([
+        `the host names ${CONFIG}, its Node ${NEXT_CONFIG}`,
+        ...FILES.map((path) => `${path} has other bytes: "before"`),
+      ]),
+    );
   });
 
   test('one whose own record names the other config is named', async () => {

@@ -1,45 +1,24 @@
 /**
- * What is on the disk of a host, compared with a rendered config. Decodes everything by itself, with
- * Node's own means: product code would agree with its own mistakes.
+ * What is on the disk of a host, compared with a rendered config: what it wants is there, and nothing is
+ * left of any other. Like what reads the config for it, it has none of the product's code in it.
  */
 
+import type { Stats } from 'node:fs';
 import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { gunzipSync } from 'node:zlib';
 import type { ApiClient } from '../../../tools/cluster';
+import { enablementDifferences } from './enablement';
+import { ownerDifferences } from './owners';
+import {
+  renderedConfigs,
+  type RenderedConfigs,
+  type Wanted,
+  wantedPaths,
+  type WantedPaths,
+} from './rendered-config';
+import { bootDifferences } from './simulated-boot';
 
-interface RenderedConfig {
-  readonly spec: {
-    readonly config: {
-      readonly storage?: { readonly files?: readonly IgnitionFile[] };
-      readonly systemd?: { readonly units?: readonly IgnitionUnit[] };
-      readonly passwd?: {
-        readonly users?: readonly { readonly sshAuthorizedKeys?: readonly string[] }[];
-      };
-    };
-  };
-}
-
-interface IgnitionFile {
-  readonly path: string;
-  readonly mode?: number;
-  readonly contents?: { readonly source?: string; readonly compression?: string };
-}
-
-interface IgnitionUnit {
-  readonly name: string;
-  readonly contents?: string;
-  readonly enabled?: boolean;
-  readonly dropins?: readonly { readonly name: string; readonly contents?: string }[];
-}
-
-interface Expected {
-  readonly bytes: Buffer;
-  readonly mode: number;
-}
-
-const UNITS = '/etc/systemd/system';
-const SSH_KEYS = '/home/core/.ssh/authorized_keys.d/ignition';
+type WantedFile = Extract<Wanted, { kind: 'file' }>;
 
 /** Everything on the host that is not as the rendered config wants it; empty = byte for byte equal. */
 export async function differences(
@@ -47,79 +26,123 @@ export async function differences(
   config: string,
   root: string,
 ): Promise<readonly string[]> {
-  const rendered = await api.call<RenderedConfig>(
-    'GET',
-    `/apis/machineconfiguration.openshift.io/v1/machineconfigs/${config}`,
-  );
+  return differencesAmong(await renderedConfigs(api), config, root);
+}
+
+/** The same for many hosts: the configs are read once. */
+export async function differencesAmong(
+  configs: RenderedConfigs,
+  config: string,
+  root: string,
+): Promise<readonly string[]> {
+  const rendered = configs.get(config);
+  if (rendered === undefined) return [`there is no config ${config}`];
+  const others = [...configs.values()].filter((other) => other !== rendered);
+  const wanted = wantedPaths(rendered);
   const found: string[] = [];
-  for (const [path, expected] of expectedFiles(rendered)) {
-    found.push(...(await compare(join(root, path), path, expected)));
+  for (const [path, expected] of wanted) found.push(...(await compare(root, path, expected)));
+  for (const path of pathsOfOthers(others.map(wantedPaths), wanted)) {
+    if (await isLeft(root, path)) found.push(`${path} is there, and only other configs have it`);
   }
-  for (const unit of rendered.spec.config.systemd?.units ?? []) {
-    if (unit.enabled === true && unit.contents !== undefined) {
-      found.push(...(await enablementDifferences(root, unit.name)));
+  for (const [path, record] of await remembered(root)) {
+    if (!wanted.has(path)) found.push(`${record} is kept, and the config does not have ${path}`);
+  }
+  return [
+    ...found,
+    ...(await enablementDifferences(root, rendered, others)),
+    ...(await bootDifferences(root, rendered)),
+  ];
+}
+
+/** What others put there, and this one does not speak of. */
+function pathsOfOthers(others: readonly WantedPaths[], wanted: WantedPaths): ReadonlySet<string> {
+  const paths = others.flatMap((other) =>
+    [...other].filter(([, { kind }]) => kind === 'file' || kind === 'mask').map(([path]) => path),
+  );
+  return new Set(paths.filter((path) => !wanted.has(path)));
+}
+
+/** Whether something is there that no image has brought: what images have for /etc is below /usr/etc, too. */
+async function isLeft(root: string, path: string): Promise<boolean> {
+  const status = await statusOf(join(root, path));
+  if (status === undefined || status.isDirectory()) return false;
+  const vendors = `${root}/usr${path}`;
+  if (!status.isFile() || (await statusOf(vendors)) === undefined) return true;
+  return !(await readFile(vendors)).equals(await readFile(join(root, path)));
+}
+
+async function statusOf(path: string): Promise<Stats | undefined> {
+  return lstat(path).catch(() => undefined);
+}
+
+const RECORDS = '/etc/machine-config-daemon';
+const KEPT = { below: `${RECORDS}/orig`, suffix: '.mcdorig' } as const;
+const STAMP = { below: `${RECORDS}/noorig`, suffix: '.mcdnoorig' } as const;
+
+/** Paths of which the host remembers what was there before any config had them, and where it does. */
+async function remembered(root: string): Promise<ReadonlyMap<string, string>> {
+  const found = new Map<string, string>();
+  for (const { below, suffix } of [KEPT, STAMP]) {
+    const names = await readdir(join(root, below), { recursive: true }).catch(() => []);
+    for (const name of names) {
+      if (name.endsWith(suffix)) found.set(`/${name.slice(0, -suffix.length)}`, `${below}/${name}`);
     }
   }
   return found;
 }
 
-/** Every path that the config wants, with its bytes. */
-export function expectedFiles({ spec }: RenderedConfig): ReadonlyMap<string, Expected> {
-  const expected = new Map<string, Expected>();
-  for (const { path, mode = 0o644, contents } of spec.config.storage?.files ?? []) {
-    const bytes = decode(contents?.source ?? 'data:,');
-    expected.set(path, {
-      mode,
-      bytes: contents?.compression === 'gzip' ? gunzipSync(bytes) : bytes,
-    });
+async function compare(root: string, path: string, wanted: Wanted): Promise<readonly string[]> {
+  const real = join(root, path);
+  const status = await statusOf(real);
+  const target = status?.isSymbolicLink() === true ? await readlink(real) : undefined;
+  switch (wanted.kind) {
+    case 'absent':
+      return status === undefined ? [] : [`${path} is there`];
+    case 'mask':
+      return target === '/dev/null' ? [] : [`${path} is no mask`];
+    case 'unmasked':
+      return target === '/dev/null' ? [`${path} is a mask`] : [];
+    case 'file':
+      if (status === undefined) return [`${path} is missing`];
+      if (!status.isFile()) return [`${path} is no file`];
+      return compareFile(root, path, wanted, status);
   }
-  for (const { name, contents, dropins = [] } of spec.config.systemd?.units ?? []) {
-    const text = (path: string, value: string | undefined): void => {
-      if (value) expected.set(path, { mode: 0o644, bytes: Buffer.from(value) });
-    };
-    text(`${UNITS}/${name}`, contents);
-    for (const dropin of dropins) text(`${UNITS}/${name}.d/${dropin.name}`, dropin.contents);
-  }
-  const keys = (spec.config.passwd?.users ?? []).flatMap((user) => user.sshAuthorizedKeys ?? []);
-  if (keys.length > 0) {
-    const bytes = Buffer.from(keys.map((key) => `${key}\n`).join(''));
-    expected.set(SSH_KEYS, { mode: 0o600, bytes });
-  }
-  return expected;
 }
 
-/** RFC 2397, by the book. */
-function decode(url: string): Buffer {
-  const [, base64, data = ''] = /^data:[^,]*?(;base64)?,(.*)$/s.exec(url) ?? [];
-  return base64 === undefined
-    ? Buffer.from(decodeURIComponent(data))
-    : Buffer.from(decodeURIComponent(data), 'base64');
-}
-
-async function compare(real: string, path: string, expected: Expected): Promise<readonly string[]> {
-  let status;
-  try {
-    status = await lstat(real);
-  } catch {
-    return [`${path} is missing`];
-  }
-  if (!status.isFile()) return [`${path} is no file`];
+async function compareFile(
+  root: string,
+  path: string,
+  wanted: WantedFile,
+  status: Stats,
+): Promise<readonly string[]> {
   const mode = status.mode & 0o7777;
-  const bytes = await readFile(real);
+  const bytes = await readFile(join(root, path));
+  const right = await areRight(root, path, wanted, bytes);
   return [
-    ...(mode === expected.mode
+    ...(wanted.mode === undefined || mode === wanted.mode
       ? []
-      : [`${path} has mode ${mode.toString(8)}, not ${expected.mode.toString(8)}`]),
-    ...(bytes.equals(expected.bytes)
-      ? []
-      : [`${path} has other bytes: ${JSON.stringify(bytes.toString().slice(0, 80))}`]),
+      : [`${path} has mode ${mode.toString(8)}, not ${wanted.mode.toString(8)}`]),
+    ...(await ownerDifferences(root, path, wanted, status)),
+    ...(right ? [] : [`${path} has other bytes: ${JSON.stringify(bytes.toString().slice(0, 80))}`]),
   ];
 }
 
-async function enablementDifferences(root: string, unit: string): Promise<readonly string[]> {
-  const link = join(root, UNITS, 'multi-user.target.wants', unit);
-  const target = await readlink(link).catch(() => undefined);
-  return target?.endsWith(unit) === true ? [] : [`${unit} is not enabled`];
+async function areRight(
+  root: string,
+  path: string,
+  { bytes, after }: WantedFile,
+  now: Buffer,
+): Promise<boolean> {
+  if (bytes === undefined) return true;
+  if (after === undefined) return now.equals(bytes());
+  const kept = await readFile(join(root, `${KEPT.below}${path}${KEPT.suffix}`)).catch(
+    () => undefined,
+  );
+  if (kept !== undefined) return now.equals(Buffer.concat([kept, bytes()]));
+  const wasNothing = await statusOf(join(root, `${STAMP.below}${path}${STAMP.suffix}`));
+  if (wasNothing !== undefined) return now.equals(bytes());
+  // After a first boot by Ignition nobody knows what was before.
+  return now.subarray(Math.max(0, now.length - bytes().length)).equals(bytes());
 }
 
 /** Whose state the product keeps beside the files; it is no part of what a config wants. */

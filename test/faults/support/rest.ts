@@ -3,10 +3,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describeViolation } from '../../../tools/observer/violation';
+import { wrongOnDisk } from '../../e2e/support/disk-at-rest';
 import { cordonedBySlipway, rebootsOf, unverified, type Mark } from '../../e2e/support/judgements';
 import { untilLogged } from '../../e2e/support/logs';
+import { renderedConfigs } from '../../e2e/support/rendered-config';
 import type { World } from '../../e2e/support/world';
-import { wrongOnDisk } from './disk';
 
 /**
  * Waits until all is done; then every promise is looked at: cluster, disks, journals.
@@ -31,13 +32,14 @@ export async function expectWell(
   reboots = true,
 ): Promise<void> {
   const { record, workers, stack } = world;
+  const configs = await renderedConfigs(world.api);
   for (const node of workers) {
     // I5: one reboot each, or none.
     expect([node, rebootsOf(record, node, mark)]).toEqual([node, reboots ? [config] : []]);
     expect(unverified(record, node, config, mark, reboots)).toEqual([]);
     await journalIsQuiet(world, node);
     // I4, I7: byte for byte on the new config, which is the one that the host names.
-    expect([node, await wrongOnDisk(world.api, config, stack.hostRoot(node))]).toEqual([node, []]);
+    expect([node, await wrongOnDisk(configs, config, stack.hostRoot(node))]).toEqual([node, []]);
   }
   expect(cordonedBySlipway(record)).toEqual([]);
   await world.judge.rest();

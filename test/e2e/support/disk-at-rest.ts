@@ -3,7 +3,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../tools/cluster';
-import { differences } from '../../e2e/support/host-disk';
+import { differencesAmong } from './host-disk';
+import { renderedConfigs, type RenderedConfigs } from './rendered-config';
 
 /** The host's own record of its config, below its root. */
 export const CURRENT_CONFIG_FILE = 'etc/machine-config-daemon/currentconfig';
@@ -13,14 +14,14 @@ export const CURRENT_CONFIG_FILE = 'etc/machine-config-daemon/currentconfig';
  * @returns everything that is not as the Node says; empty = byte for byte on that config
  */
 export async function wrongOnDisk(
-  api: ApiClient,
+  configs: RenderedConfigs,
   said: string,
   root: string,
 ): Promise<readonly string[]> {
   const recorded = currentConfigOn(root);
   return [
     ...(recorded === said ? [] : [`the host names ${recorded}, its Node ${said}`]),
-    ...(await differences(api, said, root)),
+    ...(await differencesAmong(configs, said, root)),
   ];
 }
 

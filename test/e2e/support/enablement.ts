@@ -1,0 +1,105 @@
+/** Links that start units at boot, compared with what a rendered config says of its units. */
+
+import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type IgnitionUnit, type RenderedConfig, UNITS } from './rendered-config';
+
+interface Link {
+  readonly path: string;
+  readonly unit: string;
+}
+
+/** Units that are enabled and should not be, and the other way round. What is left to presets is not judged. */
+export async function enablementDifferences(
+  root: string,
+  config: RenderedConfig,
+  others: readonly RenderedConfig[],
+): Promise<readonly string[]> {
+  const links = await linksBelow(root);
+  const units = unitsOf(config);
+  const mine = new Set(units.map(({ name }) => name));
+  const found: string[] = [];
+  for (const unit of units) found.push(...(await compare(root, links, unit, units)));
+  const theirs = new Set(others.flatMap(unitsOf).map(({ name }) => name));
+  for (const name of theirs) {
+    // The presets of its image say whether such a one is enabled.
+    if (mine.has(name) || (await vendorsOf(root, name)) !== undefined) continue;
+    for (const { path } of linksOf(links, name)) {
+      found.push(`${path} enables ${name}, which only other configs have`);
+    }
+  }
+  return found;
+}
+
+function unitsOf({ spec }: RenderedConfig): readonly IgnitionUnit[] {
+  return spec.config.systemd?.units ?? [];
+}
+
+async function compare(
+  root: string,
+  links: readonly Link[],
+  unit: IgnitionUnit,
+  all: readonly IgnitionUnit[],
+): Promise<readonly string[]> {
+  if (unit.enabled === undefined || unit.mask === true) return [];
+  const contents = unit.contents || (await vendorsOf(root, unit.name));
+  // An image without the unit: there is nothing to enable.
+  if (contents === undefined) return [];
+  const present = linksOf(links, unit.name).map(({ path }) => path);
+  const wanted = unit.enabled ? wantedLinks(unit.name, contents) : [];
+  const isBrought = all.some(
+    (other) =>
+      other.enabled === true && installed(other.contents ?? '', 'Also').includes(unit.name),
+  );
+  return [
+    ...wanted
+      .filter((path) => !present.includes(path))
+      .map((path) => `${unit.name} is not enabled: ${path} is missing`),
+    ...present
+      .filter((path) => !wanted.includes(path) && !isBrought)
+      .map((path) => `${path} enables ${unit.name}, which the config does not`),
+  ];
+}
+
+function wantedLinks(unit: string, contents: string): readonly string[] {
+  const below = (key: string, kind: string) =>
+    installed(contents, key).map((target) => `${UNITS}/${target}.${kind}/${unit}`);
+  return [
+    ...below('WantedBy', 'wants'),
+    ...below('RequiredBy', 'requires'),
+    ...installed(contents, 'Alias').map((alias) => `${UNITS}/${alias}`),
+  ];
+}
+
+/** The words of a setting of the `[Install]` section, however often it is set. */
+function installed(contents: string, key: string): readonly string[] {
+  const sections = contents.split(/^(?=\[)/m);
+  const section = sections.find((part) => part.startsWith('[Install]')) ?? '';
+  const lines = section.split('\n').filter((line) => line.startsWith(`${key}=`));
+  return lines.flatMap((line) => line.slice(key.length + 1).split(/\s+/)).filter(Boolean);
+}
+
+async function vendorsOf(root: string, unit: string): Promise<string | undefined> {
+  return readFile(join(root, 'usr/lib/systemd/system', unit), 'utf8').catch(() => undefined);
+}
+
+function linksOf(links: readonly Link[], unit: string): readonly Link[] {
+  return links.filter((link) => link.unit === unit);
+}
+
+/** Links below `.wants` and `.requires`, and other names of units; masks are none. */
+async function linksBelow(root: string): Promise<readonly Link[]> {
+  const found: Link[] = [];
+  for (const name of await readdir(join(root, UNITS)).catch(() => [])) {
+    const path = `${UNITS}/${name}`;
+    const status = await lstat(join(root, path));
+    if (status.isDirectory() && /\.(wants|requires)$/.test(name)) {
+      for (const unit of await readdir(join(root, path))) {
+        found.push({ path: `${path}/${unit}`, unit });
+      }
+    }
+    const target = status.isSymbolicLink() ? await readlink(join(root, path)) : '/dev/null';
+    if (target !== '/dev/null') found.push({ path, unit: basename(target) });
+  }
+  return found;
+}
