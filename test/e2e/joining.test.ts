@@ -7,6 +7,7 @@ import type { ObserverProcess } from '../../tools/observer/own-process';
 import { until } from '../../tools/observer/until';
 import { type Stack, startStack } from '../../tools/stack/stack';
 import { machineConfig, plainFile } from './support/configs';
+import { judgeDisks } from './support/disk-at-rest';
 import { hearVerdict, startJudge } from './support/verdict';
 import { CURRENT_CONFIG, DESIRED_CONFIG, START_MS, STATE, STOP_MS } from './support/world';
 
@@ -89,6 +90,7 @@ beforeAll(async () => {
 afterAll(async () => {
   try {
     for (const judge of judges) await hearVerdict(judge);
+    if (stack !== undefined) await judgeDisks(api(), stack.hostRoot);
   } finally {
     workers?.stop();
     infra?.stop();

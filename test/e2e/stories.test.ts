@@ -3,6 +3,7 @@
 import type { RolloutSnapshot } from '../../cli/snapshot';
 import type { CliRun } from './support/ask-until';
 import { machineConfig, plainFile } from './support/configs';
+import { judgeDisks } from './support/disk-at-rest';
 import {
   changesOf,
   cordonedBySlipway,
@@ -48,6 +49,7 @@ beforeAll(async () => {
 afterEach(async () => {
   await letGo(world);
   expect(world.record.violations).toEqual([]);
+  await judgeDisks(world.api, world.stack.hostRoot);
 });
 
 afterAll(async () => {

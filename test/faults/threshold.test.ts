@@ -5,8 +5,18 @@
 
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { machineConfig } from '../e2e/support/configs';
+import { wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { changesOf, cordonedBySlipway, markOf, type Mark } from '../e2e/support/judgements';
-import { POOL, START_MS, startWorld, STATE, STOP_MS, type World } from '../e2e/support/world';
+import { renderedConfigs } from '../e2e/support/rendered-config';
+import {
+  CURRENT_CONFIG,
+  POOL,
+  START_MS,
+  startWorld,
+  STATE,
+  STOP_MS,
+  type World,
+} from '../e2e/support/world';
 import { violationsSince } from './support/rest';
 import { tally } from './support/results';
 import { grantsAndFailures } from './support/rollout-history';
@@ -141,6 +151,16 @@ async function untilHalted(mark: Mark, config: string, { limit }: Case): Promise
   expect(watched.code).toBe(4);
 }
 
+/** Who failed went back, and nobody else was touched: all are on the config on which they were. */
+async function expectAllOn(config: string): Promise<void> {
+  const configs = await renderedConfigs(world.api);
+  for (const node of workers) {
+    const said = world.node(node).annotations[CURRENT_CONFIG] ?? '';
+    const wrong = await wrongOnDisk(configs, said, world.stack.hostRoot(node));
+    expect({ node, said, wrong }).toEqual({ node, said: config, wrong: [] });
+  }
+}
+
 /** However it ends. */
 async function ended(workflowId: string): Promise<void> {
   try {
@@ -153,6 +173,7 @@ async function ended(workflowId: string): Promise<void> {
 test.each(CASES)(
   'canary $canary, threshold $threshold: counted, with failures at the same instant',
   async (one) => {
+    const before = world.node('worker-0').annotations[CURRENT_CONFIG] ?? '';
     const { mark, config } = await rollInto(one);
     const together = one.canary === 0 ? IN_FLIGHT : Math.min(one.canary, IN_FLIGHT);
     // All that try it are down; then the hosts stand still, and all fail in the same moment.
@@ -182,6 +203,7 @@ test.each(CASES)(
     expect(hit.length).toBeGreaterThanOrEqual(one.limit);
     if (together === 1) expect(hit).toHaveLength(one.limit);
 
+    await expectAllOn(before);
     expect(violationsSince(world, mark)).toEqual([]);
     tally('threshold', {
       victim: 'host-worker',

@@ -16,6 +16,7 @@ import { startStack } from '../../../tools/stack/stack';
 import type { Workload } from '../../../tools/stack/workloads';
 import { messageOf } from '../../../core/errors';
 import { askUntil, retryNode, type CliRun } from './ask-until';
+import { judgeDisks } from './disk-at-rest';
 import { explain } from './explain';
 import { hearVerdict, startJudge } from './verdict';
 
@@ -72,7 +73,7 @@ export interface World {
   /** Budgets of the workloads: no pod may go, or as before. */
   allowEvictions(allowed: boolean): Promise<void>;
   until(what: string, holds: () => boolean): Promise<void>;
-  /** @throws Error with all that the judge has found */
+  /** @throws Error with all that the judge has found, or with every disk at rest that is not on its config */
   stop(): Promise<void>;
 }
 
@@ -125,7 +126,11 @@ export async function startWorld(options: Partial<WorldOptions> = {}): Promise<W
       () => record.pods.filter(({ ready }) => ready).length === pods,
     );
     const judge = await startJudge({ ...judged, pool: POOL, cluster, temporal });
-    stops.push(() => hearVerdict(judge));
+    // In the opposite order: disks are at rest when the judge has seen the pool at rest.
+    stops.push(
+      () => judgeDisks(cluster.admin, stack.hostRoot),
+      () => hearVerdict(judge),
+    );
     return describeWorld({ stack, observer, judge, workloads, stops, patienceMs });
   } catch (error) {
     await endAll(stops);
