@@ -1,6 +1,7 @@
 /** Several machines at once: what one of them does or suffers is no harm to the others. */
 
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { countBoots } from './support/boots';
 import { hostConfig, plainFile } from './support/configs';
 import {
   REASON,
@@ -39,6 +40,14 @@ afterAll(async () => {
 
 const names = (): readonly string[] => world.machines.map(({ name }) => name);
 
+/** So many boots of one of them, and of each of the others. */
+function boots(
+  name: string,
+  { its, others }: { readonly its: number; readonly others: number },
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(names().map((other) => [other, other === name ? its : others]));
+}
+
 /** The one machine that says that its update failed. */
 async function theFailedOne(): Promise<string> {
   const failed = (): readonly string[] =>
@@ -53,9 +62,14 @@ test(
   'an image that does not boot the kubelet stops at the canary',
   async () => {
     const mark = markOf(world.record);
+    const booted = countBoots(world.machines);
     await world.roll(hostConfig(NAME, { osImageURL: world.fleet.images['no-kubelet'] }));
 
     const canary = await theFailedOne();
+
+    await world.atRest(canary);
+    // There, and back.
+    expect(booted()).toEqual(boots(canary, { its: 2, others: 0 }));
 
     const others = names().filter((name) => name !== canary);
     expect(others).toHaveLength(2);
@@ -83,11 +97,14 @@ test(
     for (const machine of world.machines) await machine.output('sh', '-c', ON_CONSOLE.pin);
     try {
       const mark = markOf(world.record);
+      const booted = countBoots(world.machines);
       const story = plainFile('/etc/story.conf', 'of the story\n');
       await world.roll(hostConfig(NAME, { files: [story, plainFile(THEIRS, 'ours\n')] }));
 
       const canary = await theFailedOne();
 
+      await world.atRest(canary);
+      expect(booted()).toEqual(boots(canary, { its: 0, others: 0 }));
       expect(world.node(canary).annotations[REASON]).toContain(THEIRS);
       expect(names().filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([canary]);
       const machine = world.machines.find(({ name }) => name === canary);
@@ -98,6 +115,7 @@ test(
       const mended = await world.roll(hostConfig(NAME, { files: [story] }));
 
       await world.allUpdatedTo(mended);
+      expect(booted()).toEqual(boots(canary, { its: 1, others: 1 }));
       for (const { name, output } of world.machines) {
         expect([name, rebootsOf(world.record, name, mark)]).toEqual([name, [mended]]);
         expect(await output('cat', story.path)).toBe('of the story\n');
@@ -112,6 +130,7 @@ test(
 test(
   'a machine that dies in the middle and does not return is named, and comes home when it does',
   async () => {
+    const booted = countBoots(world.machines);
     const config = await world.roll(hostConfig(NAME, { kernelArguments: ['nosmt'] }));
     const first = (): string | undefined => names().find((name) => world.node(name).unschedulable);
     await world.until('the first machine is cordoned', () => first() !== undefined);
@@ -128,6 +147,8 @@ test(
     await machine.launcher.powerOn();
 
     await world.allUpdatedTo(config);
+    // By hand, and for the update.
+    expect(booted()).toEqual(boots(machine.name, { its: 2, others: 1 }));
   },
   STORY_MS,
 );
@@ -146,11 +167,13 @@ test(
   async () => {
     const [machine] = world.machines;
     if (machine === undefined) throw new Error('there is no machine');
+    const booted = countBoots(world.machines);
     const first = await world.roll(
       hostConfig(NAME, { files: [plainFile('/etc/story.conf', 'of the story\n')] }),
     );
     await world.allUpdatedTo(first);
     for (const { name } of world.machines) await world.atRest(name);
+    expect(booted()).toEqual(boots(machine.name, { its: 1, others: 1 }));
     await machine.output(...editAtShutdown('mine', '/etc/story.conf'));
 
     const config = await world.roll(
@@ -166,9 +189,11 @@ test(
       return annotations[STATE] === 'Degraded' && reason.includes('/etc/story.conf');
     });
     await world.atRest(machine.name);
+    expect(booted()).toEqual(boots(machine.name, { its: 3, others: 1 }));
     await machine.output('sh', '-c', "printf 'of the story\\n' >/etc/story.conf");
     expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
     await world.allUpdatedTo(config);
+    expect(booted()).toEqual(boots(machine.name, { its: 4, others: 2 }));
   },
   STORY_MS,
 );

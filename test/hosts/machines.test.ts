@@ -46,13 +46,15 @@ test(
     const { machine, fleet } = world;
     await fleet.manifests.applyObject(deployment('shop'));
     await world.until('the pod is ready', () => world.record.pods.some(({ ready }) => ready));
-    const evictions = world.record.evictions;
+    const { evictions } = world.record;
+    const boots = machine.launcher.boots();
 
     const config = await world.roll(
       hostConfig('50-drained', { files: [plainFile('/etc/story.conf', 'of the story\n')] }),
     );
     await world.allUpdatedTo(config);
 
+    expect(machine.launcher.boots()).toBe(boots + 1);
     expect(world.record.evictions).toBe(evictions + 1);
     await world.until('the pod is back', () => world.record.pods.some(({ ready }) => ready));
     expect(await machine.output('ctr', '-n', 'k8s.io', 'tasks', 'list')).toContain('RUNNING');
@@ -64,6 +66,7 @@ test(
   'its cable can be pulled and put back',
   async () => {
     const { machine } = world;
+    const boots = machine.launcher.boots();
     await machine.network.connect(false);
     expect(
       (await machine.run('busybox', 'ping', '-c', '1', '-W', '1', CONTROL_PLANE)).status,
@@ -72,6 +75,7 @@ test(
     await machine.network.connect(true);
 
     await machine.output('busybox', 'ping', '-c', '1', '-W', '5', CONTROL_PLANE);
+    expect(machine.launcher.boots()).toBe(boots);
   },
   STORY_MS,
 );

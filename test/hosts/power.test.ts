@@ -1,5 +1,8 @@
 /** Power that goes at the worst moment, and a person who boots something else. */
 
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { differences } from '../e2e/support/host-disk';
 import { hostConfig, plainFile, service } from './support/configs';
 import { type Picture, pictureOf, rootOf } from './support/picture';
@@ -15,6 +18,8 @@ import {
 } from './support/world';
 
 const NAME = '50-story';
+const FILE = '/etc/story.conf';
+const UNIT = 'story.service';
 
 let world: World;
 
@@ -43,16 +48,48 @@ function everything() {
   return hostConfig(NAME, {
     osImageURL: world.fleet.images.v2,
     kernelArguments: ['nosmt'],
-    files: [plainFile('/etc/story.conf', 'of the story\n')],
-    units: [service('story.service', '/usr/bin/sleep infinity')],
+    files: [plainFile(FILE, 'of the story\n')],
+    units: [service(UNIT, '/usr/bin/sleep infinity')],
   });
+}
+
+/** What the next boot of a machine without power starts from. */
+interface Cut {
+  /** How often the machine had been started. */
+  readonly boots: number;
+  /** The update's deployment is in place: the boot after the cut is into it. */
+  readonly isNew: boolean;
+  /** The old deployment has files of the update. */
+  readonly isTouched: boolean;
+}
+
+async function cutPower(): Promise<Cut> {
+  const { machine } = world;
+  await machine.launcher.cutPower();
+  const deployment = await machine.deployment();
+  const isNew = (await readFile(join(deployment, 'usr/lib/os-version'), 'utf8')) === 'v2\n';
+  // The stamp that says that there was nothing comes before the file.
+  const paths = [FILE, `/etc/systemd/system/${UNIT}`].flatMap((path) => [
+    path,
+    `/etc/machine-config-daemon/noorig${path}.mcdnoorig`,
+  ]);
+  const hasFiles = paths.some((path) => existsSync(join(deployment, path)));
+  return { boots: machine.launcher.boots(), isNew, isTouched: !isNew && hasFiles };
+}
+
+/**
+ * How often the machine is started from the cut on: by hand, once more if that boot started on files that
+ * are taken back, and once for the update, unless it is in place already.
+ */
+function bootsAfter({ isNew, isTouched }: Cut, isWhole: boolean): number {
+  return 1 + Number(isTouched) + Number(isWhole !== isNew);
 }
 
 /**
  * What a power cut may leave: the update whole, or the machine as it was and a reason for a person. What
  * is staged takes over in an orderly shutdown only, so both are right, depending on the moment.
  */
-async function expectWholeOrBack(config: string, before: Picture): Promise<void> {
+async function expectWholeOrBack(config: string, before: Picture, cut: Cut): Promise<void> {
   const { machine, fleet } = world;
   const seen = () => world.node(machine.name);
   await world.until('the update has ended, one way or the other', () => {
@@ -64,6 +101,8 @@ async function expectWholeOrBack(config: string, before: Picture): Promise<void>
   const now = seen().annotations[CURRENT_CONFIG] ?? '';
   expect([config, fleet.firstConfig]).toContain(now);
   expect(await differences(world.api, now, rootOf(machine))).toEqual([]);
+  const boots = machine.launcher.boots() - cut.boots;
+  expect({ ...cut, now, boots }).toEqual({ ...cut, now, boots: bootsAfter(cut, now === config) });
   const picture = await pictureOf(machine);
   if (now === config) {
     expect(picture.deployments[0]).toMatch(/^v2 /);
@@ -92,13 +131,16 @@ test.each([
     const { machine } = world;
     await world.atRest(machine.name);
     const before = await pictureOf(machine);
+    const boots = machine.launcher.boots();
     const config = await world.roll(everything());
     await machine.untilLogged(activity, message);
 
-    await machine.launcher.cutPower();
+    const cut = await cutPower();
+    // One that is in place may have been booted, and nothing else.
+    expect(cut.boots - boots).toBeLessThanOrEqual(Number(cut.isNew));
     await machine.launcher.powerOn();
 
-    await expectWholeOrBack(config, before);
+    await expectWholeOrBack(config, before, cut);
   },
   STORY_MS,
 );
@@ -116,6 +158,8 @@ test(
     await machine.launcher.powerOn();
 
     await world.allUpdatedTo(config);
+    await world.atRest(machine.name);
+    expect(machine.launcher.boots()).toBe(boots + 2);
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
     expect(await differences(world.api, config, rootOf(machine))).toEqual([]);
   },
@@ -126,8 +170,10 @@ test(
   'a person who boots the old deployment is seen and reported, not fought',
   async () => {
     const { machine } = world;
+    const first = machine.launcher.boots();
     const config = await world.roll(hostConfig(NAME, { osImageURL: world.fleet.images.v2 }));
     await world.allUpdatedTo(config);
+    expect(machine.launcher.boots()).toBe(first + 1);
     const before = world.node(machine.name).bootID;
     const [, current] =
       (await machine.output('ostree', 'admin', 'status')).match(/\* \S+ (\S+)/) ?? [];
@@ -144,11 +190,12 @@ test(
     });
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v1\n');
     const boots = machine.launcher.boots();
+    expect(boots).toBe(first + 2);
 
     await world.roll(
       hostConfig(NAME, {
         osImageURL: world.fleet.images.v2,
-        files: [plainFile('/etc/story.conf', 'of the story\n')],
+        files: [plainFile(FILE, 'of the story\n')],
       }),
     );
     await world.until('the wrong deployment is reported', () => {
