@@ -35,7 +35,7 @@ beforeAll(async () => {
     // even prepared.
     policy: { failureThreshold: 1, prepareAhead: 0, verify: { readySeconds: 1 } },
     simulation: { stageSeconds: 0.1, applySeconds: 0.5, rebootSeconds: 1, jitter: 0, failures: [] },
-    workloads: [],
+    workloads: [{ app: 'cart', replicas: 2, minAvailable: 1, terminationMs: 200 }],
   });
   const { product } = world.stack;
   await product.end(`host-worker/${POOL}`);
