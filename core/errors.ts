@@ -122,6 +122,12 @@ export const FAILURES = {
       'the slot is good for nothing any more: no update has left the node to be repaired as it is, or other nodes of the pool have gone out of service since',
     next: 'nothing; its update waits for another slot',
   },
+  HeldByUser: {
+    kind: 'cancelled',
+    means:
+      'a person skipped the node, or cancelled its update, before that took the node out of service',
+    next: 'slipway node retry when it may be updated to this config after all',
+  },
   RolloutGone: {
     kind: 'cancelled',
     means: 'an update waited for its slot, but no rollout of the pool ran any more',

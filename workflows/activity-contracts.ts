@@ -311,9 +311,9 @@ export interface ClusterActivities {
   selectNodes(input: SelectNodesInput): Promise<SelectNodesResult>;
   /**
    * Targets the node and, if asked, cordons it, in one PATCH. A cordon that was there is left as it
-   * is. Refuses with `CordonedByUser` when a person cordoned it since, with `SlotNeeded` when it was
-   * to be repaired and is back in service, or the pool has no room for it any more, and with
-   * `NodeMoved` when it belongs to another pool.
+   * is. Refuses with `CordonedByUser` when a person cordoned it since, with `HeldByUser` when a person
+   * holds it for this config, with `SlotNeeded` when it was to be repaired and is back in service, or the
+   * pool has no room for it any more, and with `NodeMoved` when it belongs to another pool.
    */
   cordonNode(input: CordonNodeInput): Promise<CordonedNode>;
   /**

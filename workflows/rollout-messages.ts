@@ -41,6 +41,8 @@ const REPORT_IS_LAST = 'report-is-last-word';
 
 /** Rollouts that were begun before it release a node while its hold is being written. */
 const HOLD_ENDS_FIRST = 'hold-ends-before-release';
+/** Rollouts that were begun before it try a node whose hold they do not see, and leave the mark on it. */
+const RELEASED_IN_ANY_CASE = 'retry-releases-in-any-case';
 /** Rollouts that were begun before it did not know what reports say since: they decide without it. */
 const REPORTS_SAY_MORE = 'reports-say-left-at-and-stopped';
 
@@ -205,7 +207,8 @@ async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer>
     await condition(() => !rollout.holding.has(node));
   }
   rollout.toHold.delete(node);
-  if (isHeld) await changeHold(rollout, node, undefined);
+  // Also a hold that no look has shown: an update is refused on the mark.
+  if (isHeld || patched(RELEASED_IN_ANY_CASE)) await changeHold(rollout, node, undefined);
   rollout.tryAgain(node);
   return answerOf(rollout);
 }

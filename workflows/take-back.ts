@@ -122,6 +122,7 @@ const DRAIN_TIMED_OUT = 'DrainTimedOut';
 const NO_FAILURES: ReadonlySet<string> = new Set([
   'CordonedByUser',
   'EarlierUpdateLost',
+  'HeldByUser',
   'NodeMoved',
   'RolloutGone',
   'UpdateSuperseded',

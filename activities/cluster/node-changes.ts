@@ -80,9 +80,10 @@ export function marked(
 /**
  * Targets the node and, if asked, cordons it under this update's name.
  *
- * @throws `CordonedByUser` when the node is cordoned and it was not Slipway; `SlotNeeded` when the
- *   slot was given because an earlier update had left the node unavailable, and it is not so any more;
- *   `NodeDeleted` when it is another node of the same name; `UpdateSuperseded`
+ * @throws `CordonedByUser` when the node is cordoned and it was not Slipway; `HeldByUser` when a person has
+ *   skipped it or cancelled its update, whoever gave the slot; `SlotNeeded` when the slot was given because an
+ *   earlier update had left the node unavailable, and it is not so any more; `NodeDeleted` when it is another
+ *   node of the same name; `UpdateSuperseded`
  */
 export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeChange | undefined {
   refuseAnotherNode(node, input);
@@ -94,6 +95,7 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
       { node: node.metadata.name },
     );
   }
+  refuseHeld(node, input);
   if (input.repair === true && !isLeftUnavailable(node)) {
     const what = takesSlot(node)
       ? `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`
@@ -114,6 +116,19 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
     },
     ...(input.cordon ? { unschedulable: true } : {}),
   });
+}
+
+/** A retry clears the mark before it starts an update. One that goes back does what the person wants. */
+function refuseHeld(node: Node, { config, isGoingBack }: CordonNodeInput): void {
+  if (isGoingBack === true || annotationOf(node, ANNOTATION.HELD_FOR) !== config) return;
+  const { name } = node.metadata;
+  const reason = annotationOf(node, ANNOTATION.HELD_REASON);
+  const because = reason === undefined ? '' : ` (${reason})`;
+  throw fail(
+    'HeldByUser',
+    `node ${name} is held for ${config}${because}; retry it to let it be updated`,
+    { node: name },
+  );
 }
 
 /**

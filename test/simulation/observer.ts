@@ -287,6 +287,11 @@ export class Invariants {
     if (told[STATE] === 'Done' && before?.metadata.annotations?.[STATE] !== 'Done') {
       this.judgeDone(name, told[CURRENT] ?? '');
     }
+    const isTaken =
+      told[STATE] === 'Working' && before?.metadata.annotations?.[STATE] !== 'Working';
+    if (isTaken && told[HELD] !== undefined && told[HELD] === told[DESIRED]) {
+      this.break('I3', `${name} is taken for ${told[HELD]}, for which a person holds it`);
+    }
     const wasOurs = before !== undefined && isOurs(before);
     if (wasOurs && !isCordoned) this.judgeGivenBack(name, told);
   }

@@ -103,3 +103,40 @@ describe('a person who cancels an update in Temporal while the API server is awa
     expect(world.invariants.violations).toEqual([]);
   });
 });
+
+describe('a person who skips a node whose rollout is terminated before it has stopped the update', () => {
+  it.each([1, 2])('is heeded by the next rollout, too (seed %d)', async (seed) => {
+    const { world, run, trace } = await quietWorld({ seed, nodes: 3, pool: poolOf(1, 0, true) });
+    world.controllers.begin();
+    const nextInLine = async (): Promise<string | undefined> => {
+      const children = (await world.progress('worker'))?.children ?? [];
+      return children.find(({ stage, holdsSlot }) => stage === 'waiting' && !holdsSlot)?.node;
+    };
+    while ((await nextInLine()) === undefined) await run(20);
+    const node = (await nextInLine()) ?? '';
+    world.ask('worker', 'skipNode', { node, reason: 'hardware fault' });
+    const told = `stopping to ${updateNodeId(node)}`;
+    while (!trace.last(5).some((line) => line.includes(told))) await run(1);
+
+    await world.terminate(poolRolloutId('worker'));
+    await run(20 * MINUTE_MS);
+
+    const { annotations = {} } = world.cluster.node(node).metadata;
+    expect(annotations[ANNOTATION.HELD_FOR]).toBe('rendered-worker-2');
+    expect(annotations[ANNOTATION.CURRENT_CONFIG]).toBe('rendered-worker-1');
+    expect(world.hosts.get(node)).toMatchObject({ boot: 1, staged: undefined });
+    expect(await world.progress('worker')).toMatchObject({
+      ...{ state: 'Blocked', updated: 2, failed: [] },
+      held: [{ node, reason: expect.stringContaining('hardware fault') as string }],
+    });
+
+    world.ask('worker', 'retryNode', { node });
+    await run(20 * MINUTE_MS);
+
+    expect(world.invariants.violations).toEqual([]);
+    expect(world.temporal.open()).toEqual([]);
+    expect(world.cluster.node(node).metadata.annotations).toMatchObject({
+      [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-2',
+    });
+  });
+});

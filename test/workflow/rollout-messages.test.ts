@@ -280,6 +280,7 @@ describe('retryNode, when not every node is known by name', () => {
     await gate.reached;
 
     expect(heldCount).toBe(60);
+    expect(world.annotation(unnamed ?? '', ANNOTATION.HELD_FOR)).toBeUndefined();
     expect(await refusal(world, 'retryNode', { node: 'nobody' })).toContain('neither failed');
     await world.rollout().terminate();
   });

@@ -86,6 +86,46 @@ it.each([true, false])('refuses a node that a person cordoned (cordon: %s)', (co
   );
 });
 
+it.each([true, false])(
+  'refuses a node that a person holds for its config (cordon: %s)',
+  (cordon) => {
+    const held = {
+      [ANNOTATION.HELD_FOR]: NEW,
+      [ANNOTATION.HELD_REASON]: 'skipped: hardware fault',
+    };
+    const take = () => cordonChange(aNode({ ...done, ...held }), { ...cordonInput, cordon });
+
+    expect(take).toThrow(
+      expect.objectContaining({
+        name: 'HeldByUser',
+        message: `node n is held for ${NEW} (skipped: hardware fault); retry it to let it be updated`,
+      }) as Error,
+    );
+  },
+);
+
+it('takes a node that is held for another config', () => {
+  const held = { ...done, [ANNOTATION.HELD_FOR]: 'rendered-worker-9' };
+
+  expect(cordonChange(aNode(held), cordonInput)?.unschedulable).toBe(true);
+});
+
+it('cordons a node that is held once more while it goes back: that is what the person wants', () => {
+  const held = { ...done, [ANNOTATION.STATE]: 'Working', [ANNOTATION.HELD_FOR]: NEW };
+
+  const change = cordonChange(aNode(held), { ...cordonInput, isGoingBack: true });
+
+  expect(change?.unschedulable).toBe(true);
+});
+
+it('gives a node back without a word about its hold', () => {
+  const held = { ...done, [ANNOTATION.HELD_FOR]: NEW, [ANNOTATION.HELD_REASON]: 'skipped' };
+
+  const change = releaseChange(aNode(held), release({ outcome: 'cancelled' }));
+
+  expect(applied(aNode(held), change).metadata.annotations).toEqual(held);
+});
+
 it('takes a cordon over that an earlier update left', () => {
   const left = aNode({ ...done, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
 
