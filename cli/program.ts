@@ -208,7 +208,7 @@ function addNode(program: Command, run: Run): void {
       run((context) => nodeStatus(context, name, options.output))(),
     );
   const verbs = [
-    ['retry', 'try a failed or held node again'],
+    ['retry', 'try a failed or held node again, or one that is down and never said what it is on'],
     ['skip', 'leave a node out until the config changes; too late once it reboots'],
     ['cancel', 'cancel the update of a node and hold it; too late once it reboots'],
   ] as const;

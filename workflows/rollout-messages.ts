@@ -8,6 +8,7 @@ import type { ApplicationFailure } from '@temporalio/workflow';
 import { oneLine } from '../core/encoding/one-line';
 import { isRenderedNameOf } from '../core/names';
 import type { NamedReason } from '../core/rollout/index';
+import type { PoolLook } from './activity-contracts';
 import { explain, refuse, sentence } from './failures';
 import { failedReasons, heldReasons } from './left-out-nodes';
 import {
@@ -43,6 +44,8 @@ const REPORT_IS_LAST = 'report-is-last-word';
 const HOLD_ENDS_FIRST = 'hold-ends-before-release';
 /** Rollouts that were begun before it try a node whose hold they do not see, and leave the mark on it. */
 const RELEASED_IN_ANY_CASE = 'retry-releases-in-any-case';
+/** Rollouts that were begun before it ask for no node among those that are blocked beyond the list. */
+const BLOCKED_ASKED_FOR = 'retry-asks-for-blocked-nodes';
 /** Rollouts that were begun before it did not know what reports say since: they decide without it. */
 const REPORTS_SAY_MORE = 'reports-say-left-at-and-stopped';
 
@@ -275,8 +278,7 @@ function nothingToSkip({ pool, config }: Rollout, node: string): ApplicationFail
 function namesAllOpen(rollout: Rollout): boolean {
   const { view, viewProblem } = rollout;
   if (view === undefined || viewProblem !== undefined || rollout.isViewBehind()) return false;
-  const isWhole = view.candidateCount <= view.candidates.length;
-  return isWhole && view.blockedCount <= view.blocked.length && knowsAll(rollout);
+  return view.candidateCount <= view.candidates.length && knowsAll(rollout);
 }
 
 function isOpen(rollout: Rollout, node: string): boolean {
@@ -298,13 +300,30 @@ function isToBeRetried(rollout: Rollout, node: string): boolean {
 }
 
 function triable(rollout: Rollout): readonly NamedReason[] {
-  return [...failedReasons(rollout), ...heldReasons(rollout)];
+  return [...failedReasons(rollout), ...heldReasons(rollout), ...downUnknown(rollout.view)];
+}
+
+function triedWhenTold(view: PoolLook): readonly NamedReason[] {
+  return [...view.failed, ...view.held, ...downUnknown(view)];
+}
+
+/** Not Ready, and nobody knows what they are on. */
+function downUnknown(view: PoolLook | undefined): readonly NamedReason[] {
+  return view?.blocked.filter(({ isTriedWhenTold }) => isTriedWhenTold === true) ?? [];
 }
 
 /** Before its first look a rollout knows no node, and of a large pool it knows only some by name. */
-function knowsAll({ view }: Rollout): boolean {
+function knowsAll(rollout: Rollout): boolean {
+  return knowsLeftOut(rollout) && knowsBlocked(rollout);
+}
+
+function knowsLeftOut({ view }: Rollout): boolean {
   if (view === undefined) return false;
   return view.failedCount <= view.failed.length && view.heldCount <= view.held.length;
+}
+
+function knowsBlocked({ view }: Rollout): boolean {
+  return view !== undefined && view.blockedCount <= view.blocked.length;
 }
 
 /** Waits for the first look, then asks for the names beyond the list. */
@@ -312,10 +331,12 @@ async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
   await condition(() => rollout.view !== undefined || rollout.ending !== undefined);
   const { pool } = rollout;
   let found = isToBeRetried(rollout, node);
-  if (!found && !knowsAll(rollout)) {
+  const isUnnamed =
+    !knowsLeftOut(rollout) || (!knowsBlocked(rollout) && patched(BLOCKED_ASKED_FOR));
+  if (!found && isUnnamed) {
     const question = { pool, inFlight: [], retry: [], limit: 0, asked: node };
     const view = await selectNodes({ ...question, ...rollout.age() });
-    found = view.exists && isNamed([...view.failed, ...view.held], node);
+    found = view.exists && isNamed(triedWhenTold(view), node);
   }
   // Meanwhile its update may have been started, or the same may have been asked.
   refuseRetryNow(rollout, node);

@@ -13,6 +13,7 @@ import type { MachineConfigPool } from '../../core/pool/types';
 import {
   isCordonedByPerson,
   isCordonedBySlipway,
+  isDownUnknown,
   isLeftUnavailable,
   movedTo,
   takesSlot,
@@ -96,7 +97,7 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
     );
   }
   refuseHeld(node, input);
-  if (input.repair === true && !isLeftUnavailable(node)) {
+  if (input.repair === true && !isLeftUnavailable(node) && !isDownUnknown(node)) {
     const what = takesSlot(node)
       ? `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`
       : 'is back in service';

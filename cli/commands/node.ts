@@ -5,7 +5,7 @@ import type { Condition } from '../../core/object-meta';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { isCordonedBySlipway, placeNode } from '../../core/rollout';
+import { isCordonedBySlipway, isTriedWhenTold, placeNode } from '../../core/rollout';
 import type { NodeStatus } from '../../workflows/messages';
 import { formatAge } from '../durations';
 import type { ExitCode } from '../exit-codes';
@@ -246,8 +246,7 @@ async function startThen<Answer>(
 ): Promise<Answer | undefined> {
   const config = pool.spec.configuration?.name;
   if (verb !== 'retry' || config === undefined) return undefined;
-  const place = placeNode(node, config, false);
-  if (place.in !== 'failed' && place.in !== 'held') {
+  if (!isTriedWhenTold(placeNode(node, config, false))) {
     const { name } = node.metadata;
     throw cliError(
       EXIT.FAILED,

@@ -50,6 +50,15 @@ export function isAdopted(node: Node): boolean {
   return currentConfigOf(node) !== undefined || desiredConfigOf(node) !== undefined;
 }
 
+/**
+ * Down, and nothing says what its machine is on: it is just joining, or its kubelet has registered it again
+ * after its Node was deleted. The one is Ready in a moment, the other may never be by itself.
+ */
+export function isDownUnknown(node: Node): boolean {
+  const isOfPerson = isBeingDeleted(node) || isUnschedulable(node);
+  return !isOfPerson && !isReady(node) && !isAdopted(node);
+}
+
 export function isBeingDeleted(node: Node): boolean {
   return node.metadata.deletionTimestamp !== undefined;
 }

@@ -10,6 +10,7 @@ export {
   isBeingDeleted,
   isCordonedByPerson,
   isCordonedBySlipway,
+  isDownUnknown,
   isLeftUnavailable,
   takesSlot,
   unavailability,
@@ -33,8 +34,10 @@ export {
 } from './slots';
 export { halted } from './threshold';
 export {
+  isTriedWhenTold,
   observePool,
   placeNode,
+  type BlockedNode,
   type NamedReason,
   type NodePlacement,
   type PoolObservation,

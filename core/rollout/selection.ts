@@ -1,6 +1,6 @@
 /** The part of a pool view that a workflow needs: of thousands of nodes, those that matter now. */
 
-import type { NamedReason, PoolView, RolloutCandidate } from './view';
+import type { BlockedNode, NamedReason, PoolView, RolloutCandidate } from './view';
 
 /** At most this many reasons travel; the counts say how many there are. */
 const REASONS_SHOWN = 50;
@@ -55,13 +55,13 @@ export interface PoolSelection {
   readonly held: readonly NamedReason[];
   readonly heldCount: number;
   /** Cannot be taken now, with a sentence each. */
-  readonly blocked: readonly NamedReason[];
+  readonly blocked: readonly BlockedNode[];
   readonly blockedCount: number;
   /** Of the nodes that were asked about: those that an earlier update left unfinished; absent = none. */
   readonly unfinished?: readonly string[];
   /**
    * Of the nodes in flight: those that are unavailable, and no update of ours has left them so. They get no
-   * slot until they are back; absent = none.
+   * slot until they are back, or until a person tells to try them as they are; absent = none.
    */
   readonly downOtherwise?: readonly NamedReason[];
   /** How many such nodes the pool has, in flight or not; absent from looks of an earlier version. */
@@ -88,8 +88,9 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const unfinished = view.candidates
     .filter((candidate) => candidate.unfinished === true && waiting.has(candidate.node))
     .map(({ node }) => node);
+  const triedAsTheyAre = new Set(view.triedAsTheyAre);
   const downOtherwise = view.downOtherwise
-    .filter(({ node }) => inFlight.has(node))
+    .filter(({ node }) => inFlight.has(node) && !triedAsTheyAre.has(node))
     .map((one, index) => (index < REASONS_SHOWN ? one : { node: one.node, reason: 'unavailable' }));
   const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
   const { simulatedCount } = view;

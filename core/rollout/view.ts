@@ -20,6 +20,7 @@ import {
   isBeingDeleted,
   isCordonedByPerson,
   isCordonedBySlipway,
+  isDownUnknown,
   isLeftUnavailable,
   isUnfinished,
   takesSlot,
@@ -32,6 +33,12 @@ import { failedUnheard, isUnheard } from './unheard';
 export interface NamedReason {
   readonly node: string;
   readonly reason: string;
+}
+
+/** A node that cannot be taken now. */
+export interface BlockedNode extends NamedReason {
+  /** It is tried all the same when a person says so. */
+  readonly isTriedWhenTold?: true;
 }
 
 /** A node that may start now. */
@@ -74,6 +81,8 @@ export interface PoolView {
   readonly unavailableBecause: readonly NamedReason[];
   /** Those of `unavailable` that no update of ours has left so, and why none may begin to change them. */
   readonly downOtherwise: readonly NamedReason[];
+  /** Those of them that a person has told to try as they are: they get a slot. */
+  readonly triedAsTheyAre: readonly string[];
   /** In the order in which they should start. */
   readonly candidates: readonly RolloutCandidate[];
   /** Failed on this very config, or drifted from it; not tried again until told. */
@@ -83,7 +92,7 @@ export interface PoolView {
   /** Skipped or cancelled by a person on this very config. */
   readonly held: readonly NamedReason[];
   /** Cannot be taken now: cordoned by a person, not ready, being deleted. */
-  readonly blocked: readonly NamedReason[];
+  readonly blocked: readonly BlockedNode[];
 }
 
 export interface PoolObservation {
@@ -127,12 +136,19 @@ export function observePool(observation: PoolObservation): PoolView {
     unavailable: unavailable.map((node) => node.metadata.name),
     unavailableBecause: unavailable.map((node) => ({
       node: node.metadata.name,
-      reason: unavailability(node) ?? 'unavailable',
+      reason: isDownUnknown(node)
+        ? lookedAtWhenTold(node)
+        : (unavailability(node) ?? 'unavailable'),
     })),
     downOtherwise: unavailable.flatMap((node) =>
       isLeftUnavailable(node)
         ? []
         : [{ node: node.metadata.name, reason: whyNotNow(node) ?? 'unavailable' }],
+    ),
+    triedAsTheyAre: unavailable.flatMap((node) =>
+      isDownUnknown(node) && observation.retry?.includes(node.metadata.name) === true
+        ? [node.metadata.name]
+        : [],
     ),
     candidates: orderCandidates(sorted.candidates).map((candidate) =>
       // An older picture may show what an update has ended long since.
@@ -164,11 +180,18 @@ function olderThanSeen(
 export type NodePlacement =
   | { readonly in: 'updated' }
   | { readonly in: 'candidates'; readonly repair: boolean }
-  | { readonly in: 'failed' | 'held' | 'blocked'; readonly reason: string };
+  | { readonly in: 'failed' | 'held'; readonly reason: string }
+  | { readonly in: 'blocked'; readonly reason: string; readonly isTriedWhenTold?: true };
+
+/** Whether a person may tell to try the node (again). */
+export function isTriedWhenTold(place: NodePlacement): boolean {
+  if (place.in === 'blocked') return place.isTriedWhenTold === true;
+  return place.in === 'failed' || place.in === 'held';
+}
 
 /**
- * Where a node stands. `told` = a person told to try it again, which opens `failed` and `held` but not
- * `blocked`: a cordon of a person and a dead kubelet stay in the way.
+ * Where a node stands. `told` = a person told to try it again, which opens `failed` and `held`, but of
+ * `blocked` only a node that never said what it is on: a cordon of a person and a dead kubelet stay in the way.
  *
  * @param messages - MachineConfigNode failure messages by node
  */
@@ -189,6 +212,11 @@ export function placeNode(
   }
   if (isCordonedByPerson(node)) return { in: 'blocked', reason: whyNotNow(node) ?? '' };
   const repair = takesSlot(node);
+  if (isDownUnknown(node)) {
+    return told
+      ? { in: 'candidates', repair }
+      : { in: 'blocked', reason: lookedAtWhenTold(node), isTriedWhenTold: true };
+  }
   if (repair && !isReady(node) && !isUnfinished(node)) {
     return { in: 'blocked', reason: whyNotNow(node) ?? 'not ready' };
   }
@@ -197,6 +225,12 @@ export function placeNode(
     return { in: 'blocked', reason: 'its kubelet has not said yet that it is Ready' };
   }
   return { in: 'candidates', repair };
+}
+
+/** Its update begins with a look at the machine, and settles what it finds half done. */
+function lookedAtWhenTold(node: Node): string {
+  const retry = `slipway node retry ${node.metadata.name}`;
+  return `${unavailability(node) ?? 'not Ready'}; nobody knows what its machine is on: \`${retry}\` has it looked at`;
 }
 
 /** Why a node that is unavailable for a reason of its own is left alone for now. */
@@ -245,7 +279,7 @@ interface SortedNodes {
   readonly failed: NamedReason[];
   readonly unheard: string[];
   readonly held: NamedReason[];
-  readonly blocked: NamedReason[];
+  readonly blocked: BlockedNode[];
 }
 
 function sortIntoPlaces(observation: PoolObservation, target: string | undefined): SortedNodes {
@@ -266,7 +300,8 @@ function sortIntoPlaces(observation: PoolObservation, target: string | undefined
       const unheard = isUnheard(node, known.get(name));
       sorted.candidates.push({ node, repair: place.repair, unheard });
     } else {
-      sorted[place.in].push({ node: name, reason: place.reason });
+      const { in: list, ...said } = place;
+      sorted[list].push({ node: name, ...said });
       if (place.in === 'failed' && failedUnheard(node, known.get(name))) sorted.unheard.push(name);
     }
   }

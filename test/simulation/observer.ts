@@ -144,7 +144,12 @@ export class Invariants {
       this.noteFailure(name, after);
       if (by === 'slipway') this.judgeWrite(name, before, after);
     }
-    this.outages.wrote(name, before, after, by === 'slipway');
+    this.outages.wrote(name, {
+      before,
+      after,
+      byUs: by === 'slipway',
+      isTold: this.retried.has(name),
+    });
   }
 
   /** A machine goes down. */
@@ -299,8 +304,9 @@ export class Invariants {
   /** Put back into service, however its update ended: the machine must not be between two configs. */
   private judgeGivenBack(name: string, told: Readonly<Record<string, string>>): void {
     const host = this.hosts.get(name);
-    const current = told[CURRENT] ?? '';
     if (host === undefined || told[STATE] === 'Done') return;
+    // A Node that was registered again does not say it, until its host does.
+    const current = told[CURRENT] ?? host.current;
     const { files, os } = host;
     if (files === current && os === this.configs.get(current)?.os) return;
     this.break('I4', `${name} goes back into service on ${current} with files of ${files}, ${os}`);

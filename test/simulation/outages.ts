@@ -9,6 +9,8 @@ import { LONGEST_LAG_MS, type Cluster } from './world/cluster';
 import { poolOfLabels } from './world/pools';
 
 const STATE = 'machineconfiguration.openshift.io/state';
+const CURRENT = 'machineconfiguration.openshift.io/currentConfig';
+const DESIRED = 'machineconfiguration.openshift.io/desiredConfig';
 const CORDONED_BY = 'slipway.dev/cordoned-by';
 
 /** From the moment somebody looked to the moment what was decided counts. */
@@ -17,6 +19,14 @@ export const DECIDING_MS = LONGEST_LAG_MS + 8_000;
 interface Outage {
   readonly since: number;
   readonly byUs: boolean;
+}
+
+interface Write {
+  readonly before: Node | undefined;
+  readonly after: Node | undefined;
+  readonly byUs: boolean;
+  /** A person has said to try the node. */
+  readonly isTold: boolean;
 }
 
 interface Limit {
@@ -46,7 +56,7 @@ export class Outages {
     this.granted.delete(node);
   }
 
-  wrote(name: string, before: Node | undefined, after: Node | undefined, byUs: boolean): void {
+  wrote(name: string, { before, after, byUs, isTold }: Write): void {
     if (after === undefined) {
       this.outages.delete(name);
       this.moved.delete(name);
@@ -56,7 +66,8 @@ export class Outages {
     if (before === undefined || after === undefined || this.moved.get(name) === this.clock.now) {
       this.noteLimits();
     }
-    if (after !== undefined) this.count(name, before, after, byUs);
+    if (after !== undefined)
+      this.count(name, after, byUs && isNewlyTaken(before, after, isTold), byUs);
   }
 
   /** Whether the node was in the pool then, and is. */
@@ -77,13 +88,13 @@ export class Outages {
   }
 
   /** A node that is down by itself may be back in a moment: who takes it then, takes it out of service. */
-  private count(name: string, before: Node | undefined, node: Node, byUs: boolean): void {
+  private count(name: string, node: Node, isTaken: boolean, byUs: boolean): void {
     if (isInService(node)) {
       this.outages.delete(name);
       return;
     }
     const known = this.outages.get(name);
-    if (known !== undefined && !(byUs && isNewlyTaken(before, node))) return;
+    if (known !== undefined && !isTaken) return;
     this.outages.set(name, { since: known?.since ?? this.clock.now, byUs });
     if (byUs) this.judge(name, poolOfLabels(node));
   }
@@ -138,12 +149,20 @@ export function limitOf(setting: number | string | undefined, nodes: number): nu
   return Math.max(1, Math.min(asked, nodes));
 }
 
-/** Until then no update had written the node, or the last one had said how it ended well. */
-function isNewlyTaken(before: Node | undefined, after: Node): boolean {
+/**
+ * Until then no update had written the node, or the last one had said how it ended well. One that is down and
+ * never said what it is on a person may have looked at as it is: that takes nothing out of service.
+ */
+function isNewlyTaken(before: Node | undefined, after: Node, isTold: boolean): boolean {
+  if (isTold && before !== undefined && !isInService(before) && isUnknown(before)) return false;
   const wasLeft =
     before?.metadata.annotations?.[CORDONED_BY] !== undefined ||
     !['', 'Done'].includes(stateOf(before));
   return !wasLeft && stateOf(after) === 'Working';
+}
+
+function isUnknown({ metadata: { annotations: told = {} } }: Node): boolean {
+  return told[CURRENT] === undefined && told[DESIRED] === undefined;
 }
 
 function stateOf(node: Node | undefined): string {

@@ -15,6 +15,16 @@ afterAll(() => bench.stop(), 60_000);
 /** As a person holds a node for the config that the pool is rolled to. */
 const HELD = { [ANNOTATION.HELD_FOR]: 'c2', [ANNOTATION.HELD_REASON]: 'skipped: hardware fault' };
 
+/** As a kubelet registers its Node: nothing says what its machine is on. */
+const JUST_REGISTERED = {
+  annotations: {
+    [ANNOTATION.CURRENT_CONFIG]: null,
+    [ANNOTATION.DESIRED_CONFIG]: null,
+    [ANNOTATION.STATE]: null,
+  },
+  ready: false,
+};
+
 async function send(world: FakeWorld, message: string, request?: unknown): Promise<unknown> {
   const handle: WorkflowHandle = world.rollout();
   return handle.executeUpdate<unknown, [unknown]>(message, { args: [request] });
@@ -267,6 +277,29 @@ describe('retryNode, when not every node is known by name', () => {
     await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
     expect(world.violations).toEqual([]);
   });
+
+  it.each([1, 57])(
+    'looks at a node of %i that is down and never said what it is on',
+    async (count) => {
+      const world = await bench.world({ nodes: 1 });
+      const node = world.name(1);
+      world.deleteNode(node);
+      for (let index = 2; index <= count; index += 1) world.addNode(world.name(index));
+      // The last of them is beyond those that a look names.
+      world.addNode(node);
+      for (const name of world.nodeNames()) world.changeNode(name, JUST_REGISTERED);
+      await world.startRollout();
+      const isNamed = ({ blocker = '' }) =>
+        blocker.includes('nobody knows what its machine is on: `slipway node retry');
+      const { blocked } = await world.progressUntil(isNamed);
+
+      await send(world, 'retryNode', { node });
+      await world.until(() => world.updatedNodes().includes(node));
+
+      expect(blocked.some((known) => known.node === node)).toBe(count === 1);
+      await world.rollout().terminate();
+    },
+  );
 
   it('finds those beyond the list, and counts them', async () => {
     const world = await bench.world({ nodes: 60 });

@@ -38,6 +38,12 @@ const done = aNode({
 });
 const skipped = aNode({ 'slipway.dev/held-for': 'b', 'slipway.dev/held-reason': 'skipped' });
 
+/** By its kubelet, not Ready: nothing says what its machine is on. */
+const again: Node = {
+  ...aNode({}),
+  status: { conditions: [{ type: 'Ready', status: 'False', reason: '', message: '' }] },
+};
+
 /**
  * A cluster with one node, and a Temporal that runs a rollout from its start on, or already when it has
  * answers of the update of the node; the last one is repeated.
@@ -93,6 +99,7 @@ describe('node retry without a rollout', () => {
   it.each([
     ['failed', failed],
     ['skipped', skipped],
+    ['registered again', again],
   ])('starts one for a %s node and tells it', async (_what, node) => {
     const { context, asked } = given(node);
 

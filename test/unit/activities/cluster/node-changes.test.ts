@@ -193,6 +193,14 @@ it('refuses to repair a node that is back in service, so that it takes no slot f
   expect(cordonChange(once, repair)).toBeUndefined();
 });
 
+it('takes a node that is down and never said what it is on: it is in its slot already', () => {
+  const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
+
+  const change = cordonChange({ ...aNode(), status: away }, { ...cordonInput, repair: true });
+
+  expect(change).toMatchObject({ unschedulable: true });
+});
+
 it('refuses to repair a node that is down by itself: no update has left it so', () => {
   const repair = { ...cordonInput, repair: true };
   const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };

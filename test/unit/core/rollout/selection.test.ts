@@ -9,7 +9,7 @@ function aView(overrides: Partial<PoolView>): PoolView {
   return {
     ...{ pool: 'worker', paused: false, maxUnavailable: 1, machineCount: 200 },
     ...{ updated: [], outdated: [] },
-    ...{ unavailable: [], unavailableBecause: [], downOtherwise: [] },
+    ...{ unavailable: [], unavailableBecause: [], downOtherwise: [], triedAsTheyAre: [] },
     ...{ candidates: [], failed: [], unheard: [], held: [], blocked: [] },
     ...overrides,
   };
@@ -39,6 +39,15 @@ describe('the selection of a view', () => {
     expect([failed.length, failedCount]).toEqual([50, 60]);
     expect([held.length, heldCount]).toEqual([50, 51]);
     expect([blocked.length, blockedCount]).toEqual([50, 50]);
+  });
+
+  it('lets those that are tried as they are have a slot, and counts them as down all the same', () => {
+    const view = aView({ downOtherwise: because(3), triedAsTheyAre: ['n1'] });
+
+    const selected = selectFrom(view, { inFlight: names(3), limit: 5 });
+
+    expect(selected.downOtherwise?.map(({ node }) => node)).toEqual(['n0', 'n2']);
+    expect(selected.downOtherwiseCount).toBe(3);
   });
 
   it('puts the node that was asked about first, in whichever list it is', () => {

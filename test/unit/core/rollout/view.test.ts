@@ -128,6 +128,7 @@ describe('one look at a pool', () => {
         { node: 'leaving', reason: 'being deleted since 2029-12-01T00:00:00Z' },
       ],
       downOtherwise: view.blocked,
+      triedAsTheyAre: [],
       candidates: [{ node: 'old', currentConfig: A, zone: 'a', repair: false }],
       failed: [{ node: 'failed', reason: 'ApplyFailed: disk full' }],
       unheard: [],
@@ -348,6 +349,50 @@ describe('a node that is not tried again until told', () => {
     });
 
     expect(view.failed).toEqual([{ node: 'n0', reason: 'no space left' }]);
+  });
+});
+
+describe('a node that is not Ready, and that never said what it is on', () => {
+  const down = 'not Ready since 2029-06-01T00:00:00Z (kubelet stopped posting node status)';
+
+  it('is blocked until told, and says so', () => {
+    const view = look([aNewNode('n0', { ready: 'False' })]);
+
+    const todo = 'nobody knows what its machine is on: `slipway node retry n0` has it looked at';
+    expect(view.blocked).toEqual([
+      { node: 'n0', reason: `${down}; ${todo}`, isTriedWhenTold: true },
+    ]);
+    expect(view).toMatchObject({
+      ...{ candidates: [], unavailable: ['n0'], triedAsTheyAre: [] },
+      unavailableBecause: [{ node: 'n0', reason: `${down}; ${todo}` }],
+      downOtherwise: [{ node: 'n0', reason: down }],
+    });
+  });
+
+  it('is looked at when a person says so, in the slot that it takes', () => {
+    const view = look([aNewNode('n0', { ready: 'False' })], { retry: ['n0'] });
+
+    expect(view).toMatchObject({
+      ...{ blocked: [], unavailable: ['n0'], triedAsTheyAre: ['n0'] },
+      candidates: [{ node: 'n0', repair: true }],
+    });
+  });
+
+  it('is left alone under the cordon of a person although told', () => {
+    const { spec, ...node } = aNewNode('n0', { ready: 'False' });
+    const cordoned = { ...node, spec: { ...spec, unschedulable: true } };
+
+    const view = look([cordoned], { retry: ['n0'] });
+
+    expect(view).toMatchObject({ candidates: [], triedAsTheyAre: [] });
+    expect(view.blocked[0]).not.toHaveProperty('isTriedWhenTold');
+  });
+
+  it('is told apart from one that did, whose update waits until it is back', () => {
+    const view = look([aNode('n0', { ready: 'False' })], { retry: ['n0'] });
+
+    expect(view.candidates).toEqual([]);
+    expect(view.blocked).toEqual([{ node: 'n0', reason: down }]);
   });
 });
 
