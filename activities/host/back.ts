@@ -2,8 +2,8 @@
 
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { DiscardedUpdate, HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
+import { proveFilesBack, proveOsBack, proveUndone } from './back-proof';
 import { currentConfig } from './configs';
-import { findDrift, findOsDrift } from './drift';
 import { dropFallback } from './fallback';
 import { isForced } from './force';
 import { refuseSameBoot } from './finish';
@@ -215,14 +215,13 @@ export async function verifyBack(
       `${ports.node} booted deployment ${status.booted.id}, expected ${expected}`,
     );
   }
+  if (journal !== undefined) await proveUndone(journal, status);
   const from = await currentConfig(ports, order);
   // A forced update begins on a disk that is not as the config says, and that is where it goes back to.
   const forced = journal?.header.forced === true || (await isForced(ports.files));
   if (from !== undefined && !forced) {
-    const drift = await findDrift(ports, from.spec);
-    if (drift !== undefined) throw fail('VerifyFailed', drift.reason, { path: drift.path });
-    const osDrift = ports.os.managesOs ? findOsDrift(status, from.spec) : undefined;
-    if (osDrift !== undefined) throw fail('VerifyFailed', osDrift);
+    await proveFilesBack(ports, { journal, status, from });
+    await proveOsBack(ports, { journal, status, from });
   }
   if (journal !== undefined) await endBack(ports, journal, status);
   await dropKeptConfigs(ports.files);

@@ -21,28 +21,36 @@ export interface Drift {
   readonly reason: string;
 }
 
-/**
- * The first path or unit that is not as the config says; undefined when all are. Mode and content of
- * files, content and enablement of units; owners are not compared, as in MCO.
- *
- * @see MCO pkg/daemon/on_disk_validation.go (7ff337a4)
- */
+/** The first path or unit that is not as the config says; undefined when all are. */
 export async function findDrift(
   ports: Pick<HostPorts, 'files' | 'systemd'>,
   spec: RenderedSpec,
 ): Promise<Drift | undefined> {
+  for await (const drift of driftsFrom(ports, spec)) return drift;
+  return undefined;
+}
+
+/**
+ * Every path and unit that is not as the config says, by and by. Mode and content of files, content and
+ * enablement of units; owners are not compared, as in MCO.
+ *
+ * @see MCO pkg/daemon/on_disk_validation.go (7ff337a4)
+ */
+export async function* driftsFrom(
+  ports: Pick<HostPorts, 'files' | 'systemd'>,
+  spec: RenderedSpec,
+): AsyncGenerator<Drift> {
   for await (const [path, wanted] of wantedOnHost(ports.files, spec)) {
     if (NOT_COMPARED.includes(path)) continue;
     const now = await observed(ports.files, path, wanted);
     const difference = await differenceAt(path, expectedAt(wanted), now);
-    if (difference !== undefined) return { path, reason: difference.detail };
+    if (difference !== undefined) yield { path, reason: difference.detail };
   }
   for (const unit of spec.config.systemd?.units ?? []) {
     if (unit.enabled === undefined || unit.mask === true) continue;
     const reason = await enablementDrift(ports, unit.name, unit.enabled);
-    if (reason !== undefined) return { path: unit.name, reason };
+    if (reason !== undefined) yield { path: unit.name, reason };
   }
-  return undefined;
 }
 
 /** What is there, read only if it may be right: whoever filled a disk must not fill the memory too. */

@@ -23,9 +23,10 @@ export async function undoHere(
 
 /** Whether something is left to put back on the booted deployment. Changes nothing. */
 export async function differsHere(journal: OpenJournal, status: OsStatus): Promise<boolean> {
-  return !isUndoneHere(journal, status) && (await journal.differs());
+  return !isUndoneHere(journal, status) && (await journal.differing()).length > 0;
 }
 
-function isUndoneHere(journal: OpenJournal, { booted }: OsStatus): boolean {
+/** Whether every path was put back on the booted deployment. */
+export function isUndoneHere(journal: OpenJournal, { booted }: OsStatus): boolean {
   return journal.marks().some((mark) => mark.kind === 'undone' && mark.deployment === booted.id);
 }

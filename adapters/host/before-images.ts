@@ -152,21 +152,22 @@ async function refuseDamaged(
   }
 }
 
-/** Whether anything is not as its image says. Changes nothing. */
-export async function differs(
+/** The paths that are not as their images say. Changes nothing. */
+export async function differing(
   files: HostFiles,
   packPath: string,
   images: BeforeImages,
-): Promise<boolean> {
+): Promise<readonly string[]> {
   const now = new Map<string, PathFacts>();
   for (const path of images.keys()) now.set(path, await files.facts(path));
   const attributes = await attributesIn(files, now);
+  const paths: string[] = [];
   for (const [path, image] of images) {
     const facts = now.get(path) ?? { kind: 'absent' };
     const at = { path, image, facts, attributes: attributes.get(path) ?? {} };
-    if (!(await isAsBefore(files, packPath, at))) return true;
+    if (!(await isAsBefore(files, packPath, at))) paths.push(path);
   }
-  return false;
+  return paths;
 }
 
 /** Returns how many there were. */

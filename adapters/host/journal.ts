@@ -6,7 +6,7 @@
 
 import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
-import { differs, putBack, takeImages } from './before-images';
+import { differing, putBack, takeImages } from './before-images';
 import type { HostFiles } from './files';
 import {
   directoryFor,
@@ -46,11 +46,11 @@ export interface OpenJournal<Header, Mark> {
   /** Adds a mark, durably. */
   mark(mark: Mark): Promise<void>;
   /**
-   * Whether anything is not as before. Changes nothing.
+   * The paths that are not as before. Changes nothing.
    *
    * @throws `RollbackFailed` naming the path
    */
-  differs(): Promise<boolean>;
+  differing(): Promise<readonly string[]>;
   /**
    * Puts every path back. Safe to repeat.
    *
@@ -232,8 +232,8 @@ function openJournal<Header, Mark>(
       await onJournal(directory, () => append([{ type: 'mark', mark }]));
       marks.push(mark);
     },
-    async differs() {
-      return differs(files, packPath(directory), before).catch((error: unknown) => {
+    async differing() {
+      return differing(files, packPath(directory), before).catch((error: unknown) => {
         throw notPutBack(directory, error);
       });
     },

@@ -1,5 +1,7 @@
 /** What people do to a pool in the middle of its rollout, and what workloads do to a drain. */
 
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RolloutSnapshot } from '../../cli/snapshot';
 import type { CliRun } from './support/ask-until';
 import { machineConfig, plainFile } from './support/configs';
@@ -195,6 +197,48 @@ test(
 
     await letGo(world);
     expect((await world.slipway(['node', 'retry', FIRST])).code).toBe(0);
+    await world.allUpdatedTo(config);
+    expectReboots(mark, [config]);
+  },
+  STORY_MS,
+);
+
+test(
+  'a person edits a managed file while its node is drained: the update is refused, the node serves, and follows by itself',
+  async () => {
+    const managed = '/etc/75-managed';
+    const before = await world.roll(rebooting('75-managed'));
+    await world.allUpdatedTo(before);
+    const mark = markOf(world.record);
+    const [node = ''] = world.workers.slice(-1);
+    const real = join(world.stack.hostRoot(node), managed);
+    const right = readFileSync(real);
+    await hold(world, [node]);
+    const config = await world.roll(rebooting('76-edited'));
+    await world.until('the node is drained', () => world.node(node).unschedulable);
+
+    writeFileSync(real, 'edited by a person');
+    await letGo(world);
+
+    const reason =
+      `ConfigDrift: unexpected on-disk state validating against ${before}: ` +
+      `content mismatch for file "${managed}"`;
+    await world.until('the node is given back and says why', () => {
+      const { unschedulable, annotations } = world.node(node);
+      return !unschedulable && annotations[REASON] === reason;
+    });
+    expect(world.node(node)).toMatchObject({
+      ready: true,
+      annotations: { [CURRENT_CONFIG]: before, [STATE]: 'Degraded' },
+    });
+    expect(existsSync(join(world.stack.hostRoot(node), '/etc/76-edited'))).toBe(false);
+    expect(rebootsOf(world.record, node, mark)).toEqual([]);
+    await world.allUpdatedTo(
+      config,
+      world.workers.filter((other) => other !== node),
+    );
+
+    writeFileSync(real, right);
     await world.allUpdatedTo(config);
     expectReboots(mark, [config]);
   },
