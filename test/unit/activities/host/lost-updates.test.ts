@@ -212,6 +212,26 @@ describe('an update that was lost after its reboot', () => {
     expect(await picture()).toEqual(LEFT);
   });
 
+  it('is not finished on the old deployment, which a person booted in the middle of its commit', async () => {
+    const { id } = (await host.status()).booted;
+    await loseCommitting();
+    await (await host.ports()).os.rollback(id);
+    await host.reboot();
+
+    const prepared = (await host.activities()).prepareUpdate(later(NEXT, 'prepareUpdate'));
+
+    await expect(prepared).rejects.toMatchObject({
+      name: 'WrongDeployment',
+      message: expect.stringMatching(
+        `^commit rendered-worker-new on worker-1: booted deployment ${id}, expected `,
+      ) as string,
+    });
+    const { image: booted, current, isOpen } = await picture();
+    expect({ image: booted, current, isOpen }).toEqual({
+      ...{ image: image('1'), current: 'rendered-worker-old', isOpen: true },
+    });
+  });
+
   it('is finished before another config when it was verified and the Node says that it is on it', async () => {
     await loseVerified();
 

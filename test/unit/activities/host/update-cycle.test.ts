@@ -266,6 +266,29 @@ describe('the update of a host', () => {
     ).toThrow(/the config wants: kernel arguments reordered$/);
   });
 
+  it('is not verified in the boot that it is to end, although all of it is on disk', async () => {
+    const { osImageURL } = OLD.spec;
+    const storage = { files: [aFile('/etc/motd', 'new')] };
+    const next = aConfig('rendered-worker-files', { osImageURL, config: { storage } });
+    const host = await aHost([OLD, next]);
+    await bootInto(host, OLD);
+    const activities = await host.activities();
+    await activities.prepareUpdate(orderFor(next, 'prepareUpdate'));
+    await activities.applyUpdate(orderFor(next, 'applyUpdate'));
+    const { bootId } = await activities.armReboot(orderFor(next, 'armReboot'));
+    const verifying = { ...orderFor(next, 'verifyUpdate'), rebootedFrom: bootId };
+
+    await expect(activities.verifyUpdate(verifying)).rejects.toMatchObject({
+      name: 'NotYetRebooted',
+    });
+
+    await host.boot();
+    const { bootId: after } = await (await host.ports()).os.status();
+    expect(after).not.toBe(bootId);
+    expect(await (await host.activities()).verifyUpdate(verifying)).toEqual({ bootId: after });
+    host.remove();
+  });
+
   it('has nothing to do when it is on the config already', async () => {
     const activities = await host.activities();
 
