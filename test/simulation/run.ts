@@ -12,6 +12,7 @@ import type { SimulatedConfig } from './world/host';
 import type { ActivityPlants } from './world/plants';
 import {
   Operator,
+  planEdits,
   planIncidents,
   planLatePods,
   planLosses,
@@ -101,6 +102,7 @@ class Run {
     planUncordons(world, scenario);
     planLostRollouts(world, scenario);
     planLatePods(world, scenario);
+    planEdits(world, scenario);
     world.controllers.begin();
     clock.after(scenario.unrestMs, async () => {
       this.calmAt = clock.now;

@@ -109,6 +109,10 @@ class Work {
     throw fail('RefusedRequest', `${this.target.name} is not applied on ${this.host.name}`);
   }
 
+  refuseDrift(): void {
+    if (this.host.isEdited) throw fail('ConfigDrift', `${this.host.name} has an edited file`);
+  }
+
   refuseSameBoot(): void {
     if (this.order.rebootedFrom !== this.host.bootId) return;
     throw fail('NotYetRebooted', `${this.host.name} is still in boot ${this.host.boot}`);
@@ -123,6 +127,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       underWay !== undefined && host.journal !== undefined && backTakesBoot(host, host.journal);
     await work.half();
     work.strike();
+    if (host.journal === undefined) work.refuseDrift();
     const isThere = host.current === target.name && host.files === target.name;
     const alreadyOnTarget = isThere && host.os === target.os && host.journal === undefined;
     if (!alreadyOnTarget && host.journal === undefined) host.staged = target.name;
@@ -146,6 +151,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
         throw fail('EarlierUpdateLost', `left on ${found.target.name}`);
       undo(host, found);
     }
+    work.refuseDrift();
     const journal: Journal = {
       target,
       previousFiles: host.files,
@@ -201,6 +207,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     await work.half();
     work.strike();
     if (host.files !== target.name) throw fail('VerifyFailed', `files of ${host.files}`);
+    if (host.isEdited) throw fail('VerifyFailed', `${host.name} has an edited file`);
     if (host.os !== target.os) throw fail('VerifyFailed', `operating system ${host.os}`);
     if (target.unitFails) throw fail('VerifyFailed', 'unit chronyd.service has failed');
     if (journal !== undefined) journal.verified = true;

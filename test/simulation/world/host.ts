@@ -79,6 +79,8 @@ export class Host {
   isWorking = true;
   isCut = false;
   isDead = false;
+  /** A person has edited a managed file, and has not put it back. */
+  isEdited = false;
   /** Answers by order, and which update is listened to. */
   answers = new Map<string, unknown>();
   currentRun: string | undefined;
@@ -205,6 +207,7 @@ export class Host {
       this.isDead = false;
       this.comeUp();
     }
+    this.isEdited = false;
     // Whatever its config did to its network: somebody was there.
     this.isCut = false;
     if (!wasDead && this.isUp) this.startWorker();

@@ -15,6 +15,9 @@ const LOOK_MS = 45_000;
 /** So long a pod whose node was chosen before the cordon may wait for its volume: before the reboot, or after it. */
 const BOUND_BY_MS = [60_000, 60_000, 300_000];
 
+/** Before the first change, most of the time, or after it. */
+const EDITED_BY_MS = [2_000, 30_000, 300_000];
+
 /** The first slots of a rollout are given by then. */
 const SOON_MS = 180_000;
 
@@ -194,7 +197,7 @@ export function planUncordons(world: World, { seed, unrestMs }: Scenario): void 
 export function planLatePods(world: World, { latePods, seed, unrestMs }: Scenario): void {
   const chance = new Chance(seed * 15_485_867 + 9);
   let left = latePods;
-  world.whenCordoned = (node) => {
+  world.whenCordoned.push((node) => {
     if (left === 0 || world.clock.now - START > unrestMs || chance.is(0.3)) return;
     left -= 1;
     const name = `late-${left}`;
@@ -203,7 +206,27 @@ export function planLatePods(world: World, { latePods, seed, unrestMs }: Scenari
       world.note('incident', `${name} is bound to ${node}, which was chosen before its cordon`);
       world.bind(node, { name, stuck: isStuck && !world.faults.isCalm });
     });
-  };
+  });
+}
+
+/** Somebody edits a managed file of a machine that is being drained or written, and puts it back later, or not. */
+export function planEdits(world: World, { edits, seed, unrestMs }: Scenario): void {
+  const chance = new Chance(seed * 15_485_867 + 10);
+  let left = edits;
+  world.whenCordoned.push((node) => {
+    if (left === 0 || world.clock.now - START > unrestMs || chance.is(0.3)) return;
+    left -= 1;
+    const forMs = chance.between(10_000, 900_000);
+    world.clock.after(chance.between(0, chance.pick(EDITED_BY_MS)), () => {
+      const host = world.hosts.get(node);
+      if (host === undefined || world.faults.isCalm) return;
+      world.note('incident', `a managed file of ${node} is edited`);
+      host.isEdited = true;
+      world.clock.after(forMs, () => {
+        host.isEdited = false;
+      });
+    });
+  });
 }
 
 /** Somebody ends a rollout in Temporal a moment after it has given a slot: the next one has to find out who has it. */

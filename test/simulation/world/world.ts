@@ -54,8 +54,8 @@ export class World {
   /** Called with each machine whose kubelet says that it is Ready. */
   whenReady: ((host: Host) => void) | undefined;
   private readonly whichWorker: Chance;
-  /** Called with each node that Slipway cordons. */
-  whenCordoned: ((node: string) => void) | undefined;
+  /** Each is called with each node that Slipway cordons. */
+  readonly whenCordoned: ((node: string) => void)[] = [];
   private added = 0;
 
   constructor({ clock, chance, trace, sandbox, scenario, plants }: WorldParts) {
@@ -112,7 +112,8 @@ export class World {
       const shown = after === undefined ? 'deleted' : describeNode(after);
       this.note((after ?? before)?.metadata.name ?? '', `node (${by}): ${shown}`);
       this.invariants.wrote(write);
-      if (by === 'slipway' && isCordon(write)) this.whenCordoned?.(after?.metadata.name ?? '');
+      if (by !== 'slipway' || !isCordon(write)) return;
+      for (const hear of this.whenCordoned) hear(after?.metadata.name ?? '');
     };
     this.invariants.poolChanged();
     const { cluster, temporal } = this;
