@@ -17,8 +17,9 @@ async function find(plant: Plant): Promise<readonly string[]> {
   const sandbox = await Sandbox.load(planted(bundle, plant), `/planted/${plant.seed}.js`);
   for (let tried = 1; tried <= plant.within; tried += 1) {
     const seed = plant.seed + tried - 1;
-    const { activities: plants = {}, storm, plain } = plant;
-    const scenario = stormyScenario(seed, { storm, plain });
+    const { activities: plants = {}, storm, plain, unedited } = plant;
+    const drawn = stormyScenario(seed, { storm, plain });
+    const scenario = unedited === true ? { ...drawn, edits: 0 } : drawn;
     const { violations } = await runSeed(seed, { sandbox, plants, scenario, horizonMs });
     if (violations.length > 0) {
       return violations.map(({ invariant }) => invariant);

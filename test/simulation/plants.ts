@@ -22,6 +22,8 @@ export interface Plant {
   readonly storm?: number;
   /** Looked for with one pool and no machine that joins. */
   readonly plain?: boolean;
+  /** Looked for where nobody edits a managed file: that ends many updates before the bug has its chance. */
+  readonly unedited?: boolean;
 }
 
 export const PLANTS: readonly Plant[] = [
@@ -233,7 +235,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'a machine boots back with a pod that was bound to it after its reboot',
     breaks: 'I3',
-    ...{ seed: 866, within: 10 },
+    ...{ seed: 866, within: 10, unedited: true },
     change: { from: "return arePods ? 'ours, and pods' : 'ours';", to: "return 'ours';" },
   },
   {
