@@ -9,6 +9,7 @@ import type { MachineConfigPool } from '../../core/pool/types';
 import type { VirtualClock } from './clock';
 import { DECIDING_MS, isInService, Outages } from './outages';
 import { wrongAtRest } from './pool-status';
+import { isHalfDone, isOurs, Tries } from './tries';
 import type { Cluster, NodeWrite } from './world/cluster';
 import type { SimulatedPod } from './world/cluster-activities';
 import type { Host, RebootCause, SimulatedConfig } from './world/host';
@@ -47,20 +48,8 @@ export class Invariants {
   private readonly outages: Outages;
   private readonly reboots = new Map<string, number>();
   private readonly accidents = new Set<string>();
-  /** Config of the update of each node, and who holds a slot for it. */
-  private readonly targets = new Map<string, string>();
-  private readonly trying = new Map<string, string>();
-  /** The same, until an update has said how it ended: one that is lost leaves it to the next one. */
-  private readonly leftTrying = new Map<string, string>();
-  /** Deleted nodes: what they have proved stays proven. */
-  private readonly gone: Node[] = [];
-  private readonly retried = new Map<string, number>();
-  private readonly failures = new Map<
-    string,
-    { readonly config: string; readonly since: number }
-  >();
+  private readonly tries: Tries;
   private readonly pausedSince = new Map<string, number>();
-  private readonly policyChangedAt = new Map<string, number>();
   private readonly leftAlone = new Map<string, number>();
   /** Nodes that pods may come to, Ready and not cordoned. */
   private readonly openSince = new Map<string, number>();
@@ -77,6 +66,12 @@ export class Invariants {
     this.outages = new Outages(clock, cluster, (what) => {
       this.break('I1', what);
     });
+    this.tries = new Tries({
+      ...{ clock, cluster, outages: this.outages, isUpdating },
+      onBreak: (invariant, what) => {
+        this.break(invariant, what);
+      },
+    });
   }
 
   break(invariant: string, what: string): void {
@@ -86,69 +81,55 @@ export class Invariants {
   // -- What happens -----------------------------------------------------------------------------
 
   updateStarted(node: string, config: string): void {
-    this.targets.set(node, config);
-    this.trying.delete(node);
+    this.tries.updateStarted(node, config);
   }
 
   /** An update says how it ended; it may still tidy up. */
   reported(node: string): void {
-    this.trying.delete(node);
-    this.leftTrying.delete(node);
+    this.tries.over(node);
   }
 
   /** An update gives its slot back, because its cordon was refused: unless the node was written all the same, it tries nothing. */
   slotReturned(node: string): void {
-    if (this.isHalfDone(node)) return;
-    this.trying.delete(node);
-    this.leftTrying.delete(node);
+    if (!isHalfDone(this.cluster.nodes.get(node))) this.tries.over(node);
   }
 
   /** A person says: try it again, although it failed. */
   toldToRetry(node: string): void {
-    this.retried.set(node, this.clock.now);
+    this.tries.toldToRetry(node);
   }
 
   policyChanged(pool: string): void {
-    this.policyChangedAt.set(pool, this.clock.now);
+    this.tries.policyChanged(pool);
   }
 
   /** The rollout of a pool gives a node its slot; one for a repair costs nothing. */
   slotGranted(node: string, pool: string, isForRepair: boolean): void {
     if (!isForRepair) this.outages.grant(node, pool);
-    const config = this.targets.get(node);
-    if (config === undefined) return;
-    // What an update has left half done is finished, however many failed.
-    const isLeft = isForRepair && this.isHalfDone(node);
-    if (!isLeft) this.judgePause(node, pool);
-    if (!isLeft) this.judgeThreshold(node, pool, config);
-    // It was one of the first when it began to try this config, whatever the limit became since.
-    const goesOn = isLeft && this.leftTrying.get(node) === config;
-    this.trying.set(node, config);
-    this.leftTrying.set(node, config);
-    if (!goesOn) this.judgeCanary(node, pool, config);
+    // What an update has left half done is finished, whatever holds up the others.
+    const isLeft = isForRepair && isHalfDone(this.cluster.nodes.get(node));
+    if (!isLeft && this.tries.hasUpdate(node)) this.judgePause(node, pool);
+    this.tries.begin(node, pool, isLeft);
   }
 
   wrote({ before, after, by }: NodeWrite): void {
     const name = (after ?? before)?.metadata.name ?? '';
     if (after === undefined) {
-      if (before !== undefined) this.gone.push(before);
+      this.tries.nodeGone(name, before);
       this.cordonedByPerson.delete(name);
-      this.failures.delete(name);
-      this.trying.delete(name);
-      this.leftTrying.delete(name);
       this.openSince.delete(name);
       this.readySince.delete(name);
     } else {
       this.noteSince(this.openSince, name, isOpenToPods(after));
       this.noteSince(this.readySince, name, isReady(after));
-      this.noteFailure(name, after);
+      this.tries.noteFailure(name, after);
       if (by === 'slipway') this.judgeWrite(name, before, after);
     }
     this.outages.wrote(name, {
       before,
       after,
       byUs: by === 'slipway',
-      isTold: this.retried.has(name),
+      isTold: this.tries.isTold(name),
     });
   }
 
@@ -174,8 +155,7 @@ export class Invariants {
   /** An update has ended by itself. */
   updateClosed(name: string, run: string, isCancelled: boolean): void {
     this.outages.closed(name);
-    this.trying.delete(name);
-    this.leftTrying.delete(name);
+    this.tries.over(name);
     if (isCancelled && this.reboots.has(`update-node/${name}/${run} update`)) {
       this.break('cancel', `the update of ${name} rebooted and was cancelled all the same`);
     }
@@ -340,68 +320,6 @@ export class Invariants {
     }
   }
 
-  /** The first nodes that try a config are as few as the policy says, until they are verified. */
-  private judgeCanary(name: string, pool: string, config: string): void {
-    if (this.isPolicyNew(pool)) return;
-    const wanted = this.cluster.policy(pool).canary?.nodes ?? 1;
-    const verified = new Set(
-      [...this.cluster.nodes.values(), ...this.gone]
-        .filter((node) => isDoneOn(node, config))
-        .map(({ metadata }) => metadata.name),
-    );
-    // One that is lost tries it still as long as its node is half done.
-    const lost = [...this.leftTrying].filter(
-      ([node]) => !this.trying.has(node) && this.isHalfDone(node),
-    );
-    const trying = [...this.trying, ...lost].filter(
-      ([node, other]) =>
-        other === config &&
-        !verified.has(node) &&
-        // One that was moved away tries it for nobody.
-        this.outages.isMemberSince(node, pool, this.clock.now),
-    ).length;
-    // What has left the pool proves its config still, and its rollout need not know of it.
-    const here = [...verified].filter((node) =>
-      this.outages.isMemberSince(node, pool, this.clock.now),
-    ).length;
-    const proven = verified.size;
-    if (proven >= wanted || trying <= wanted - here) return;
-    this.break('canary', `${name} tries ${config}, with ${trying} at once and ${proven} verified`);
-  }
-
-  /** An update has begun on it, and no word says how that ended. */
-  private isHalfDone(name: string): boolean {
-    const node = this.cluster.nodes.get(name);
-    if (node === undefined) return false;
-    const state = node.metadata.annotations?.[STATE];
-    return state === 'Working' || (isOurs(node) && state === 'Done');
-  }
-
-  /** So many failed that no other node may try the config, unless a person says so. */
-  private judgeThreshold(name: string, pool: string, config: string): void {
-    if (this.isPolicyNew(pool)) return;
-    const told = (this.retried.get(name) ?? -Infinity) >= this.clock.now - 3_600_000;
-    if (told) return;
-    const decidedAt = this.clock.now - DECIDING_MS;
-    const failed = [...this.failures].filter(
-      ([node, failure]) =>
-        node !== name &&
-        failure.config === config &&
-        failure.since <= decidedAt &&
-        this.outages.isMemberSince(node, pool, decidedAt) &&
-        !this.isUpdating(node) &&
-        !this.retried.has(node),
-    );
-    const { failureThreshold: setting = 2 } = this.cluster.policy(pool);
-    const nodes = this.outages.members(pool).length;
-    const asked =
-      typeof setting === 'string' ? Math.floor((parseInt(setting, 10) * nodes) / 100) : setting;
-    const limit = Math.max(1, asked);
-    if (failed.length < limit) return;
-    const names = failed.map(([node]) => node).join(', ');
-    this.break('threshold', `${name} tries ${config} although ${names} failed (limit ${limit})`);
-  }
-
   /**
    * Pods come to a node that somebody has uncordoned, and some that were on their way before its cordon; a reboot
    * that was asked for later ends them unasked.
@@ -427,21 +345,6 @@ export class Invariants {
     if (!isSo) since.delete(name);
     else if (!since.has(name)) since.set(name, this.clock.now);
   }
-
-  private isPolicyNew(pool: string): boolean {
-    return this.clock.now - (this.policyChangedAt.get(pool) ?? -Infinity) < DECIDING_MS;
-  }
-
-  private noteFailure(name: string, node: Node): void {
-    const told = node.metadata.annotations ?? {};
-    const config = told[DESIRED] ?? '';
-    const isFailed = told[STATE] === 'Degraded' || told[STATE] === 'Unreconcilable';
-    // A node that a person holds is out of the question, whatever became of it.
-    if (!isFailed || told[HELD] === config) this.failures.delete(name);
-    else if (this.failures.get(name)?.config !== config) {
-      this.failures.set(name, { config, since: this.clock.now });
-    }
-  }
 }
 
 function key(run: string, cause: RebootCause): string {
@@ -456,15 +359,7 @@ function isOpenToPods(node: Node): boolean {
   return isReady(node) && node.spec?.unschedulable !== true;
 }
 
-function isOurs(node: Node): boolean {
-  return node.spec?.unschedulable === true && node.metadata.annotations?.[OURS] !== undefined;
-}
-
 /** A machine that could not be taken back is kept out of service, and the Node says so. */
-function isDoneOn({ metadata: { annotations: told = {} } }: Node, config: string): boolean {
-  return told[CURRENT] === config && told[DESIRED] === config && told[STATE] === 'Done';
-}
-
 function saysWhyItIsCordoned(node: Node): boolean {
   const told = node.metadata.annotations ?? {};
   const isFailed = told[STATE] === 'Degraded' || told[STATE] === 'Unreconcilable';
