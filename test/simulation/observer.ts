@@ -272,6 +272,9 @@ export class Invariants {
     if (told[STATE] === 'Done' && before?.metadata.annotations?.[STATE] !== 'Done') {
       this.judgeDone(name, told[CURRENT] ?? '');
     }
+    if (told[STATE] === 'Degraded' && (told[REASON] ?? '') === '') {
+      this.break('I6', `${name} is called Degraded, and nothing says why`);
+    }
     const isTaken =
       told[STATE] === 'Working' && before?.metadata.annotations?.[STATE] !== 'Working';
     if (isTaken && told[HELD] !== undefined && told[HELD] === told[DESIRED]) {
