@@ -11,7 +11,7 @@ import type {
 } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
-import { marked } from './node-changes';
+import { marked, refuseHeld } from './node-changes';
 import { mustLeave } from './nothing-to-drain';
 
 /**
@@ -33,9 +33,10 @@ export function createCheckCordon(ports: ClusterPorts): ClusterActivities['check
   };
 }
 
-/** The rule on the cordon. @throws `UncordonedByUser`, `CordonedByUser` */
+/** The rule on the cordon. @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser` */
 export function refuseToReboot(node: Node, step: CheckCordonInput): void {
   if (hasFallenOver(node, step)) return;
+  refuseHeld(node, step);
   refuseUncordoned(node, 'before its machine was rebooted');
   refuseCordonOfAnother(node, step);
 }
@@ -49,7 +50,7 @@ export function hasFallenOver(node: Node, { isGoingBack }: CheckCordonInput): bo
  * Refuses to drain a node that this update does not have: what leaves an uncordoned one comes back, and a
  * step that comes late may meet the cordon of a person or of the next update.
  *
- * @throws `UncordonedByUser`, `CordonedByUser`, `UpdateSuperseded`; `NodeDeleted` when the node is gone
+ * @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser`, `UpdateSuperseded`; `NodeDeleted` when the node is gone
  *   or is another one of the same name
  */
 export async function refuseUnheld(
@@ -77,6 +78,7 @@ export async function refuseUnheldNow(
 export function refuseToDrain(node: Node, step: DrainNodeInput): void {
   // A drain writes no mark, but has to be let in like who does.
   marked(node, step, 'takes');
+  refuseHeld(node, step);
   refuseUncordoned(node, 'while it was being drained');
   if (step.isGoingBack !== true) refuseCordonOfAnother(node, step);
 }

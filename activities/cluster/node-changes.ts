@@ -119,8 +119,15 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
   });
 }
 
-/** A retry clears the mark before it starts an update. One that goes back does what the person wants. */
-function refuseHeld(node: Node, { config, isGoingBack }: CordonNodeInput): void {
+/**
+ * A retry clears the mark before it starts an update. One that goes back does what the person wants.
+ *
+ * @throws `HeldByUser` when a person has skipped the node, or cancelled its update
+ */
+export function refuseHeld(
+  node: Node,
+  { config, isGoingBack }: Pick<CordonNodeInput, 'config' | 'isGoingBack'>,
+): void {
   if (isGoingBack === true || annotationOf(node, ANNOTATION.HELD_FOR) !== config) return;
   const { name } = node.metadata;
   const reason = annotationOf(node, ANNOTATION.HELD_REASON);

@@ -139,4 +139,33 @@ describe('a person who skips a node whose rollout is terminated before it has st
       [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-2',
     });
   });
+
+  it('is heeded also where the node is being drained', async () => {
+    const { world, run, trace } = await quietWorld({ nodes: 3, pool: poolOf(1, 0, true) });
+    for (const pods of world.pods.values()) {
+      pods.push({ name: 'busy', stuck: true, boundAt: world.clock.now });
+    }
+    world.controllers.begin();
+    const drained = () => /update-node\/(\S+): schedules drainNode/.exec(trace.last(20).join('\n'));
+    while (drained() === null) await run(20);
+    const node = drained()?.[1] ?? '';
+    world.ask('worker', 'skipNode', { node, reason: 'hardware fault' });
+    const told = `stopping to ${updateNodeId(node)}`;
+    while (!trace.last(5).some((line) => line.includes(told))) await run(1);
+
+    await world.terminate(poolRolloutId('worker'));
+    await run(MINUTE_MS);
+    for (const pods of world.pods.values()) for (const pod of pods) pod.stuck = false;
+    await run(20 * MINUTE_MS);
+
+    const { spec, metadata } = world.cluster.node(node);
+    expect(spec?.unschedulable ?? false).toBe(false);
+    expect(metadata.annotations).toMatchObject({
+      [ANNOTATION.HELD_FOR]: 'rendered-worker-2',
+      [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1',
+    });
+    expect(world.hosts.get(node)).toMatchObject({ boot: 1, staged: undefined });
+    expect(await world.progress('worker')).toMatchObject({ updated: 2, failed: [] });
+    expect(world.invariants.violations).toEqual([]);
+  });
 });
