@@ -43,6 +43,11 @@ export class NodeLife {
     return this.shield.run(work);
   }
 
+  /** Whether the workflow was cancelled. */
+  get isCancelled(): boolean {
+    return this.body.consideredCancelled;
+  }
+
   /** Why the Node is gone; undefined = it is not. */
   get ended(): Failure | undefined {
     return this.failure;

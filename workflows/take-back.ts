@@ -1,20 +1,22 @@
 /** Compensation of a node update: the node goes back as far as it was disturbed. */
 
-import { log, patched } from '@temporalio/workflow';
+import { CancelledFailure, condition, log, patched } from '@temporalio/workflow';
 import type { UpdatePlan } from '../core/node/plan';
 import type { WrittenNode } from './activity-contracts';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
 import type { NodeUpdate } from './node-update';
+import { TOLD_OF_HOLD_SECONDS } from './timeouts';
 
 /**
  * Takes the host back if anything was applied, removes the cordon if it was ours, and writes the
  * reason on the node. Only a node whose host cannot be taken back stays cordoned, and says why. Never
  * throws: what fails on the way back is part of the ending.
  */
-export async function takeBack(update: NodeUpdate, error: unknown): Promise<Ending> {
+export async function takeBack(update: NodeUpdate, found: unknown): Promise<Ending> {
   const { progress, cluster } = update;
   const phase = progress.phase;
+  const error = await orToldOfHold(update, found);
   const gone = goneBecause(update, error);
   if (gone !== undefined) return endGone(update, gone);
   const cause = causeOf(update, error);
@@ -54,6 +56,24 @@ function leftOutOfService(written: WrittenNode | undefined): Pick<Ending, 'hostI
 export function endGone({ progress, cluster }: NodeUpdate, failure: Failure): Ending {
   cluster.hideShown();
   return { outcome: 'cancelled', failure, phase: progress.phase };
+}
+
+/** Updates that were begun before it end as failed when a step sees the hold before they are told. */
+const TOLD_OF_HOLD = 'told-of-hold';
+
+/**
+ * A person who cancels or skips a node is written on it first, and its update is told a moment later: a step
+ * that looks in between is refused, and what the person wanted is a cancellation all the same. Only an update
+ * whose rollout is lost is never told.
+ */
+async function orToldOfHold({ life, progress }: NodeUpdate, found: unknown): Promise<unknown> {
+  const { name, reason } = explain(found);
+  if (name !== 'HeldByUser' || life.ended !== undefined || !patched(TOLD_OF_HOLD)) return found;
+  progress.enter(progress.phase, `${progress.reportTo} to say that a person holds the node`);
+  const isOver = () => life.isCancelled || life.ended !== undefined;
+  // The end of its Node interrupts the wait, and is asked for next.
+  await condition(isOver, TOLD_OF_HOLD_SECONDS * 1000).catch(() => undefined);
+  return life.isCancelled ? new CancelledFailure(reason) : found;
 }
 
 /** Told by the rollout, or found out by a step that wanted to write the Node. */

@@ -176,6 +176,12 @@ export function commitSoonLimits({ reconnectSeconds }: PolicyTimes): Limits {
 /** How long a host that is in service may be away before its update is closed without it. */
 export const COMMIT_SECONDS = 24 * HOUR;
 
+/**
+ * How long an update that was refused for the hold of a person waits to be told so. A living rollout says it as
+ * soon as it has written the hold; an update whose rollout is lost gives its node back after it.
+ */
+export const TOLD_OF_HOLD_SECONDS = 10;
+
 /** Clocks of hosts may differ by this much before an order counts as expired. */
 export const CLOCK_SKEW_SECONDS = 5 * MINUTE;
 

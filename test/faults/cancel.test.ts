@@ -251,7 +251,7 @@ type Outcome = 'never disturbed' | 'given back' | 'undone' | 'too late';
 const OUTCOMES: readonly (readonly [Phase, Outcome])[] = [
   ['Preparing', 'never disturbed'],
   ['WaitingForSlot', 'never disturbed'],
-  ['Cordoning', 'given back'],
+  ['Cordoning', 'never disturbed'],
   ['Draining', 'given back'],
   ['Applying', 'undone'],
   ['Reloading', 'undone'],

@@ -1,4 +1,5 @@
 import { WorkflowFailedError } from '@temporalio/client';
+import { CancelledFailure } from '@temporalio/common';
 import { ANNOTATION, NodeState, updateNodeId, CLUSTER_QUEUE } from '../../core/names';
 import { statusQuery } from '../../workflows/messages';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
@@ -656,6 +657,38 @@ describe('a node update that fails', () => {
     expect(world.annotation(node, ANNOTATION.REASON)).toBe('');
     expect(world.updatedNodes()).toEqual([node]);
     expect(world.violations).toEqual([]);
+  });
+
+  it('ends as cancelled also when a step sees the hold of a person before it is told', async () => {
+    const { world, node } = await oneNode();
+    const [draining, holding] = [world.hold('drainNode', node), world.hold('holdNode', node)];
+    await world.startRollout();
+    await draining.reached;
+    const asked = world.rollout().executeUpdate('cancelNode', { args: [{ node, reason: 'wrong' }] });
+    await holding.reached;
+    world.changeNode(node, { annotations: { [ANNOTATION.HELD_FOR]: 'c2' } });
+
+    draining.open();
+    const toBeTold = `${world.rolloutId} to say that a person holds the node`;
+    const blocker = async () => (await world.update(node).query(statusQuery)).blocker;
+    for (let looks = 0; looks < 40 && (await blocker()) !== toBeTold; looks += 1) await soon();
+    expect(await blocker()).toBe(toBeTold);
+    holding.open();
+    await asked;
+
+    const ended = await world
+      .update(node)
+      .result()
+      .catch((thrown: unknown) => (thrown as Error).cause);
+    expect(ended).toBeInstanceOf(CancelledFailure);
+    expect(await world.progress()).toMatchObject({
+      held: [{ node, reason: 'cancelled: wrong' }],
+      failed: [],
+    });
+    expect(deeds(world, node)).not.toContain('applyUpdate');
+    expect(world.leftovers()).toEqual([]);
+    expect(world.violations).toEqual([]);
+    await world.rollout().terminate();
   });
 
   it('says what it waits for when its host drops what it has staged after the node is given back', async () => {

@@ -11,7 +11,8 @@ const LOOKS = 2_000;
 /**
  * Waits until the update of the node has been cancelled.
  *
- * @returns the activities that were ordered before and had not ended
+ * @returns the activities that were ordered before and had not ended, or only because they saw the hold of the
+ *   person, which is written a moment before the update is told
  */
 export async function stepsWhenCancelled(client: Client, node: string): Promise<readonly string[]> {
   const update = client.workflow.getHandle(`update-node/${node}`);
@@ -34,9 +35,11 @@ function openSteps(events: readonly HistoryEvent[]): readonly string[] {
   for (const event of events) {
     const ordered = event.activityTaskScheduledEventAttributes;
     if (ordered) open.set(String(event.eventId), ordered.activityType?.name ?? '');
+    const failed = event.activityTaskFailedEventAttributes;
+    const sawHold = failed?.failure?.applicationFailureInfo?.type === 'HeldByUser';
     const ended =
       event.activityTaskCompletedEventAttributes ??
-      event.activityTaskFailedEventAttributes ??
+      (sawHold ? undefined : failed) ??
       event.activityTaskTimedOutEventAttributes ??
       event.activityTaskCanceledEventAttributes;
     if (ended) open.delete(String(ended.scheduledEventId));
