@@ -125,7 +125,7 @@ export const FAILURES = {
   HeldByUser: {
     kind: 'cancelled',
     means:
-      'a person skipped the node, or cancelled its update, before that took the node out of service',
+      'a person skipped the node, or cancelled its update, and the rollout that should have told the update was lost',
     next: 'slipway node retry when it may be updated to this config after all',
   },
   RolloutGone: {
