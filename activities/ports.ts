@@ -185,6 +185,12 @@ export interface ActivityRun {
   readonly lastHeartbeat: unknown;
   /** When the first attempt was scheduled, ms since the epoch. */
   readonly scheduledAtMs: number;
+  /**
+   * What Temporal's clock says, ms since the epoch, as far as this attempt can know: when it was scheduled, and the
+   * time since it began here. Deadlines that a workflow has set are kept by it; the clock of the worker may be wrong,
+   * and may be put right in the middle.
+   */
+  readonly temporalNow: () => number;
   /** How long an attempt may take before it is given up; absent = not known. */
   readonly attemptMs?: number;
   /**

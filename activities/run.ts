@@ -8,12 +8,14 @@ import type { ActivityRun } from './ports';
 /** @throws when called outside an activity */
 export function currentRun(): ActivityRun {
   const context = Context.current();
-  const { log } = context;
+  const { info, log } = context;
+  const beganAt = performance.now();
   return {
     signal: context.cancellationSignal,
-    lastHeartbeat: context.info.heartbeatDetails,
-    scheduledAtMs: context.info.scheduledTimestampMs,
-    attemptMs: context.info.startToCloseTimeoutMs,
+    lastHeartbeat: info.heartbeatDetails,
+    scheduledAtMs: info.scheduledTimestampMs,
+    temporalNow: () => info.currentAttemptScheduledTimestampMs + performance.now() - beganAt,
+    attemptMs: info.startToCloseTimeoutMs,
     isAwaited: () => isAwaited(context),
     log: {
       debug: (message, fields) => {

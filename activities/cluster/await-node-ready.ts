@@ -25,7 +25,7 @@ export function createAwaitNodeReady(ports: ClusterPorts): ClusterActivities['aw
     let shown: string | undefined;
     try {
       for (;;) {
-        const now = ports.now();
+        const now = run.temporalNow();
         const node = ports.view.nodes.get(input.node);
         if (node === undefined || !isSameNode(node, input.uid)) await refuseDeleted(ports, input);
         const blocker = blockerOf(node, input);

@@ -91,14 +91,14 @@ class Drain {
     /** Ends with the activity, however it ends. */
     readonly signal: AbortSignal,
   ) {
-    const { view, now } = ports;
+    const { view } = ports;
     this.#deadline = Date.parse(input.startedAt) + input.drain.timeoutSeconds * 1000;
     this.#wakeups = new Wakeups(run.signal);
     this.#pods = new DrainPods(input.drain, evictedBefore(run.lastHeartbeat), {
       node: input.node,
       budgets: () => view.budgets.list(),
       missingDaemonSets: (pods) => missingDaemonSets(view, pods),
-      now,
+      now: run.temporalNow,
     });
     this.#unsubscribe = [
       view.budgets.subscribe(() => {
@@ -163,7 +163,7 @@ class Drain {
   }
 
   async #checkTime(): Promise<void> {
-    if (this.ports.now() < this.#deadline) return;
+    if (this.run.temporalNow() < this.#deadline) return;
     const { node, drain } = this.input;
     const blockers = this.#pods.blockers().map(({ blocker }) => blocker);
     const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${some(blockers)}`;
@@ -217,7 +217,10 @@ class Drain {
     }
   }
 
-  /** Asks the API server, once for the evictions of a few seconds: memory may be as old as a stand-still. */
+  /**
+   * Asks the API server, once for the evictions of a few seconds: memory may be as old as a stand-still, also of
+   * the whole machine, which only the clock of the worker tells.
+   */
   async #refuseUnheld(): Promise<void> {
     const now = this.ports.now();
     if (this.#look === undefined || !isFresh(this.#look.at, now)) {
@@ -235,7 +238,7 @@ class Drain {
   }
 
   #reportProgress(): void {
-    const now = this.ports.now();
+    const now = this.run.temporalNow();
     if (now - this.#heartbeatAt < HEARTBEAT_MS - 500) return;
     this.#heartbeatAt = now;
     this.run.heartbeat(this.#pods.progress());

@@ -1,4 +1,4 @@
-/** Clocks of hosts that are changed in the middle of an update: by a little, and by hours. */
+/** Clocks of hosts and of the cluster worker that are changed in the middle of an update: by a little, and by hours. */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
 import { cordonedBySlipway, markOf, rebootsOf } from '../e2e/support/judgements';
@@ -23,10 +23,13 @@ const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 
 let world: World;
+/** Of the hosts, and of the cluster worker. */
 let clock: Clock;
+let clusterClock: Clock;
 
 beforeAll(async () => {
   clock = createClock();
+  clusterClock = createClock();
   world = await startWorld({
     nodes: { master: 0, worker: 2 },
     patienceMs: PATIENCE_MS,
@@ -40,11 +43,14 @@ beforeAll(async () => {
   const { product } = world.stack;
   await product.end(`host-worker/${POOL}`);
   await product.restartHosts(POOL, { environment: clock.environment });
+  await product.end('cluster-worker');
+  await product.start('cluster-worker', { environment: clusterClock.environment });
 }, START_MS);
 
 afterAll(async () => {
   await world?.stop();
   clock?.remove();
+  clusterClock?.remove();
 }, STOP_MS);
 
 function config(serial: number) {
@@ -105,6 +111,26 @@ test(
 
     await expectRest(world, target, mark);
     tally('clock', { victim: 'host-worker', blow: '9 h ahead', boundary: 'Cordoning' });
+  },
+  STORY_MS,
+);
+
+test(
+  'the cluster worker hours ahead, until a node is verified: nobody notices',
+  async () => {
+    const mark = markOf(world.record);
+    // Longer than a drain, a reboot and the return of a node may take.
+    clusterClock.step(9 * HOUR);
+    const target = await world.roll(config(3));
+    const watch = new BoundaryWatch(world, target);
+    const boundaries = ['Draining', 'Verifying'] as const;
+    for (const boundary of boundaries) await watch.reach(boundary);
+    clusterClock.step(0);
+
+    await expectRest(world, target, mark);
+    for (const boundary of boundaries) {
+      tally('clock', { victim: 'cluster-worker', blow: '9 h ahead, then right', boundary });
+    }
   },
   STORY_MS,
 );

@@ -51,7 +51,7 @@ export interface Product {
   /** From now on processes start from this build; those that run go on as they are. */
   useBuild(directory: string): void;
   /** Starts a process (again) and waits until it says that it is ready. */
-  start(name: ProductName): Promise<void>;
+  start(name: ProductName, options?: { readonly environment?: Environment }): Promise<void>;
   startHosts(groups: readonly HostGroup[]): Promise<void>;
   /**
    * Starts a second process of the same kind beside the first, or in its place when it is gone.
@@ -181,9 +181,12 @@ export async function createProduct(context: ProductContext): Promise<Product> {
     useBuild: (build) => {
       processes.build = build;
     },
-    start: (name) =>
-      processes.start(name, [name, ...argumentsOf(name, ports[name])], () =>
-        answersOk(`${healthUrl(name)}/readyz`),
+    start: (name, { environment = {} } = {}) =>
+      processes.start(
+        name,
+        [name, ...argumentsOf(name, ports[name])],
+        () => answersOk(`${healthUrl(name)}/readyz`),
+        { environment },
       ),
     startSecond: async (name) => {
       const port = second[PRODUCT_NAMES.indexOf(name)] ?? 0;

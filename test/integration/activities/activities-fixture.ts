@@ -34,6 +34,7 @@ export function playedRun(): PlayedRun {
     signal: controller.signal,
     lastHeartbeat: undefined,
     scheduledAtMs: Date.now(),
+    temporalNow: Date.now,
     isAwaited: () => Promise.resolve(true),
     log: { debug: nothing, info: nothing, warn: nothing },
     heartbeat: (details) => {

@@ -202,7 +202,7 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
       ofPool: () => Promise.resolve([]),
     },
     events: { onNode: () => Promise.resolve() },
-    run: () => runOf(attempt, world.plants()),
+    run: () => runOf(attempt, world),
     now: () => clock.now,
   };
 }
@@ -303,12 +303,14 @@ function poolWith(pool: MachineConfigPool, change: PoolChange): MachineConfigPoo
   };
 }
 
-function runOf(attempt: Attempt, { believesAwaited }: ActivityPlants): ActivityRun {
+function runOf(attempt: Attempt, { clock, plants }: ClusterWorld): ActivityRun {
+  const { believesAwaited } = plants();
   const silent = (): void => undefined;
   return {
     signal: attempt.signal,
     lastHeartbeat: undefined,
     scheduledAtMs: attempt.call.scheduledAt,
+    temporalNow: () => clock.now,
     attemptMs: attempt.call.attemptMs,
     // No time passes, so that no number is drawn for it.
     isAwaited: () => attempt.request(0, 0, () => believesAwaited === true || attempt.isAwaited()),

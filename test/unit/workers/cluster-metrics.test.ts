@@ -9,6 +9,7 @@ function aRun(heartbeats: unknown[]): ActivityRun {
     signal: new AbortController().signal,
     lastHeartbeat: undefined,
     scheduledAtMs: 0,
+    temporalNow: () => 0,
     isAwaited: () => Promise.resolve(true),
     log: { debug: () => undefined, info: () => undefined, warn: () => undefined },
     heartbeat: (details) => heartbeats.push(details),

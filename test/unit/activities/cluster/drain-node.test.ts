@@ -89,6 +89,7 @@ function draining(
 
 /** A drain through these ports; the Node in memory is cordoned. */
 function start(pods: PodPort, read: () => Promise<Node>, drain: object = {}) {
+  const beganAt = performance.now();
   const heartbeats: DrainProgress[] = [];
   const shown: string[] = [];
   const ports = {
@@ -106,6 +107,7 @@ function start(pods: PodPort, read: () => Promise<Node>, drain: object = {}) {
     },
     run: () => ({
       signal: new AbortController().signal,
+      temporalNow: () => START + performance.now() - beganAt,
       log: { debug: ignored, info: ignored, warn: ignored },
       heartbeat: (progress: DrainProgress) => heartbeats.push(progress),
     }),
@@ -194,6 +196,41 @@ it.each([
 
   await drained;
   expect(asked).toEqual([{ ...drain, signal: expect.any(AbortSignal) as AbortSignal }]);
+});
+
+it('keeps its time and asks again when the clock of its worker goes hours ahead, and back', async () => {
+  const hours = (count: number) => START + count * 3_600_000;
+  let left = (): void => undefined;
+  const follow: PodPort['follow'] = (_node, handler, until) =>
+    new Promise((resolve) => {
+      until.addEventListener('abort', () => {
+        resolve();
+      });
+      left = () => {
+        handler.changed(aPod('a'), true);
+      };
+      handler.listed([aPod('a')]);
+    });
+  let asked = 0;
+  const evict: PodPort['evict'] = () => {
+    asked += 1;
+    return Promise.resolve({ outcome: 'refused', said: 'its budget' });
+  };
+  const { drained, heartbeats } = start({ follow, evict }, () => Promise.resolve(cordoned()));
+  const outcome = jest.fn();
+  drained.then(outcome, outcome);
+
+  for (const clock of [hours(5), hours(-5)]) {
+    await jest.advanceTimersByTimeAsync(10_000);
+    jest.setSystemTime(clock);
+    const before = { asked, beats: heartbeats.length };
+    await jest.advanceTimersByTimeAsync(20_000);
+    expect(asked).toBeGreaterThan(before.asked);
+    expect(heartbeats.length).toBeGreaterThan(before.beats);
+    expect(outcome).not.toHaveBeenCalled();
+  }
+  left();
+  await expect(drained).resolves.toEqual({ evicted: 0, left: 0 });
 });
 
 it('says why it does not know the pods of the node, all the time and at its end', async () => {
