@@ -132,13 +132,14 @@ export interface PodPort {
   /**
    * Follows the pods of one node until the signal aborts: `listed` once, then changes by UID. A
    * broken connection resumes; `listed` comes again when it could not. `failed` tells what it is that is
-   * tried again.
+   * tried again, `heard` that the server has said something, also when nothing has changed.
    */
   follow(
     node: string,
     handler: {
       listed(pods: readonly Pod[]): void;
       changed(pod: Pod, isGone: boolean): void;
+      heard?(): void;
       failed?(reason: string): void;
     },
     signal: AbortSignal,

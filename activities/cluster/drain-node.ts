@@ -123,6 +123,9 @@ class Drain {
           this.#pods.changed(pod, isGone);
           this.#wakeups.ring();
         },
+        heard: () => {
+          this.#pods.heard();
+        },
         failed: (reason) => {
           this.#pods.failed(reason);
         },

@@ -26,6 +26,9 @@ const RETRY_MS = 5_000;
  */
 const SOONEST_MS = 250;
 
+/** A broken connection resumes sooner; only who does not is named. */
+const RESUMES_WITHIN_MS = 10_000;
+
 /** Names in a heartbeat or a message; the count says how many there are. */
 const SHOWN = 20;
 
@@ -64,8 +67,8 @@ export class DrainPods {
   readonly #pods = new Map<string, Watched>();
   #evicted: number;
   #isListed = false;
-  /** Why there is no list yet; undefined = it is awaited. */
-  #unlisted: string | undefined;
+  /** Why nothing is heard of the pods, and since when, ms; undefined = it is. */
+  #silence: { readonly reason: string; readonly since: number } | undefined;
   readonly #startedAt: number;
 
   constructor(drain: DrainNodeInput['drain'], evictedBefore: number, facts: DrainFacts) {
@@ -96,7 +99,12 @@ export class DrainPods {
 
   /** The pods could not be listed or followed, and are tried again. */
   failed(reason: string): void {
-    this.#unlisted = reason;
+    this.#silence = { reason, since: this.#silence?.since ?? this.#facts.now() };
+  }
+
+  /** The server has said something of the pods, also when nothing has changed. */
+  heard(): void {
+    this.#silence = undefined;
   }
 
   changed(pod: Pod, isGone: boolean): void {
@@ -185,9 +193,13 @@ export class DrainPods {
     return Math.min(RETRY_MS, ...due);
   }
 
-  /** What each remaining pod waits for, longest first; before they are listed, why they are not. */
+  /**
+   * What each remaining pod waits for, longest first; before they are listed, why they are not, and before them all
+   * when the picture of them is old.
+   */
   blockers(): readonly Blocker[] {
-    return this.#isListed ? this.#podBlockers() : [this.#listBlocker()];
+    if (!this.#isListed) return [this.#listBlocker()];
+    return [...this.#silenceBlocker(), ...this.#podBlockers()];
   }
 
   progress(): DrainProgress {
@@ -202,10 +214,19 @@ export class DrainPods {
   #listBlocker(): Blocker {
     const pods = `the pods of node ${this.#facts.node}`;
     const blocker =
-      this.#unlisted === undefined
+      this.#silence === undefined
         ? `${pods} are not listed yet`
-        : `${pods} cannot be listed: ${this.#unlisted}`;
+        : `${pods} cannot be listed: ${this.#silence.reason}`;
     return { blocker, since: this.#startedAt };
+  }
+
+  #silenceBlocker(): readonly Blocker[] {
+    if (this.#silence === undefined) return [];
+    const { reason, since } = this.#silence;
+    if (this.#facts.now() - since < RESUMES_WITHIN_MS) return [];
+    return [
+      { blocker: `the pods of node ${this.#facts.node} cannot be followed: ${reason}`, since },
+    ];
   }
 
   #podBlockers(): readonly Required<Blocker>[] {

@@ -31,6 +31,7 @@ export class NodePods {
     handler: {
       listed(pods: readonly Pod[]): void;
       changed(pod: Pod, isGone: boolean): void;
+      heard?(): void;
       failed?(reason: string): void;
     },
     signal: AbortSignal,
@@ -45,6 +46,7 @@ export class NodePods {
         changed: ({ type, object }) => {
           if (isNamed(object)) handler.changed(trimPod(object), type === 'DELETED');
         },
+        heard: () => handler.heard?.(),
         failed: (reason) => handler.failed?.(reason),
       },
       { signal, log: this.log },

@@ -68,9 +68,31 @@ it('waits for the list of the pods until it has it, and says why it does not com
     { blocker: 'the pods of node n cannot be listed: list pods: not permitted' },
   ]);
 
+  pods.heard();
   pods.listed([aPod('a')]);
   pods.failed('the connection was reset');
   expect(said()).toMatchObject({ remaining: [{ pod: 'shop/a' }], remainingCount: 1 });
+});
+
+it('says that its picture of the pods is old, once it is older than a broken connection makes it', () => {
+  const pods = draining();
+  const remaining = () => pods.progress().remaining;
+  pods.heard();
+  pods.listed([aPod('a')]);
+  pods.failed('the connection was reset');
+  now += 9_999;
+  pods.failed('watch pods: not permitted');
+  expect(remaining()).toMatchObject([{ pod: 'shop/a' }]);
+
+  now += 1;
+  expect(remaining()).toMatchObject([
+    { blocker: 'the pods of node n cannot be followed: watch pods: not permitted' },
+    { pod: 'shop/a' },
+  ]);
+  expect(pods.progress().remainingCount).toBe(1);
+
+  pods.heard();
+  expect(remaining()).toMatchObject([{ pod: 'shop/a' }]);
 });
 
 it('asks each pod once, and no more at once than it may', () => {
