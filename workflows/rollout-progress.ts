@@ -96,11 +96,14 @@ function stateOf(rollout: Rollout): StateAndBlocker {
   });
   const last = lastWait(rollout);
   if (last !== undefined) return { ...found, blocker: `waiting for ${last}` };
+  const { state } = found;
+  const unknown = unknownProblem(rollout);
+  // One of them may be about to change a node that is done.
+  if (state === 'Completed' && unknown !== undefined) return { state: 'Rolling', blocker: unknown };
   // Who may not go on anyway says so first.
-  const isUnderWay = found.state === 'Rolling' || found.state === 'Blocked';
+  const isUnderWay = state === 'Rolling' || state === 'Blocked';
   const problem =
-    viewProblem ??
-    (isUnderWay ? (unreadableConfig(rollout) ?? unknownProblem(rollout)) : undefined);
+    viewProblem ?? (isUnderWay ? (unreadableConfig(rollout) ?? unknown) : undefined);
   return problem === undefined ? found : { ...found, blocker: problem };
 }
 

@@ -122,6 +122,26 @@ describe('a rollout that was terminated and started again', () => {
     expect(world.violations).toEqual([]);
   });
 
+  it('does not say that a rollout is completed before it knows which updates run', async () => {
+    const world = await bench.world({ nodes: 1 });
+    world.config = 'c1';
+    const asking = world.hold('findRunningUpdates');
+    await world.startRollout();
+    await asking.reached;
+
+    const { state, blocker } = await world.progressUntil(({ machineCount }) => machineCount === 1);
+
+    expect({ state, blocker }).toEqual({
+      state: 'Rolling',
+      blocker: 'waiting to know which updates of an earlier rollout still run',
+    });
+    asking.open();
+    await expect(world.rollout().result()).resolves.toMatchObject({
+      state: 'Completed',
+      updated: 1,
+    });
+  });
+
   it('gives no slot before it knows which updates run, but prepares nodes meanwhile', async () => {
     const world = await bench.world({ nodes: 2, policy: { prepareAhead: 2 } });
     const asking = world.hold('findRunningUpdates');
