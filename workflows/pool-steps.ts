@@ -140,6 +140,9 @@ export function findRunningUpdates(
   );
 }
 
+/** Rollouts that were begun before it take the update of another pool for theirs. */
+const MOVED_NOT_ADOPTED = 'moved-nodes-not-adopted';
+
 /**
  * Starts the update of a node; it outlives this run of the rollout and reports by signal. One that
  * runs already is adopted.
@@ -187,12 +190,22 @@ export async function startUpdate(
     const closed = (): void => rollout.closed(node, runId);
     handle.result().then(closed, closed);
   } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) adoptUpdate(rollout, node);
+    if (error instanceof WorkflowExecutionAlreadyStartedError) meetUpdate(rollout, node);
     else {
       log.error('the update of a node did not start', { node, error });
       rollout.vanished(node);
     }
   }
+}
+
+/**
+ * An update runs already. Of a node that has been moved meanwhile it is the one of its new pool: whoever had it
+ * report here would keep its news from the rollout that waits for them.
+ */
+function meetUpdate(rollout: Rollout, node: string): void {
+  const isMoved = rollout.children.get(node)?.cancelling?.why === 'moved';
+  if (isMoved && patched(MOVED_NOT_ADOPTED)) rollout.vanished(node);
+  else adoptUpdate(rollout, node);
 }
 
 /** Asks an update that runs already to report here; until it answers it counts as a slot holder. */
