@@ -63,6 +63,8 @@ const STARTS_AWAITED = 'starts-awaited-before-slots';
 const ALL_ASKED = 'all-unwatched-updates-asked';
 /** Rollouts that were begun before it do not count for the canary whose update is lost or does not answer. */
 const LOST_MAY_TRY = 'lost-updates-count-for-canary';
+/** Rollouts that were begun before it count only those for the canary whom they remember. */
+const HALF_DONE_TRY = 'half-done-nodes-count-for-canary';
 /** Rollouts that were begun before it look only once whether the pool says that they are cancelled. */
 const RUNS_AFTER_ALL = 'cancellation-forgotten-when-seen';
 /** Which updates run could not be found out, in ten minutes of trying. */
@@ -162,6 +164,7 @@ function decide(rollout: Rollout): void {
   const { view, config } = rollout;
   if (view === undefined) return;
   if (rollout.isAnyUnknown()) rollout.lostMayTry = patched(LOST_MAY_TRY);
+  if (view.trying !== undefined) rollout.halfDoneTry = patched(HALF_DONE_TRY);
   for (const node of rollout.toHold) hold(rollout, node);
   for (const { node } of outdated(rollout)) {
     cancelUpdate(rollout, node, { why: 'retarget', reason: `the pool is rolled to ${config} now` });

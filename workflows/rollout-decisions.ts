@@ -185,8 +185,9 @@ function roomAhead(rollout: Rollout): number {
 
 export function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 'waiting'> {
   const { view, config } = rollout;
-  const { policy, updated = 0, updatedNodes } = view ?? {};
-  const trying = rollout.tryingNodes(config);
+  const { policy, updated = 0, updatedNodes, trying: halfDone = [] } = view ?? {};
+  const seen = rollout.halfDoneTry ? halfDone : [];
+  const trying = [...new Set([...rollout.tryingNodes(config), ...seen])];
   const canary =
     policy === undefined
       ? undefined

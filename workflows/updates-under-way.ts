@@ -55,6 +55,8 @@ export class UpdatesUnderWay {
 
   /** Nodes of which it is not known which config they try count as trying each. */
   lostMayTry = true;
+  /** So do nodes that the view shows half done on the config, whatever this run remembers of them. */
+  halfDoneTry = true;
 
   protected readonly orphanedSlots: Map<string, number>;
   /** Left out of service; counts although the view does not show it. */

@@ -44,8 +44,9 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     // A config that cannot be read cannot be ordered either: as if it were not rendered yet.
     const limit = config === undefined ? 0 : input.limit;
     const { inFlight, asked, waiting } = input;
+    const policy = resolvePolicy(view.policies.get(input.pool)?.spec);
     const selected = selectFrom(seen, {
-      ...{ inFlight, limit },
+      ...{ inFlight, limit, canaryNodes: policy.canaryNodes },
       ...(asked === undefined ? {} : { asked }),
       ...(waiting === undefined ? {} : { waiting }),
     });
@@ -58,7 +59,7 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
       ...selected,
       versions,
       ...(config === undefined ? {} : { config }),
-      policy: resolvePolicy(view.policies.get(input.pool)?.spec),
+      policy,
       disruptionPolicies: readDisruptionPolicy(user),
       ...(cancelledConfig === undefined ? {} : { cancelledConfig }),
       ...(startedConfig === undefined ? {} : { startedConfig }),

@@ -6,7 +6,7 @@ import type { ResolvedPolicy } from '../pool/types';
 export interface CanaryLimit {
   /** At least 1. */
   readonly slots: number;
-  /** Nodes that were given a slot for this config. */
+  /** Nodes that were given a slot for this config, or that an update to it has left half done. */
   readonly trying: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface CanaryInput {
   readonly updatedNodes?: readonly string[];
   /** Nodes that reported so to this rollout; the view may not have seen them yet. */
   readonly reported?: { readonly count: number; readonly nodes: readonly string[] };
-  /** Nodes that were given a slot for this config (not those that still finish an earlier one). */
+  /** As in `CanaryLimit`; not those that still finish an earlier config. */
   readonly trying: readonly string[];
 }
 

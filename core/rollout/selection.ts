@@ -17,6 +17,8 @@ export interface SelectionLimits {
   readonly waiting?: readonly string[];
   /** Candidates wanted at most. */
   readonly limit: number;
+  /** Nodes that have to be verified on the target before all may try it; absent = it is not asked who tries it. */
+  readonly canaryNodes?: number;
   /** A node that somebody asks about: it comes first in whichever list it is, so that no cut hides it. */
   readonly asked?: string;
 }
@@ -36,6 +38,8 @@ export interface PoolSelection {
   readonly updated: number;
   /** Which ones, while they are few: those who prove a config are told apart from those who reported. */
   readonly updatedNodes?: readonly string[];
+  /** Which ones try it now (`PoolView.trying`), while it is not proven; absent = none, or it is. */
+  readonly trying?: readonly string[];
   /** Unavailable in Slipway's sense, whatever the reason. */
   readonly unavailable: readonly string[];
   /** Of the nodes seen in service: those whose picture here is older than that. */
@@ -92,6 +96,8 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const downOtherwise = view.downOtherwise
     .filter(({ node }) => inFlight.has(node) && !triedAsTheyAre.has(node))
     .map((one, index) => (index < REASONS_SHOWN ? one : { node: one.node, reason: 'unavailable' }));
+  const isProven = view.updated.length >= (limits.canaryNodes ?? 0);
+  const trying = isProven ? [] : view.trying;
   const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
   const { simulatedCount } = view;
   return {
@@ -100,6 +106,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     ...(simulatedCount === undefined ? {} : { simulatedCount }),
     updated: view.updated.length,
     ...(view.updated.length > UPDATED_NAMED ? {} : { updatedNodes: view.updated }),
+    ...(trying.length === 0 ? {} : { trying }),
     candidates: candidates.slice(0, Math.max(0, limits.limit)).map(withoutZone),
     candidateCount: candidates.length,
     failed: failed.slice(0, REASONS_SHOWN),

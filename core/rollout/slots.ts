@@ -41,13 +41,15 @@ export interface SlotDecision {
 /**
  * Which waiting nodes get a slot now, and what each other one waits for. A node that has taken over the slot
  * of a lost update takes no other, but may be no canary too many with it: the update that was lost may have
- * tried another config. Who has none comes after it.
+ * tried another config. Who has none comes after it. A node that tries the config already is no further canary
+ * when it is taken up: it need not wait for the others, nor for itself.
  */
 export function decideSlots(request: SlotRequest): SlotDecision {
   const taken = takenBy(request.unavailable, request.holders);
   const holders = new Set(request.holders);
   const inherited = new Set(request.inherited);
   const trying = new Set(request.canary?.trying ?? []);
+  const triesAlready = new Set(trying);
   const granted: string[] = [];
   const withheld: NamedReason[] = [];
   const down = new Map(request.downOtherwise?.map(({ node, reason }) => [node, reason]));
@@ -60,7 +62,7 @@ export function decideSlots(request: SlotRequest): SlotDecision {
     const ahead = isHeir ? [...trying] : [...trying, ...inherited];
     if (notNow !== undefined) {
       withheld.push({ node, reason: notNow });
-    } else if (request.canary !== undefined && ahead.length >= request.canary.slots) {
+    } else if (isOneTooMany(request.canary, ahead) && !triesAlready.has(node)) {
       withheld.push({ node, reason: canaryReason(ahead) });
     } else if (taken.has(node) || taken.size < request.maxUnavailable) {
       taken.add(node);
@@ -74,6 +76,10 @@ export function decideSlots(request: SlotRequest): SlotDecision {
     }
   }
   return { granted, withheld };
+}
+
+function isOneTooMany(canary: CanaryLimit | undefined, ahead: readonly string[]): boolean {
+  return canary !== undefined && ahead.length >= canary.slots;
 }
 
 /**

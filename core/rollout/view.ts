@@ -83,6 +83,11 @@ export interface PoolView {
   readonly downOtherwise: readonly NamedReason[];
   /** Those of them that a person has told to try as they are: they get a slot. */
   readonly triedAsTheyAre: readonly string[];
+  /**
+   * Nodes that an update to the target has begun to change and that are not verified on it, whether it still runs
+   * or not: each is a node that tries the config.
+   */
+  readonly trying: readonly string[];
   /** In the order in which they should start. */
   readonly candidates: readonly RolloutCandidate[];
   /** Failed on this very config, or drifted from it; not tried again until told. */
@@ -150,6 +155,9 @@ export function observePool(observation: PoolObservation): PoolView {
         ? [node.metadata.name]
         : [],
     ),
+    trying: nodes
+      .filter((node) => isTrying(node, target) && !outdated.has(node))
+      .map((node) => node.metadata.name),
     candidates: orderCandidates(sorted.candidates).map((candidate) =>
       // An older picture may show what an update has ended long since.
       candidateOf(candidate, isLeftHalfDone(candidate.node) && !outdated.has(candidate.node)),
@@ -247,6 +255,11 @@ function whyNotNow(node: Node): string | undefined {
 function isLeftHalfDone(node: Node): boolean {
   if (isDegraded(node) || isBeingDeleted(node)) return false;
   return isCordonedBySlipway(node) || annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
+}
+
+function isTrying(node: Node, target: string | undefined): boolean {
+  if (target === undefined || !isTargetedAt(node, target)) return false;
+  return isLeftHalfDone(node) && !isUpdatedTo(node, target);
 }
 
 function heldReason(node: Node, target: string): string | undefined {

@@ -526,7 +526,7 @@ export class FakeWorld {
     if (!this.exists) return { exists: false, ...left };
     const nodes = this.frozen ?? this.members();
     const seen = observePool({ ...input, pool: this.poolObject(), nodes });
-    const selected = selectFrom(seen, input);
+    const selected = selectFrom(seen, { ...input, canaryNodes: this.policy.canaryNodes });
     const names = selected.candidates.flatMap(({ currentConfig }) => currentConfig ?? []);
     return {
       exists: true,

@@ -10,7 +10,7 @@ function aView(overrides: Partial<PoolView>): PoolView {
     ...{ pool: 'worker', paused: false, maxUnavailable: 1, machineCount: 200 },
     ...{ updated: [], outdated: [] },
     ...{ unavailable: [], unavailableBecause: [], downOtherwise: [], triedAsTheyAre: [] },
-    ...{ candidates: [], failed: [], unheard: [], held: [], blocked: [] },
+    ...{ trying: [], candidates: [], failed: [], unheard: [], held: [], blocked: [] },
     ...overrides,
   };
 }
@@ -39,6 +39,15 @@ describe('the selection of a view', () => {
     expect([failed.length, failedCount]).toEqual([50, 60]);
     expect([held.length, heldCount]).toEqual([50, 51]);
     expect([blocked.length, blockedCount]).toEqual([50, 50]);
+  });
+
+  it('says who tries the config while it is not proven, whether their update runs or not', () => {
+    const view = aView({ trying: ['n1', 'n7'], updated: ['n3'] });
+    const limits = { inFlight: ['n1'], limit: 5 };
+
+    expect(selectFrom(view, { ...limits, canaryNodes: 2 }).trying).toEqual(['n1', 'n7']);
+    expect(selectFrom(view, { ...limits, canaryNodes: 1 })).not.toHaveProperty('trying');
+    expect(selectFrom(view, limits)).not.toHaveProperty('trying');
   });
 
   it('lets those that are tried as they are have a slot, and counts them as down all the same', () => {

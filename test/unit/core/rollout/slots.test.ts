@@ -69,6 +69,18 @@ describe('slots', () => {
     ).toEqual([]);
   });
 
+  it('are given to whoever tries the config already, whoever else does', () => {
+    const canary = { slots: 1, trying: ['x', 'y'] };
+    const left = { maxUnavailable: 3, holders: [], unavailable: ['x', 'y'] };
+
+    const decision = decideSlots({ ...request, ...left, waiting: ['y', 'a', 'x'], canary });
+
+    expect(decision.granted).toEqual(['y', 'x']);
+    expect(decision.withheld).toEqual([
+      { node: 'a', reason: 'waiting for the canary: x, y must be verified on the config first' },
+    ]);
+  });
+
   it('that were taken over from lost updates are used one after the other, as the canary allows', () => {
     const canary = { slots: 1, trying: [] };
     const left = { holders: ['x', 'y'], unavailable: ['x', 'y'], inherited: ['x', 'y'] };

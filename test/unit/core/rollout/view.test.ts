@@ -65,6 +65,19 @@ describe('a node that an update has left half done', () => {
     ]);
   });
 
+  it('tries the config that its update was for, until it is verified or says that it failed', () => {
+    const view = look([
+      aNode('cordoned', { desired: B, state: 'Working', cordonedBy: OURS }),
+      aNode('to-another', { desired: X, state: 'Working', cordonedBy: OURS }),
+      aNode('failed', { desired: B, state: 'Degraded', cordonedBy: OURS }),
+      aNode('held', { desired: B, state: 'Working', annotations: { [ANNOTATION.HELD_FOR]: B } }),
+      updated('done', { cordonedBy: OURS }),
+      aNode('old'),
+    ]);
+
+    expect(view.trying).toEqual(['cordoned', 'held']);
+  });
+
   it('is not so in a picture that is older than the end of its update', () => {
     const node = aNode('back', { desired: B, state: 'Working', cordonedBy: OURS });
     const seen = { ...node, metadata: { ...node.metadata, resourceVersion: '9' } };
@@ -72,6 +85,8 @@ describe('a node that an update has left half done', () => {
 
     expect(unfinished(look([seen]))).toEqual(['back']);
     expect(unfinished(look([seen], { inService }))).toEqual([]);
+    expect(look([seen]).trying).toEqual(['back']);
+    expect(look([seen], { inService }).trying).toEqual([]);
   });
 });
 
@@ -129,6 +144,7 @@ describe('one look at a pool', () => {
       ],
       downOtherwise: view.blocked,
       triedAsTheyAre: [],
+      trying: [],
       candidates: [{ node: 'old', currentConfig: A, zone: 'a', repair: false }],
       failed: [{ node: 'failed', reason: 'ApplyFailed: disk full' }],
       unheard: [],
