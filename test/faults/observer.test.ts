@@ -151,14 +151,16 @@ test(
       'I5 worker-2: rebooted, and nothing was ordered',
     );
 
-    // I2, I7: it goes home, and leaves its mark on a node and no MachineConfigNode.
+    // I2, I7: it goes home, and leaves its mark on a node, a cordon without one on another, and no MachineConfigNode.
     await bySlipway('worker-2', {
       metadata: { name: 'worker-2', annotations: { 'slipway.dev/cordoned-by': 'update-node/x' } },
     });
+    await bySlipway('worker-1', { spec: { unschedulable: true } });
     await judge.rest();
     expect(judge.violations.map(({ invariant, subject }) => `${invariant} ${subject}`)).toEqual(
-      expect.arrayContaining(['I2 worker-2', 'I7 worker']),
+      expect.arrayContaining(['I2 worker-1', 'I2 worker-2', 'I7 worker']),
     );
+    await person('worker-1', { spec: { unschedulable: null } });
     await bySlipway('worker-2', {
       metadata: { name: 'worker-2', annotations: { 'slipway.dev/cordoned-by': null } },
     });

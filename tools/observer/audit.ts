@@ -1,10 +1,14 @@
-/** What the API server wrote down about Slipway's own requests: who removed a cordon or a pod (I3). */
+/**
+ * What the API server wrote down about Slipway's own requests: who removed a cordon or a pod (I3), and who wrote
+ * which version of a Node.
+ */
 
 import { open } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isPersonsCordon } from './cordons';
 import type { NodeChange } from './observed';
 import type { RolloutRecord } from './record';
-import { isPersonsCordon } from './record';
+import type { Sight } from './sight';
 
 /** Users of the product's processes. */
 const SLIPWAY = /^slipway-/;
@@ -49,8 +53,6 @@ function parseEvent(text: string): AuditEvent | undefined {
 export class AuditJudge {
   /** Cordons of persons that went away, by the version of the Node that shows it. */
   readonly #removed = new Map<string, NodeChange>();
-  /** Who wrote a version of a Node. */
-  readonly #writers = new Map<string, string>();
   #judged = 0;
 
   constructor(private readonly record: RolloutRecord) {}
@@ -70,7 +72,7 @@ export class AuditJudge {
       );
     }
     const version = event.responseObject?.metadata?.resourceVersion;
-    if (resource === 'nodes' && version !== undefined) this.#writers.set(version, user);
+    if (resource === 'nodes' && version !== undefined) this.record.nodeWritten(version, user);
     this.judge();
   }
 
@@ -83,7 +85,7 @@ export class AuditJudge {
     }
     this.#judged = this.record.changes.length;
     for (const [version, { node, atMs }] of this.#removed) {
-      const writer = this.#writers.get(version);
+      const writer = this.record.writerOf(version);
       if (writer === undefined) continue;
       this.#removed.delete(version);
       this.record.report('I3', node.name, `${writer} removed a person's cordon`, atMs);
@@ -91,10 +93,15 @@ export class AuditJudge {
   }
 }
 
-/** Reads the log as it grows, from its end on, until the signal aborts. */
+/**
+ * Reads the log as it grows, from its end on, until the signal aborts.
+ *
+ * @param sight - looks when it has come to the end; who waits for that has heard of all that was written until then
+ */
 export async function watchAudit(
   file: string,
   record: RolloutRecord,
+  sight: Sight,
   signal: AbortSignal,
 ): Promise<void> {
   const judge = new AuditJudge(record);
@@ -107,6 +114,8 @@ export async function watchAudit(
       const { bytesRead } = await log.read(buffer, 0, CHUNK, at);
       at += bytesRead;
       if (bytesRead === 0) {
+        sight.looked(performance.now());
+        sight.lost(performance.now());
         // What was written until the end is judged, too.
         if (signal.aborted) break;
         await delay(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);

@@ -30,11 +30,12 @@ async function main(assignment: Assignment): Promise<void> {
     temporal === undefined
       ? undefined
       : new TemporalLook(temporal, record, sightInto(record, 'Temporal'));
-  const sights = [...observer.sights, ...(look === undefined ? [] : [look.sight])];
+  const audit = auditLog === undefined ? [] : [sightInto(record, 'the audit log')];
+  const sights = [...observer.sights, ...(look === undefined ? [] : [look.sight]), ...audit];
   const stop = new AbortController();
   const watching = [
     ...(look === undefined ? [] : [look.run(stop.signal)]),
-    ...(auditLog === undefined ? [] : [watchAudit(auditLog, record, stop.signal)]),
+    ...audit.map((sight) => watchAudit(auditLog ?? '', record, sight, stop.signal)),
   ];
   let told = 0;
   const tell = (): void => {

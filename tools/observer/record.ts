@@ -4,6 +4,7 @@
  */
 
 import { Boots } from './boots';
+import { Cordons, isPersonsCordon } from './cordons';
 import type { NodeChange, ObservedNode, ObservedPod, ObservedStatus } from './observed';
 import type { Fault, Violation } from './violation';
 import { describeViolation } from './violation';
@@ -39,6 +40,9 @@ export class RolloutRecord {
   readonly #lowestHealthy = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   readonly #boots = new Boots();
+  readonly #cordons = new Cordons();
+  /** Slipway's users, by the version of a Node that they wrote. */
+  readonly #writers = new Map<string, string>();
   #maxUnavailable = 0;
   #unavailable = 0;
 
@@ -78,6 +82,16 @@ export class RolloutRecord {
     return this.#machineConfigNodes.get(name);
   }
 
+  /** Slipway's user who wrote this version of a Node; undefined = somebody else, or nobody knows. */
+  writerOf(version: string): string | undefined {
+    return this.#writers.get(version);
+  }
+
+  /** Slipway's user who cordoned a node and has left that on it without a mark; undefined = nobody. */
+  cordonLeftBy(node: string): string | undefined {
+    return this.#cordons.leftBy(node, (version) => this.writerOf(version));
+  }
+
   /** The fewest ready pods of an app at any instant since it first had all it needs. */
   lowestHealthy(app: string): number | undefined {
     return this.#lowestHealthy.get(app);
@@ -93,6 +107,7 @@ export class RolloutRecord {
     const previous = this.#nodes.get(node.name);
     this.#nodes.set(node.name, node);
     this.changes.push({ atMs, node, previous });
+    this.#cordons.seen(node, previous);
     this.#checkUnavailable(node, previous, atMs);
     if (previous !== undefined) this.#checkChange({ node, previous, atMs });
     this.#tell();
@@ -128,6 +143,11 @@ export class RolloutRecord {
   machineConfigNodeSeen(status: ObservedStatus): void {
     this.#machineConfigNodes.set(status.name, status);
     this.#tell();
+  }
+
+  /** The audit log tells of a write of Slipway's. */
+  nodeWritten(version: string, user: string): void {
+    this.#writers.set(version, user);
   }
 
   /** For whoever judges by more than the API server's events: audit log, Temporal, disks. */
@@ -211,11 +231,6 @@ function isNewlyTaken(node: ObservedNode, previous: ObservedNode): boolean {
   const state = previous.annotations[STATE] ?? '';
   const wasLeft = previous.annotations[CORDONED_BY] !== undefined || !['', 'Done'].includes(state);
   return !wasLeft && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
-}
-
-/** A cordon that a person set, and that is not there any more as they set it. */
-export function isPersonsCordon(node: ObservedNode): boolean {
-  return node.unschedulable && node.annotations[CORDONED_BY] === undefined;
 }
 
 /**

@@ -34,10 +34,12 @@ function nodeProblems(record: RolloutRecord, node: ObservedNode): readonly RestP
   const desired = annotations[`${GROUP}/desiredConfig`] ?? '';
   const state = annotations[`${GROUP}/state`] ?? '';
   const owner = annotations[CORDONED_BY];
+  const leaver = record.cordonLeftBy(name);
   const mine = record.machineConfigNode(name);
   const failed = hasFailed(state);
   return [
     ...(owner === undefined ? [] : [i2(name, `it is marked as cordoned by ${owner}`)]),
+    ...(leaver === undefined ? [] : [i2(name, `it has a cordon of ${leaver} without a mark`)]),
     ...node.taints
       .filter((key) => key.startsWith(OURS))
       .map((key) => i2(name, `it has taint ${key}`)),

@@ -1,6 +1,7 @@
 import { AuditJudge } from '../../../../tools/observer/audit';
 import { RolloutRecord } from '../../../../tools/observer/record';
-import { node } from './objects';
+import { problemsAtRest } from '../../../../tools/observer/rest';
+import { byUpdate, node } from './objects';
 
 const WORKER = 'slipway-cluster-worker';
 
@@ -56,6 +57,77 @@ describe("who removed a person's cordon", () => {
     judge.line(wrote(before.resourceVersion));
     judge.line(wrote(record.changes.at(-1)?.node.resourceVersion ?? '', 'alice'));
     expect(texts(record)).toEqual([]);
+  });
+});
+
+describe('a cordon that is left without a mark', () => {
+  const OURS = { unschedulable: true, annotations: byUpdate('a') };
+  const BARE = { unschedulable: true };
+  const FOUND = `I2 a: it has a cordon of ${WORKER} without a mark`;
+
+  type Write = readonly [parts: Parameters<typeof node>[1], by?: string];
+
+  /** What is wrong at rest after these writes of a node; `by` = Slipway's users only, as in the log. */
+  function leftAfter(...writes: readonly Write[]): readonly string[] {
+    const record = new RolloutRecord({});
+    const judge = new AuditJudge(record);
+    for (const [parts, by] of writes) {
+      const written = node('a', parts);
+      if (by !== undefined) judge.line(wrote(written.resourceVersion, by));
+      record.nodeSeen(written, 0);
+    }
+    return problemsAtRest(record, 'worker')
+      .map(({ invariant, subject, text }) => `${invariant} ${subject}: ${text}`)
+      .filter((line) => line.startsWith('I2'));
+  }
+
+  test.each<[string, readonly Write[]]>([
+    ['Slipway took its mark away and left the cordon', [[{}], [OURS, WORKER], [BARE, WORKER]]],
+    ['Slipway set it without one', [[{}], [BARE, WORKER]]],
+    ['whoever writes the node afterwards', [[{}], [BARE, WORKER], [{ ...BARE, ready: false }]]],
+  ])('%s', (_what, writes) => {
+    expect(leftAfter(...writes)).toEqual([FOUND]);
+  });
+
+  test.each<[string, readonly Write[]]>([
+    ["a person's", [[{}], [BARE]]],
+    ["a person's that Slipway finds", [[{}], [BARE], [{ ...BARE, ready: false }, WORKER]]],
+    [
+      'there before anybody looked',
+      [
+        [BARE, WORKER],
+        [{ ...BARE, ready: false }, WORKER],
+      ],
+    ],
+    [
+      'ours, there before anybody looked',
+      [
+        [OURS, WORKER],
+        [BARE, WORKER],
+      ],
+    ],
+    ['ours, of which a person took the mark away', [[{}], [OURS, WORKER], [BARE]]],
+    [
+      'ours, and set again by a person before our mark was gone',
+      [[{}], [OURS, WORKER], [{ annotations: byUpdate('a') }], [OURS], [BARE, WORKER]],
+    ],
+    ['ours, and taken away', [[{}], [BARE, WORKER], [{}, WORKER]]],
+    ['ours, and then set by a person', [[{}], [BARE, WORKER], [{}, WORKER], [BARE]]],
+  ])('not %s', (_what, writes) => {
+    expect(leftAfter(...writes)).toEqual([]);
+  });
+
+  test('nor on a node of the same name that was registered since', () => {
+    const record = new RolloutRecord({});
+    const judge = new AuditJudge(record);
+    record.nodeSeen(node('a'), 0);
+    const left = node('a', BARE);
+    judge.line(wrote(left.resourceVersion));
+    record.nodeSeen(left, 1);
+    expect(record.cordonLeftBy('a')).toBe(WORKER);
+    record.nodeGone('a');
+    record.nodeSeen(node('a', BARE), 2);
+    expect(record.cordonLeftBy('a')).toBeUndefined();
   });
 });
 
