@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../tools/cluster';
 import { differencesAmong } from './host-disk';
+import { roomLeft } from './leftovers';
 import { renderedConfigs, type RenderedConfigs } from './rendered-config';
 
 /** The host's own record of its config, below its root. */
@@ -68,7 +69,8 @@ async function wrongDisks(
   const configs = await renderedConfigs(api);
   const found = new Map<string, readonly string[]>();
   for (const [node, config] of before) {
-    found.set(node, await wrongOnDisk(configs, config, hostRoot(node)));
+    const root = hostRoot(node);
+    found.set(node, [...(await wrongOnDisk(configs, config, root)), ...(await roomLeft(root))]);
   }
   // An update that began meanwhile is shown on its Node before it changes the disk.
   const after = await configsAtRest(api);

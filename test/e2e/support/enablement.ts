@@ -67,6 +67,7 @@ function wantedLinks(unit: string, contents: string): readonly string[] {
   return [
     ...below('WantedBy', 'wants'),
     ...below('RequiredBy', 'requires'),
+    ...below('UpheldBy', 'upholds'),
     ...installed(contents, 'Alias').map((alias) => `${UNITS}/${alias}`),
   ];
 }
@@ -87,13 +88,13 @@ function linksOf(links: readonly Link[], unit: string): readonly Link[] {
   return links.filter((link) => link.unit === unit);
 }
 
-/** Links below `.wants` and `.requires`, and other names of units; masks are none. */
+/** Links below `.wants`, `.requires` and `.upholds`, and other names of units; masks are none. */
 async function linksBelow(root: string): Promise<readonly Link[]> {
   const found: Link[] = [];
   for (const name of await readdir(join(root, UNITS)).catch(() => [])) {
     const path = `${UNITS}/${name}`;
     const status = await lstat(join(root, path));
-    if (status.isDirectory() && /\.(wants|requires)$/.test(name)) {
+    if (status.isDirectory() && /\.(wants|requires|upholds)$/.test(name)) {
       for (const unit of await readdir(join(root, path))) {
         found.push({ path: `${path}/${unit}`, unit });
       }

@@ -8,7 +8,9 @@ import { lstat, readdir, readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../tools/cluster';
 import { enablementDifferences } from './enablement';
+import { temporaryFiles } from './leftovers';
 import { ownerDifferences } from './owners';
+import { passwordDifferences } from './password';
 import {
   renderedConfigs,
   type RenderedConfigs,
@@ -39,9 +41,10 @@ export async function differencesAmong(
   if (rendered === undefined) return [`there is no config ${config}`];
   const others = [...configs.values()].filter((other) => other !== rendered);
   const wanted = wantedPaths(rendered);
+  const theirs = others.map(wantedPaths);
   const found: string[] = [];
   for (const [path, expected] of wanted) found.push(...(await compare(root, path, expected)));
-  for (const path of pathsOfOthers(others.map(wantedPaths), wanted)) {
+  for (const path of pathsOfOthers(theirs, wanted)) {
     if (await isLeft(root, path)) found.push(`${path} is there, and only other configs have it`);
   }
   for (const [path, record] of await remembered(root)) {
@@ -49,6 +52,11 @@ export async function differencesAmong(
   }
   return [
     ...found,
+    ...(await temporaryFiles(
+      root,
+      [wanted, ...theirs].flatMap((paths) => [...paths.keys()]),
+    )),
+    ...(await passwordDifferences(root, rendered, others)),
     ...(await enablementDifferences(root, rendered, others)),
     ...(await bootDifferences(root, rendered)),
   ];

@@ -19,6 +19,7 @@ export interface RenderedConfig {
       readonly passwd?: {
         readonly users?: readonly {
           readonly name?: string;
+          readonly passwordHash?: string;
           readonly sshAuthorizedKeys?: readonly string[];
         }[];
       };
@@ -76,7 +77,8 @@ export type RenderedConfigs = ReadonlyMap<string, RenderedConfig>;
 
 export const UNITS = '/etc/systemd/system';
 const SSH_KEYS = '/home/core/.ssh/authorized_keys.d/ignition';
-const CORE = 'core';
+/** The only user whom configs may speak of. */
+export const CORE = 'core';
 const ROOT: Account = { id: 0 };
 
 /** Every rendered config that there is, of each pool, by name. */

@@ -1,0 +1,34 @@
+/** The password of `core` on the disk of a host, compared with the hash that a rendered config wants. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CORE, type RenderedConfig } from './rendered-config';
+
+const SHADOW = '/etc/shadow';
+
+/** No hash is told: what is reported ends up in logs. Without one in the config, anything but those of others is right. */
+export async function passwordDifferences(
+  root: string,
+  config: RenderedConfig,
+  others: readonly RenderedConfig[],
+): Promise<readonly string[]> {
+  const wanted = hashOf(config);
+  const present = await hashOn(root);
+  if (wanted !== '') {
+    return present === wanted ? [] : [`${SHADOW} has another password of ${CORE} than the config`];
+  }
+  const isOfOther = others.some((other) => hashOf(other) !== '' && hashOf(other) === present);
+  return isOfOther ? [`${SHADOW} has a password of ${CORE} that only other configs have`] : [];
+}
+
+/** Empty = the config says nothing of it. */
+function hashOf({ spec }: RenderedConfig): string {
+  const users = spec.config.passwd?.users ?? [];
+  return users.find(({ name = CORE }) => name === CORE)?.passwordHash ?? '';
+}
+
+async function hashOn(root: string): Promise<string | undefined> {
+  const text = await readFile(join(root, SHADOW), 'utf8').catch(() => '');
+  const entries = text.split('\n').map((line) => line.split(':'));
+  return entries.find(([account]) => account === CORE)?.[1];
+}
