@@ -17,6 +17,7 @@ export interface Followed<T> {
 interface WatchedObject {
   readonly metadata?: {
     readonly name?: string;
+    readonly namespace?: string;
     readonly uid?: string;
     readonly resourceVersion?: string;
   };
@@ -42,8 +43,9 @@ export async function follow<T extends WatchedObject>(
 class Following<T extends WatchedObject> {
   readonly listed: Promise<void>;
   readonly #watch: Watch;
+  /** By namespace and name. */
   readonly #known = new Map<string, T>();
-  /** Objects of the list that is under way; undefined = no list is. */
+  /** Those of the list that is under way; undefined = no list is. */
   #listing: Set<string> | undefined;
   #version: string | undefined;
   #stopped = false;
@@ -108,14 +110,19 @@ class Following<T extends WatchedObject> {
       this.#version = object.metadata?.resourceVersion ?? this.#version;
     }
     if (phase === 'BOOKMARK') return this.#endOfList();
-    const key = object.metadata?.uid ?? '';
+    const key = `${object.metadata?.namespace ?? ''}/${object.metadata?.name ?? ''}`;
     if (phase === 'DELETED') {
       this.#known.delete(key);
       this.followed.gone(object, false);
       return;
     }
+    const known = this.#known.get(key);
     this.#known.set(key, object);
     this.#listing?.add(key);
+    // Another one of the same name, found by a new list: the first one is gone before the second is seen.
+    if (known !== undefined && known.metadata?.uid !== object.metadata?.uid) {
+      this.followed.gone(known, true);
+    }
     this.followed.seen(object);
   }
 

@@ -60,13 +60,13 @@ export async function startObserver(options: ObserverOptions): Promise<Observer>
       path: `${MACHINE_CONFIGURATION}/machineconfigpools`,
       sight: sightOf('pools'),
       seen: (pool) => record.poolSeen(observedPool(pool)),
-      gone: () => undefined,
+      gone: ({ metadata }) => record.poolGone(metadata.name),
     }),
     follow<MachineConfigNodeObject>(config, {
       path: `${MACHINE_CONFIGURATION}/machineconfignodes`,
       sight: sightOf('MachineConfigNodes'),
       seen: (node) => record.machineConfigNodeSeen(observedMachineConfigNode(node)),
-      gone: () => undefined,
+      gone: ({ metadata }) => record.machineConfigNodeGone(metadata.name),
     }),
   ]);
   return {

@@ -140,8 +140,18 @@ export class RolloutRecord {
     this.#tell();
   }
 
+  poolGone(name: string): void {
+    this.#pools.delete(name);
+    this.#tell();
+  }
+
   machineConfigNodeSeen(status: ObservedStatus): void {
     this.#machineConfigNodes.set(status.name, status);
+    this.#tell();
+  }
+
+  machineConfigNodeGone(name: string): void {
+    this.#machineConfigNodes.delete(name);
     this.#tell();
   }
 

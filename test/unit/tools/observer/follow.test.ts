@@ -7,6 +7,8 @@ import { Sight } from '../../../../tools/observer/sight';
 interface Told {
   readonly type: string;
   readonly name?: string;
+  /** Absent = the name. */
+  readonly uid?: string;
   readonly version: string;
 }
 
@@ -14,14 +16,17 @@ interface Told {
 let watches: Told[][];
 let asked: URLSearchParams[];
 let server: Server;
+/** Of whatever is followed: one that a test has not ended would be opened again for ever. */
+let stops: (() => void)[];
 
 beforeEach(async () => {
   asked = [];
+  stops = [];
   server = createServer((request, response) => {
     asked.push(new URL(request.url ?? '', 'http://here').searchParams);
     response.writeHead(200, { 'content-type': 'application/json' });
-    for (const { type, name, version } of watches.shift() ?? []) {
-      const metadata = { name, uid: name, resourceVersion: version };
+    for (const { type, name, uid = name, version } of watches.shift() ?? []) {
+      const metadata = { name, uid, resourceVersion: version };
       response.write(`${JSON.stringify({ type, object: { metadata } })}\n`);
     }
     if (watches.length > 0) response.end();
@@ -30,6 +35,7 @@ beforeEach(async () => {
 });
 
 afterEach(() => {
+  for (const stop of stops) stop();
   server.closeAllConnections();
   server.close();
 });
@@ -37,6 +43,8 @@ afterEach(() => {
 interface Seen {
   readonly seen: string[];
   readonly gone: string[];
+  /** Both in their order. */
+  readonly told: string[];
   readonly sight: Sight;
   /** Resolves with the first object that is gone. */
   readonly loss: Promise<void>;
@@ -50,6 +58,7 @@ async function following(): Promise<Seen> {
   config.loadFromClusterAndUser(cluster, { name: 'u' });
   const seen: string[] = [];
   const gone: string[] = [];
+  const told: string[] = [];
   const nameOf = (object: { metadata?: { name?: string } }) => object.metadata?.name ?? '';
   let lost = (): void => undefined;
   const loss = new Promise<void>((resolve) => {
@@ -59,13 +68,18 @@ async function following(): Promise<Seen> {
   const followed = await follow(config, {
     sight,
     path: '/api/v1/nodes',
-    seen: (object) => seen.push(nameOf(object)),
+    seen: (object) => {
+      seen.push(nameOf(object));
+      told.push(`${object.metadata?.uid} is seen`);
+    },
     gone: (object) => {
       gone.push(nameOf(object));
+      told.push(`${object.metadata?.uid} is gone`);
       lost();
     },
   });
-  return { seen, gone, sight, loss, stop: () => followed.stop() };
+  stops.push(() => followed.stop());
+  return { seen, gone, told, sight, loss, stop: () => followed.stop() };
 }
 
 test('a list that is cut is begun again, not resumed at one of its objects', async () => {
@@ -101,6 +115,19 @@ test('a watch that is cut is resumed, and one that is too old finds out what is 
   expect(asked.map((query) => query.get('resourceVersion'))).toEqual([null, '9', null]);
   expect(followed.gone).toEqual(['a']);
 });
+
+test('one that was replaced by another of its name meanwhile is gone before that is seen', async () => {
+  const bookmark = { type: 'BOOKMARK', version: '9' };
+  watches = [
+    [{ type: 'ADDED', name: 'a', uid: 'first', version: '5' }, bookmark],
+    [{ type: 'ERROR', version: '' }],
+    [{ type: 'ADDED', name: 'a', uid: 'second', version: '12' }, bookmark],
+  ];
+  const followed = await following();
+  await followed.loss;
+  followed.stop();
+  expect(followed.told).toEqual(['first is seen', 'first is gone', 'second is seen']);
+}, 10_000);
 
 test('it sees while the server answers, and is blind when it does not', async () => {
   watches = [[{ type: 'BOOKMARK', version: '9' }]];

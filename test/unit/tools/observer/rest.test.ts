@@ -60,12 +60,52 @@ test.each([
     'I7 a: its MachineConfigNode says Drained is still under way',
   ],
   [{ machine: { conditions: {} } }, 'I7 a: its MachineConfigNode says Updated is nothing'],
-  [
-    { pool: { counts: { ...COUNTS, updatedMachineCount: 0 } } },
-    'I7 worker: updatedMachineCount is 0, of its nodes 1 are',
-  ],
   [{ pool: { conditions: {} } }, 'I7 worker: Updated is false'],
   [{ pool: { current: 'rendered-worker-0' } }, 'I7 worker: its status is on rendered-worker-0'],
 ])('planted: %#', (parts, wanted) => {
   expect(problems(parts)).toEqual([expect.stringContaining(wanted)]);
+});
+
+test.each(Object.entries(COUNTS))('planted: a wrong %s', (name, count) => {
+  expect(problems({ pool: { counts: { ...COUNTS, [name]: count + 1 } } })).toEqual([
+    `I7 worker: ${name} is ${count + 1}, of its nodes ${count} are`,
+  ]);
+});
+
+describe('an object that was deleted', () => {
+  const atRest = (): RolloutRecord => {
+    const record = new RolloutRecord({});
+    record.nodeSeen(node('a'), 0);
+    record.machineConfigNodeSeen(status('a'));
+    record.poolSeen(status('worker', { counts: COUNTS }));
+    return record;
+  };
+  const texts = (record: RolloutRecord): readonly string[] =>
+    problemsAtRest(record, 'worker').map(({ subject, text }) => `${subject}: ${text}`);
+
+  test('a MachineConfigNode is missed on its node, until there is one again', () => {
+    const record = atRest();
+    record.machineConfigNodeGone('a');
+    expect(texts(record)).toEqual(['a: it has no MachineConfigNode']);
+    record.machineConfigNodeSeen(status('a'));
+    expect(texts(record)).toEqual([]);
+  });
+
+  test('a MachineConfigNode goes with its node', () => {
+    const record = atRest();
+    record.machineConfigNodeGone('a');
+    record.nodeGone('a');
+    const none = { ...COUNTS, machineCount: 0, updatedMachineCount: 0 };
+    record.poolSeen(status('worker', { counts: none }));
+    expect(texts(record)).toEqual([]);
+  });
+
+  test('a pool is missed, until there is one again', () => {
+    const record = atRest();
+    record.poolGone('worker');
+    expect(texts(record)).toEqual(['worker: there is no such pool']);
+    expect(record.pools).toEqual([]);
+    record.poolSeen(status('worker', { counts: COUNTS }));
+    expect(texts(record)).toEqual([]);
+  });
 });
