@@ -131,6 +131,12 @@ describe('a cordon that is left without a mark', () => {
   });
 });
 
+test('pods that were deleted as a list', () => {
+  const record = new RolloutRecord({});
+  new AuditJudge(record).line(removed({ verb: 'deletecollection' }));
+  expect(texts(record)).toEqual([`I3 pod shop/cart-1: ${WORKER} deleted it without an eviction`]);
+});
+
 test('a pod that was deleted, and not evicted', () => {
   const record = new RolloutRecord({});
   const judge = new AuditJudge(record);

@@ -128,3 +128,14 @@ test('a cordon of ours on a node on which nothing works', async () => {
     'I2 a: nothing works on it, and it carries a cordon of update-node/a',
   ]);
 });
+
+test('a taint of ours on a node on which nothing works, and not of others', async () => {
+  const { look, record } = scene();
+  const taints = ['slipway.dev/update', 'node.kubernetes.io/unschedulable'];
+  record.nodeSeen(node('a', { taints }), 1);
+  record.poolSeen(status('worker'));
+  await look(0, []);
+  expect(await look(SILENCE_MS, [])).toEqual([
+    'I2 a: nothing works on it, and it carries taint slipway.dev/update',
+  ]);
+});
