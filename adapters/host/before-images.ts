@@ -1,11 +1,11 @@
-/** Before-images: taken of paths that are about to change, and put back. */
+/** Before-images: taken of paths that are about to change, and compared with what is there later. */
 
 import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { type Attributes, sameAttributes } from './attributes';
 import type { HostFiles } from './files';
 import type { BeforeImage } from './journal-log';
-import type { FilePart, PathChange, PathFacts } from './types';
+import type { FilePart, PathFacts } from './types';
 
 /** Contents up to here stand in the log; others in the pack, and are copied there in pieces. */
 const IN_LOG_BYTES = 4096;
@@ -82,7 +82,7 @@ async function factsOf(
 }
 
 /** With one process for all of them. */
-async function attributesIn(
+export async function attributesIn(
   files: HostFiles,
   facts: Facts,
 ): Promise<ReadonlyMap<string, Attributes>> {
@@ -109,49 +109,6 @@ async function contentOf(files: HostFiles, path: string): Promise<string> {
   throw fail('ApplyFailed', `change ${path}: somebody else is changing it`, { path });
 }
 
-/**
- * Puts images back: first what was not there goes, so that a full disk has room for the rest, the
- * newest first; then the rest comes back. What is right already is not touched. Repeatable.
- *
- * @param options - `oneByOne`: takes no more space at a time than one of them needs
- * @returns whether anything was not right
- * @throws an error naming the path; before anything is changed, when a before-image is damaged
- */
-export async function putBack(
-  files: HostFiles,
-  packPath: string,
-  images: BeforeImages,
-  { oneByOne = false }: { readonly oneByOne?: boolean } = {},
-): Promise<boolean> {
-  const newestFirst = [...images].reverse();
-  await refuseDamaged(files, packPath, newestFirst);
-  for (const [path, image] of newestFirst) if (image.kind !== 'directory') await files.sweep(path);
-  const absent = newestFirst.filter(([, { kind }]) => kind === 'absent');
-  const removed = await removeAll(
-    files,
-    absent.map(([path]) => path),
-  );
-  const restored = await restoreAll(files, packPath, newestFirst, oneByOne);
-  // What an earlier attempt put back may not be durable yet, and will not be written again.
-  await files.syncDirectories(new Set(newestFirst.map(([path]) => posix.dirname(path))));
-  return removed + restored > 0;
-}
-
-/** Reads what is in the pack before anything is changed: half a way back is worse than none. */
-async function refuseDamaged(
-  files: HostFiles,
-  packPath: string,
-  images: readonly (readonly [string, BeforeImage])[],
-): Promise<void> {
-  for (const [path, image] of images) {
-    if (image.kind !== 'file' || !('packed' in image)) continue;
-    const part = { path: packPath, ...image.packed };
-    if (await files.isWhole(part)) continue;
-    const why = `the before-image of ${path} in ${packPath} is damaged; nothing was changed`;
-    throw fail('RollbackFailed', why, { path });
-  }
-}
-
 /** The paths that are not as their images say. Changes nothing. */
 export async function differing(
   files: HostFiles,
@@ -170,66 +127,16 @@ export async function differing(
   return paths;
 }
 
-/** Returns how many there were. */
-async function removeAll(files: HostFiles, paths: readonly string[]): Promise<number> {
-  const directories: string[] = [];
-  const others: PathChange[] = [];
-  for (const path of paths) {
-    const { kind } = await files.facts(path);
-    if (kind === 'directory') directories.push(path);
-    else if (kind !== 'absent') others.push({ path, state: { kind: 'absent' } });
-  }
-  await files.change(others);
-  for (const path of directories) await files.removeDirectory(path);
-  return others.length + directories.length;
-}
-
-/** Returns how many were not right. */
-async function restoreAll(
-  files: HostFiles,
-  packPath: string,
-  images: readonly (readonly [string, BeforeImage])[],
-  oneByOne: boolean,
-): Promise<number> {
-  const now = new Map<string, PathFacts>();
-  for (const [path] of images) now.set(path, await files.facts(path));
-  const attributes = await attributesIn(files, now);
-  const changes: PathChange[] = [];
-  // Directories that went are there again before what was in them.
-  for (const [path, image] of directoriesFirst(images)) {
-    const facts = now.get(path) ?? { kind: 'absent' };
-    const change = await restoring(files, packPath, {
-      path,
-      image,
-      facts,
-      attributes: attributes.get(path) ?? {},
-    });
-    if (change !== undefined) changes.push(change);
-  }
-  if (!oneByOne) await files.change(changes);
-  else for (const change of changes) await files.change([change]);
-  return changes.length;
-}
-
-function directoriesFirst<Entry extends readonly [string, BeforeImage]>(
-  images: readonly Entry[],
-): readonly Entry[] {
-  const isDirectory = ([, { kind }]: Entry): boolean => kind === 'directory';
-  return [
-    ...images.filter(isDirectory).sort(([a], [b]) => (a < b ? -1 : 1)),
-    ...images.filter((entry) => !isDirectory(entry)),
-  ];
-}
-
 /** A path: what was there, and what is. */
-interface Compared {
+export interface Compared {
   readonly path: string;
   readonly image: BeforeImage;
   readonly facts: PathFacts;
   readonly attributes: Attributes;
 }
 
-async function isAsBefore(
+/** Whether a path is as its image says. */
+export async function isAsBefore(
   files: HostFiles,
   packPath: string,
   { path, image, facts, attributes }: Compared,
@@ -258,38 +165,14 @@ async function isAsBefore(
   }
 }
 
-function contentIn(
+/** The bytes of a file, or where they are. */
+export function contentIn(
   packPath: string,
   image: Extract<BeforeImage, { readonly kind: 'file' }>,
 ): Buffer | FilePart {
   return 'packed' in image
     ? { path: packPath, ...image.packed }
     : Buffer.from(image.content, 'base64');
-}
-
-/** What puts a path back; undefined when it is as it was. */
-async function restoring(
-  files: HostFiles,
-  packPath: string,
-  at: Compared,
-): Promise<PathChange | undefined> {
-  const { path, image, facts } = at;
-  // What was not there is gone by now.
-  if (image.kind === 'absent' || (await isAsBefore(files, packPath, at))) return undefined;
-  if (image.kind === 'directory') {
-    const { mode, uid, gid } = image;
-    const attributes = { mode, owner: { uid, gid } };
-    if (facts.kind === 'absent') await files.makeDirectory(path, attributes);
-    else await files.setDirectory(path, attributes);
-    return undefined;
-  }
-  const exactly = { attributes: { exactly: image.attributes ?? {} } };
-  if (image.kind === 'symlink') {
-    return { path, state: { kind: 'symlink', target: image.target, ...exactly } };
-  }
-  const { mode, uid, gid } = image;
-  const content = contentIn(packPath, image);
-  return { path, state: { kind: 'file', content, mode, owner: { uid, gid }, ...exactly } };
 }
 
 function sameOwner(

@@ -6,7 +6,7 @@
 
 import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
-import { differing, putBack, takeImages } from './before-images';
+import { differing, takeImages } from './before-images';
 import type { HostFiles } from './files';
 import {
   directoryFor,
@@ -28,6 +28,7 @@ import {
 } from './journal-log';
 import { encodeSeal, readSeal, type Seal, SEAL_BYTES } from './journal-seal';
 import { hasCode } from './root-paths';
+import { putBack } from './put-back';
 import { roomBeside, roomFor, takeRoom } from './undo-room';
 
 /** Not zeros: a file system may keep those without space. */
