@@ -16,7 +16,7 @@ import { dropKeptConfigs } from './records';
 import { undoTakenOver } from './settle';
 import { tellOfOldFiles } from './services';
 import { backTakesBoot, refuseForeign } from './standing';
-import { undoHere } from './undo';
+import { isOfPaths, undoBeforeBoot } from './undo';
 
 export interface GoneBack {
   readonly rebooting: boolean;
@@ -35,9 +35,9 @@ interface Alone {
  * tells them. Safe to repeat: what is undone is undone.
  *
  * @param alone - when no order asked for it: why, a sentence for later, and whether the machine boots in any case
- * @throws `RollbackFailed` naming the path, `ServiceFailed` naming the service, `WrongDeployment` when
- * a person booted a deployment of their own, `OsCommandFailed` when files and units are back, services
- * were told, and the operating system is not
+ * @throws `RollbackFailed` naming the path, unless the machine leaves this deployment, `ServiceFailed`
+ * naming the service, `WrongDeployment` when a person booted a deployment of their own, `OsCommandFailed`
+ * when files and units are back, services were told, and the operating system is not
  */
 export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack> {
   const journal = await openJournal(ports);
@@ -67,7 +67,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
     dropFallback(ports.files),
   );
   // Files first: nothing that an OS program says keeps them from going back.
-  await undoHere(ports, journal, status);
+  await undoBeforeBoot(ports, journal, status);
   if (!rebooting) await tellAndDiscard(ports, journal);
   else {
     await discardBefore(ports);
@@ -144,11 +144,12 @@ async function statusOrUndo(
     return await statusOf(ports, LOOKS_BEFORE_FILES);
   } catch (error) {
     if (ports.context().signal.aborted) throw error;
-    await undoUnseen(ports, journal, because);
   }
+  const notBack = await undoUnseen(ports, journal, because);
   try {
     return await statusOf(ports);
   } catch (error) {
+    if (notBack !== undefined) throw notBack;
     const back = `files and units are as before ${journal.header.target.name}`;
     const text = `${back}; the operating system is not, its driver fails: ${messageOf(error)}`;
     throw Object.assign(fail('OsCommandFailed', text), { cause: error });
@@ -158,22 +159,30 @@ async function statusOrUndo(
 /**
  * Puts back what is on the disk, and tells systemd and services, whichever deployment this is. Not
  * noted as done: that is noted for a deployment by its name.
+ *
+ * @returns why paths are not back; whether that counts depends on the deployment
  */
 async function undoUnseen(
   ports: HostPorts,
   journal: OpenJournal,
   because: string | undefined,
-): Promise<void> {
+): Promise<Error | undefined> {
   if (markOf(journal, 'goingBack') === undefined) {
     const bootId = await kernelBootId(ports);
     const why = because === undefined ? {} : { because };
     const boot = bootId === undefined ? {} : { bootId };
     await journal.mark({ kind: 'goingBack', unseen: true, ...boot, ...why });
   }
-  await journal.undo();
+  try {
+    await journal.undo();
+  } catch (error) {
+    if (!isOfPaths(error)) throw error;
+    return error;
+  }
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
   await atBest(ports, 'cannot drop what is staged', () => ports.os.discard());
   await atBest(ports, 'services after the way back', () => tellOfOldFiles(ports, journal));
+  return undefined;
 }
 
 /** Undefined = not to be told, which must not keep the files from going back. */

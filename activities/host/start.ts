@@ -18,7 +18,7 @@ import {
 import { endRepair } from './repair-end';
 import { changesUnits } from './services';
 import { foreignText, standingOf } from './standing';
-import { differsHere, undoHere } from './undo';
+import { differsHere, undoBeforeBoot, undoHere } from './undo';
 
 /** What settling did, in sentences for the log and for the person at the console. */
 export interface Settlement {
@@ -170,7 +170,7 @@ async function goOnBack(ports: StartPorts, journal: OpenJournal, status: OsStatu
     await journal.mark({ kind: 'goingBack', bootId, due: true, because });
   }
   await ports.os.discard();
-  await undoHere(ports, journal, status);
+  await undoBeforeBoot(ports, journal, status);
   // The next boot may also be that of one from which the boot loader fell back.
   if (booted.id !== previousDeployment || pending !== undefined) {
     await ports.os.rollback(previousDeployment);

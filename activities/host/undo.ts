@@ -1,5 +1,6 @@
 /** The undo of an update's files, done once in each `/etc`: what a person mends afterwards stays mended. */
 
+import { type DomainError, failureName, messageOf } from '../../core/errors';
 import { atBest, type HostPorts, type OpenJournal, type OsStatus } from './ports';
 import { forgetResults } from './orders';
 
@@ -14,11 +15,43 @@ export async function undoHere(
   journal: OpenJournal,
   status: OsStatus,
 ): Promise<void> {
-  if (!isUndoneHere(journal, status)) {
-    await journal.undo();
-    await journal.mark({ kind: 'undone', deployment: status.booted.id });
+  await undoOnce(journal, status);
+  await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
+}
+
+/**
+ * The same before the machine is to boot the deployment that it had before the update. In another one, a path that
+ * cannot be put back is told and no more: this `/etc` goes with its deployment. The old one has its own, which is
+ * undone once that is up, with all that both share; until then nothing is noted as undone.
+ *
+ * @throws `RollbackFailed` naming the path, on the old deployment; on any when a before-image is damaged
+ */
+export async function undoBeforeBoot(
+  ports: Pick<HostPorts, 'files' | 'warn'>,
+  journal: OpenJournal,
+  status: OsStatus,
+): Promise<void> {
+  const isLeaving = status.booted.id !== journal.header.previousDeployment;
+  try {
+    await undoOnce(journal, status);
+  } catch (error) {
+    if (!isLeaving || !isOfPaths(error)) throw error;
+    ports.warn?.(`deployment ${status.booted.id} is left as it is: ${messageOf(error)}`);
   }
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
+}
+
+/** Whether paths could not be put back; where a before-image is damaged, nothing can be, in no deployment. */
+export function isOfPaths(error: unknown): error is DomainError {
+  if (failureName(error) !== 'RollbackFailed') return false;
+  const { details } = error as DomainError;
+  return details?.['damaged'] !== true;
+}
+
+async function undoOnce(journal: OpenJournal, status: OsStatus): Promise<void> {
+  if (isUndoneHere(journal, status)) return;
+  await journal.undo();
+  await journal.mark({ kind: 'undone', deployment: status.booted.id });
 }
 
 /** Whether something is left to put back on the booted deployment. Changes nothing. */

@@ -1,7 +1,7 @@
 /** Before-images, put back. A path that cannot be put back keeps no other one from it. */
 
 import { posix } from 'node:path';
-import { fail } from '../../core/errors';
+import { fail, messageOf } from '../../core/errors';
 import {
   attributesIn,
   type BeforeImages,
@@ -13,7 +13,7 @@ import type { HostFiles } from './files';
 import type { BeforeImage } from './journal-log';
 import { hostPathOf } from './journal-failure';
 import { PathFailures } from './path-failures';
-import { type PathChange, type PathFacts, ROOT_OWNER } from './types';
+import { type FilePart, type PathChange, type PathFacts, ROOT_OWNER } from './types';
 
 type Images = readonly (readonly [string, BeforeImage])[];
 
@@ -63,9 +63,18 @@ async function refuseDamaged(files: HostFiles, packPath: string, images: Images)
   for (const [path, image] of images) {
     if (image.kind !== 'file' || !('packed' in image)) continue;
     const part = { path: packPath, ...image.packed };
-    if (await files.isWhole(part)) continue;
-    const why = `the before-image of ${path} in ${packPath} is damaged; nothing was changed`;
-    throw fail('RollbackFailed', why, { path });
+    const fault = await faultOf(files, part);
+    if (fault === undefined) continue;
+    const why = `the before-image of ${path} in ${packPath} ${fault}; nothing was changed`;
+    throw fail('RollbackFailed', why, { path, damaged: true });
+  }
+}
+
+async function faultOf(files: HostFiles, part: FilePart): Promise<string | undefined> {
+  try {
+    return (await files.isWhole(part)) ? undefined : 'is damaged';
+  } catch (error) {
+    return `cannot be read: ${messageOf(error)}`;
   }
 }
 
