@@ -693,6 +693,13 @@ describe('what is carried to the next run', () => {
     const next = new Rollout({ pool: 'worker', carry });
 
     expect(next.carry()).toEqual(rollout.carry());
+    // What neither of them carries is the same in both, too.
+    expect([...next.heldByUs]).toEqual([
+      ['f', 'skipped'],
+      ['h', 'its update was cancelled in Temporal'],
+    ]);
+    expect([...next.retry]).toEqual(['e']);
+    expect([...next.failed.keys()]).toEqual(['g', 'c']);
     expect(next.holders()).toEqual(['a', 'b', 'g']);
     expect(next.paused()).toEqual({ paused: true, reason: 'freeze' });
     expect([...next.deferred.keys()]).toEqual(['d']);
