@@ -7,6 +7,7 @@
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { VirtualClock } from './clock';
+import { Holds } from './holds';
 import { DECIDING_MS, isInService, Outages } from './outages';
 import { wrongAtRest } from './pool-status';
 import { isHalfDone, isOurs, Tries } from './tries';
@@ -49,6 +50,7 @@ export class Invariants {
   private readonly reboots = new Map<string, number>();
   private readonly accidents = new Set<string>();
   private readonly tries: Tries;
+  private readonly holds: Holds;
   private readonly pausedSince = new Map<string, number>();
   private readonly leftAlone = new Map<string, number>();
   /** Nodes that pods may come to, Ready and not cordoned. */
@@ -66,6 +68,7 @@ export class Invariants {
     this.outages = new Outages(clock, cluster, (what) => {
       this.break('I1', what);
     });
+    this.holds = new Holds(clock);
     this.tries = new Tries({
       ...{ clock, cluster, outages: this.outages, isUpdating },
       onBreak: (invariant, what) => {
@@ -97,6 +100,7 @@ export class Invariants {
   /** A person says: try it again, although it failed. */
   toldToRetry(node: string): void {
     this.tries.toldToRetry(node);
+    this.holds.toldToRetry(node);
   }
 
   policyChanged(pool: string): void {
@@ -114,6 +118,7 @@ export class Invariants {
 
   wrote({ before, after, by }: NodeWrite): void {
     const name = (after ?? before)?.metadata.name ?? '';
+    this.holds.seen(name, after);
     if (after === undefined) {
       this.tries.nodeGone(name, before);
       this.cordonedByPerson.delete(name);
@@ -150,6 +155,7 @@ export class Invariants {
       this.break('I5', `${host.name} reboots while it is in service (${key(run, cause)})`);
     }
     this.judgePods(host, cause);
+    if (cause === 'update') this.judgeHold(host);
   }
 
   /** An update has ended by itself. */
@@ -342,6 +348,17 @@ export class Invariants {
     const pod = this.pods.get(name)?.find(({ boundAt }) => boundAt <= decidedAt);
     if (pod === undefined || hasFallenOver) return;
     this.break('I3', `${reboots}, and ${pod.name} was there ${seconds(pod.boundAt)}`);
+  }
+
+  private judgeHold({ name, journal }: Host): void {
+    if (journal?.armAskedAt === undefined) return;
+    const config = journal.target.name;
+    const seconds = this.holds.before(name, config, journal.armAskedAt);
+    if (seconds === undefined) return;
+    this.break(
+      'I3',
+      `${name} reboots into ${config}, for which a person held it ${seconds} s before`,
+    );
   }
 
   private noteSince(since: Map<string, number>, name: string, isSo: boolean): void {
