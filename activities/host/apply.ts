@@ -121,7 +121,10 @@ async function writeConfig(
   const password = await passwordChange(ports, from, to);
   const consumed = forced ? [FORCE_CONSUMED] : [];
   const spent = [...consumed, ...(await withoutIgnitionPresets(ports, wanted))];
-  await makeChanges(ports, journal, to, [...planned.changes, ...password, ...spent]);
+  const changes = [...planned.changes, ...password, ...spent];
+  // Whoever adds an account, or gives another one a password, meanwhile keeps it on the way back.
+  const isWhole = planned.changes.some(({ path }) => path === SHADOW_PATH);
+  await makeChanges(ports, journal, to, changes, isWhole ? {} : { [SHADOW_PATH]: CORE_USER });
 
   return planned;
 }
@@ -160,8 +163,12 @@ async function makeChanges(
   journal: OpenJournal,
   to: HostConfig,
   changes: readonly PathChange[],
+  entryOf: Readonly<Record<string, string>>,
 ): Promise<void> {
-  await journal.record(changes.map(({ path }) => path));
+  await journal.record(
+    changes.map(({ path }) => path),
+    entryOf,
+  );
   const written = changes.filter(({ state }) => state.kind !== 'absent');
   const directories = await missingDirectories(
     ports,

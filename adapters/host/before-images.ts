@@ -4,6 +4,7 @@ import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { type Attributes, sameAttributes } from './attributes';
 import type { HostFiles } from './files';
+import { withEntryOf } from './host-users';
 import type { BeforeImage } from './journal-log';
 import type { FilePart, PathFacts } from './types';
 
@@ -17,22 +18,28 @@ export type BeforeImages = ReadonlyMap<string, BeforeImage>;
 
 type Facts = ReadonlyMap<string, PathFacts>;
 
+export interface ImageOptions {
+  readonly isKnown: (path: string) => boolean;
+  readonly entryOf?: Readonly<Record<string, string>>;
+}
+
 /**
  * What is at these paths, and which of their parent directories are missing. Contents that are big go
  * to the pack, durably; the images are for the log.
  *
- * @param isKnown - a path that is known keeps its first image
+ * @param options - `isKnown`: such a path keeps its first image; `entryOf`: path → account, of files in which
+ * the entry of that account is all that is about to change
  * @throws `ApplyFailed` naming a device, a socket or a pipe
  */
 export async function takeImages(
   files: HostFiles,
   packPath: string,
   paths: readonly string[],
-  isKnown: (path: string) => boolean,
+  { isKnown, entryOf }: ImageOptions,
 ): Promise<BeforeImages> {
   const facts = await factsOf(files, paths, isKnown);
   const attributes = await attributesIn(files, facts);
-  const packed = await packContents(files, packPath, facts);
+  const packed = await packContents(files, packPath, facts, entryOf);
   const images = new Map<string, BeforeImage>();
   for (const [path, now] of facts) {
     const found = attributes.get(path) ?? {};
@@ -51,7 +58,10 @@ export async function takeImages(
         const inPack = packed.get(path);
         const bytes = inPack === undefined ? await contentOf(files, path) : undefined;
         const where = inPack === undefined ? { content: bytes ?? '' } : { packed: inPack };
-        images.set(path, { kind: 'file', mode: now.mode, ...now.owner, ...some, ...where });
+        const account = entryOf?.[path];
+        const part = account === undefined ? {} : { entryOf: account };
+        const { mode, owner } = now;
+        images.set(path, { kind: 'file', mode, ...owner, ...some, ...part, ...where });
         break;
       }
       case 'other':
@@ -91,11 +101,18 @@ export async function attributesIn(
   return new Map(having.map(([path], index) => [path, found[index] ?? {}]));
 }
 
-async function packContents(files: HostFiles, packPath: string, facts: Facts) {
+async function packContents(
+  files: HostFiles,
+  packPath: string,
+  facts: Facts,
+  entryOf: ImageOptions['entryOf'] = {},
+) {
   const big: string[] = [];
   let inLog = 0;
   for (const [path, now] of facts) {
     if (now.kind !== 'file') continue;
+    // It is read for its entry; a file that is bigger than any of accounts goes back whole.
+    if (path in entryOf && now.size <= ALL_IN_LOG_BYTES) continue;
     if (now.size > IN_LOG_BYTES || inLog + now.size > ALL_IN_LOG_BYTES) big.push(path);
     else inLog += now.size;
   }
@@ -160,19 +177,26 @@ export async function isAsBefore(
         facts.mode === image.mode &&
         sameOwner(facts.owner, image) &&
         sameAttributes(attributes, image.attributes ?? {}) &&
-        (await files.holds(path, contentIn(packPath, image)))
+        (await files.holds(path, await contentFor(files, packPath, path, image)))
       );
   }
 }
 
-/** The bytes of a file, or where they are. */
-export function contentIn(
+/**
+ * What a file is to have again, or where that is. What the update has not changed is somebody else's: beside the
+ * entry of an account, it is what is there now.
+ */
+export async function contentFor(
+  files: HostFiles,
   packPath: string,
+  path: string,
   image: Extract<BeforeImage, { readonly kind: 'file' }>,
-): Buffer | FilePart {
-  return 'packed' in image
-    ? { path: packPath, ...image.packed }
-    : Buffer.from(image.content, 'base64');
+): Promise<Buffer | FilePart> {
+  if ('packed' in image) return { path: packPath, ...image.packed };
+  const before = Buffer.from(image.content, 'base64');
+  if (image.entryOf === undefined) return before;
+  const now = await files.look(path);
+  return now.kind === 'file' ? withEntryOf(image.entryOf, before, now.content) : before;
 }
 
 function sameOwner(

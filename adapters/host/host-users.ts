@@ -25,7 +25,7 @@ export interface HostUsers {
    *
    * The file is replaced as a whole, as the shadow tools do, so nobody reads half of it. Their lock is
    * not taken (Node has none of its kind): a password that somebody changes in the same moment is lost,
-   * and one that somebody changes during an update goes back with the update.
+   * and that of this user goes back with the update.
    *
    * @param now - the day that counts for the age of the password: an old one, or none, may be refused
    * @throws `ApplyFailed` when the user has no entry, or the hash is none
@@ -99,6 +99,20 @@ export function createHostUsers(files: Pick<HostFiles, 'look'>): HostUsers {
       return entry?.[1] === (hash === '' ? LOCKED : hash);
     },
   };
+}
+
+/** A file of accounts as it is now, with the entry that one of them had before. */
+export function withEntryOf(user: string, before: Buffer, now: Buffer): Buffer {
+  const isIts = (line: string): boolean => line.startsWith(`${user}:`);
+  // Every byte of others' entries stays, whatever it means.
+  const entry = before.toString('latin1').split('\n').find(isIts);
+  if (entry === undefined) return before;
+  const lines = now.toString('latin1').split('\n');
+  const at = lines.findIndex(isIts);
+  if (at !== -1) lines[at] = entry;
+  // The last line is empty when the file ends as it should.
+  else lines.splice(lines.at(-1) === '' ? -1 : lines.length, 0, entry);
+  return Buffer.from(lines.join('\n'), 'latin1');
 }
 
 function refuseHash(user: string, hash: string): void {

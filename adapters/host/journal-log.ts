@@ -21,6 +21,8 @@ export type BeforeImage =
       readonly gid: number;
       /** Absent = it had none. */
       readonly attributes?: Attributes;
+      /** The update changes the entry of this account alone; absent = the whole file. */
+      readonly entryOf?: string;
     } & ImageContent)
   | { readonly kind: 'symlink'; readonly target: string; readonly attributes?: Attributes }
   | {

@@ -42,8 +42,10 @@ export interface OpenJournal<Header, Mark> {
   /**
    * Writes down what is at these paths, and which of their parent directories are missing, with one
    * sync. A path that is in the journal already keeps its first before-image.
+   *
+   * @param entryOf - path → account: of such a file only the entry of that account is changed, and put back
    */
-  record(paths: readonly string[]): Promise<void>;
+  record(paths: readonly string[], entryOf?: Readonly<Record<string, string>>): Promise<void>;
   /** Adds a mark, durably. */
   mark(mark: Mark): Promise<void>;
   /**
@@ -210,10 +212,11 @@ function openJournal<Header, Mark>(
   return {
     header: begin.header as Header,
     marks: () => marks,
-    async record(paths) {
+    async record(paths, entryOf) {
       try {
-        const known = (path: string) => before.has(path);
-        const images = await takeImages(files, packPath(directory), paths, known);
+        const isKnown = (path: string) => before.has(path);
+        const options = { isKnown, ...(entryOf === undefined ? {} : { entryOf }) };
+        const images = await takeImages(files, packPath(directory), paths, options);
         if (images.size === 0) return;
         const places = await roomFor(files, directory, images);
         await append([

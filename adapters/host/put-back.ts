@@ -6,7 +6,7 @@ import {
   attributesIn,
   type BeforeImages,
   type Compared,
-  contentIn,
+  contentFor,
   isAsBefore,
 } from './before-images';
 import type { HostFiles } from './files';
@@ -149,7 +149,7 @@ async function restoring(undo: Undo, at: Compared): Promise<PathChange | undefin
     return { path, state: { kind: 'symlink', target: image.target, ...exactly } };
   }
   const { mode, uid, gid } = image;
-  const content = contentIn(packPath, image);
+  const content = await contentFor(files, packPath, path, image);
   return { path, state: { kind: 'file', content, mode, owner: { uid, gid }, ...exactly } };
 }
 
