@@ -51,6 +51,7 @@ export interface PoolRolloutCarry {
   readonly asNewAs?: PictureVersions;
   /** A pause or resume that the view has not shown yet. */
   readonly pause?: {
+    readonly isLater?: true;
     readonly paused: boolean;
     readonly reason: string;
     readonly until: string;

@@ -6,6 +6,7 @@
 import { patched, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
 import { isRenderedNameOf } from '../core/names';
+import { POOL, type AcceptedWord } from './accepted-words';
 import {
   clusterChangedSignal,
   nodeFinishedSignal,
@@ -99,7 +100,10 @@ function hearReport(rollout: Rollout, report: NodeReport): void {
 }
 
 function answerPause(rollout: Rollout): void {
-  setHandler(pauseUpdate, (request) => changePause(rollout, true, reasonOf(request, 'paused')), {
+  const { words } = rollout;
+  const pause = (request: Reason) =>
+    words.accept(POOL, 'pause', (word) => changePause(rollout, word, reasonOf(request, 'paused')));
+  setHandler(pauseUpdate, pause, {
     description:
       'Start no more nodes; nodes under way finish. Example: {"reason": "change freeze"}',
     validator: (request: Partial<Reason> | undefined) => {
@@ -111,7 +115,11 @@ function answerPause(rollout: Rollout): void {
       if (paused) throw nonsense(`pool ${rollout.pool} is already paused${because(reason)}`);
     },
   });
-  setHandler(resumeUpdate, (request) => changePause(rollout, false, reasonOf(request, 'resumed')), {
+  const resume = (request: Partial<Reason>) =>
+    words.accept(POOL, 'resume', (word) =>
+      changePause(rollout, word, reasonOf(request, 'resumed')),
+    );
+  setHandler(resumeUpdate, resume, {
     description: 'Go on after a pause. Example: {"reason": "freeze is over"}, or {}',
     validator: (_request) => {
       refuseWhileEnding(rollout);
@@ -125,16 +133,20 @@ function answerPause(rollout: Rollout): void {
 /** Acts at once, then writes it on the pool, which is where it is remembered. */
 async function changePause(
   rollout: Rollout,
-  paused: boolean,
+  word: AcceptedWord,
   reason: string,
 ): Promise<RolloutAnswer> {
+  const paused = word.meaning === 'pause';
   const ends = paused ? undefined : pauseToEnd(rollout);
-  rollout.wishPaused(paused, reason, ROLLOUT_LIMITS.setPoolPaused.total * 1000);
+  const isLater = word.waits;
+  const forMs = word.place * ROLLOUT_LIMITS.setPoolPaused.total * 1000;
+  rollout.wishPaused(paused, reason, { isLater, forMs });
   try {
+    if (isLater) await word.turn();
     await setPoolPaused(rollout.pool, paused, reason, ends);
-    rollout.wishPaused(paused, reason);
+    if (word.stands()) rollout.wishPaused(paused, reason, { isLater });
   } catch (error) {
-    rollout.forgetPauseWish();
+    if (word.stands()) rollout.forgetPauseWish();
     throw failed(`${paused ? 'pause' : 'resume'} pool ${rollout.pool}`, error);
   }
   return answerOf(rollout);

@@ -94,7 +94,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     unheardCount: unheardCount(rollout),
     policy: view.policy,
   });
-  const last = lastWait(rollout);
+  const last = lastWait(rollout, found.state === 'Completed');
   if (last !== undefined) return { ...found, blocker: `waiting for ${last}` };
   const { state } = found;
   const unknown = unknownProblem(rollout);
@@ -108,10 +108,16 @@ function stateOf(rollout: Rollout): StateAndBlocker {
 }
 
 /** What a rollout that has no update left still waits for. */
-function lastWait({ writing, ending, children, sending }: Rollout): string | undefined {
+function lastWait(
+  { writing, ending, children, sending, words }: Rollout,
+  isDone: boolean,
+): string | undefined {
   if (writing !== undefined) return writing;
-  const isSaid = ending === undefined || children.size > 0 || sending === 0;
-  return isSaid ? undefined : 'what it has told its updates and nodes to arrive';
+  const isEnding = ending !== undefined && children.size === 0;
+  if (isEnding && sending > 0) return 'what it has told its updates and nodes to arrive';
+  return words.areOpen() && (isEnding || isDone)
+    ? 'what people have asked for to be written'
+    : undefined;
 }
 
 /** Nodes that wait although they have a slot work on nothing, and neither does whoever has not answered. */

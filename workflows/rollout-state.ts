@@ -16,7 +16,9 @@ import type {
   RememberedNode,
   SeenNode,
 } from './activity-contracts';
+import { AcceptedWords } from './accepted-words';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
+import { PauseWish, type Pause } from './pause-wish';
 import {
   byNode,
   instant,
@@ -30,12 +32,6 @@ import {
 /** A failure that the view still does not show by then is not one any more. */
 const FAILED_UNSEEN_MS = 300_000;
 const REPORTS_KEPT = 200;
-
-interface PauseWish {
-  readonly paused: boolean;
-  readonly reason: string;
-  readonly until: string;
-}
 
 export class Rollout extends UpdatesUnderWay {
   readonly pool: string;
@@ -62,6 +58,8 @@ export class Rollout extends UpdatesUnderWay {
   /** The started config that this run wrote on the pool, '' = none; undefined = it wrote nothing. */
   startedWritten: string | undefined;
   isMarkingStart = false;
+  /** What people have said and is not written yet. */
+  readonly words = new AcceptedWords();
   /** It is being written on the pool that this rollout is not cancelled. */
   isForgetting = false;
 
@@ -71,7 +69,7 @@ export class Rollout extends UpdatesUnderWay {
     { readonly seen: SeenNode; readonly until: number }
   >();
   private readonly settled = new Map<string, Settled>();
-  private pauseWish: PauseWish | undefined;
+  private readonly pauseWish: PauseWish;
   private expected: { readonly config: string; readonly until: number } | undefined;
 
   constructor(input: PoolRolloutInput) {
@@ -85,7 +83,7 @@ export class Rollout extends UpdatesUnderWay {
     this.deferred = reasonsByNode(carry?.deferred);
     this.heldByUs = reasonsByNode(carry?.heldByUs);
     this.toHold = new Set(carry?.toHold);
-    this.pauseWish = carry?.pause;
+    this.pauseWish = new PauseWish(carry?.pause);
     this.asNewAs = carry?.asNewAs;
     this.reports = [...(carry?.finished ?? [])];
     const lastReports = byNode(this.reports);
@@ -144,25 +142,21 @@ export class Rollout extends UpdatesUnderWay {
   /** The view may not have caught up with what is known: look again soon. */
   isViewBehind(): boolean {
     const isSeenBehind = this.settled.size > 0 || this.inService.size > 0;
-    return isSeenBehind || this.pauseWish !== undefined || this.expected !== undefined;
+    return isSeenBehind || this.pauseWish.carried !== undefined || this.expected !== undefined;
   }
 
-  paused(): { readonly paused: boolean; readonly reason?: string } {
-    if (this.pauseWish !== undefined) {
-      return { paused: this.pauseWish.paused, reason: this.pauseWish.reason };
-    }
-    const { paused = false, pausedReason } = this.view ?? {};
-    return { paused, ...(pausedReason === undefined ? {} : { reason: pausedReason }) };
+  paused(): Pause {
+    return this.pauseWish.over(this.view);
   }
 
   /** Acts on a pause at once; the pool itself says so a moment later. */
-  wishPaused(paused: boolean, reason: string, forMs = LAG_MS): void {
-    this.pauseWish = { paused, reason, until: instant(forMs) };
+  wishPaused(...wish: Parameters<PauseWish['say']>): void {
+    this.pauseWish.say(...wish);
     this.touch();
   }
 
   forgetPauseWish(): void {
-    this.pauseWish = undefined;
+    this.pauseWish.forget();
     this.touch();
   }
 
@@ -282,9 +276,7 @@ export class Rollout extends UpdatesUnderWay {
       if (Date.parse(finishedAt) + FAILED_UNSEEN_MS <= now) this.failed.delete(node);
     }
     if (this.expected !== undefined && this.expected.until <= now) this.expected = undefined;
-    if (this.pauseWish !== undefined && Date.parse(this.pauseWish.until) <= now) {
-      this.pauseWish = undefined;
-    }
+    this.pauseWish.expire(now);
   }
 
   /** Milliseconds until something that is remembered expires; undefined = nothing does. */
@@ -296,6 +288,7 @@ export class Rollout extends UpdatesUnderWay {
   }
 
   carry(): PoolRolloutCarry {
+    const { carried: pause } = this.pauseWish;
     return {
       ...this.carryUpdates(),
       startedAt: this.startedAt,
@@ -307,7 +300,7 @@ export class Rollout extends UpdatesUnderWay {
       heldByUs: named(this.heldByUs),
       toHold: [...this.toHold],
       settled: withInstants(new Map([...this.settled].map(([node, { until }]) => [node, until]))),
-      ...(this.pauseWish === undefined ? {} : { pause: this.pauseWish }),
+      ...(pause === undefined ? {} : { pause }),
       ...this.age(),
     };
   }
@@ -375,7 +368,7 @@ export class Rollout extends UpdatesUnderWay {
     }
     for (const { node } of view.failed) this.failed.delete(node);
     for (const { node } of view.held) this.heldByUs.delete(node);
-    if (this.pauseWish?.paused === view.paused) this.pauseWish = undefined;
+    this.pauseWish.forgetIfShown(view);
     if (this.expected?.config === this.config) this.expected = undefined;
     this.expire();
   }

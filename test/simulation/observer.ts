@@ -43,9 +43,14 @@ export class Invariants {
   /** Updates that somebody ended in Temporal: what they left is taken up when that is noticed. */
   readonly terminated = new Set<string>();
   /** I3, of pools. */
-  readonly words = new Words((what) => {
-    this.break('I3', what);
-  });
+  readonly words = new Words(
+    {
+      isPaused: (pool) => this.cluster.pool(pool).spec.paused === true,
+    },
+    (what) => {
+      this.break('I3', what);
+    },
+  );
   private readonly outages: Outages;
   private readonly reboots = new Map<string, number>();
   private readonly accidents = new Set<string>();
@@ -319,7 +324,7 @@ export class Invariants {
   /** Whoever has no slot when the pool is paused gets none. */
   private judgePause(name: string, pool: string): void {
     const pausedMs = this.clock.now - (this.pausedSince.get(pool) ?? Infinity);
-    if (pausedMs <= DECIDING_MS || this.words.isBeingSaid(pool)) return;
+    if (pausedMs <= DECIDING_MS || this.words.isBeingResumed(pool)) return;
     this.break('pause', `${name} gets a slot, and pool ${pool} is paused for ${pausedMs / 1000} s`);
   }
 

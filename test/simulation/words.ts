@@ -1,55 +1,96 @@
 /**
  * What a person has said last of a pool, pause or resume, stands until somebody says otherwise: whatever is
- * late, repeated or done by a process that stood still.
+ * late, repeated or done by a process that stood still. The last word is the one that was accepted last: each is
+ * written when those before it are answered, so it is so when it is answered.
  */
 
-interface Word {
-  /** Requests that have no answer yet. */
-  open: number;
-  /** What was said last; undefined = it cannot be told, because requests overlapped or failed. */
+/** What there is. */
+interface Seen {
+  isPaused(pool: string): boolean;
+}
+
+/** A request, on its way. Whoever is refused has said nothing. */
+interface Asked {
+  accepted(): void;
+  answered(isDone: boolean): void;
+}
+
+/** A request that was accepted, and has no answer yet. */
+interface SaidWord {
+  readonly paused: boolean;
+  /** A person has written the pool himself since: nobody knows which came first. */
+  isCrossed: boolean;
+}
+
+interface Said {
+  /** In the order in which they were accepted. */
+  readonly open: SaidWord[];
+  /** What was said last; undefined = it cannot be told, because a request failed or was crossed. */
   paused: boolean | undefined;
 }
 
 export class Words {
-  private readonly words = new Map<string, Word>();
+  private readonly said = new Map<string, Said>();
 
   /** @param onBroken - told in words what happened */
-  constructor(private readonly onBroken: (what: string) => void) {}
+  constructor(
+    private readonly seen: Seen,
+    private readonly onBroken: (what: string) => void,
+  ) {}
 
-  asked(pool: string): void {
-    const word = this.of(pool);
-    word.open += 1;
-    word.paused = undefined;
+  asked(pool: string, name: string): Asked {
+    let accepted: SaidWord | undefined;
+    return {
+      accepted: () => {
+        if (name !== 'pause' && name !== 'resume') return;
+        accepted = { paused: name === 'pause', isCrossed: false };
+        this.of(pool).open.push(accepted);
+      },
+      answered: (isDone) => {
+        if (accepted !== undefined) this.answered(pool, accepted, isDone);
+      },
+    };
   }
 
-  answered(pool: string, paused: boolean, isDone: boolean): void {
-    const word = this.of(pool);
-    word.open -= 1;
-    word.paused = word.open === 0 && isDone ? paused : undefined;
+  private answered(pool: string, word: SaidWord, isDone: boolean): void {
+    const said = this.of(pool);
+    const { paused, isCrossed } = word;
+    said.open.splice(said.open.indexOf(word), 1);
+    said.paused = isDone && !isCrossed ? paused : undefined;
+    // The next one is written after this answer.
+    if (said.paused === undefined || this.seen.isPaused(pool) === paused) return;
+    this.onBroken(`pool ${pool} is not ${nameOf(paused)}, and a person was told that it is`);
   }
 
   /** A person writes the pool itself. */
   wroteHimself(pool: string, paused: boolean): void {
-    const word = this.of(pool);
-    word.paused = word.open === 0 ? paused : undefined;
+    const said = this.of(pool);
+    for (const word of said.open) word.isCrossed = true;
+    said.paused = paused;
   }
 
   /** Slipway writes it. */
   wrote(pool: string, paused: boolean): void {
-    const { open, paused: said } = this.of(pool);
-    if (open > 0 || said === undefined || said === paused) return;
-    const [was, is] = said ? ['paused', 'resumed'] : ['resumed', 'paused'];
-    this.onBroken(`pool ${pool} was ${was} by a person, and is ${is} without a word`);
+    const { open, paused: last } = this.of(pool);
+    const [next] = open;
+    const said = next === undefined ? last : next.paused;
+    if (said === undefined || said === paused) return;
+    const what = next === undefined ? 'without a word' : 'before its turn';
+    this.onBroken(`pool ${pool} was ${nameOf(said)} by a person, and is ${nameOf(paused)} ${what}`);
   }
 
-  /** Somebody has asked for one of them, and has no answer yet: it may hold already. */
-  isBeingSaid(pool: string): boolean {
-    return this.of(pool).open > 0;
+  /** Somebody has said last to go on, and has no answer yet: it may hold already. */
+  isBeingResumed(pool: string): boolean {
+    return this.of(pool).open.at(-1)?.paused === false;
   }
 
-  private of(pool: string): Word {
-    const known = this.words.get(pool) ?? { open: 0, paused: undefined };
-    this.words.set(pool, known);
+  private of(pool: string): Said {
+    const known = this.said.get(pool) ?? { open: [], paused: undefined };
+    this.said.set(pool, known);
     return known;
   }
+}
+
+function nameOf(paused: boolean): string {
+  return paused ? 'paused' : 'resumed';
 }

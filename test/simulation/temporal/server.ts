@@ -68,7 +68,11 @@ export class TemporalModel implements ActivityHost {
   private readonly executions = new Map<string, Execution>();
   private readonly updates = new Map<
     string,
-    { readonly of: Execution; answer(answer: UpdateAnswer): void }
+    {
+      readonly of: Execution;
+      accepted: (() => void) | undefined;
+      answer(answer: UpdateAnswer): void;
+    }
   >();
   private runs = 0;
   private requests = 0;
@@ -132,24 +136,24 @@ export class TemporalModel implements ActivityHost {
     return this.deliver(workflowId, { cancelWorkflow: { reason: 'simulation' } }, runId);
   }
 
-  /** Resolves with the answer; a run that closes before has none. */
-  update(workflowId: string, name: string, input: unknown): Promise<UpdateAnswer> {
-    const execution = this.find(workflowId);
-    const id = `update-${(this.requests += 1)}`;
+  /** Resolves with the answer; a run that closes before has none. `accepted` is called when it is in the history. */
+  update(id: string, name: string, input: unknown, accepted?: () => void): Promise<UpdateAnswer> {
+    const execution = this.find(id);
+    const updateId = `update-${(this.requests += 1)}`;
     return new Promise((answer) => {
       if (execution?.status !== 'running') {
-        answer({ ok: false, error: new Error(`${workflowId} does not run`) });
+        answer({ ok: false, error: new Error(`${id} does not run`) });
         return;
       }
-      this.updates.set(id, { of: execution, answer });
+      this.updates.set(updateId, { of: execution, accepted, answer });
       execution.push({
         doUpdate: {
-          id,
-          protocolInstanceId: id,
+          id: updateId,
+          protocolInstanceId: updateId,
           name,
           input: toPayloadList(input),
           runValidator: true,
-          meta: { updateId: id, identity: 'simulation' },
+          meta: { updateId, identity: 'simulation' },
         },
       });
     });
@@ -321,8 +325,11 @@ export class TemporalModel implements ActivityHost {
 
   private answerUpdate(response: coresdk.workflow_commands.IUpdateResponse): void {
     const id = response.protocolInstanceId ?? '';
-    if (response.accepted) return;
     const request = this.updates.get(id);
+    if (response.accepted) {
+      request?.accepted?.();
+      return;
+    }
     this.updates.delete(id);
     if (response.rejected) request?.answer({ ok: false, error: errorOf(response.rejected) });
     else request?.answer({ ok: true, value: fromPayload(response.completed) });

@@ -149,12 +149,11 @@ export class World {
     name: string,
     input: { readonly node?: string; readonly reason?: string },
   ): void {
-    const { words } = this.invariants;
     if (name === 'retryNode') this.invariants.toldToRetry(input.node ?? '');
-    const isAboutPause = name === 'pause' || name === 'resume';
-    if (isAboutPause) words.asked(pool);
-    void this.temporal.update(poolRolloutId(pool), name, input).then((answer) => {
-      if (isAboutPause) words.answered(pool, name === 'pause', answer.ok);
+    const said = this.invariants.words.asked(pool, name);
+    const { accepted } = said;
+    void this.temporal.update(poolRolloutId(pool), name, input, accepted).then((answer) => {
+      said.answered(answer.ok);
       this.note('person', `${name}: ${answer.ok ? 'done' : answer.error.message}`);
     });
   }

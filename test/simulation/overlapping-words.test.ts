@@ -1,0 +1,93 @@
+/** People who say another thing before what was said first is written, in quiet weather. */
+
+import { ANNOTATION } from '../../core/names';
+import { quietWorld } from './quiet-world';
+import type { SimulatedConfig } from './world/host';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+
+function configOf(number: number): SimulatedConfig {
+  return {
+    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
+    ...{ restartsService: false, unreconcilable: false, doesNotBoot: false },
+    ...{ cutsNetwork: false, neverReady: false, unitFails: false },
+  };
+}
+
+const POOL = {
+  maxUnavailable: 1,
+  configs: [1, 2, 3, 4].map(configOf),
+  policy: {
+    canary: { nodes: 0 },
+    failureThreshold: '100%',
+    verify: { readySeconds: 0, reconnectSeconds: 300 },
+  },
+};
+
+jest.setTimeout(120_000);
+
+describe('a pause and a resume, the later one while the API server is away for the earlier one', () => {
+  async function say(first: 'pause' | 'resume', seed: number) {
+    const story = await quietWorld({ seed, nodes: 4, pool: POOL });
+    const { world, run } = story;
+    world.controllers.begin();
+    await run(40 * SECOND_MS);
+    if (first === 'resume') world.ask('worker', 'pause', { reason: 'change freeze' });
+    await run(20 * SECOND_MS);
+    world.cluster.isAway = true;
+    world.ask('worker', first, { reason: 'first' });
+    await run(4 * SECOND_MS);
+    world.ask('worker', first === 'pause' ? 'resume' : 'pause', { reason: 'second' });
+    return story;
+  }
+
+  it.each([1, 3])('goes on when a resume was last (seed %d)', async (seed) => {
+    const { world, run, trace } = await say('pause', seed);
+    await run(16 * SECOND_MS);
+    world.cluster.isAway = false;
+    await run(40 * MINUTE_MS);
+
+    expect(answers(trace.last(100_000))).toEqual(['pause: done', 'resume: done']);
+    expect(world.cluster.pool('worker').spec.paused).toBe(false);
+    expect(world.invariants.violations).toEqual([]);
+    expect(world.temporal.open()).toEqual([]);
+  });
+
+  it.each([4, 8])('stands still when a pause was last (seed %d)', async (seed) => {
+    const { world, run, trace } = await say('resume', seed);
+    await run(16 * SECOND_MS);
+    world.cluster.isAway = false;
+    await run(20 * MINUTE_MS);
+
+    expect(answers(trace.last(100_000))).toEqual(['pause: done', 'resume: done', 'pause: done']);
+    const { spec, metadata } = world.cluster.pool('worker');
+    expect(spec.paused).toBe(true);
+    expect(metadata.annotations?.[ANNOTATION.PAUSED_REASON]).toBe('second');
+    expect(await world.progress('worker')).toMatchObject({ state: 'Paused', slots: [] });
+    expect(world.invariants.violations).toEqual([]);
+  });
+
+  it('heeds the later one also when the earlier one could not be written', async () => {
+    const { world, run, trace } = await say('pause', 1);
+    await run(70 * SECOND_MS);
+    world.cluster.isAway = false;
+    await run(40 * MINUTE_MS);
+
+    expect(answers(trace.last(100_000))).toEqual([
+      expect.stringMatching(/^pause: pause pool worker: /),
+      'resume: done',
+    ]);
+    expect(world.cluster.pool('worker').spec.paused ?? false).toBe(false);
+    expect(world.invariants.violations).toEqual([]);
+    expect(world.temporal.open()).toEqual([]);
+  });
+});
+
+/** What people were answered, in that order. */
+function answers(lines: readonly string[]): readonly string[] {
+  return lines.flatMap((line) => {
+    const [, said] = / person: ((?:pause|resume|retryNode|skipNode): .*)$/.exec(line) ?? [];
+    return said === undefined ? [] : [said];
+  });
+}

@@ -1,0 +1,77 @@
+/**
+ * What people have said to a rollout of one thing, the pause of its pool, and what is not written yet.
+ * It is written one after the other, in the order in which it was accepted: steps that are tried side by side
+ * arrive in any order, and what arrives last would stand, whoever said it.
+ */
+
+import { condition, patched } from '@temporalio/workflow';
+import { isCancellation, refuse } from './failures';
+
+/** Rollouts that were begun before it write words of one thing side by side: whichever is late stands. */
+const IN_ORDER = 'words-written-in-order';
+
+export const POOL = 'the pool';
+
+type Meaning = 'pause' | 'resume';
+
+/** A word from when it is accepted until it is answered. */
+export class AcceptedWord {
+  /** @param waits - others of the same thing are to be written first */
+  constructor(
+    readonly meaning: Meaning,
+    readonly waits: boolean,
+    private readonly open: readonly AcceptedWord[],
+  ) {}
+
+  /** How many are written until this one is. */
+  get place(): number {
+    return this.waits ? this.open.indexOf(this) + 1 : 1;
+  }
+
+  /** Whether nobody has said anything since. */
+  stands(): boolean {
+    return this.open.at(-1) === this || !patched(IN_ORDER);
+  }
+
+  /** Only for one that waits: one that does not is written in the very moment in which it is accepted. */
+  async turn(): Promise<void> {
+    try {
+      await condition(() => this.open[0] === this);
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+      throw refuse('RefusedRequest', 'the rollout was cancelled before this was written');
+    }
+  }
+}
+
+export class AcceptedWords {
+  private readonly open = new Map<string, AcceptedWord[]>();
+
+  /**
+   * To be called in the moment of acceptance: that is its place in the order.
+   *
+   * @param write - begins at once, waits for the turn of its word, writes it, and acts on it
+   */
+  accept<Answer>(
+    thing: string,
+    meaning: Meaning,
+    write: (word: AcceptedWord) => Promise<Answer>,
+  ): Promise<Answer> {
+    const words = this.open.get(thing) ?? [];
+    this.open.set(thing, words);
+    const word = new AcceptedWord(meaning, words.length > 0 && patched(IN_ORDER), words);
+    words.push(word);
+    const answer = write(word);
+    // Also one that failed: it keeps no later one waiting.
+    const end = (): void => {
+      words.splice(words.indexOf(word), 1);
+      if (words.length === 0) this.open.delete(thing);
+    };
+    answer.then(end, end);
+    return answer;
+  }
+
+  areOpen(): boolean {
+    return this.open.size > 0;
+  }
+}

@@ -1,0 +1,51 @@
+/** What a rollout knows of the pause of its pool, and its view does not show yet. */
+
+import type { PoolLook } from './activity-contracts';
+import { instant, LAG_MS } from './updates-under-way';
+
+export interface Pause {
+  readonly paused: boolean;
+  readonly reason?: string;
+}
+
+interface Wish {
+  readonly paused: boolean;
+  readonly reason: string;
+  readonly until: string;
+  /** It was said over another one: a view that agrees may be from before both. */
+  readonly isLater?: true;
+}
+
+export class PauseWish {
+  constructor(private wish: Wish | undefined) {}
+
+  /** Undefined = the view is right. */
+  get carried(): Wish | undefined {
+    return this.wish;
+  }
+
+  /** What was said counts before what is shown. */
+  over(view: PoolLook | undefined): Pause {
+    if (this.wish !== undefined) return { paused: this.wish.paused, reason: this.wish.reason };
+    const { paused = false, pausedReason } = view ?? {};
+    return { paused, ...(pausedReason === undefined ? {} : { reason: pausedReason }) };
+  }
+
+  /** @param isLater - it is written after another one */
+  say(paused: boolean, reason: string, { isLater = false, forMs = LAG_MS } = {}): void {
+    const later = isLater ? { isLater } : {};
+    this.wish = { paused, reason, until: instant(forMs), ...later };
+  }
+
+  forget(): void {
+    this.wish = undefined;
+  }
+
+  forgetIfShown(view: PoolLook): void {
+    if (this.wish?.paused === view.paused && this.wish.isLater !== true) this.forget();
+  }
+
+  expire(now: number): void {
+    if (this.wish !== undefined && Date.parse(this.wish.until) <= now) this.forget();
+  }
+}
