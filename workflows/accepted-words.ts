@@ -1,5 +1,5 @@
 /**
- * What people have said to a rollout of one thing, the pause of its pool, and what is not written yet.
+ * What people have said to a rollout of one thing, the pause of its pool or one node, and what is not written yet.
  * It is written one after the other, in the order in which it was accepted: steps that are tried side by side
  * arrive in any order, and what arrives last would stand, whoever said it.
  */
@@ -10,12 +10,15 @@ import { isCancellation, refuse } from './failures';
 /** Rollouts that were begun before it write words of one thing side by side: whichever is late stands. */
 const IN_ORDER = 'words-written-in-order';
 
+/** No node has such a name. */
 export const POOL = 'the pool';
 
-type Meaning = 'pause' | 'resume';
+type Meaning = 'pause' | 'resume' | 'retry' | 'hold';
 
 /** A word from when it is accepted until it is answered. */
 export class AcceptedWord {
+  private hasItsTurn = false;
+
   /** @param waits - others of the same thing are to be written first */
   constructor(
     readonly meaning: Meaning,
@@ -33,6 +36,10 @@ export class AcceptedWord {
     return this.open.at(-1) === this || !patched(IN_ORDER);
   }
 
+  get isYetToCome(): boolean {
+    return this.waits && !this.hasItsTurn;
+  }
+
   /** Only for one that waits: one that does not is written in the very moment in which it is accepted. */
   async turn(): Promise<void> {
     try {
@@ -41,6 +48,7 @@ export class AcceptedWord {
       if (!isCancellation(error)) throw error;
       throw refuse('RefusedRequest', 'the rollout was cancelled before this was written');
     }
+    this.hasItsTurn = true;
   }
 }
 
@@ -73,5 +81,16 @@ export class AcceptedWords {
 
   areOpen(): boolean {
     return this.open.size > 0;
+  }
+
+  /** What will be so of the thing when all is written; undefined = all is. */
+  last(thing: string): Meaning | undefined {
+    return this.open.get(thing)?.at(-1)?.meaning;
+  }
+
+  /** Whether somebody has said to leave a node out, and that waits for what was said before. */
+  isToBeHeld(node: string): boolean {
+    const words = this.open.get(node) ?? [];
+    return words.some((word) => word.meaning === 'hold' && word.isYetToCome);
   }
 }

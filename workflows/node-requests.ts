@@ -7,6 +7,7 @@ import { condition, patched, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
 import type { NamedReason } from '../core/rollout/index';
 import type { PoolLook } from './activity-contracts';
+import type { AcceptedWord } from './accepted-words';
 import { refuse } from './failures';
 import { failedReasons, heldReasons } from './left-out-nodes';
 import {
@@ -29,28 +30,41 @@ const RELEASED_IN_ANY_CASE = 'retry-releases-in-any-case';
 const BLOCKED_ASKED_FOR = 'retry-asks-for-blocked-nodes';
 
 export function answerNodeRequests(rollout: Rollout): void {
-  setHandler(retryNodeUpdate, (request) => retryNode(rollout, request.node), {
+  const { words } = rollout;
+  const retry = ({ node }: NodeRequest) =>
+    words.accept(node, 'retry', (word) => retryNode(rollout, word, node));
+  setHandler(retryNodeUpdate, retry, {
     description: 'Try a failed, skipped or cancelled node again. Example: {"node": "worker-3"}',
     validator: (request: NodeRequest | undefined) => {
       const node = nodeOf(request);
       refuseRetryNow(rollout, node);
-      if (!knowsAll(rollout)) return;
+      const said = words.last(node);
+      if (said === 'retry') throw retriedAlready(node);
+      // Of what is being held it is known that it will be.
+      if (said === 'hold' || !knowsAll(rollout)) return;
       if (!isToBeRetried(rollout, node)) throw nothingToRetry(rollout, node);
     },
   });
-  setHandler(skipNodeUpdate, (request) => skipNode(rollout, request), {
+  const skip = (request: NodeRequest) =>
+    words.accept(request.node, 'hold', (word) => skipNode(rollout, word, request));
+  setHandler(skipNodeUpdate, skip, {
     description:
       'Leave a node out of this config until it is retried; a running update is taken back. ' +
       'Example: {"node": "worker-3", "reason": "hardware fault"}',
     validator: (request: NodeRequest | undefined) => {
       refuseWhileEnding(rollout);
       const node = nodeOf(request);
+      const said = words.last(node);
+      if (said === 'retry') return;
+      if (said === 'hold') throw nonsense(`${node} is being held already`);
       const held = heldReasons(rollout).find((known) => known.node === node);
       if (held !== undefined) throw nonsense(`${node} is already held${because(held.reason)}`);
       if (namesAllOpen(rollout) && !isOpen(rollout, node)) throw nothingToSkip(rollout, node);
     },
   });
-  setHandler(cancelNodeUpdate, (request) => cancelNode(rollout, request), {
+  const cancel = (request: NodeRequest) =>
+    words.accept(request.node, 'hold', (word) => cancelNode(rollout, word, request));
+  setHandler(cancelNodeUpdate, cancel, {
     description:
       'Stop the running update of a node, take the node back and hold it until it is retried. ' +
       'Example: {"node": "worker-3", "reason": "wrong window"}',
@@ -63,14 +77,19 @@ export function answerNodeRequests(rollout: Rollout): void {
           `${node} has no running update; skip it (slipway node skip ${node}) to leave it out`,
         );
       }
-      if (child.cancelling !== undefined) {
+      if (child.cancelling !== undefined || words.last(node) === 'hold') {
         throw nonsense(`the update of ${node} is being stopped already`);
       }
     },
   });
 }
 
-async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer> {
+async function retryNode(
+  rollout: Rollout,
+  word: AcceptedWord,
+  node: string,
+): Promise<RolloutAnswer> {
+  if (word.waits) await word.turn();
   if (!isToBeRetried(rollout, node)) await findToBeRetried(rollout, node);
   const isHeld = heldReasons(rollout).some((known) => known.node === node);
   // What is being written comes to its end first: it would be written over the word of the person.
@@ -84,26 +103,44 @@ async function retryNode(rollout: Rollout, node: string): Promise<RolloutAnswer>
   return answerOf(rollout);
 }
 
-async function skipNode(rollout: Rollout, request: NodeRequest): Promise<RolloutAnswer> {
+async function skipNode(
+  rollout: Rollout,
+  word: AcceptedWord,
+  request: NodeRequest,
+): Promise<RolloutAnswer> {
   const { node } = request;
   if (!rollout.children.has(node)) await refuseUnknown(rollout, node);
-  return holdAndStop(rollout, node, `skipped: ${reasonOf(request, 'no reason given')}`);
+  return holdAndStop(rollout, word, node, `skipped: ${reasonOf(request, 'no reason given')}`);
 }
 
-async function cancelNode(rollout: Rollout, request: NodeRequest): Promise<RolloutAnswer> {
+async function cancelNode(
+  rollout: Rollout,
+  word: AcceptedWord,
+  request: NodeRequest,
+): Promise<RolloutAnswer> {
   const reason = `cancelled: ${reasonOf(request, 'no reason given')}`;
-  return holdAndStop(rollout, request.node, reason);
+  return holdAndStop(rollout, word, request.node, reason);
 }
 
 /** Holds first: a node that was stopped must not be started again at once. */
-async function holdAndStop(rollout: Rollout, node: string, reason: string): Promise<RolloutAnswer> {
-  rollout.retry.delete(node);
+async function holdAndStop(
+  rollout: Rollout,
+  word: AcceptedWord,
+  node: string,
+  reason: string,
+): Promise<RolloutAnswer> {
+  if (word.waits) await word.turn();
+  const heldBefore = rollout.heldByUs.get(node);
+  const isRetried = rollout.retry.delete(node);
   rollout.heldByUs.set(node, reason);
   rollout.touch();
   try {
     await changeHold(rollout, node, reason);
   } catch (error) {
     rollout.heldByUs.delete(node);
+    // What was said before it stands.
+    if (word.waits && heldBefore !== undefined) rollout.heldByUs.set(node, heldBefore);
+    if (word.waits && isRetried && !rollout.children.has(node)) rollout.tryAgain(node);
     throw error;
   }
   const child = rollout.children.get(node);
@@ -160,7 +197,11 @@ function isOpen(rollout: Rollout, node: string): boolean {
 function refuseRetryNow(rollout: Rollout, node: string): void {
   refuseWhileEnding(rollout);
   if (rollout.children.has(node)) throw nonsense(`the update of ${node} is running already`);
-  if (rollout.retry.has(node)) throw nonsense(`${node} is about to be tried again already`);
+  if (rollout.retry.has(node)) throw retriedAlready(node);
+}
+
+function retriedAlready(node: string): ApplicationFailure {
+  return nonsense(`${node} is about to be tried again already`);
 }
 
 function isToBeRetried(rollout: Rollout, node: string): boolean {

@@ -174,6 +174,7 @@ export class Rollout extends UpdatesUnderWay {
 
   /** Failed or held, also where that could not be written on its Node, which looks like a candidate. */
   isLeftOut(node: string): boolean {
+    if (this.words.isToBeHeld(node)) return true;
     return !this.retry.has(node) && (this.failed.has(node) || this.heldByUs.has(node));
   }
 

@@ -46,6 +46,7 @@ export class Invariants {
   readonly words = new Words(
     {
       isPaused: (pool) => this.cluster.pool(pool).spec.paused === true,
+      node: (name) => this.cluster.nodes.get(name),
     },
     (what) => {
       this.break('I3', what);

@@ -84,6 +84,91 @@ describe('a pause and a resume, the later one while the API server is away for t
   });
 });
 
+describe('a retry and a skip of a node, the later one before the earlier one is written', () => {
+  /** A node has failed, and would not fail again. */
+  async function withFailedNode(seed: number) {
+    const story = await quietWorld({ seed, nodes: 3, pool: POOL });
+    const { world, run } = story;
+    const [host] = world.hosts.values();
+    if (host === undefined) throw new Error('no host');
+    host.isEdited = true;
+    world.controllers.begin();
+    await run(15 * MINUTE_MS);
+    const failed = (await world.progress('worker'))?.failed ?? [];
+    expect(failed.map(({ node }) => node)).toEqual([host.name]);
+    host.isEdited = false;
+    return { ...story, host, node: host.name };
+  }
+
+  it.each([
+    { seed: 1, awayMs: 20 * SECOND_MS },
+    { seed: 4, awayMs: 0 },
+    { seed: 8, awayMs: 0 },
+  ])('leaves it out when a skip was last: %j', async ({ seed, awayMs }) => {
+    const { world, run, trace, host, node } = await withFailedNode(seed);
+    world.cluster.isAway = awayMs > 0;
+    world.ask('worker', 'retryNode', { node });
+    await run(awayMs > 0 ? 5 * SECOND_MS : 20);
+    world.ask('worker', 'skipNode', { node, reason: 'hardware fault' });
+    await run(awayMs);
+    world.cluster.isAway = false;
+    await run(20 * MINUTE_MS);
+
+    expect(answers(trace.last(100_000))).toEqual(['retryNode: done', 'skipNode: done']);
+    const { annotations = {} } = world.cluster.node(node).metadata;
+    expect(annotations[ANNOTATION.HELD_FOR]).toBe('rendered-worker-2');
+    expect(annotations[ANNOTATION.CURRENT_CONFIG]).toBe('rendered-worker-1');
+    expect(host.boot).toBe(1);
+    expect(await world.progress('worker')).toMatchObject({
+      ...{ state: 'Blocked', updated: 2, failed: [] },
+      held: [{ node, reason: expect.stringContaining('hardware fault') as string }],
+    });
+    expect(world.invariants.violations).toEqual([]);
+  });
+
+  it.each([1, 4])('tries it when a retry was last (seed %d)', async (seed) => {
+    const { world, run, trace, node } = await withFailedNode(seed);
+    world.cluster.isAway = true;
+    world.ask('worker', 'skipNode', { node, reason: 'hardware fault' });
+    await run(5 * SECOND_MS);
+    world.ask('worker', 'retryNode', { node });
+    await run(20 * SECOND_MS);
+    world.cluster.isAway = false;
+    await run(20 * MINUTE_MS);
+
+    expect(answers(trace.last(100_000))).toEqual(['skipNode: done', 'retryNode: done']);
+    const { annotations = {} } = world.cluster.node(node).metadata;
+    expect(annotations[ANNOTATION.HELD_FOR]).toBeUndefined();
+    expect(annotations[ANNOTATION.CURRENT_CONFIG]).toBe('rendered-worker-2');
+    expect(world.invariants.violations).toEqual([]);
+    expect(world.temporal.open()).toEqual([]);
+  });
+
+  it('tries it when a skip that was last could not be written', async () => {
+    const { world, run, trace, node } = await withFailedNode(1);
+    world.cluster.isAway = true;
+    world.ask('worker', 'retryNode', { node });
+    await run(5 * SECOND_MS);
+    world.ask('worker', 'skipNode', { node, reason: 'hardware fault' });
+    await run(10 * SECOND_MS);
+    world.cluster.isAway = false;
+    while (answers(trace.last(100_000)).length === 0) await run(1);
+    world.cluster.isAway = true;
+    await run(2 * MINUTE_MS);
+    world.cluster.isAway = false;
+    await run(20 * MINUTE_MS);
+
+    expect(answers(trace.last(100_000))).toEqual([
+      'retryNode: done',
+      expect.stringMatching(/^skipNode: hold node /),
+    ]);
+    const { annotations = {} } = world.cluster.node(node).metadata;
+    expect(annotations[ANNOTATION.CURRENT_CONFIG]).toBe('rendered-worker-2');
+    expect(world.temporal.open()).toEqual([]);
+    expect(world.invariants.violations).toEqual([]);
+  });
+});
+
 /** What people were answered, in that order. */
 function answers(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line) => {

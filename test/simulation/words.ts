@@ -1,12 +1,24 @@
 /**
  * What a person has said last of a pool, pause or resume, stands until somebody says otherwise: whatever is
  * late, repeated or done by a process that stood still. The last word is the one that was accepted last: each is
- * written when those before it are answered, so it is so when it is answered.
+ * written when those before it are answered, so it is so when it is answered. The same goes for one node.
  */
+
+import type { Node } from '../../core/node/types';
+
+const HELD = 'slipway.dev/held-for';
+const STATE = 'machineconfiguration.openshift.io/state';
+/** What is asked of one node, and whether it is held after it. */
+const HOLDS = new Map([
+  ['skipNode', true],
+  ['cancelNode', true],
+  ['retryNode', false],
+]);
 
 /** What there is. */
 interface Seen {
   isPaused(pool: string): boolean;
+  node(name: string): Node | undefined;
 }
 
 /** A request, on its way. Whoever is refused has said nothing. */
@@ -38,16 +50,20 @@ export class Words {
     private readonly onBroken: (what: string) => void,
   ) {}
 
-  asked(pool: string, name: string): Asked {
+  asked(pool: string, name: string, node = ''): Asked {
     let accepted: SaidWord | undefined;
+    let known: Node | undefined;
+    const holds = HOLDS.get(name);
     return {
       accepted: () => {
+        known = this.seen.node(node);
         if (name !== 'pause' && name !== 'resume') return;
         accepted = { paused: name === 'pause', isCrossed: false };
         this.of(pool).open.push(accepted);
       },
       answered: (isDone) => {
         if (accepted !== undefined) this.answered(pool, accepted, isDone);
+        if (isDone && known !== undefined && holds !== undefined) this.judgeNode(known, holds);
       },
     };
   }
@@ -82,6 +98,16 @@ export class Words {
   /** Somebody has said last to go on, and has no answer yet: it may hold already. */
   isBeingResumed(pool: string): boolean {
     return this.of(pool).open.at(-1)?.paused === false;
+  }
+
+  private judgeNode({ metadata: { name, uid } }: Node, holds: boolean): void {
+    const now = this.seen.node(name)?.metadata;
+    const annotations = now?.annotations ?? {};
+    const isHeld = annotations[HELD] !== undefined;
+    // One that was registered again has no marks, and one whose update was past all stopping needs none.
+    if (now?.uid !== uid || isHeld === holds || (holds && annotations[STATE] === 'Done')) return;
+    const [told, is] = holds ? ['held', 'not'] : ['tried again', 'held'];
+    this.onBroken(`a person was told that ${name} is ${told}, and it is ${is}`);
   }
 
   private of(pool: string): Said {

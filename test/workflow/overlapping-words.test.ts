@@ -1,6 +1,7 @@
 /** People who say another thing to a rollout before what was said first is written. */
 
 import type { WorkflowHandle } from '@temporalio/client';
+import { ANNOTATION } from '../../core/names';
 import { containing } from './support/containing';
 import type { FakeWorld } from './support/fake-world';
 import { startBench, type TestBench } from './support/temporal';
@@ -60,5 +61,66 @@ describe('a pause that is being written', () => {
       state: 'Paused',
     });
     await world.rollout().terminate();
+  });
+});
+
+describe('what is said of a node while something else is being written on it', () => {
+  /** A node is held, and its retry or its skip is being written. */
+  async function withFailedNode() {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    world.failWith('applyUpdate', node, 'ApplyFailed', 'disk full', 1);
+    await world.startRollout();
+    await world.progressUntil(({ failed }) => failed.length === 1);
+    return { world, node, gate: world.hold('holdNode', node) };
+  }
+
+  it('leaves it out when a skip was last', async () => {
+    const { world, node, gate } = await withFailedNode();
+    const retried = await said(world, 'retryNode', { node });
+    await gate.reached;
+
+    const skipped = await said(world, 'skipNode', { node, reason: 'hardware fault' });
+    await expectRefusal(send(world, 'skipNode', { node }), 'is being held already');
+    gate.open();
+
+    await retried.answer;
+    await skipped.answer;
+    await world.progressUntil(({ state }) => state === 'Blocked');
+    expect(world.annotation(node, ANNOTATION.HELD_FOR)).toBe('c2');
+    expect(world.updatedNodes()).toEqual([]);
+    await world.rollout().terminate();
+  });
+
+  it('tries it when a retry was last', async () => {
+    const { world, node, gate } = await withFailedNode();
+    const skipped = await said(world, 'skipNode', { node, reason: 'hardware fault' });
+    await gate.reached;
+
+    const retried = await said(world, 'retryNode', { node });
+    await expectRefusal(send(world, 'retryNode', { node }), 'about to be tried again already');
+    gate.open();
+
+    await skipped.answer;
+    await retried.answer;
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, held: [] });
+    expect(world.annotation(node, ANNOTATION.HELD_FOR)).toBeUndefined();
+    expect(world.violations).toEqual([]);
+  });
+
+  it('is refused with a sentence when the rollout is cancelled meanwhile', async () => {
+    const { world, node, gate } = await withFailedNode();
+    const retried = await said(world, 'retryNode', { node });
+    const refused = expectRefusal(retried.answer, 'release node');
+    await gate.reached;
+    const skipped = await said(world, 'skipNode', { node });
+
+    const unwritten = expectRefusal(skipped.answer, 'was cancelled before this was written');
+    await world.rollout().cancel();
+
+    await refused;
+    await unwritten;
+    gate.open();
+    await expect(world.rollout().result()).rejects.toThrow();
   });
 });

@@ -150,7 +150,7 @@ export class World {
     input: { readonly node?: string; readonly reason?: string },
   ): void {
     if (name === 'retryNode') this.invariants.toldToRetry(input.node ?? '');
-    const said = this.invariants.words.asked(pool, name);
+    const said = this.invariants.words.asked(pool, name, input.node);
     const { accepted } = said;
     void this.temporal.update(poolRolloutId(pool), name, input, accepted).then((answer) => {
       said.answered(answer.ok);
