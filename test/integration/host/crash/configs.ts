@@ -21,8 +21,19 @@ const OLD_FILES = [
   aFile('/etc/was-there', 'ours'),
   { path: '/etc/grows', append: [{ source: 'data:,old%0A' }] },
   aFile('/etc/big', 'b'.repeat(4_500), 0o4755),
+  aFile('/etc/owner-alone', 'the same'),
+  aFile('/etc/attributes-alone', 'as the image has it'),
 ];
 const OLD_UNITS = [unit('stays.service', '/bin/a'), unit('goes.service', '/bin/b')];
+
+/**
+ * Before the old one: what it writes over has an attribute that the old one, with the same bytes as the image,
+ * does not bring back. The new one, which drops the file, changes nothing else of it.
+ */
+export const FIRST = aConfig('rendered-worker-first', {
+  ...OLD_PARTS,
+  config: { storage: { files: [aFile('/etc/attributes-alone', 'other')] } },
+});
 
 export const OLD = aConfig('rendered-worker-old', {
   ...OLD_PARTS,
@@ -50,6 +61,7 @@ export const NEW = aConfig('rendered-worker-new', {
         aFile('/etc/was-a-link', 'a file'),
         aFile('/opt/behind-a-link', 'new'),
         { ...aFile('/etc/owned', 'by core'), user: { id: 1000 }, group: { id: 1000 } },
+        { ...aFile('/etc/owner-alone', 'the same'), user: { id: 1000 }, group: { id: 1000 } },
       ],
     },
     systemd: {
@@ -87,4 +99,4 @@ export const THIRD = aConfig('rendered-worker-third', {
   },
 });
 
-export const CONFIGS = [OLD, NEW, RELOADED, THIRD];
+export const CONFIGS = [FIRST, OLD, NEW, RELOADED, THIRD];

@@ -1,8 +1,9 @@
 /** Runs an update once and keeps the disk of every moment in which it could have died. */
 
+import type { Attributes } from '../../../../adapters/host';
 import type { TestConfig } from '../../../unit/activities/host/a-host';
 import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
-import { OLD } from './configs';
+import { FIRST, OLD } from './configs';
 import {
   type NameApart,
   namesApart,
@@ -73,9 +74,11 @@ export async function machineAfter(
 export async function machineOnOld(): Promise<CrashMachine> {
   const machine = new CrashMachine();
   await furnish(machine);
-  const conductor = new Conductor(OLD, { reboots: true });
-  const said = await conductor.finish(machine, 'prepareUpdate');
-  if (said !== 'finished') throw new Error(said);
+  for (const config of [FIRST, OLD]) {
+    const conductor = new Conductor(config, { reboots: true });
+    const said = await conductor.finish(machine, 'prepareUpdate');
+    if (said !== 'finished') throw new Error(said);
+  }
   machine.disk.syncAll();
   return machine;
 }
@@ -84,6 +87,8 @@ const ROOT = { uid: 0, gid: 0 };
 const CORE = { uid: 1000, gid: 1000 };
 /** A file whose group is not its owner's: one that is mistaken for the other is found. */
 const GROUP_OF_CORE = { uid: 0, gid: 1000 };
+/** The config that replaces a file's bytes drops it with them. */
+const CAPABILITY = { 'security.capability': 'AQAAAgAgAAAAAAAAAAAAAAAAAAA=' };
 const LABEL = { 'security.selinux': 'ZXRjX3Q=' };
 
 /** What the operating system brought, and the configs build on. */
@@ -98,7 +103,7 @@ async function furnish(machine: CrashMachine): Promise<void> {
     await files.makeDirectory(path, { mode, owner: ROOT });
   }
   await files.makeDirectory('/home/core', { mode: 0o700, owner: CORE });
-  const texts: readonly (readonly [string, string, number, typeof ROOT?, typeof LABEL?])[] = [
+  const texts: readonly (readonly [string, string, number, typeof ROOT?, Attributes?])[] = [
     ['/etc/passwd', 'root:x:0:0::/root:/bin/sh\ncore:x:1000:1000::/home/core:/bin/sh\n', 0o644],
     ['/etc/group', 'root:x:0:\ncore:x:1000:\n', 0o644],
     ['/etc/shadow', 'root:!::0:99999:7:::\ncore:*::0:99999:7:::\n', 0o600],
@@ -117,6 +122,7 @@ async function furnish(machine: CrashMachine): Promise<void> {
     ['/etc/grows', 'original\n', 0o640],
     ['/etc/was-there', 'the distribution\n', 0o644],
     ['/etc/sudoers', 'root\n', 0o440, GROUP_OF_CORE, LABEL],
+    ['/etc/attributes-alone', 'as the image has it', 0o644, ROOT, { ...LABEL, ...CAPABILITY }],
   ];
   for (const [path, text, mode, owner = ROOT, label] of texts) {
     const content = Buffer.from(text);
