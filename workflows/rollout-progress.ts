@@ -102,8 +102,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
   if (state === 'Completed' && unknown !== undefined) return { state: 'Rolling', blocker: unknown };
   // Who may not go on anyway says so first.
   const isUnderWay = state === 'Rolling' || state === 'Blocked';
-  const problem =
-    viewProblem ?? (isUnderWay ? (unreadableConfig(rollout) ?? unknown) : undefined);
+  const problem = viewProblem ?? (isUnderWay ? (unreadableConfig(rollout) ?? unknown) : undefined);
   return problem === undefined ? found : { ...found, blocker: problem };
 }
 

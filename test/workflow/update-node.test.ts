@@ -664,7 +664,9 @@ describe('a node update that fails', () => {
     const [draining, holding] = [world.hold('drainNode', node), world.hold('holdNode', node)];
     await world.startRollout();
     await draining.reached;
-    const asked = world.rollout().executeUpdate('cancelNode', { args: [{ node, reason: 'wrong' }] });
+    const asked = world
+      .rollout()
+      .executeUpdate('cancelNode', { args: [{ node, reason: 'wrong' }] });
     await holding.reached;
     world.changeNode(node, { annotations: { [ANNOTATION.HELD_FOR]: 'c2' } });
 
