@@ -88,7 +88,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'a cancelled rollout that cannot write its pool names nothing',
     breaks: 'I6',
-    ...{ seed: 105, within: 10, storm: 0.4 },
+    ...{ seed: 196, within: 10, plain: true, storm: 0.6 },
     change: {
       from: "rollout.writing = 'its pool to remember that it was cancelled';",
       to: '',
