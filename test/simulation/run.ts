@@ -16,6 +16,7 @@ import {
   planIncidents,
   planLatePods,
   planLosses,
+  planLostDatabases,
   planLostRollouts,
   planMoves,
   planUncordons,
@@ -103,6 +104,7 @@ class Run {
     planLostRollouts(world, scenario);
     planLatePods(world, scenario);
     planEdits(world, scenario);
+    planLostDatabases(world, scenario);
     world.controllers.begin();
     clock.after(scenario.unrestMs, async () => {
       this.calmAt = clock.now;

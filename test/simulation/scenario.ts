@@ -38,6 +38,8 @@ export interface Scenario {
   readonly lostRollouts: number;
   /** Pods that are bound to a node after Slipway has cordoned it. */
   readonly latePods: number;
+  /** How often Temporal loses everything while a node is out of service. */
+  readonly lostDatabases: number;
   /** How often a person edits a managed file of a machine that is being taken out of service. */
   readonly edits: number;
 }
@@ -78,6 +80,7 @@ export function scenarioOf(seed: number, plain = false): Scenario {
     twoWorkers: !plain && new Chance(seed * 49_979_687 + 203).is(0.2),
     latePods: plain ? 0 : latePodsOf(seed),
     edits: plain ? 0 : editsOf(seed),
+    lostDatabases: plain ? 0 : lostDatabasesOf(seed),
     incidents: isLarge ? 4 : chance.pick([0, 1, 3, 6, 12, 20]),
     unrestMs: chance.pick([60_000, 300_000, 900_000, 1_800_000]),
     weather: {
@@ -107,6 +110,12 @@ function latePodsOf(seed: number): number {
 function editsOf(seed: number): number {
   const chance = new Chance(seed * 67_867_979 + 206);
   return chance.is(0.12) ? chance.pick([1, 2, 4]) : 0;
+}
+
+/** In every twelfth run it does. */
+function lostDatabasesOf(seed: number): number {
+  const chance = new Chance(seed * 67_867_979 + 207);
+  return chance.is(0.08) ? chance.pick([1, 1, 2]) : 0;
 }
 
 /** In every eighth run some messages are. */

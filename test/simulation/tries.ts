@@ -119,14 +119,12 @@ export class Tries {
         .filter((node) => isDoneOn(node, config))
         .map(({ metadata }) => metadata.name),
     );
-    // One that is lost tries it still as long as its node is half done.
-    const lost = [...this.leftTrying].filter(
-      ([node]) => !this.trying.has(node) && isHalfDone(this.cluster.nodes.get(node)),
-    );
+    const lost = [...this.leftTrying].filter(([node]) => !this.trying.has(node));
     const trying = [...this.trying, ...lost].filter(
       ([node, other]) =>
         other === config &&
         !verified.has(node) &&
+        this.triesStill(node) &&
         // One that was moved away tries it for nobody.
         this.outages.isMemberSince(node, pool, this.clock.now),
     ).length;
@@ -140,6 +138,12 @@ export class Tries {
       'canary',
       `${name} tries ${config}, with ${trying} at once and ${proven} verified`,
     );
+  }
+
+  /** One whose update is lost does so as long as its node is half done. */
+  private triesStill(node: string): boolean {
+    const isAtWork = this.trying.has(node) && this.isUpdating(node);
+    return isAtWork || isHalfDone(this.cluster.nodes.get(node));
   }
 
   /** So many failed that no other node may try the config, unless a person says so. */

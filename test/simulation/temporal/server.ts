@@ -28,8 +28,8 @@ export interface Observer {
   logged(execution: Execution, level: string, message: string): void;
   started(execution: Execution, input: unknown): void;
   closed(execution: Execution): void;
-  /** A workflow sends a signal to another one; not yet delivered. */
-  signals(from: Execution, to: string, name: string, input: unknown): void;
+  /** A workflow sends a signal to another one; not yet delivered, and never when the run that it is for has ended. */
+  signals(from: Execution, to: string, name: string, input: unknown, isForOpenRun: boolean): void;
 }
 
 /** What goes wrong with workers and histories. */
@@ -295,7 +295,8 @@ export class TemporalModel implements ActivityHost {
     const to = command.workflowExecution?.workflowId ?? command.childWorkflowId ?? '';
     const runId = command.workflowExecution?.runId ?? '';
     const [name, args] = [command.signalName ?? '', command.args ?? []];
-    this.observer.signals(of, to, name, fromPayload(args[0]));
+    const isForOpenRun = runId === '' || this.find(to)?.runId === runId;
+    this.observer.signals(of, to, name, fromPayload(args[0]), isForOpenRun && this.isRunning(to));
     of.messages += 1;
     this.soon(() => {
       const job = { signalWorkflow: { signalName: name, input: args, identity: of.id } };

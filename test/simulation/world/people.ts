@@ -17,6 +17,8 @@ const BOUND_BY_MS = [60_000, 60_000, 300_000];
 
 /** Before the first change, most of the time, or after it. */
 const EDITED_BY_MS = [2_000, 30_000, 300_000];
+/** In the middle of a drain, or of a reboot. */
+const LOST_BY_MS = [1_000, 20_000, 90_000];
 
 /** The first slots of a rollout are given by then. */
 const SOON_MS = 180_000;
@@ -225,6 +227,21 @@ export function planEdits(world: World, { edits, seed, unrestMs }: Scenario): vo
       world.clock.after(forMs, () => {
         host.isEdited = false;
       });
+    });
+  });
+}
+
+/** Temporal loses everything while a node is on its way: whoever comes next knows only what the cluster and the hosts say. */
+export function planLostDatabases(world: World, { lostDatabases, seed, unrestMs }: Scenario): void {
+  const chance = new Chance(seed * 15_485_867 + 11);
+  let left = lostDatabases;
+  world.whenCordoned.push(() => {
+    if (left === 0 || world.clock.now - START > unrestMs || chance.is(0.3)) return;
+    left -= 1;
+    world.clock.after(chance.between(0, chance.pick(LOST_BY_MS)), async () => {
+      if (world.faults.isCalm) return;
+      world.note('incident', 'the database of Temporal is lost');
+      await Promise.all(world.temporal.open().map(({ id }) => world.terminate(id)));
     });
   });
 }

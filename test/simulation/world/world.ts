@@ -349,12 +349,13 @@ export class World {
         this.note(execution.id, `ends: ${execution.status} ${execution.failure?.message ?? ''}`);
         this.updateClosed(execution);
       },
-      signals: (from, to, name, input) => {
+      signals: (from, to, name, input, isForOpenRun) => {
         this.note(from.id, `${name} to ${to}`);
         if (name === 'nodeFinished') invariants.reported(nodeOf(from.id));
         if (name === 'prepared' && isReturned(input as Prepared))
           invariants.slotReturned(nodeOf(from.id));
-        if (name !== 'proceed') return;
+        // One that is meant for a run that has ended gives no slot to anybody.
+        if (name !== 'proceed' || !isForOpenRun) return;
         const { repair } = input as { readonly repair: boolean };
         invariants.slotGranted(nodeOf(to), poolOf(from.id), repair);
         const { atNextSlot } = this;
