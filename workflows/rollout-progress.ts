@@ -93,6 +93,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     ...countsOf(rollout),
     unheardCount: unheardCount(rollout),
     policy: view.policy,
+    canaryLeft: canaryLeft(rollout),
   });
   const last = lastWait(rollout, found.state === 'Completed');
   if (last !== undefined) return { ...found, blocker: `waiting for ${last}` };
@@ -142,6 +143,18 @@ function whyUnanswered({ starting }: Rollout, child: ChildState): string | undef
   if (isEndingWithoutSlot(child)) return `waiting for its update to ${child.config} to end`;
   if (child.adopting !== true) return undefined;
   return 'waiting for its update, which ran already, to say how far it is';
+}
+
+/** Who keeps all others from trying the config, half done on it, and is taken up by nobody. */
+function canaryLeft(rollout: Rollout): readonly NamedReason[] {
+  const { canary } = slotRequest(rollout);
+  if (canary === undefined || canary.trying.length < canary.slots) return [];
+  const held = heldReasons(rollout).map(({ node, reason }) => ({
+    node,
+    reason: `held (${reason}); retry it to let it be updated`,
+  }));
+  const left = new Set(canary.trying.filter((node) => !rollout.children.has(node)));
+  return [...held, ...blockedReasons(rollout)].filter(({ node }) => left.has(node));
 }
 
 /** Why each prepared update has no slot yet; a pause and a halt are the rollout's own blockers. */

@@ -43,6 +43,8 @@ export interface RolloutFacts {
   }[];
   /** Those of them that wait without a slot, and get none because they are down by themselves; absent = none. */
   readonly childrenDown?: readonly NamedReason[];
+  /** Who keeps all others from trying the config, and is taken up by nobody, and why; absent = none. */
+  readonly canaryLeft?: readonly NamedReason[];
   /** Nodes that could start and are not in flight. */
   readonly candidateCount: number;
   readonly failed: readonly NamedReason[];
@@ -96,8 +98,16 @@ function movingOrBlocked(facts: RolloutFacts): StateAndBlocker {
   if (hindered !== undefined) {
     return { state: RolloutState.ROLLING, blocker: `${hindered.node}: ${hindered.blocker}` };
   }
-  const { childrenDown = [], children, candidateCount } = facts;
+  const { childrenDown = [], children, candidateCount, canaryLeft = [] } = facts;
   const wants = children.length - childrenDown.length + candidateCount;
+  const [canary] = canaryLeft;
+  if (wants > 0 && canary !== undefined) {
+    const must = `${canary.node} must be verified on the config first, and is left alone`;
+    return {
+      state: RolloutState.BLOCKED,
+      blocker: `waiting for the canary: ${must}: ${canary.reason}`,
+    };
+  }
   if (wants > 0 && facts.unavailable.length < facts.maxUnavailable) {
     const free = children.find(({ blocker }) => blocker === undefined);
     const first = free ?? children[0];

@@ -59,7 +59,7 @@ export function decideSlots(request: SlotRequest): SlotDecision {
     const isHeir = inherited.has(node);
     if (holders.has(node) && !isHeir) continue;
     const notNow = isHeir ? undefined : down.get(node);
-    const ahead = isHeir ? [...trying] : [...trying, ...inherited];
+    const ahead = isHeir ? [...trying] : [...new Set([...trying, ...inherited])];
     if (notNow !== undefined) {
       withheld.push({ node, reason: notNow });
     } else if (isOneTooMany(request.canary, ahead) && !triesAlready.has(node)) {
@@ -120,7 +120,8 @@ export function freeSlots(request: Omit<SlotRequest, 'waiting'>): number {
   const free = Math.max(0, request.maxUnavailable - taken.size);
   if (request.canary === undefined) return free;
   const { canary, inherited = [] } = request;
-  return Math.min(free, Math.max(0, canary.slots - canary.trying.length - inherited.length));
+  const ahead = new Set([...canary.trying, ...inherited]).size;
+  return Math.min(free, Math.max(0, canary.slots - ahead));
 }
 
 function takenBy(unavailable: readonly string[], holders: readonly string[]): Set<string> {

@@ -81,6 +81,14 @@ describe('slots', () => {
     ]);
   });
 
+  it('are kept for the canary once for each node, however it is known to try the config', () => {
+    const canary = { slots: 2, trying: ['x'] };
+    const left = { maxUnavailable: 3, holders: ['x'], unavailable: ['x'], inherited: ['x'] };
+
+    expect(granted({ ...request, ...left, waiting: ['a'], canary })).toEqual(['a']);
+    expect(freeSlots({ ...request, ...left, canary })).toBe(1);
+  });
+
   it('that were taken over from lost updates are used one after the other, as the canary allows', () => {
     const canary = { slots: 1, trying: [] };
     const left = { holders: ['x', 'y'], unavailable: ['x', 'y'], inherited: ['x', 'y'] };
