@@ -67,7 +67,13 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
     dropFallback(ports.files),
   );
   // Files first: nothing that an OS program says keeps them from going back.
-  await undoBeforeBoot(ports, journal, status);
+  try {
+    await undoBeforeBoot(ports, journal, status);
+  } catch (error) {
+    // What is back counts only once systemd and the services know.
+    if (isOfPaths(error)) await tellAtBest(ports, journal);
+    throw error;
+  }
   if (!rebooting) await tellAndDiscard(ports, journal);
   else {
     await discardBefore(ports);
@@ -173,16 +179,21 @@ async function undoUnseen(
     const boot = bootId === undefined ? {} : { bootId };
     await journal.mark({ kind: 'goingBack', unseen: true, ...boot, ...why });
   }
+  let notBack: Error | undefined;
   try {
     await journal.undo();
   } catch (error) {
     if (!isOfPaths(error)) throw error;
-    return error;
+    notBack = error;
   }
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
   await atBest(ports, 'cannot drop what is staged', () => ports.os.discard());
-  await atBest(ports, 'services after the way back', () => tellOfOldFiles(ports, journal));
-  return undefined;
+  await tellAtBest(ports, journal);
+  return notBack;
+}
+
+function tellAtBest(ports: HostPorts, journal: OpenJournal): Promise<void> {
+  return atBest(ports, 'services after the way back', () => tellOfOldFiles(ports, journal));
 }
 
 /** Undefined = not to be told, which must not keep the files from going back. */

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { goBackAlone, settleAtStart } from '../../../../activities/host';
+import { createHostActivities, goBackAlone, settleAtStart } from '../../../../activities/host';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../../adapters/host';
 import { treeOf } from '../../adapters/host/trees';
 import {
@@ -140,6 +140,18 @@ describe('what cannot be put back', () => {
     expect([read('/etc/motd'), read('/etc/tool/sub/only')]).toEqual(['old', 'x']);
     expect(existsSync(at('/etc/added'))).toBe(false);
     for (const path of MANY) expect(read(path)).toBe('old');
+  });
+
+  it('keeps systemd from being told of nothing that is back', async () => {
+    replaceByDirectory('/etc/zz', 'notes');
+    const ports = await host.ports();
+    const reloads: string[] = [];
+    const systemd = { ...ports.systemd, daemonReload: async () => void reloads.push('reload') };
+    const driver = createHostActivities({ ...ports, systemd });
+
+    await expect(driver.goBack(orderFor(NEW, 'goBack'))).rejects.toThrow('/etc/zz');
+
+    expect(reloads).toEqual(['reload']);
   });
 
   it('is put back by the next attempt once it is out of the way', async () => {
