@@ -28,6 +28,8 @@ const HOLD_ENDS_FIRST = 'hold-ends-before-release';
 const RELEASED_IN_ANY_CASE = 'retry-releases-in-any-case';
 /** Rollouts that were begun before it ask for no node among those that are blocked beyond the list. */
 const BLOCKED_ASKED_FOR = 'retry-asks-for-blocked-nodes';
+/** Rollouts that were begun before it forget what was said of a node when the word after it fails. */
+const EARLIER_STANDS = 'earlier-word-stands-when-later-fails';
 
 export function answerNodeRequests(rollout: Rollout): void {
   const { words } = rollout;
@@ -139,8 +141,11 @@ async function holdAndStop(
   } catch (error) {
     rollout.heldByUs.delete(node);
     // What was said before it stands.
-    if (word.waits && heldBefore !== undefined) rollout.heldByUs.set(node, heldBefore);
-    if (word.waits && isRetried && !rollout.children.has(node)) rollout.tryAgain(node);
+    const wasSaid = heldBefore !== undefined || isRetried;
+    if (wasSaid && (word.waits || patched(EARLIER_STANDS))) {
+      if (heldBefore !== undefined) rollout.heldByUs.set(node, heldBefore);
+      if (isRetried && !rollout.children.has(node)) rollout.tryAgain(node);
+    }
     throw error;
   }
   const child = rollout.children.get(node);

@@ -1,7 +1,11 @@
 /** What a rollout knows of the pause of its pool, and its view does not show yet. */
 
+import { patched } from '@temporalio/workflow';
 import type { PoolLook } from './activity-contracts';
 import { instant, LAG_MS } from './updates-under-way';
+
+/** Rollouts that were begun before it take an old view for what was said last. */
+const SAID_OVER_ANSWERED = 'said-over-an-answered-pause';
 
 export interface Pause {
   readonly paused: boolean;
@@ -31,10 +35,17 @@ export class PauseWish {
     return { paused, ...(pausedReason === undefined ? {} : { reason: pausedReason }) };
   }
 
-  /** @param isLater - it is written after another one */
-  say(paused: boolean, reason: string, { isLater = false, forMs = LAG_MS } = {}): void {
-    const later = isLater ? { isLater } : {};
+  /** @param waits - it is written after another one */
+  say(paused: boolean, reason: string, { isLater: waits = false, forMs = LAG_MS } = {}): void {
+    const later = waits || this.isSaidOver(paused) ? { isLater: true as const } : {};
     this.wish = { paused, reason, until: instant(forMs), ...later };
+  }
+
+  /** Also over one that is written, as long as a view may be from before it. */
+  private isSaidOver(paused: boolean): boolean {
+    if (this.wish === undefined) return false;
+    const { isLater, ...before } = this.wish;
+    return before.paused === paused ? isLater === true : patched(SAID_OVER_ANSWERED);
   }
 
   forget(): void {

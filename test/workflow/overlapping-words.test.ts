@@ -108,6 +108,23 @@ describe('what is said of a node while something else is being written on it', (
     expect(world.violations).toEqual([]);
   });
 
+  it('tries it when the skip after an answered retry cannot be written', async () => {
+    const { world, node, gate } = await withFailedNode();
+    gate.open();
+    await send(world, 'pause', { reason: 'freeze' });
+    await send(world, 'retryNode', { node });
+    world.failWith('holdNode', node, 'ApiRefused', 'the API server says no', 1);
+
+    const skipped = send(world, 'skipNode', { node, reason: 'hardware fault' });
+    await expect(skipped).rejects.toMatchObject({
+      cause: { type: 'ApiRefused', message: containing('hold node') },
+    });
+    await send(world, 'resume', {});
+
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, held: [] });
+    expect(world.violations).toEqual([]);
+  });
+
   it('is refused with a sentence when the rollout is cancelled meanwhile', async () => {
     const { world, node, gate } = await withFailedNode();
     const retried = await said(world, 'retryNode', { node });

@@ -1,0 +1,38 @@
+import { PauseWish } from '../../workflows/pause-wish';
+
+jest.mock('@temporalio/workflow', () => ({
+  ...jest.requireActual<object>('@temporalio/workflow'),
+  patched: () => true,
+}));
+
+type Look = Parameters<PauseWish['forgetIfShown']>[0];
+
+const look = (paused: boolean): Look => ({ paused }) as Look;
+
+it('is over once the view shows it', () => {
+  const wish = new PauseWish(undefined);
+  wish.say(true, 'freeze');
+
+  wish.forgetIfShown(look(true));
+
+  expect(wish.carried).toBeUndefined();
+});
+
+it.each([
+  ['pause', true],
+  ['resume', false],
+])(
+  'stands as a %s that was said over another one, whatever a view from before both shows',
+  (_what, paused) => {
+    const wish = new PauseWish(undefined);
+    wish.say(!paused, 'first');
+    wish.say(paused, 'last');
+    // Written, and said for as long as a view may be behind.
+    wish.say(paused, 'last');
+
+    wish.forgetIfShown(look(paused));
+
+    expect(wish.over(look(!paused))).toEqual({ paused, reason: 'last' });
+    expect(new PauseWish(wish.carried).over(look(!paused))).toEqual({ paused, reason: 'last' });
+  },
+);
