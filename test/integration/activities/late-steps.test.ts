@@ -342,6 +342,7 @@ describe.each([
   ['the release of a hold', undefined, { [ANNOTATION.HELD_FOR]: NEW }],
 ] as const)('%s that comes late', (what, reason, since) => {
   const slug = what.replaceAll(' ', '-');
+  const { [ANNOTATION.HELD_FOR]: heldFor }: Readonly<Record<string, string>> = since;
   const hold = (run: PlayedRun, node: string) =>
     activitiesFor(fixture, caches, run).holdNode({
       ...{ node, pool: 'worker', config: NEW },
@@ -358,9 +359,7 @@ describe.each([
 
     // The controller manager writes on new Nodes, too: their version says nothing.
     const { annotations = {} } = (await readNode(node)).metadata;
-    expect(annotations[ANNOTATION.HELD_FOR]).toBe(
-      (since as Readonly<Record<string, string>>)[ANNOTATION.HELD_FOR],
-    );
+    expect(annotations[ANNOTATION.HELD_FOR]).toBe(heldFor);
     expect(annotations[ANNOTATION.HELD_REASON]).toBeUndefined();
   });
 
@@ -381,8 +380,6 @@ describe.each([
 
     expect(asked).toBe(2);
     const { annotations = {} } = (await readNode(node)).metadata;
-    expect(annotations[ANNOTATION.HELD_FOR]).toBe(
-      (since as Readonly<Record<string, string>>)[ANNOTATION.HELD_FOR],
-    );
+    expect(annotations[ANNOTATION.HELD_FOR]).toBe(heldFor);
   });
 });
