@@ -42,12 +42,7 @@ export class AcceptedWord {
 
   /** Only for one that waits: one that does not is written in the very moment in which it is accepted. */
   async turn(): Promise<void> {
-    try {
-      await condition(() => this.open[0] === this);
-    } catch (error) {
-      if (!isCancellation(error)) throw error;
-      throw refuse('RefusedRequest', 'the rollout was cancelled before this was written');
-    }
+    await condition(() => this.open[0] === this);
     this.hasItsTurn = true;
   }
 }
@@ -59,6 +54,7 @@ export class AcceptedWords {
    * To be called in the moment of acceptance: that is its place in the order.
    *
    * @param write - begins at once, waits for the turn of its word, writes it, and acts on it
+   * @throws `RefusedRequest` when the rollout is cancelled first
    */
   accept<Answer>(
     thing: string,
@@ -69,7 +65,7 @@ export class AcceptedWords {
     this.open.set(thing, words);
     const word = new AcceptedWord(meaning, words.length > 0 && patched(IN_ORDER), words);
     words.push(word);
-    const answer = write(word);
+    const answer = write(word).catch(inASentence);
     // Also one that failed: it keeps no later one waiting.
     const end = (): void => {
       words.splice(words.indexOf(word), 1);
@@ -93,4 +89,10 @@ export class AcceptedWords {
     const words = this.open.get(node) ?? [];
     return words.some((word) => word.meaning === 'hold' && word.isYetToCome);
   }
+}
+
+/** Whatever it waited for: the person hears what became of what they said. */
+function inASentence(error: unknown): never {
+  if (!isCancellation(error)) throw error;
+  throw refuse('RefusedRequest', 'the rollout was cancelled before this was written');
 }

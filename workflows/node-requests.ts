@@ -6,9 +6,9 @@
 import { condition, patched, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
 import type { NamedReason } from '../core/rollout/index';
-import type { PoolLook } from './activity-contracts';
+import type { PoolLook, SelectNodesResult } from './activity-contracts';
 import type { AcceptedWord } from './accepted-words';
-import { refuse } from './failures';
+import { isCancellation, refuse } from './failures';
 import { failedReasons, heldReasons } from './left-out-nodes';
 import {
   cancelNodeUpdate,
@@ -30,6 +30,10 @@ const RELEASED_IN_ANY_CASE = 'retry-releases-in-any-case';
 const BLOCKED_ASKED_FOR = 'retry-asks-for-blocked-nodes';
 /** Rollouts that were begun before it forget what was said of a node when the word after it fails. */
 const EARLIER_STANDS = 'earlier-word-stands-when-later-fails';
+/** Rollouts that were begun before it forget a hold that is to be written when the retry after it fails. */
+const HOLD_STANDS = 'hold-to-be-written-stands-when-retry-fails';
+/** Rollouts that were begun before it look at a node whose hold could not be written with the next news only. */
+const LOOKS_AFTER_FAILURE = 'looks-again-when-a-hold-fails';
 
 export function answerNodeRequests(rollout: Rollout): void {
   const { words } = rollout;
@@ -98,11 +102,24 @@ async function retryNode(
   if (rollout.holding.has(node) && patched(HOLD_ENDS_FIRST)) {
     await condition(() => !rollout.holding.has(node));
   }
-  rollout.toHold.delete(node);
   // Also a hold that no look has shown: an update is refused on the mark.
-  if (isHeld || patched(RELEASED_IN_ANY_CASE)) await changeHold(rollout, node, undefined);
+  if (isHeld || patched(RELEASED_IN_ANY_CASE)) await release(rollout, node);
   rollout.tryAgain(node);
   return answerOf(rollout);
+}
+
+/** A hold that is to be written would be written over the word of the person; if that fails, it stands. */
+async function release(rollout: Rollout, node: string): Promise<void> {
+  const isToHold = rollout.toHold.delete(node);
+  try {
+    await changeHold(rollout, node, undefined);
+  } catch (error) {
+    if (isToHold && rollout.heldByUs.has(node) && patched(HOLD_STANDS)) {
+      rollout.toHold.add(node);
+      rollout.touch();
+    }
+    throw error;
+  }
 }
 
 async function skipNode(
@@ -146,6 +163,8 @@ async function holdAndStop(
       if (heldBefore !== undefined) rollout.heldByUs.set(node, heldBefore);
       if (isRetried && !rollout.children.has(node)) rollout.tryAgain(node);
     }
+    // It may be started again, and nobody else may have anything to say.
+    if (patched(LOOKS_AFTER_FAILURE)) rollout.touch();
     throw error;
   }
   const child = rollout.children.get(node);
@@ -168,10 +187,20 @@ async function changeHold(
 }
 
 /** The rollout remembers only nodes that matter now, so the whole pool is asked for a name. */
+async function lookFor(rollout: Rollout, node: string, limit: 0 | 1): Promise<SelectNodesResult> {
+  const { pool } = rollout;
+  const question = { pool, inFlight: [], retry: [], limit, asked: node };
+  try {
+    return await selectNodes({ ...question, ...rollout.age() });
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    throw failed(`look for node ${node} in pool ${pool}`, error);
+  }
+}
+
 async function refuseUnknown(rollout: Rollout, node: string): Promise<void> {
   const { pool } = rollout;
-  const question = { pool, inFlight: [], retry: [], limit: 1, asked: node };
-  const view = await selectNodes({ ...question, ...rollout.age() });
+  const view = await lookFor(rollout, node, 1);
   if (!view.exists) throw refuse('ObjectNotFound', `pool ${pool} does not exist`);
   const named = [...view.candidates, ...view.failed, ...view.held, ...view.blocked];
   if (named.some((known) => known.node === node)) return;
@@ -243,13 +272,11 @@ function knowsBlocked({ view }: Rollout): boolean {
 /** Waits for the first look, then asks for the names beyond the list. */
 async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
   await condition(() => rollout.view !== undefined || rollout.ending !== undefined);
-  const { pool } = rollout;
   let found = isToBeRetried(rollout, node);
   const isUnnamed =
     !knowsLeftOut(rollout) || (!knowsBlocked(rollout) && patched(BLOCKED_ASKED_FOR));
   if (!found && isUnnamed) {
-    const question = { pool, inFlight: [], retry: [], limit: 0, asked: node };
-    const view = await selectNodes({ ...question, ...rollout.age() });
+    const view = await lookFor(rollout, node, 0);
     found = view.exists && isNamed(triedWhenTold(view), node);
   }
   // Meanwhile its update may have been started, or the same may have been asked.

@@ -142,6 +142,8 @@ export function findRunningUpdates(
 
 /** Rollouts that were begun before it take the update of another pool for theirs. */
 const MOVED_NOT_ADOPTED = 'moved-nodes-not-adopted';
+/** Rollouts that were begun before it let an update go on whose node a person left out while they met it. */
+const STOPPED_WHEN_MET = 'updates-stopped-when-met';
 
 /**
  * Starts the update of a node; it outlives this run of the rollout and reports by signal. One that
@@ -203,9 +205,11 @@ export async function startUpdate(
  * report here would keep its news from the rollout that waits for them.
  */
 function meetUpdate(rollout: Rollout, node: string): void {
-  const isMoved = rollout.children.get(node)?.cancelling?.why === 'moved';
-  if (isMoved && patched(MOVED_NOT_ADOPTED)) rollout.vanished(node);
-  else adoptUpdate(rollout, node);
+  const told = rollout.children.get(node)?.cancelling;
+  if (told?.why === 'moved' && patched(MOVED_NOT_ADOPTED)) return rollout.vanished(node);
+  adoptUpdate(rollout, node);
+  // What a person has said of the node meanwhile was meant for it.
+  if (told?.why === 'operator' && patched(STOPPED_WHEN_MET)) cancelUpdate(rollout, node, told);
 }
 
 /** Asks an update that runs already to report here; until it answers it counts as a slot holder. */

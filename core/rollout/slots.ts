@@ -136,7 +136,7 @@ function slotsReason(
   const held = new Set(holders);
   const others = unavailable.filter((node) => !held.has(node));
   const parts = [
-    ...(holders.length > 0 ? [`being updated: ${fewNames(holders)}`] : []),
+    ...(holders.length > 0 ? [`holding a slot: ${fewNames(holders)}`] : []),
     ...(others.length > 0 ? [`unavailable: ${fewNames(others)}`] : []),
   ];
   return `waiting for a slot: maxUnavailable is ${maxUnavailable}; ${parts.join('; ')}`;

@@ -169,3 +169,30 @@ describe('a person who skips a node whose rollout is terminated before it has st
     expect(world.invariants.violations).toEqual([]);
   });
 });
+
+describe('a node that is skipped while a new rollout meets the update that runs on it', () => {
+  it.each([1, 2, 3, 5])('is taken back, as was said (seed %d)', async (seed) => {
+    const { world, run } = await quietWorld({ seed, pool: poolOf(1, 0) });
+    world.controllers.begin();
+    const changing = () => [...world.hosts.values()].find(({ journal }) => journal !== undefined);
+    while (changing() === undefined) await run(50);
+    const node = changing()?.name ?? '';
+    changing()?.killWorker(MINUTE_MS);
+    await world.terminate(poolRolloutId('worker'));
+    const isStarting = async () =>
+      (await world.progress('worker'))?.children.some(
+        (child) =>
+          child.node === node && child.blocker?.startsWith('waiting for Temporal') === true,
+      ) === true;
+    while (!(await isStarting())) await run(10);
+
+    world.ask('worker', 'skipNode', { node, reason: 'hardware fault' });
+    await run(20 * MINUTE_MS);
+
+    const { annotations = {} } = world.cluster.node(node).metadata;
+    expect(annotations[ANNOTATION.HELD_FOR]).toBe('rendered-worker-2');
+    expect(annotations[ANNOTATION.CURRENT_CONFIG]).toBe('rendered-worker-1');
+    expect(world.cluster.node(node).spec?.unschedulable ?? false).toBe(false);
+    expect(world.invariants.violations).toEqual([]);
+  });
+});

@@ -39,6 +39,10 @@ async function expectRefusal(answer: Promise<unknown>, sentence: string): Promis
   });
 }
 
+async function expectRefused(answer: Promise<unknown>, type: string): Promise<void> {
+  await expect(answer).rejects.toMatchObject({ cause: { type } });
+}
+
 describe('a pause that is being written', () => {
   it('is ended by the resume that comes meanwhile', async () => {
     const world = await bench.world({ nodes: 1 });
@@ -125,6 +129,47 @@ describe('what is said of a node while something else is being written on it', (
     expect(world.violations).toEqual([]);
   });
 
+  it('is looked at again at once when a skip cannot be written', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    world.changeNode(node, { unschedulable: true });
+    const gate = world.hold('holdNode', node);
+    world.failWith('holdNode', node, 'ApiRefused', 'the API server says no', 1);
+    await world.startRollout();
+    await world.progressUntil(({ blocked }) => blocked.length === 1);
+    const skipped = await said(world, 'skipNode', { node });
+    await gate.reached;
+    world.changeNode(node, { unschedulable: false });
+    await world.tell('it is uncordoned');
+    await world.progressUntil(({ blocked }) => blocked.length === 0);
+    gate.open();
+
+    await expectRefused(skipped.answer, 'ApiRefused');
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, held: [] });
+    expect(world.violations).toEqual([]);
+  });
+
+  it('is held as was said in Temporal when the retry after it cannot be written', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    const draining = world.hold('drainNode', node);
+    const holding = world.hold('holdNode', node);
+    world.failWith('holdNode', node, 'ApiRefused', 'the API server says no', 2);
+    await world.startRollout();
+    await draining.reached;
+    await world.update(node).cancel();
+    await holding.reached;
+    const retried = await said(world, 'retryNode', { node });
+    holding.open();
+    draining.open();
+
+    await expectRefused(retried.answer, 'ApiRefused');
+    await world.progressUntil(({ state }) => state === 'Blocked');
+    await world.until(() => world.annotation(node, ANNOTATION.HELD_FOR) === world.config);
+    expect(world.updatedNodes()).toEqual([]);
+    await world.rollout().terminate();
+  });
+
   it('is refused with a sentence when the rollout is cancelled meanwhile', async () => {
     const { world, node, gate } = await withFailedNode();
     const retried = await said(world, 'retryNode', { node });
@@ -138,6 +183,21 @@ describe('what is said of a node while something else is being written on it', (
     await refused;
     await unwritten;
     gate.open();
+    await expect(world.rollout().result()).rejects.toThrow();
+  });
+
+  it('is refused with a sentence also while its node is looked for', async () => {
+    const { world, node, gate } = await withFailedNode();
+    gate.open();
+    const look = world.hold('selectNodes', '');
+    const skipped = await said(world, 'skipNode', { node });
+    await look.reached;
+
+    const unwritten = expectRefusal(skipped.answer, 'was cancelled before this was written');
+    await world.rollout().cancel();
+
+    await unwritten;
+    look.open();
     await expect(world.rollout().result()).rejects.toThrow();
   });
 });

@@ -173,7 +173,7 @@ describe('a prepared update without a slot', () => {
     const blockerOf = (node: string) =>
       progressOf(rollout).children.find((child) => child.node === node)?.blocker;
 
-    expect(blockerOf('a')).toBe('waiting for a slot: maxUnavailable is 1; being updated: b');
+    expect(blockerOf('a')).toBe('waiting for a slot: maxUnavailable is 1; holding a slot: b');
     expect(blockerOf('b')).toBeUndefined();
 
     rollout.wishPaused(true, 'freeze');

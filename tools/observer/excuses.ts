@@ -127,13 +127,13 @@ function falseOfSlot(node: string, outside: Outside): readonly string[] {
   return [`counts a slot for ${node}, ${is}`];
 }
 
-/** The nodes that sentences about slots name: `…; being updated: a; unavailable: b, c (why) and 2 more`. */
+/** The nodes that sentences about slots name: `…; holding a slot: a; unavailable: b, c (why) and 2 more`. */
 function namedIn({ blocker, children }: SaidByRollout): readonly string[] {
   const sentences = [blocker, ...children.map((child) => child.blocker)];
   return sentences.flatMap((sentence = '') => {
     if (!/^(no free slot|waiting for a slot)/.test(sentence)) return [];
     const plain = withoutReasons(sentence);
-    return [...plain.matchAll(/(?:being updated|unavailable): ([^;]+)/g)].flatMap(
+    return [...plain.matchAll(/(?:holding a slot|unavailable): ([^;]+)/g)].flatMap(
       ([, names = '']) =>
         names
           .replace(/ and \d+ more$/, '')

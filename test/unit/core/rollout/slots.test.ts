@@ -128,7 +128,7 @@ describe('slots', () => {
     expect(decision.withheld).toEqual([
       {
         node: 'b',
-        reason: 'waiting for a slot: maxUnavailable is 2; being updated: a; unavailable: down',
+        reason: 'waiting for a slot: maxUnavailable is 2; holding a slot: a; unavailable: down',
       },
     ]);
     const canary = decideSlots({ ...request, waiting: ['b'], canary: { slots: 1, trying: ['a'] } });

@@ -77,7 +77,7 @@ describe('a rollout', () => {
         children: [
           {
             node: 'a',
-            blocker: 'waiting for a slot: maxUnavailable is 1; being updated: a; unavailable: b',
+            blocker: 'waiting for a slot: maxUnavailable is 1; holding a slot: a; unavailable: b',
           },
         ],
       },
