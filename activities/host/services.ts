@@ -7,7 +7,13 @@ import { DEFAULT_DISRUPTION_POLICIES, type DisruptionAction } from '../../core/d
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
 import { atBest, type HostPorts, markOf, type OpenJournal, type UnitState } from './ports';
-import { awaitActive, serviceFailed, staysUp, type WatchedService } from './service-health';
+import {
+  awaitActive,
+  isBetweenStarts,
+  serviceFailed,
+  staysUp,
+  type WatchedService,
+} from './service-health';
 
 /** What `Special` reloads: CRI-O reads `registries.conf`. */
 const REGISTRIES_SERVICE = 'crio.service';
@@ -79,8 +85,11 @@ function reasonToSkip({ verb, service }: ServiceAction, before: UnitState): stri
   if (isMissing(before)) {
     return service !== TRUST_SERVICE && isOfDefaults(service) ? 'is not installed' : undefined;
   }
-  const isDown = before.active === 'inactive' || before.active === 'failed';
-  return verb === 'reload' && isDown ? 'does not run' : undefined;
+  return verb === 'reload' && isDown(before) ? 'does not run' : undefined;
+}
+
+function isDown({ active }: UnitState): boolean {
+  return active === 'inactive' || active === 'failed';
 }
 
 function isMissing({ load }: UnitState): boolean {
@@ -123,7 +132,7 @@ export async function runningServices(
   for (const { service } of actions.flatMap((action) => serviceActionOf(action) ?? [])) {
     const state = await systemd.state(service);
     if (state === undefined) return undefined;
-    if (state.active !== 'inactive' && state.active !== 'failed') running.push(service);
+    if (!isDown(state)) running.push(service);
   }
   return [...new Set(running)];
 }
@@ -131,7 +140,7 @@ export async function runningServices(
 /**
  * After an undo: systemd reads its units again if there are some in the update, and services that
  * were told of the new files, or may have been, are told of the old ones. Those that ran before the
- * update must run again; the others are left as they were, down. May be repeated.
+ * update must run again, also where a reload has ended them; the others are left as they were, down. May be repeated.
  *
  * @throws `ServiceFailed` naming the service
  */
@@ -155,7 +164,23 @@ export async function tellOfOldFiles(ports: Ports, journal: OpenJournal): Promis
   for (const action of plan.actions.filter((one) => !ran(one))) {
     await leaveDown(ports, serviceActionOf(action)?.service ?? '');
   }
-  await performActions(ports, plan.actions.filter(ran));
+  const told: DisruptionAction[] = [];
+  for (const action of plan.actions.filter(ran)) told.push(await startedIfItEnded(ports, action));
+  await performActions(ports, told);
+}
+
+/** A service that the reload on the new files has ended reads the old ones when it starts, and nobody else starts it. */
+async function startedIfItEnded(
+  { systemd }: Ports,
+  action: DisruptionAction,
+): Promise<DisruptionAction> {
+  const wanted = serviceActionOf(action);
+  if (wanted?.verb !== 'reload') return action;
+  const { service } = wanted;
+  const state = await systemd.state(service);
+  const hasEnded =
+    state !== undefined && !isMissing(state) && (isDown(state) || isBetweenStarts(state));
+  return hasEnded ? { type: 'Restart', restart: { serviceName: service } } : action;
 }
 
 /** What the update started is stopped; a oneshot is run again, now on the old files. */
@@ -165,7 +190,7 @@ async function leaveDown(ports: Ports, service: string): Promise<void> {
   if (state === undefined || (isMissing(state) && service !== TRUST_SERVICE)) return;
   if (state.type === 'oneshot' || isMissing(state)) {
     await performOne(ports, { verb: 'restart', service });
-  } else if (state.active !== 'inactive' && state.active !== 'failed') {
+  } else if (!isDown(state)) {
     context().progress(`stopping ${service}, which did not run before`);
     await systemd.stop(service);
   }

@@ -204,6 +204,25 @@ describe('services after an undo', () => {
     ).rejects.toMatchObject({ name: 'ServiceFailed' });
   });
 
+  it.each([
+    ['that has ended', DEAD],
+    ['that systemd tries to start again and again', LOOPING],
+  ])('are started where they were to be reloaded: one %s', async (_which, now) => {
+    const { ports, told } = aSystemd({ 'a.service': [now, now, RUNNING] });
+
+    await tellOfOldFiles(ports, journal([reload('a.service')], ['a.service']));
+
+    expect(told).toEqual(['restart a.service']);
+  });
+
+  it('are reloaded where they run', async () => {
+    const { ports, told } = aSystemd({ 'a.service': [RUNNING] });
+
+    await tellOfOldFiles(ports, journal([reload('a.service')], ['a.service']));
+
+    expect(told).toEqual(['reload a.service']);
+  });
+
   it('are down again when they were down before', async () => {
     const { ports, told } = aSystemd({
       'started.service': [RUNNING],
