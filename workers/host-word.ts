@@ -91,7 +91,9 @@ export class AwaitedWord {
       });
       if (isBack) this.#end();
     } catch (error) {
-      log.error({ node, reason: messageOf(error) }, 'the way back did not end; an order goes on');
+      log.error({ node, reason: messageOf(error) }, 'the way back did not end; it is tried again');
+      // No order can come as long as the machine is cut off.
+      if (this.#limit !== undefined) this.#silence.begin(this.#limit);
     }
   }
 }

@@ -34,13 +34,15 @@ export async function awaitsConfirmation(ports: Ports): Promise<Unconfirmed | un
 
 /**
  * The update without a reboot that was written in this very boot: a service that it restarts, or one that saw a file
- * change, may cut the machine off.
+ * change, may cut the machine off. It waits for word also when the machine takes it back by itself, in place, and
+ * has not come to the end of that.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
 export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined> {
   const journal = await openJournal(ports);
-  if (journal === undefined || isDecided(journal)) return undefined;
+  if (journal === undefined) return undefined;
+  if (isDecided(journal) && !isGoingBackAlone(journal)) return undefined;
   const { plan, before, repair } = journal.header;
   const applied = markOf(journal, 'applied');
   if (applied === undefined || plan.reboot || repair === true) return undefined;
@@ -52,6 +54,11 @@ function isDecided(journal: OpenJournal): boolean {
   return (['goingBack', 'verified', 'committing'] as const).some(
     (kind) => markOf(journal, kind) !== undefined,
   );
+}
+
+/** Without an order, so without anybody who would give it once more. Its end is seen by the order that proves it. */
+function isGoingBackAlone(journal: OpenJournal): boolean {
+  return markOf(journal, 'goingBack')?.because !== undefined;
 }
 
 function unconfirmed({ reconnectSeconds }: Unconfirmed = {}): Unconfirmed {
@@ -82,7 +89,7 @@ function stays(journal: OpenJournal): boolean {
 
 /**
  * Takes the update back that `awaitsWord`, without a reboot: its node may be in service, and it may be Temporal that is
- * away and not the machine.
+ * away and not the machine. May be repeated.
  *
  * @param because - a sentence for whoever asks later
  * @returns false when it was decided meanwhile, and nothing was done

@@ -258,6 +258,64 @@ it('is none that mends drift: a repair that did not end is of no update', async 
   expect(word.isAwaited).toBe(false);
 });
 
+describe('a way back that does not end', () => {
+  let discards: number;
+
+  /** The process, of which this part of the way back fails as often. */
+  function aProcess(failures: number): AwaitedWord {
+    const { os } = host.ports;
+    let left = failures;
+    const discard = async () => {
+      discards += 1;
+      left -= 1;
+      if (left >= 0) throw new Error('input/output error');
+      return os.discard();
+    };
+    const ports = { ...host.ports, os: { ...os, discard } };
+    return new AwaitedWord({ ...host, ports }, { signal: stop.signal, log, seconds: 600 });
+  }
+
+  beforeEach(async () => {
+    discards = 0;
+    word = aProcess(1);
+    await write();
+    await silence(600 + LAST_QUESTION_SECONDS);
+    expect(discards).toBe(1);
+  });
+
+  it('is tried again when the time is over once more', async () => {
+    expect(word.isAwaited).toBe(true);
+
+    await silence(600 + LAST_QUESTION_SECONDS);
+
+    expect(discards).toBe(2);
+    expect(word.isAwaited).toBe(false);
+    await silence(3_600);
+    expect(discards).toBe(2);
+  });
+
+  it('is gone on with by the next process', async () => {
+    stop.abort();
+    stop = new AbortController();
+    const next = aProcess(0);
+    await next.look();
+
+    await silence(600 + LAST_QUESTION_SECONDS);
+
+    expect(discards).toBe(2);
+    expect(next.isAwaited).toBe(false);
+    expect(motd()).toBe('old');
+  });
+});
+
+it('is none that an order takes back: that one comes again', async () => {
+  await write();
+  await (await machine.activities()).goBack(order('b'));
+  await word.look();
+
+  expect(word.isAwaited).toBe(false);
+});
+
 it('tells whoever asks Temporal now and then that it is waited for', async () => {
   const calls: string[] = [];
   const forget = word.onAwaited(() => calls.push('awaited'));
