@@ -3,7 +3,7 @@
 import { fail } from '../../core/errors';
 import type { ArmedReboot, HostOrder } from '../../workflows/activity-contracts';
 import { applyUpdate } from './apply';
-import { dropFallback, leaveFallback } from './fallback';
+import { leaveWayBack } from './fallback';
 import { openJournal } from './open-journal';
 import { refuseExpired } from './orders';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
@@ -60,24 +60,13 @@ async function arm(
       ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
     });
   }
-  await leaveWayBack(ports, status, expected, reconnectSeconds);
+  await leaveWayBack(ports.files, {
+    ...{ booted: status.booted.id, expected: expected.id },
+    seconds: reconnectSeconds,
+  });
   await ports.os.finalize();
   if (expected.id !== status.booted.id) await proveReleased(ports, expected.id);
   ports.reboot.request(`update to ${order.config.name}`);
-}
-
-/**
- * For a shell, should no program of ours start in the new deployment. Where it is no other one, or where
- * nobody waits to be reached (a first boot), there is nothing that it could do.
- */
-async function leaveWayBack(
-  { files }: HostPorts,
-  { booted }: OsStatus,
-  expected: NamedDeployment,
-  seconds: number | undefined,
-): Promise<void> {
-  if (seconds === undefined || expected.id === booted.id) return dropFallback(files);
-  await leaveFallback(files, { seconds, deployment: booted.id });
 }
 
 /** The deployment that was there when everything was written; others are not the update's. */

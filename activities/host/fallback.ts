@@ -20,6 +20,28 @@ export interface Fallback {
   readonly deployment: string;
 }
 
+interface NextBoot {
+  /** The deployment that runs, and the one that comes up. */
+  readonly booted: string;
+  readonly expected: string;
+  /** Within which the worker must reach Temporal there; absent = nobody waits to be reached, as at a first boot. */
+  readonly seconds: number | undefined;
+}
+
+/**
+ * For the next boot, should no program of ours start in it. Where it is of the same deployment there is nothing
+ * that a shell could do.
+ *
+ * @throws `ApplyFailed` naming the path
+ */
+export async function leaveWayBack(
+  files: Files,
+  { booted, expected, seconds }: NextBoot,
+): Promise<void> {
+  if (seconds === undefined || expected === booted) return dropFallback(files);
+  await leaveFallback(files, { seconds, deployment: booted });
+}
+
 /** Written with the order of the reboot, before it. @throws `ApplyFailed` naming the path */
 export async function leaveFallback(
   files: Files,

@@ -5,7 +5,7 @@
  */
 
 import { fail } from '../../core/errors';
-import { dropFallback, forgetUnstarted, whyUnstarted } from './fallback';
+import { dropFallback, forgetUnstarted, leaveWayBack, whyUnstarted } from './fallback';
 import { openJournal } from './open-journal';
 import {
   atBest,
@@ -107,13 +107,15 @@ export async function rebootIsDue(
   return standing.kind === 'rebootDue';
 }
 
-/** The mark comes before the deeds: without this the machine would boot what it has booted. */
+/** The mark comes before the deeds: without them the machine would boot what it has booted, or find no way back. */
 async function releaseNext(
-  { os }: StartPorts,
+  { files, os }: StartPorts,
   journal: OpenJournal,
   { booted, staged }: OsStatus,
 ): Promise<void> {
-  const isForNone = markOf(journal, 'armed')?.expected === booted.id;
+  const { expected = booted.id, reconnectSeconds } = markOf(journal, 'armed') ?? {};
+  await leaveWayBack(files, { booted: booted.id, expected, seconds: reconnectSeconds });
+  const isForNone = expected === booted.id;
   if (!isForNone) await os.finalize();
   // Somebody else's: the reboot would take it.
   else if (staged !== undefined) await os.discard();

@@ -64,6 +64,17 @@ it('is there until the worker of the new deployment calls it off', async () => {
   expect(existsSync(unconfirmed())).toBe(false);
 });
 
+it('is left again by whoever goes on with the reboot', async () => {
+  const previous = await bootedId();
+  await arm(NEW, 90);
+  const ports = await host.ports();
+  await dropFallback(ports.files);
+
+  expect(await settleAtStart(ports)).toMatchObject({ reboot: expect.any(String) as string });
+
+  expect(readFileSync(unconfirmed(), 'utf8')).toBe(`90\n${previous}\n`);
+});
+
 it.each<[string, TestConfig, number | undefined]>([
   ['the deployment stays the same', NEW_FILE, 90],
   ['nobody has to be reached: a first boot', NEW, undefined],
