@@ -35,7 +35,7 @@ interface Alone {
  * tells them. Safe to repeat: what is undone is undone.
  *
  * @param alone - when no order asked for it: why, a sentence for later, and whether the machine boots in any case
- * @throws `RollbackFailed` naming the path, unless the machine leaves this deployment, `ServiceFailed`
+ * @throws `RollbackFailed` naming the path, unless the machine leaves this deployment or boots by itself, `ServiceFailed`
  * naming the service, `WrongDeployment` when a person booted a deployment of their own, `OsCommandFailed`
  * when files and units are back, services were told, and the operating system is not
  */
@@ -68,7 +68,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
   );
   // Files first: nothing that an OS program says keeps them from going back.
   try {
-    await undoBeforeBoot(ports, journal, status);
+    await undoBeforeBoot(ports, journal, status, { isAlone: alone?.reboot === true });
   } catch (error) {
     // What is back counts only once systemd and the services know.
     if (isOfPaths(error)) await tellAtBest(ports, journal);

@@ -136,6 +136,11 @@ function bootsBack(journal: OpenJournal): ReadonlySet<string> {
   return new Set(marks.filter((id) => id !== undefined));
 }
 
+/** Whether the way back was begun in this very boot. */
+export function isFirstBootBack(journal: OpenJournal, bootId: string): boolean {
+  return [...bootsBack(journal)].every((id) => id === bootId);
+}
+
 /** A deployment by its name and, where that is known, by what is in it. */
 export type NamedDeployment = Pick<Deployment, 'id' | 'digest'>;
 

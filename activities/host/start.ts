@@ -17,7 +17,7 @@ import {
 } from './ports';
 import { endRepair } from './repair-end';
 import { changesUnits } from './services';
-import { foreignText, standingOf } from './standing';
+import { foreignText, isFirstBootBack, standingOf } from './standing';
 import { differsHere, undoBeforeBoot, undoHere } from './undo';
 
 /** What settling did, in sentences for the log and for the person at the console. */
@@ -69,7 +69,7 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
     }
     case 'goOnBack':
       await callOffFallback(ports);
-      await goOnBack(ports, journal, status);
+      await goOnBack(ports, journal, status, standing);
       return standing.reboots
         ? {
             what: `went on taking the update to ${target.name} back`,
@@ -152,27 +152,35 @@ async function undoAtStart(
     const due = isBootDue ? { bootId, due: true as const } : {};
     await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : {}), ...due });
   }
+  // Files first: nothing that an OS program says keeps them from going back.
+  await undoHere(ports, journal, status);
+  if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
   await ports.os.discard();
   // The boot loader fell back from it. It is still the default, and the next boot would try it again.
   const { booted, pending } = status;
   const isOurs = pending !== undefined && pending.id === markOf(journal, 'armed')?.expected;
   if (isOurs) await ports.os.rollback(booted.id);
-  await undoHere(ports, journal, status);
-  if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
   return isBootDue;
 }
 
 /** The mark comes before the deeds here too: whoever left it may have died between the two. */
-async function goOnBack(ports: StartPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
+async function goOnBack(
+  ports: StartPorts,
+  journal: OpenJournal,
+  status: OsStatus,
+  { reboots }: { readonly reboots: boolean },
+): Promise<void> {
   const { bootId, booted, pending } = status;
   const { previousDeployment } = journal.header;
   const last = markOf(journal, 'goingBack');
+  // A boot that left a path as it is does not put it back the next time either.
+  const isAlone = reboots && isFirstBootBack(journal, bootId);
   if (last?.bootId !== bootId) {
     const because = last?.because ?? 'the machine booted the update before it was told to';
     await journal.mark({ kind: 'goingBack', bootId, due: true, because });
   }
+  await undoBeforeBoot(ports, journal, status, { isAlone });
   await ports.os.discard();
-  await undoBeforeBoot(ports, journal, status);
   // The next boot may also be that of one from which the boot loader fell back.
   if (booted.id !== previousDeployment || pending !== undefined) {
     await ports.os.rollback(previousDeployment);

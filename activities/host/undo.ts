@@ -22,20 +22,23 @@ export async function undoHere(
 /**
  * The same before the machine is to boot the deployment that it had before the update. In another one, a path that
  * cannot be put back is told and no more: this `/etc` goes with its deployment. The old one has its own, which is
- * undone once that is up, with all that both share; until then nothing is noted as undone.
+ * undone once that is up, with all that both share; until then nothing is noted as undone. So it is where the machine
+ * reaches nobody and boots by itself: what cut it off is back by now, and counts after the boot.
  *
+ * @param options - `isAlone`: no order asked for that boot, and none can come
  * @throws `RollbackFailed` naming the path, on the old deployment; on any when a before-image is damaged
  */
 export async function undoBeforeBoot(
   ports: Pick<HostPorts, 'files' | 'warn'>,
   journal: OpenJournal,
   status: OsStatus,
+  { isAlone }: { readonly isAlone: boolean },
 ): Promise<void> {
   const isLeaving = status.booted.id !== journal.header.previousDeployment;
   try {
     await undoOnce(journal, status);
   } catch (error) {
-    if (!isLeaving || !isOfPaths(error)) throw error;
+    if (!(isLeaving || isAlone) || !isOfPaths(error)) throw error;
     ports.warn?.(`deployment ${status.booted.id} is left as it is: ${messageOf(error)}`);
   }
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));

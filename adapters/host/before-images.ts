@@ -126,22 +126,58 @@ async function contentOf(files: HostFiles, path: string): Promise<string> {
   throw fail('ApplyFailed', `change ${path}: somebody else is changing it`, { path });
 }
 
-/** The paths that are not as their images say. Changes nothing. */
+/**
+ * The paths that are not as their images say, and those that cannot be looked at: whoever puts them back finds out
+ * why. Changes nothing.
+ */
 export async function differing(
   files: HostFiles,
   packPath: string,
   images: BeforeImages,
 ): Promise<readonly string[]> {
-  const now = new Map<string, PathFacts>();
-  for (const path of images.keys()) now.set(path, await files.facts(path));
-  const attributes = await attributesIn(files, now);
-  const paths: string[] = [];
+  const paths = new Set<string>();
+  const isThisOne = (path: string) => void paths.add(path);
+  const now = await lookAtEach(files, images.keys(), isThisOne);
   for (const [path, image] of images) {
-    const facts = now.get(path) ?? { kind: 'absent' };
-    const at = { path, image, facts, attributes: attributes.get(path) ?? {} };
-    if (!(await isAsBefore(files, packPath, at))) paths.push(path);
+    const found = now.get(path);
+    if (found === undefined) continue;
+    const isSame = await isAsBefore(files, packPath, { path, image, ...found }).catch(() => false);
+    if (!isSame) paths.add(path);
   }
-  return paths;
+  return [...paths];
+}
+
+/** How a path is now. */
+type Found = Pick<Compared, 'facts' | 'attributes'>;
+
+/**
+ * Looks at paths, with one question for the attributes of all as long as none of them is in its way.
+ *
+ * @param onFailure - told of each path that cannot be looked at; it is not among those returned
+ */
+export async function lookAtEach(
+  files: HostFiles,
+  paths: Iterable<string>,
+  onFailure: (path: string, error: unknown) => void,
+): Promise<ReadonlyMap<string, Found>> {
+  const facts = new Map<string, PathFacts>();
+  for (const path of paths) {
+    await files.facts(path).then(
+      (found) => facts.set(path, found),
+      (error: unknown) => onFailure(path, error),
+    );
+  }
+  const attributes = await attributesIn(files, facts).catch(() => undefined);
+  const found = new Map<string, Found>();
+  for (const [path, fact] of facts) {
+    try {
+      const own = attributes ?? (await attributesIn(files, new Map([[path, fact]])));
+      found.set(path, { facts: fact, attributes: own.get(path) ?? {} });
+    } catch (error) {
+      onFailure(path, error);
+    }
+  }
+  return found;
 }
 
 /** A path: what was there, and what is. */

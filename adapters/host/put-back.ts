@@ -3,17 +3,17 @@
 import { posix } from 'node:path';
 import { fail, messageOf } from '../../core/errors';
 import {
-  attributesIn,
   type BeforeImages,
   type Compared,
   contentFor,
   isAsBefore,
+  lookAtEach,
 } from './before-images';
 import type { HostFiles } from './files';
 import type { BeforeImage } from './journal-log';
 import { hostPathOf } from './journal-failure';
 import { PathFailures } from './path-failures';
-import { type FilePart, type PathChange, type PathFacts, ROOT_OWNER } from './types';
+import { type FilePart, type PathChange, ROOT_OWNER } from './types';
 
 type Images = readonly (readonly [string, BeforeImage])[];
 
@@ -99,18 +99,15 @@ async function removeAll(undo: Undo, images: Images): Promise<number> {
 /** Returns how many were not right. */
 async function restoreAll(undo: Undo, images: Images): Promise<number> {
   const { files, failures, oneByOne } = undo;
-  const now = new Map<string, PathFacts>();
-  for (const [path] of images) {
-    await failures.during(path, async () => void now.set(path, await files.facts(path)));
-  }
-  const attributes = await attributesIn(files, now);
+  const paths = images.map(([path]) => path);
+  const now = await lookAtEach(files, paths, (path, error) => failures.note(path, error));
   const changes: PathChange[] = [];
   // Directories that went are there again before what was in them.
   for (const [path, image] of directoriesFirst(images)) {
-    const facts = now.get(path);
+    const found = now.get(path);
     // One that cannot be looked at is among the failures.
-    if (facts === undefined) continue;
-    const at = { path, image, facts, attributes: attributes.get(path) ?? {} };
+    if (found === undefined) continue;
+    const at = { path, image, ...found };
     await failures.during(path, async () => {
       const change = await restoring(undo, at);
       if (change !== undefined) changes.push(change);

@@ -1,6 +1,6 @@
 /** What a machine that starts does beside putting files back, and what it takes for the deployment that it waits for. */
 
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { settleAtStart } from '../../../../activities/host';
 import { isStaged } from '../../../../activities/host/standing';
@@ -58,6 +58,48 @@ describe('systemd, when the old deployment came up and the files are put back', 
 
   it('is left alone when no unit was changed', async () => {
     expect(await unitsRead(SAME_UNIT)).toEqual([]);
+  });
+});
+
+describe('files that are put back at the start', () => {
+  const FILES = ['/srv/own/conf', '/etc/network'];
+  const [BEFORE, AFTER] = (['old', 'new'] as const).map((text) =>
+    aConfig(`rendered-worker-${text}`, {
+      config: { storage: { files: FILES.map((path) => aFile(path, text)) } },
+    }),
+  ) as [TestConfig, TestConfig];
+  let host: TestHost;
+  const read = (path: string) => readFileSync(join(host.root, path), 'utf8');
+
+  /** The machine goes down by itself with files of an update that takes a reboot. */
+  beforeEach(async () => {
+    host = await aHost([BEFORE, AFTER]);
+    await bootInto(host, BEFORE);
+    const activities = await host.activities();
+    await activities.prepareUpdate(orderFor(AFTER, 'prepareUpdate'));
+    await activities.applyUpdate(orderFor(AFTER, 'applyUpdate'));
+    await host.boot();
+  });
+  afterEach(() => host.remove());
+
+  it('are back also where the operating system does not answer', async () => {
+    const ports = await host.ports();
+    const discard = () => Promise.reject(new Error('rpm-ostree: busy'));
+
+    await expect(settleAtStart({ ...ports, os: { ...ports.os, discard } })).rejects.toThrow('busy');
+
+    expect(FILES.map(read)).toEqual(['old', 'old']);
+  });
+
+  it('are back but for the one that cannot even be looked at', async () => {
+    const srv = join(host.root, 'srv');
+    rmSync(join(srv, 'own'), { recursive: true });
+    chmodSync(srv, 0o777);
+    symlinkSync('elsewhere', join(srv, 'own'));
+
+    await expect(settleAtStart(await host.ports())).rejects.toThrow(/"own" is a link/);
+
+    expect(read('/etc/network')).toBe('old');
   });
 });
 
