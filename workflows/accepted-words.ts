@@ -17,6 +17,8 @@ type Meaning = 'pause' | 'resume' | 'retry' | 'hold';
 
 /** A word from when it is accepted until it is answered. */
 export class AcceptedWord {
+  /** Whether it counts already, although it is being written. */
+  countsNow = false;
   private hasItsTurn = false;
 
   /** @param waits - others of the same thing are to be written first */
@@ -36,8 +38,9 @@ export class AcceptedWord {
     return this.open.at(-1) === this || !patched(IN_ORDER);
   }
 
-  get isYetToCome(): boolean {
-    return this.waits && !this.hasItsTurn;
+  /** Nothing but the word itself says so. */
+  get isUnwritten(): boolean {
+    return this.countsNow || (this.waits && !this.hasItsTurn);
   }
 
   /** Only for one that waits: one that does not is written in the very moment in which it is accepted. */
@@ -84,10 +87,10 @@ export class AcceptedWords {
     return this.open.get(thing)?.at(-1)?.meaning;
   }
 
-  /** Whether somebody has said to leave a node out, and that waits for what was said before. */
+  /** Whether somebody has said to leave a node out, and that waits for what was said before, or stands over it. */
   isToBeHeld(node: string): boolean {
     const words = this.open.get(node) ?? [];
-    return words.some((word) => word.meaning === 'hold' && word.isYetToCome);
+    return words.some((word) => word.meaning === 'hold' && word.isUnwritten);
   }
 }
 

@@ -32,6 +32,8 @@ const BLOCKED_ASKED_FOR = 'retry-asks-for-blocked-nodes';
 const EARLIER_STANDS = 'earlier-word-stands-when-later-fails';
 /** Rollouts that were begun before it forget a hold that is to be written when the retry after it fails. */
 const HOLD_STANDS = 'hold-to-be-written-stands-when-retry-fails';
+/** Rollouts that were begun before it forget that a node is retried while a hold of it is being written. */
+const RETRIED_UNTIL_HELD = 'retried-until-held';
 /** Rollouts that were begun before it look at a node whose hold could not be written with the next news only. */
 const LOOKS_AFTER_FAILURE = 'looks-again-when-a-hold-fails';
 
@@ -149,29 +151,59 @@ async function holdAndStop(
   reason: string,
 ): Promise<RolloutAnswer> {
   if (word.waits) await word.turn();
-  const heldBefore = rollout.heldByUs.get(node);
-  const isRetried = rollout.retry.delete(node);
+  const before = saidBefore(rollout, node);
+  // A retry lets the node go in a halted rollout, and nothing but its update answers it.
+  word.countsNow = before.isRetried && patched(RETRIED_UNTIL_HELD);
+  if (!word.countsNow) rollout.retry.delete(node);
   rollout.heldByUs.set(node, reason);
   rollout.touch();
   try {
     await changeHold(rollout, node, reason);
   } catch (error) {
-    rollout.heldByUs.delete(node);
-    // What was said before it stands.
-    const wasSaid = heldBefore !== undefined || isRetried;
-    if (wasSaid && (word.waits || patched(EARLIER_STANDS))) {
-      if (heldBefore !== undefined) rollout.heldByUs.set(node, heldBefore);
-      if (isRetried && !rollout.children.has(node)) rollout.tryAgain(node);
-    }
-    // It may be started again, and nobody else may have anything to say.
-    if (patched(LOOKS_AFTER_FAILURE)) rollout.touch();
+    letStand(rollout, word, { node, reason, before });
     throw error;
+  }
+  if (word.countsNow && rollout.config === before.config) {
+    rollout.retry.delete(node);
+    rollout.heldByUs.set(node, reason);
   }
   const child = rollout.children.get(node);
   if (child !== undefined && child.cancelling === undefined) {
     cancelUpdate(rollout, node, { why: 'operator', reason });
   }
   return answerOf(rollout);
+}
+
+interface SaidBefore {
+  readonly config: string;
+  readonly held: string | undefined;
+  readonly isRetried: boolean;
+}
+
+function saidBefore({ config, heldByUs, retry }: Rollout, node: string): SaidBefore {
+  return { config, held: heldByUs.get(node), isRetried: retry.has(node) };
+}
+
+/** The hold could not be written: what was said of the node before stands. */
+function letStand(
+  rollout: Rollout,
+  word: AcceptedWord,
+  { node, reason, before }: { node: string; reason: string; before: SaidBefore },
+): void {
+  const { held, isRetried } = before;
+  // Somebody may have cancelled its update in Temporal meanwhile.
+  const isOurs = rollout.heldByUs.get(node) === reason || !patched(RETRIED_UNTIL_HELD);
+  if (isOurs) rollout.heldByUs.delete(node);
+  const wasSaid = held !== undefined || isRetried;
+  if (wasSaid && (word.waits || patched(EARLIER_STANDS))) {
+    // What was said of an earlier config is over with it.
+    const isSame = rollout.config === before.config || !patched(RETRIED_UNTIL_HELD);
+    if (held !== undefined && isSame && isOurs) rollout.heldByUs.set(node, held);
+    const isLost = isRetried && !word.countsNow;
+    if (isLost && !rollout.children.has(node)) rollout.tryAgain(node);
+  }
+  // It may be started again, and nobody else may have anything to say.
+  if (patched(LOOKS_AFTER_FAILURE)) rollout.touch();
 }
 
 async function changeHold(

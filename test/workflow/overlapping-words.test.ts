@@ -129,6 +129,32 @@ describe('what is said of a node while something else is being written on it', (
     expect(world.violations).toEqual([]);
   });
 
+  it('gets the slot of its retry in a halted rollout when the skip after it cannot be written', async () => {
+    const policy = { failureThreshold: 1, canaryNodes: 0 };
+    const world = await bench.world({ nodes: 2, maxUnavailable: 2, policy });
+    const [node, other] = [world.name(1), world.name(2)];
+    const applying = [node, other].map((name) => {
+      const gate = world.hold('applyUpdate', name);
+      world.failWith('applyUpdate', name, 'ApplyFailed', 'disk full', 1);
+      return gate;
+    });
+    await world.startRollout();
+    await Promise.all(applying.map(({ reached }) => reached));
+    for (const gate of applying) gate.open();
+    await world.progressUntil(({ failed, children }) => failed.length === 2 && !children.length);
+    const preparing = world.hold('prepareUpdate', node);
+    await send(world, 'retryNode', { node });
+    await preparing.reached;
+    world.failWith('holdNode', node, 'ApiRefused', 'the API server says no', 1);
+
+    await expectRefused(send(world, 'skipNode', { node }), 'ApiRefused');
+    preparing.open();
+
+    await world.progressUntil(({ updated }) => updated === 1);
+    expect(world.updatedNodes()).toEqual([node]);
+    await world.rollout().terminate();
+  });
+
   it('is looked at again at once when a skip cannot be written', async () => {
     const world = await bench.world({ nodes: 1 });
     const node = world.name(1);
@@ -147,7 +173,7 @@ describe('what is said of a node while something else is being written on it', (
     await expectRefused(skipped.answer, 'ApiRefused');
     await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, held: [] });
     expect(world.violations).toEqual([]);
-  });
+  }, 30_000);
 
   it('is held as was said in Temporal when the retry after it cannot be written', async () => {
     const world = await bench.world({ nodes: 1 });
