@@ -6,6 +6,8 @@ import { instant, LAG_MS } from './updates-under-way';
 
 /** Rollouts that were begun before it take an old view for what was said last. */
 const SAID_OVER_ANSWERED = 'said-over-an-answered-pause';
+/** Rollouts that were begun before it go by their view when what was said last cannot be written. */
+const WRITTEN_STANDS = 'written-pause-stands-when-next-fails';
 
 export interface Pause {
   readonly paused: boolean;
@@ -21,7 +23,12 @@ interface Wish {
 }
 
 export class PauseWish {
-  constructor(private wish: Wish | undefined) {}
+  /** What the pool was last made to say; a view may be from before it. */
+  private written: Wish | undefined;
+
+  constructor(private wish: Wish | undefined) {
+    this.written = wish;
+  }
 
   /** Undefined = the view is right. */
   get carried(): Wish | undefined {
@@ -48,7 +55,19 @@ export class PauseWish {
     return before.paused === paused ? isLater === true : patched(SAID_OVER_ANSWERED);
   }
 
-  forget(): void {
+  /** The pool says so now. */
+  noteWritten(paused: boolean, reason: string): void {
+    this.written = { paused, reason, until: instant(LAG_MS), isLater: true };
+  }
+
+  /** What was said last cannot be written: what was written before it stands. */
+  takeBack(): void {
+    const { written } = this;
+    const isFresh = written !== undefined && Date.parse(written.until) > Date.now();
+    this.wish = isFresh && patched(WRITTEN_STANDS) ? written : undefined;
+  }
+
+  private forget(): void {
     this.wish = undefined;
   }
 

@@ -144,9 +144,10 @@ async function changePause(
   try {
     if (isLater) await word.turn();
     await setPoolPaused(rollout.pool, paused, reason, ends);
+    rollout.pauseIsWritten(paused, reason);
     if (word.stands()) rollout.wishPaused(paused, reason, { isLater });
   } catch (error) {
-    if (word.stands()) rollout.forgetPauseWish();
+    if (word.stands()) rollout.takePauseBack();
     throw failed(`${paused ? 'pause' : 'resume'} pool ${rollout.pool}`, error);
   }
   return answerOf(rollout);

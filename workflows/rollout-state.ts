@@ -155,8 +155,13 @@ export class Rollout extends UpdatesUnderWay {
     this.touch();
   }
 
-  forgetPauseWish(): void {
-    this.pauseWish.forget();
+  pauseIsWritten(paused: boolean, reason: string): void {
+    this.pauseWish.noteWritten(paused, reason);
+  }
+
+  /** What was said last cannot be written. */
+  takePauseBack(): void {
+    this.pauseWish.takeBack();
     this.touch();
   }
 

@@ -36,3 +36,32 @@ it.each([
     expect(new PauseWish(wish.carried).over(look(!paused))).toEqual({ paused, reason: 'last' });
   },
 );
+
+describe('when what was said last cannot be written', () => {
+  it.each([
+    ['answered', true],
+    ['being written', false],
+  ])('goes by what was written before, that one %s', (_when, isAnswered) => {
+    const wish = new PauseWish(undefined);
+    wish.say(true, 'freeze');
+    wish.noteWritten(true, 'freeze');
+    if (isAnswered) wish.say(true, 'freeze');
+    wish.say(false, 'thaw', { isLater: !isAnswered });
+
+    wish.takeBack();
+
+    expect(wish.over(look(false))).toEqual({ paused: true, reason: 'freeze' });
+  });
+
+  it('goes by the view when nothing was, or long ago', () => {
+    const wish = new PauseWish(undefined);
+    wish.say(false, 'thaw');
+    wish.takeBack();
+    expect(wish.carried).toBeUndefined();
+
+    const later = new PauseWish({ paused: true, reason: 'freeze', until: '2020-01-01T00:00:00Z' });
+    later.say(false, 'thaw');
+    later.takeBack();
+    expect(later.carried).toBeUndefined();
+  });
+});
