@@ -44,7 +44,7 @@ import { answerRolloutMessages } from './rollout-messages';
 import { Rollout } from './rollout-state';
 import { SILENCE_MS } from './updates-under-way';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
-import { brief } from './timeouts';
+import { brief, STILL_RUNNING } from './timeouts';
 import {
   aside,
   forgetCancellation,
@@ -77,6 +77,8 @@ const FINISHES_STANDING_STILL = 'finishes-standing-still';
 const DELETED_MINDED = 'deleted-nodes-minded-to-the-end';
 /** Rollouts that were begun before it forget a cancellation that comes before their first look. */
 const CANCELS_AFTER_LOOK = 'cancels-after-a-look';
+/** Rollouts that were begun before it end without the updates of a rollout before, if they have not met them. */
+const STOPS_UNMET = 'stops-updates-of-earlier-rollout';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -311,6 +313,7 @@ async function poolIsGone(rollout: Rollout): Promise<Error> {
 /** Takes every node back that can be, and waits for all. */
 async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promise<void> {
   rollout.ending = reason;
+  if (rollout.knows !== 'all' && patched(STOPS_UNMET)) await meetRunning(rollout);
   const held = new Set<string>();
   const looks = { isOut: false };
   for (;;) {
@@ -338,6 +341,20 @@ async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promi
     await checkUpdates(rollout, heard);
   }
   await condition(allHandlersFinished);
+}
+
+/** Updates that a rollout before this one has left running end with the pool's rollout, too. */
+async function meetRunning(rollout: Rollout): Promise<void> {
+  rollout.writing = 'Temporal to say which updates of an earlier rollout still run';
+  try {
+    const running = await findRunningUpdates([], rollout.pool, STILL_RUNNING);
+    for (const node of running) if (!rollout.children.has(node)) adoptUpdate(rollout, node);
+    rollout.learned();
+  } catch (error) {
+    log.warn('updates of an earlier rollout may go on', { error });
+  } finally {
+    rollout.writing = undefined;
+  }
 }
 
 /** Of a Node that is gone nothing is taken back. The look keeps nobody waiting: whoever ends meanwhile has ended. */

@@ -35,6 +35,7 @@ import { SEARCH_ATTRIBUTE } from './search-attributes';
 import {
   AWAITED,
   brief,
+  type Limits,
   LOOK,
   LOOK_INSIDE,
   optionsFor,
@@ -130,12 +131,10 @@ export function forgetRolloutStarted(pool: string): Promise<void> {
 export function findRunningUpdates(
   nodes: readonly string[],
   pool?: string,
+  limits: Limits = pool === undefined ? STILL_RUNNING : ROLLOUT_LIMITS.findRunningUpdates,
 ): Promise<readonly string[]> {
   return cluster.findRunningUpdates.executeWithOptions(
-    optionsFor(
-      pool === undefined ? STILL_RUNNING : ROLLOUT_LIMITS.findRunningUpdates,
-      'find node updates that still run',
-    ),
+    optionsFor(limits, 'find node updates that still run'),
     [{ nodes, ...(pool === undefined ? {} : { pool }) }],
   );
 }

@@ -386,3 +386,26 @@ it('a config that comes while a host tidies up waits for it, without a slot', as
   await expect(world.rollout().result()).resolves.toMatchObject({ config, updated: 1 });
   expect(world.leftovers()).toEqual([]);
 });
+
+it('a rollout that is cancelled before its first look stops the updates of the one before', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  const draining = world.hold('drainNode', node);
+  await world.startRollout();
+  await draining.reached;
+  await world.rollout().terminate('lost');
+  const looking = world.hold('selectNodes', '');
+  await world.startRollout();
+  await looking.reached;
+
+  await world.rollout().cancel();
+  looking.open();
+  await world.progressUntil(({ children }) => children.some(({ cancelling }) => cancelling));
+  draining.open();
+
+  await expect(world.rollout().result()).rejects.toThrow();
+  await expect(world.update(node).result()).rejects.toThrow();
+  expect(world.updatedNodes()).toEqual([]);
+  expect(world.violations).toEqual([]);
+  expect(world.leftovers()).toEqual([]);
+});
