@@ -20,8 +20,9 @@ export interface ObjectMeta {
   readonly ownerReferences?: readonly OwnerReference[];
   /** RFC 3339. */
   readonly creationTimestamp?: string;
-  /** RFC 3339; present = being deleted. */
+  /** RFC 3339; present = being deleted. When it was asked for, and the grace period on top. */
   readonly deletionTimestamp?: string;
+  readonly deletionGracePeriodSeconds?: number;
   readonly finalizers?: readonly string[];
 }
 

@@ -9,6 +9,7 @@ import {
   judgePods,
   MCO_DRAIN_OPTIONS,
   nameOf,
+  terminatingSince,
   type DrainContext,
   type JudgedPod,
   type Pod,
@@ -291,8 +292,8 @@ function sentence(watched: Watched, budgets: readonly PodDisruptionBudget[]): st
 }
 
 function sinceOf({ pod, refusedSince }: Watched): number | undefined {
-  const { deletionTimestamp } = pod.metadata;
-  return deletionTimestamp === undefined ? refusedSince : Date.parse(deletionTimestamp);
+  const since = terminatingSince(pod);
+  return since === undefined ? refusedSince : Date.parse(since);
 }
 
 function isDue(askAt: number | undefined, now: number): boolean {

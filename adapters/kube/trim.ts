@@ -118,6 +118,7 @@ function trimMeta(
     ...defined('ownerReferences', meta.ownerReferences),
     ...defined('creationTimestamp', meta.creationTimestamp),
     ...defined('deletionTimestamp', meta.deletionTimestamp),
+    ...defined('deletionGracePeriodSeconds', meta.deletionGracePeriodSeconds),
     ...defined('finalizers', meta.finalizers),
   };
 }

@@ -3,7 +3,15 @@
 import type { LabelSelector, ObjectMeta } from '../object-meta';
 import { compileSelector } from '../selectors';
 import { judgePods, type DrainContext, type JudgedPod } from './filters';
-import { isFinished, isReady, isTerminating, nameOf, ownerText, type Pod } from './pods';
+import {
+  isFinished,
+  isReady,
+  isTerminating,
+  nameOf,
+  ownerText,
+  terminatingSince,
+  type Pod,
+} from './pods';
 
 /** A `policy/v1` PodDisruptionBudget, the fields that decide about an eviction. */
 export interface PodDisruptionBudget {
@@ -94,10 +102,11 @@ export function blockerOf(pod: Pod, budgets: readonly PodDisruptionBudget[]): st
 }
 
 function leavingText(pod: Pod): string {
-  const { deletionTimestamp, finalizers = [] } = pod.metadata;
-  if (deletionTimestamp === undefined) return 'eviction not yet accepted';
+  const since = terminatingSince(pod);
+  if (since === undefined) return 'eviction not yet accepted';
+  const { finalizers = [] } = pod.metadata;
   const held = finalizers.length === 0 ? '' : `, held by finalizer ${finalizers.join(', ')}`;
-  return `terminating since ${deletionTimestamp}${held}`;
+  return `terminating since ${since}${held}`;
 }
 
 export type PredictedReason = 'BudgetAllowsNothing' | 'SeveralBudgets' | 'Refused' | 'Unmanaged';

@@ -33,5 +33,6 @@ export {
   MIRROR_ANNOTATION,
   nameOf,
   ownerText,
+  terminatingSince,
   type Pod,
 } from './pods';

@@ -39,6 +39,17 @@ export function isTerminating(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp !== undefined;
 }
 
+/**
+ * When somebody asked the pod to go, RFC 3339; undefined = nobody has. Its `deletionTimestamp` is when its grace
+ * period ends; the API server changes both together when the period is shortened.
+ */
+export function terminatingSince({ metadata }: Pod): string | undefined {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = metadata;
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds === 0) return deletionTimestamp;
+  const sinceMs = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  return new Date(sinceMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+}
+
 export function isReady(pod: Pod): boolean {
   return (
     pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ??

@@ -44,8 +44,11 @@ type OnlyIn<One, Other> = Readonly<Record<Exclude<Fields<One>, Fields<Other>>, t
 
 /** What every object has and core has no use for. */
 const HEAD = { apiVersion: true, kind: true } as const;
-/** Cluster-scoped objects have none; `ObjectMeta` of core is also that of Pods. */
-const NAMESPACE = { 'metadata.namespace': true } as const;
+/** Nobody reads them of cluster-scoped objects; `ObjectMeta` of core is also that of Pods. */
+const OF_PODS = {
+  'metadata.namespace': true,
+  'metadata.deletionGracePeriodSeconds': true,
+} as const;
 
 /** `Special` is the price of registries.conf, which only MCO's defaults name; nobody can write it. */
 type WithoutSpecial<T> = T extends readonly (infer Item)[]
@@ -102,11 +105,11 @@ describe('whatever the schema gives is what core expects, and the other way roun
     };
     const back: (value: WithObject) => Declared = same;
     const unread: OnlyIn<Declared, MachineConfig> = {};
-    const undeclared: OnlyIn<MachineConfig, Declared> = NAMESPACE;
+    const undeclared: OnlyIn<MachineConfig, Declared> = OF_PODS;
 
     const object = { metadata: { name: 'a' }, spec: { kernelArguments: ['b'] } };
     expect([there(object), back(object)]).toEqual([object, object]);
-    expect({ ...unread, ...undeclared }).toEqual(NAMESPACE);
+    expect({ ...unread, ...undeclared }).toEqual(OF_PODS);
   });
 
   it('MachineConfigNode', () => {
@@ -116,7 +119,7 @@ describe('whatever the schema gives is what core expects, and the other way roun
       ...HEAD,
       'status.conditions[].observedGeneration': true,
     };
-    const undeclared: OnlyIn<MachineConfigNode, Declared> = NAMESPACE;
+    const undeclared: OnlyIn<MachineConfigNode, Declared> = OF_PODS;
 
     const name = { name: 'n' };
     const spec = { node: name, pool: name, configVersion: { desired: 'x' } };
@@ -140,7 +143,7 @@ describe('whatever the schema gives is what core expects, and the other way roun
       ...HEAD,
       ...UNREAD_OF_POOL,
     };
-    const undeclared: OnlyIn<MachineConfigPool, Declared> = NAMESPACE;
+    const undeclared: OnlyIn<MachineConfigPool, Declared> = OF_PODS;
 
     const object = { metadata: { name: 'worker' }, spec: { maxUnavailable: '10%' } };
     expect([there(object), back(object)]).toEqual([object, object]);
@@ -152,7 +155,7 @@ describe('whatever the schema gives is what core expects, and the other way roun
     const there: (value: Declared) => RolloutPolicy = same;
     const back: (value: RolloutPolicy) => Declared = same;
     const unread: OnlyIn<Declared, RolloutPolicy> = HEAD;
-    const undeclared: OnlyIn<RolloutPolicy, Declared> = NAMESPACE;
+    const undeclared: OnlyIn<RolloutPolicy, Declared> = OF_PODS;
 
     const object = { metadata: { name: 'worker' }, spec: { canary: { nodes: 2 } } };
     expect([there(object), back(object)]).toEqual([object, object]);

@@ -92,6 +92,7 @@ function start(pods: PodPort, read: () => Promise<Node>, drain: object = {}) {
   const beganAt = performance.now();
   const heartbeats: DrainProgress[] = [];
   const shown: string[] = [];
+  const logged: unknown[] = [];
   const ports = {
     view: {
       nodes: { synced: Promise.resolve(), get: () => cordoned(), subscribe: neverCalls },
@@ -108,14 +109,17 @@ function start(pods: PodPort, read: () => Promise<Node>, drain: object = {}) {
     run: () => ({
       signal: new AbortController().signal,
       temporalNow: () => START + performance.now() - beganAt,
-      log: { debug: ignored, info: ignored, warn: ignored },
+      log: {
+        ...{ debug: ignored, warn: ignored },
+        info: (message: string, fields: object) => logged.push({ message, ...fields }),
+      },
       heartbeat: (progress: DrainProgress) => heartbeats.push(progress),
     }),
     now: () => Date.now(),
   };
   const drainNode = createDrainNode(ports as unknown as ClusterPorts);
   const drained = drainNode({ ...INPUT, drain: { ...INPUT.drain, ...drain } });
-  return { drained, heartbeats, shown };
+  return { drained, heartbeats, shown, logged };
 }
 
 const neverCalls = () => ignored;
@@ -231,6 +235,34 @@ it('keeps its time and asks again when the clock of its worker goes hours ahead,
   }
   left();
   await expect(drained).resolves.toEqual({ evicted: 0, left: 0 });
+});
+
+it('names a pod that takes its time to go while its grace period lasts, once it has taken long', async () => {
+  const grace = { deletionTimestamp: '2026-03-01T10:29:50Z', deletionGracePeriodSeconds: 1_800 };
+  const { metadata, ...pod } = aPod('a');
+  let left = (): void => undefined;
+  const follow: PodPort['follow'] = (_node, handler, until) =>
+    new Promise((resolve) => {
+      until.addEventListener('abort', () => {
+        resolve();
+      });
+      left = () => {
+        handler.changed(aPod('a'), true);
+      };
+      handler.listed([{ metadata: { ...metadata, ...grace }, ...pod }]);
+    });
+  const evict = () => Promise.reject(new Error('it is going already'));
+  const { drained, logged } = start({ follow, evict }, () => Promise.resolve(cordoned()));
+
+  await jest.advanceTimersByTimeAsync(20_000);
+  left();
+
+  await expect(drained).resolves.toEqual({ evicted: 0, left: 0 });
+  expect(logged).toContainEqual({
+    ...{ message: 'drain is waiting', node: 'n' },
+    reason:
+      'waiting for pod shop/a (terminating since 2026-03-01T09:59:50Z; owner ReplicaSet shop/cart)',
+  });
 });
 
 it('says why it does not know the pods of the node, all the time and at its end', async () => {

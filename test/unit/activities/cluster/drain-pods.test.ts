@@ -199,6 +199,20 @@ it('waits for a pod that is terminating, and does not ask it', () => {
   expect(pods.isDone()).toBe(false);
 });
 
+it('counts from when a pod was asked to go, not from the end of its grace period', () => {
+  budgets = [aBudget(0)];
+  const pods = draining();
+  const grace = { deletionTimestamp: '2026-03-01T10:29:00Z', deletionGracePeriodSeconds: 1_800 };
+  const refused = aPod('a');
+  pods.listed([refused, aPod('b', grace)]);
+  pods.answered(refused, { outcome: 'refused', said: 'its budget' });
+
+  expect(pods.blockers()).toMatchObject([
+    { pod: 'shop/b', since: Date.parse('2026-03-01T09:59:00Z') },
+    { pod: 'shop/a', since: now },
+  ]);
+});
+
 it('stops waiting for one that has been terminating for too long, if it is told to', () => {
   const pods = draining({ skipWaitForDeleteTimeoutSeconds: 90 });
   pods.listed([aPod('a', { deletionTimestamp: '2026-03-01T09:59:00Z' })]);

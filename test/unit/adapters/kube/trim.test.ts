@@ -1,4 +1,4 @@
-import { trimNode } from '../../../../adapters/kube/trim';
+import { trimNode, trimPod } from '../../../../adapters/kube/trim';
 
 const managedFields = [
   { manager: 'kubelet', operation: 'Update', fieldsV1: { 'f:status': { 'f:conditions': {} } } },
@@ -16,4 +16,10 @@ it('keeps of who wrote what only who cordoned a node', () => {
     managedFields: [{ manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } }],
   });
   expect(trimNode({ ...node, spec: {} }).metadata).toEqual({ name: 'n' });
+});
+
+it('keeps of a pod that goes when it was asked to', () => {
+  const going = { deletionTimestamp: '2026-01-01T12:30:00Z', deletionGracePeriodSeconds: 1_800 };
+
+  expect(trimPod({ metadata: { name: 'p', ...going } }).metadata).toEqual({ name: 'p', ...going });
 });

@@ -134,6 +134,11 @@ describe('the sentence that names a blocker', () => {
       'waiting for pod shop/cart-7f-x (terminating since 2026-01-01T12:00:00Z; owner StatefulSet shop/db)',
     ],
     [
+      'a pod in its grace period, since it was asked to go',
+      blockerOf(aPod({ deletionTimestamp: NOW, deletionGracePeriodSeconds: 1_800 }), []),
+      'waiting for pod shop/cart-7f-x (terminating since 2026-01-01T11:30:00Z; no owner)',
+    ],
+    [
       'a finalizer',
       blockerOf(aPod({ deletionTimestamp: NOW, finalizers: ['example.com/archive'] }), []),
       'waiting for pod shop/cart-7f-x (terminating since 2026-01-01T12:00:00Z, held by finalizer example.com/archive; no owner)',
