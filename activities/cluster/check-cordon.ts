@@ -22,13 +22,14 @@ import { mustLeave } from './nothing-to-drain';
  */
 export function createCheckCordon(ports: ClusterPorts): ClusterActivities['checkCordon'] {
   return async (input) => {
+    const run = ports.run();
     const node = await fromMemoryOrNow(ports, input, (known) => {
       refuseToReboot(known, input);
     });
     const { drain, isGoingBack = false } = input;
     if (drain === undefined) return undefined;
     if (hasFallenOver(node, input)) return { isEmpty: true };
-    const isThere = (await mustLeave(ports, input.node, drain)) ?? !isGoingBack;
+    const isThere = (await mustLeave(ports, { run, node: input.node, drain })) ?? !isGoingBack;
     return { isEmpty: !isThere };
   };
 }

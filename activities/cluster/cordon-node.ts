@@ -40,7 +40,7 @@ export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordon
       : room.whileThereIs(input, write));
     const drained =
       input.cordon && input.drain !== undefined
-        ? await nothingToDrain(ports, input.node, input.drain)
+        ? await nothingToDrain(ports, { run, node: input.node, drain: input.drain })
         : undefined;
     const isDraining = input.cordon && drained === undefined;
     const done = [

@@ -1,12 +1,18 @@
 import type { CordonNodeInput, DrainedNode } from '../../workflows/activity-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ActivityRun, ClusterPorts } from '../ports';
 import { DrainPods } from './drain-pods';
 import { missingDaemonSets } from './missing-daemon-sets';
 
 /** A list that takes longer is left to the drain, which says what it waits for. */
 const PATIENCE_MS = 2_000;
 
-type Drain = NonNullable<CordonNodeInput['drain']>;
+/** What an attempt looks at. */
+interface Look {
+  /** As it was when the attempt began: its clock counts on from where it was asked for. */
+  readonly run: ActivityRun;
+  readonly node: string;
+  readonly drain: NonNullable<CordonNodeInput['drain']>;
+}
 
 /**
  * Looks once at the pods of a node that is cordoned. Reads only.
@@ -16,35 +22,30 @@ type Drain = NonNullable<CordonNodeInput['drain']>;
  */
 export async function nothingToDrain(
   ports: ClusterPorts,
-  node: string,
-  drain: Drain,
+  look: Look,
 ): Promise<DrainedNode | undefined> {
-  const pods = await seenOnce(ports, node, drain);
+  const pods = await seenOnce(ports, look);
   return pods.isDone() ? { evicted: 0, left: pods.left() } : undefined;
 }
 
 /** The same, when it counts what is not known. @returns whether some pod must leave; undefined = it is not known */
-export async function mustLeave(
-  ports: ClusterPorts,
-  node: string,
-  drain: Drain,
-): Promise<boolean | undefined> {
-  const pods = await seenOnce(ports, node, drain);
+export async function mustLeave(ports: ClusterPorts, look: Look): Promise<boolean | undefined> {
+  const pods = await seenOnce(ports, look);
   return pods.isListed ? !pods.isDone() : undefined;
 }
 
-async function seenOnce(ports: ClusterPorts, node: string, drain: Drain): Promise<DrainPods> {
+async function seenOnce(ports: ClusterPorts, { run, node, drain }: Look): Promise<DrainPods> {
   const pods = new DrainPods(drain, 0, {
     node,
     budgets: () => ports.view.budgets.list(),
     missingDaemonSets: (found) => missingDaemonSets(ports.view, found),
-    now: ports.now,
+    now: run.temporalNow,
   });
   const looking = new AbortController();
   const stop = (): void => {
     looking.abort();
   };
-  const { signal } = ports.run();
+  const { signal } = run;
   signal.addEventListener('abort', stop);
   const patience = setTimeout(stop, PATIENCE_MS);
   try {

@@ -1,8 +1,10 @@
-import { nothingToDrain } from '../../../../activities/cluster/nothing-to-drain';
-import type { ClusterPorts, PodPort } from '../../../../activities/ports';
+import { mustLeave, nothingToDrain } from '../../../../activities/cluster/nothing-to-drain';
+import type { ActivityRun, ClusterPorts, PodPort } from '../../../../activities/ports';
 import type { Pod } from '../../../../core/drain';
 
 const DRAIN = { timeoutSeconds: 60, onTimeout: 'RetryLater' } as const;
+const NOW = Date.parse('2026-03-01T10:00:00Z');
+const NINE_HOURS_MS = 9 * 3_600_000;
 
 function aPod(name: string, owner?: { readonly kind: string; readonly name: string }): Pod {
   return {
@@ -18,7 +20,7 @@ function aPod(name: string, owner?: { readonly kind: string; readonly name: stri
 }
 
 /** A node with these pods; without any list when they cannot be read. */
-function portsWith(pods: readonly Pod[] | 'unknown', signal = new AbortController().signal) {
+function attemptWith(pods: readonly Pod[] | 'unknown', signal = new AbortController().signal) {
   const follow: PodPort['follow'] = (_node, handler, until) =>
     new Promise((resolve) => {
       until.addEventListener('abort', () => {
@@ -32,24 +34,32 @@ function portsWith(pods: readonly Pod[] | 'unknown', signal = new AbortControlle
       daemonSets: { get: (name: string) => (name === 'logs' ? { metadata: { name } } : undefined) },
     },
     pods: { follow },
-    run: () => ({ signal }),
-    now: () => 0,
+    // The clock of this worker is wrong.
+    now: () => NOW + NINE_HOURS_MS,
   };
-  return ports as unknown as ClusterPorts;
+  const run = { signal, temporalNow: () => NOW };
+  return { ports: ports as unknown as ClusterPorts, run: run as unknown as ActivityRun };
+}
+
+function looked(
+  { ports, run }: ReturnType<typeof attemptWith>,
+  drain: Parameters<typeof nothingToDrain>[1]['drain'] = DRAIN,
+) {
+  return nothingToDrain(ports, { run, node: 'n', drain });
 }
 
 describe('a cordoned node', () => {
   it('without pods is drained', async () => {
-    await expect(nothingToDrain(portsWith([]), 'n', DRAIN)).resolves.toEqual({
+    await expect(looked(attemptWith([]))).resolves.toEqual({
       evicted: 0,
       left: 0,
     });
   });
 
   it('with nothing but pods that stay is drained', async () => {
-    const ports = portsWith([aPod('logs-1', { kind: 'DaemonSet', name: 'logs' })]);
+    const attempt = attemptWith([aPod('logs-1', { kind: 'DaemonSet', name: 'logs' })]);
 
-    await expect(nothingToDrain(ports, 'n', DRAIN)).resolves.toEqual({ evicted: 0, left: 1 });
+    await expect(looked(attempt)).resolves.toEqual({ evicted: 0, left: 1 });
   });
 
   it.each<[string, Pod]>([
@@ -57,22 +67,31 @@ describe('a cordoned node', () => {
     ['a pod that nobody manages', aPod('alone')],
     ['a pod whose DaemonSet is gone', aPod('old-1', { kind: 'DaemonSet', name: 'old' })],
   ])('with %s has to be drained', async (_what, pod) => {
-    await expect(nothingToDrain(portsWith([pod]), 'n', DRAIN)).resolves.toBeUndefined();
+    await expect(looked(attemptWith([pod]))).resolves.toBeUndefined();
+  });
+
+  it('is not empty while a pod has its grace period, whatever the clock of the worker says', async () => {
+    const drain = { ...DRAIN, skipWaitForDeleteTimeoutSeconds: 60 };
+    const { metadata, ...pod } = aPod('cart', { kind: 'ReplicaSet', name: 'cart' });
+    const grace = { deletionTimestamp: '2026-03-01T10:29:00Z', deletionGracePeriodSeconds: 1_800 };
+    const attempt = attemptWith([{ metadata: { ...metadata, ...grace }, ...pod }]);
+
+    await expect(looked(attempt, drain)).resolves.toBeUndefined();
+    const { ports, run } = attempt;
+    await expect(mustLeave(ports, { run, node: 'n', drain })).resolves.toBe(true);
   });
 
   it('whose pods cannot be read in time is left to the drain', async () => {
     jest.useFakeTimers();
-    const looked = nothingToDrain(portsWith('unknown'), 'n', DRAIN);
+    const outcome = looked(attemptWith('unknown'));
 
     await jest.advanceTimersByTimeAsync(2_000);
 
-    await expect(looked).resolves.toBeUndefined();
+    await expect(outcome).resolves.toBeUndefined();
     jest.useRealTimers();
   });
 
   it('is not looked at by an attempt that was given up', async () => {
-    await expect(
-      nothingToDrain(portsWith([], AbortSignal.abort()), 'n', DRAIN),
-    ).resolves.toBeUndefined();
+    await expect(looked(attemptWith([], AbortSignal.abort()))).resolves.toBeUndefined();
   });
 });
