@@ -58,19 +58,27 @@ const ROLLOUT = 'pool-rollout/';
 /** Remembers how long each thing has looked the same. */
 export class Silence {
   readonly #watched = new Map<string, Watched>();
+  /** When the first look was tried that failed; undefined = the last one did not. */
+  #blindSinceMs: number | undefined;
 
   constructor(
     private readonly record: RolloutRecord,
     private readonly inquiry: Inquiry,
   ) {}
 
-  /** Nobody could look: what stood still meanwhile has an excuse, and a minute more. */
-  interrupted(): void {
-    this.#watched.clear();
+  /**
+   * Nobody could look: the time until the next look does not count. What went before still does, or a look that fails
+   * now and then would excuse everything.
+   *
+   * @param triedMs - when the look began that failed
+   */
+  interrupted(triedMs: number): void {
+    this.#blindSinceMs ??= triedMs;
   }
 
   /** @returns what has been silent for too long, each once */
   async look(open: OpenWorkflows, nowMs: number): Promise<readonly Silent[]> {
+    this.#excuseUntil(nowMs);
     const waiting = [...this.#updates(open), ...this.#orphans(open), ...this.#forgotten(open)];
     const keys = new Set(waiting.map(({ key }) => key));
     for (const key of this.#watched.keys()) if (!keys.has(key)) this.#watched.delete(key);
@@ -86,6 +94,16 @@ export class Silence {
       }
     }
     return found;
+  }
+
+  #excuseUntil(nowMs: number): void {
+    if (this.#blindSinceMs === undefined) return;
+    const blindMs = nowMs - this.#blindSinceMs;
+    this.#blindSinceMs = undefined;
+    for (const watched of this.#watched.values()) {
+      watched.sinceMs += blindMs;
+      if (watched.unansweredSinceMs !== undefined) watched.unansweredSinceMs += blindMs;
+    }
   }
 
   #watch(key: string, sign: string, nowMs: number): Watched {

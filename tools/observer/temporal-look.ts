@@ -60,11 +60,12 @@ export class TemporalLook {
 
   async #look(silence: Silence): Promise<void> {
     let ids: ReadonlySet<string>;
+    const triedMs = Date.now();
     try {
       ids = await this.#server.openWorkflows();
     } catch {
       // Away, or an empty server that does not know the namespace yet. The sight counts it.
-      silence.interrupted();
+      silence.interrupted(triedMs);
       return;
     }
     this.sight.looked(performance.now());

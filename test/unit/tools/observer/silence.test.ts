@@ -62,11 +62,47 @@ test('one that shows something new has another minute', async () => {
   expect(await look(2 * SILENCE_MS)).toEqual([UPDATE_SILENT]);
 });
 
-test('a time in which nobody could look does not count', async () => {
-  const { look, silence } = scene();
-  await look(0);
-  silence.interrupted();
-  expect(await look(SILENCE_MS)).toEqual([]);
+describe('a time in which nobody could look', () => {
+  test('does not count, and the time before it does', async () => {
+    const { look, silence } = scene();
+    await look(0);
+    for (const failing of [20_000, 50_000, 80_000]) silence.interrupted(failing);
+    expect(await look(100_000)).toEqual([]);
+    expect(await look(80_000 + SILENCE_MS - 1)).toEqual([]);
+    expect(await look(80_000 + SILENCE_MS)).toEqual([UPDATE_SILENT]);
+    silence.interrupted(150_000);
+    expect(await look(160_000)).toEqual([]);
+    expect(await look(160_000 + SILENCE_MS)).toEqual([]);
+  });
+
+  /** Looks every three seconds; `isFailing` says which of them fail. @returns what was found, and when it was first */
+  async function looking(scenery: Scene, isFailing: (count: number) => boolean, untilMs: number) {
+    const found: [atMs: number, text: string][] = [];
+    for (let count = 0; count * 3_000 <= untilMs; count += 1) {
+      const atMs = count * 3_000;
+      if (isFailing(count)) scenery.silence.interrupted(atMs);
+      else for (const text of await scenery.look(atMs)) found.push([atMs, text]);
+    }
+    return found;
+  }
+
+  test.each([
+    ['once in a minute', (count: number) => count % 20 === 19, 63_000],
+    ['every other time', (count: number) => count % 2 === 1, 120_000],
+  ])('%s hides nothing that is silent', async (_what, isFailing, atMs) => {
+    expect(await looking(scene(), isFailing, 300_000)).toEqual([[atMs, UPDATE_SILENT]]);
+  });
+
+  test('once in a minute hides nobody who does not answer', async () => {
+    const scenery = scene();
+    scenery.away = true;
+    const found = await looking(scenery, (count) => count % 20 === 19, 600_000);
+    const text = 'waits, and nobody answers who asks for what';
+    expect(found.map(([, told]) => told)).toEqual([`I6 a: ${text}`, `I6 worker: ${text}`]);
+    // Asked in vain from 45 s on; each time that nobody could look comes on top.
+    expect(found[0]?.[0]).toBeGreaterThanOrEqual(45_000 + UNANSWERED_MS);
+    expect(found[0]?.[0]).toBeLessThan(45_000 + UNANSWERED_MS + SILENCE_MS);
+  });
 });
 
 describe('one that could not be asked', () => {
