@@ -106,6 +106,10 @@ export async function watchAudit(
 ): Promise<void> {
   const judge = new AuditJudge(record);
   const log = await open(file, 'r');
+  // The watch may show last what the log has told, and maybe no line follows.
+  const stop = record.onChange(() => {
+    judge.judge();
+  });
   try {
     const buffer = Buffer.alloc(CHUNK);
     let at = (await log.stat()).size;
@@ -130,9 +134,9 @@ export async function watchAudit(
         if (line !== '') judge.line(line);
       }
       rest = Buffer.from(rest.subarray(end + 1));
-      judge.judge();
     }
   } finally {
+    stop();
     await log.close();
   }
 }

@@ -1,4 +1,8 @@
-import { AuditJudge } from '../../../../tools/observer/audit';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AuditJudge, watchAudit } from '../../../../tools/observer/audit';
+import { sightInto } from '../../../../tools/observer/observer';
 import { RolloutRecord } from '../../../../tools/observer/record';
 import { problemsAtRest } from '../../../../tools/observer/rest';
 import { byUpdate, node } from './objects';
@@ -46,6 +50,31 @@ describe("who removed a person's cordon", () => {
     if (first === 'the watch') judge.line(wrote(after.resourceVersion));
     judge.judge();
     expect(texts(record)).toEqual([`I3 a: ${WORKER} removed a person's cordon`]);
+  });
+
+  test('the log comes first and ends there: it is judged, once, as soon as the watch shows it', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'slipway-audit-'));
+    const file = join(directory, 'audit.log');
+    writeFileSync(file, '');
+    const record = new RolloutRecord({});
+    const sight = sightInto(record, 'the audit log');
+    const stop = new AbortController();
+    const watching = watchAudit(file, record, sight, stop.signal);
+    await sight.sees();
+    record.nodeSeen(cordoned(), 0);
+    const after = node('a');
+    appendFileSync(file, `${wrote(after.resourceVersion)}\n`);
+    await sight.sees();
+    expect(texts(record)).toEqual([]);
+
+    record.nodeSeen(after, 1);
+    const found = texts(record);
+    stop.abort();
+    await watching;
+    rmSync(directory, { recursive: true });
+
+    expect(found).toEqual([`I3 a: ${WORKER} removed a person's cordon`]);
+    expect(texts(record)).toEqual(found);
   });
 
   test('the person, or Slipway in another write', () => {
