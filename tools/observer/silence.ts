@@ -17,6 +17,9 @@ const ASK_AFTER_MS = 45_000;
  */
 export const UNANSWERED_MS = 300_000;
 
+/** A look or two that fail are no absence of Temporal. */
+const ABSENCE_MS = 10_000;
+
 /** What Temporal shows at one moment. */
 export interface OpenWorkflows {
   /** IDs of the workflows that run. */
@@ -100,8 +103,10 @@ export class Silence {
     if (this.#blindSinceMs === undefined) return;
     const blindMs = nowMs - this.#blindSinceMs;
     this.#blindSinceMs = undefined;
+    // After a real absence, whatever stood still has a moment to go on.
+    const latestMs = blindMs < ABSENCE_MS ? Number.NEGATIVE_INFINITY : nowMs - ASK_AFTER_MS;
     for (const watched of this.#watched.values()) {
-      watched.sinceMs += blindMs;
+      watched.sinceMs = Math.max(watched.sinceMs + blindMs, latestMs);
       if (watched.unansweredSinceMs !== undefined) watched.unansweredSinceMs += blindMs;
     }
   }

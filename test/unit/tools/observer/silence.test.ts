@@ -44,6 +44,17 @@ test('an update that shows nothing for a minute, once', async () => {
   expect(await look(SILENCE_MS + 10_000)).toEqual([]);
 });
 
+test('one that stood still before Temporal was away has a moment to go on', async () => {
+  const { look, silence } = scene();
+  await look(0);
+  await look(58_000);
+  silence.interrupted(58_000);
+
+  expect(await look(88_000)).toEqual([]);
+  expect(await look(88_000 + 14_000)).toEqual([]);
+  expect(await look(88_000 + 15_000)).toEqual([UPDATE_SILENT]);
+});
+
 test('one that says what it waits for is not silent', async () => {
   const { look, blockers } = scene();
   blockers['update-node/a'] = 'waiting for pod shop/cart-1';
