@@ -28,6 +28,7 @@ import {
   type Observed,
   type SimulatedPoolOptions,
 } from './simulated-pool';
+import { whatTheRolloutSays } from './standstill';
 
 export interface RolloutBenchResult extends Observed {
   readonly nodes: number;
@@ -118,7 +119,7 @@ async function rollOnce(
   options.onStep(`rolling ${options.nodes} nodes, ${options.maxUnavailable} at a time`);
   const appliedAtMs = Date.now();
   await stack.manifests.apply(CONFIG);
-  await untilAllMoved(observer.record, options, old);
+  await untilAllMoved({ record: observer.record, stack, judge }, options, old);
   const requests = difference(await countApiRequests(stack.cluster), before);
   const cpuMsPerNode = perNodeSince(cpuBefore, processorTimes(stack), options.nodes);
   const rssMiB = residentMiB(stack);
@@ -149,7 +150,7 @@ const STUCK_MS = 300_000;
 
 /** Resolves when every node has another current config and none is cordoned. */
 async function untilAllMoved(
-  record: RolloutRecord,
+  { record, stack, judge }: { record: RolloutRecord; stack: Stack; judge: ObserverProcess },
   options: SimulatedPoolOptions,
   old: string,
 ): Promise<void> {
@@ -165,7 +166,9 @@ async function untilAllMoved(
     const done = countDone();
     if (done !== progress.done) progress = { done, atMs: Date.now() };
     if (Date.now() - progress.atMs > patienceMs) {
-      throw new Error(`stuck: only ${done} of ${options.nodes} nodes updated`);
+      const broken = judge.violations.map(describeViolation);
+      const why = [await whatTheRolloutSays(stack), ...broken].join('; ');
+      throw new Error(`stuck: only ${done} of ${options.nodes} nodes updated; ${why}`);
     }
     const quarter = Math.floor((done * 4) / options.nodes);
     if (quarter <= told) continue;
