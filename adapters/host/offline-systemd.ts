@@ -37,7 +37,10 @@ export interface ServiceAction {
 export interface UnitEnablement {
   /** Every path that such changes may touch. */
   enablementPaths(changes: readonly EnablementChange[]): Promise<readonly string[]>;
-  /** One after the other, as they are listed: of two that touch the same link the later one counts. */
+  /**
+   * One after the other, as they are listed: of two that touch the same link the later one counts. The
+   * links are durable when it returns.
+   */
   setEnablement(changes: readonly EnablementChange[]): Promise<void>;
   enablement(unit: string): Promise<Enablement>;
   /** Units that are enabled and disabled together with this one, by `Also` of each. */

@@ -13,7 +13,7 @@ import {
   type UnitEnablement,
 } from './offline-systemd';
 import type { EnablementChange } from './types';
-import { findUnit, ownLink } from './unit-links';
+import { findUnit, linkDirectories, ownLink } from './unit-links';
 import { parseUnitState, UNIT_PROPERTIES } from './unit-state';
 
 const run = promisify(execFile);
@@ -59,19 +59,22 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
       throw fail('ApplyFailed', `systemctl ${said}: ${lastLine(error)}`);
     }
   };
+  const tell = async (change: EnablementChange): Promise<void> => {
+    for (const verb of await verbsFor(files, change)) await systemctl(verb, '--', change.unit);
+  };
   const here: UnitEnablement = {
     ...offline,
     async setEnablement(changes) {
-      for (const change of changes) {
-        for (const verb of await verbsFor(files, change)) await systemctl(verb, '--', change.unit);
-      }
+      if (changes.length === 0) return;
+      for (const change of changes) await tell(change);
+      await syncLinks(files);
     },
   };
   return {
     ...here,
     async atBootOf(deployment) {
       const next = await filesAfterBoot(files, deployment);
-      return next === undefined ? here : enablementAfterBoot({ files, here }, next);
+      return next === undefined ? here : enablementAfterBoot({ files, here, tell }, next);
     },
     daemonReload: () => systemctl('daemon-reload'),
     reload: (service) => systemctl('reload', '--', service),
@@ -97,11 +100,26 @@ export function createSystemctl(files: HostFiles, command = 'systemctl'): HostSy
 }
 
 /**
+ * systemd leaves it to the kernel when its links reach the disk, and what is recorded after them must not be
+ * there without them. Which links they were depends on `Also` of each unit, so all directories are synced.
+ */
+async function syncLinks(files: HostFiles): Promise<void> {
+  await files.syncDirectories(await linkDirectories(files));
+}
+
+interface RunningEnablement {
+  readonly files: HostFiles;
+  readonly here: UnitEnablement;
+  /** Has systemctl make one change; its links are not synced. */
+  readonly tell: (change: EnablementChange) => Promise<void>;
+}
+
+/**
  * systemctl knows the running system only. What comes to other links in the deployment that boots next,
  * or is of a unit that only that one has, is done by its files.
  */
 function enablementAfterBoot(
-  { files, here }: { readonly files: HostFiles; readonly here: UnitEnablement },
+  { files, here, tell }: RunningEnablement,
   next: HostFiles,
 ): UnitEnablement {
   const there = createOfflineEnablement(next);
@@ -119,10 +137,14 @@ function enablementAfterBoot(
       return [...new Set(paths.flat())].sort();
     },
     async setEnablement(changes) {
+      let isTold = false;
       for (const change of changes) {
-        const units = (await isForSystemctl(change)) ? here : there;
-        await units.setEnablement([change]);
+        if (await isForSystemctl(change)) {
+          isTold = true;
+          await tell(change);
+        } else await there.setEnablement([change]);
       }
+      if (isTold) await syncLinks(files);
     },
   };
 }

@@ -103,6 +103,17 @@ async function dropins(
   return contents;
 }
 
+/** Whether a directory of this name has links to what another unit wants, requires or upholds. */
+function hasDependencies(name: string): boolean {
+  return /\.(wants|requires|upholds)$/.test(name);
+}
+
+/** Every directory that has links which enable units: those of aliases are beside the units. */
+export async function linkDirectories(files: Pick<HostFiles, 'list'>): Promise<readonly string[]> {
+  const names = (await files.list(UNIT_DIRECTORY)).filter(hasDependencies);
+  return [UNIT_DIRECTORY, ...names.map((name) => posix.join(UNIT_DIRECTORY, name))];
+}
+
 /**
  * Links that enable a unit now, whoever made them: `*.wants`, `*.requires`, `*.upholds` and aliases; of
  * a template, those of all its instances.
@@ -114,7 +125,7 @@ export async function presentLinks(
   const found: string[] = [];
   for (const name of await files.list(UNIT_DIRECTORY)) {
     const path = posix.join(UNIT_DIRECTORY, name);
-    const isDependency = /\.(wants|requires|upholds)$/.test(name);
+    const isDependency = hasDependencies(name);
     if (isDependency && isTemplate(unit)) {
       const names = await files.list(path);
       found.push(...names.filter((link) => isOf(unit, link)).map((link) => posix.join(path, link)));
