@@ -6,6 +6,7 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { withFailures } from '../activities/failures';
 import {
+  closeOriginals,
   createHostActivities,
   currentStep,
   type Exclusive,
@@ -200,6 +201,7 @@ async function serve(host: Host, options: Serving): Promise<void> {
 /** Settles what the last process left; returns why a reboot is due. A damaged journal is reported. */
 export async function settleHost(host: Host, log: Logger): Promise<string | undefined> {
   const { node } = host;
+  await closeCopies(host, log);
   try {
     const { what, reboot, foreign } = await host.exclusive(() =>
       settleAtStart({ ...host.ports, ...telling(node, log), now: () => new Date() }),
@@ -211,6 +213,15 @@ export async function settleHost(host: Host, log: Logger): Promise<string | unde
   } catch (error) {
     log.error({ node, reason: messageOf(error) }, 'journal cannot be read');
     return undefined;
+  }
+}
+
+/** What an earlier version left open is closed at once, and not only with the next update. */
+async function closeCopies({ node, exclusive, ports }: Host, log: Logger): Promise<void> {
+  try {
+    await exclusive(() => closeOriginals(ports.files));
+  } catch (error) {
+    log.warn({ node, reason: messageOf(error) }, 'cannot close the copies of originals');
   }
 }
 

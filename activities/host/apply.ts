@@ -21,7 +21,7 @@ import {
 import { diskFailure } from './disk-failure';
 import type { HostConfig } from './records';
 import { heldPaths, hostPaths } from './appended';
-import { missingDirectories } from './directories';
+import { changeWithDirectories } from './directories';
 import { FORCE_CONSUMED, isForced } from './force';
 import { beforeUpdate } from './proof';
 import { refuseDrift } from './prepare';
@@ -169,19 +169,11 @@ async function makeChanges(
     changes.map(({ path }) => path),
     entryOf,
   );
-  const written = changes.filter(({ state }) => state.kind !== 'absent');
-  const directories = await missingDirectories(
-    ports,
-    written.map(({ path }) => path),
-    to.spec,
-  );
   const { signal, progress } = ports.context();
   let done = 0;
+  const onChange = (path: string): void => progress(`${(done += 1)} of ${changes.length}: ${path}`);
   try {
-    await ports.files.change([...directories, ...changes], {
-      signal,
-      onChange: (path) => progress(`${(done += 1)} of ${changes.length}: ${path}`),
-    });
+    await changeWithDirectories(ports, changes, { spec: to.spec, step: { signal, onChange } });
   } catch (error) {
     throw diskFailure(error);
   }

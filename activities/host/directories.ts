@@ -1,6 +1,9 @@
-/** Directories on the way to what is written: as the config lists them, else with MCO's attributes. */
+/** Changes with the directories on the way to them: as the config lists those, else with MCO's attributes. */
 
+import type { ChangeStep } from '../../adapters/host';
+import { ORIGINAL_PLACES } from '../../core/machine-config';
 import type { IgnitionDirectory, RenderedSpec } from '../../core/machine-config/types';
+import { closeOriginals, ORIGINALS_MODE } from './originals';
 import { ownerOf } from './path-changes';
 import type { HostPorts, PathChange } from './ports';
 import { ancestors } from './records';
@@ -12,18 +15,40 @@ const OF_CORE: readonly string[] = ancestors(SSH_KEYS_FILE).filter((path) => pat
 
 const DEFAULT_MODE = 0o755;
 
+/** As a config would list them, if it might. */
+const OF_ORIGINALS = ORIGINAL_PLACES.map((path) => ({ path, mode: ORIGINALS_MODE }));
+
+type Ports = Pick<HostPorts, 'files' | 'users'>;
+
 /**
- * The directories that are missing for these paths, outermost first.
+ * Makes changes, and the directories that they need. The places of originals are closed before a copy comes
+ * there.
  *
- * @param spec - the config that may list them; absent = the paths are of none
+ * @param spec - the config that may list the directories; absent = the paths are of none
  * @throws `ApplyFailed` when the host has no user or group to own them
  */
-export async function missingDirectories(
-  ports: Pick<HostPorts, 'files' | 'users'>,
-  paths: Iterable<string>,
-  spec?: Pick<RenderedSpec, 'config'>,
+export async function changeWithDirectories(
+  ports: Ports,
+  changes: readonly PathChange[],
+  { spec, step }: { readonly spec?: Pick<RenderedSpec, 'config'>; readonly step?: ChangeStep } = {},
+): Promise<void> {
+  const written = changes.filter(({ state }) => state.kind !== 'absent');
+  const paths = written.map(({ path }) => path);
+  const directories = await missingDirectories(ports, paths, spec);
+  await closeOriginals(ports.files);
+  await ports.files.change([...directories, ...changes], step);
+}
+
+/** The directories that are missing for these paths, outermost first. */
+async function missingDirectories(
+  ports: Ports,
+  paths: readonly string[],
+  spec: Pick<RenderedSpec, 'config'> | undefined,
 ): Promise<readonly PathChange[]> {
-  const listed = new Map(spec?.config.storage?.directories?.map((entry) => [entry.path, entry]));
+  const entries = [...(spec?.config.storage?.directories ?? []), ...OF_ORIGINALS];
+  const listed = new Map<string, Partial<IgnitionDirectory>>(
+    entries.map((entry) => [entry.path, entry]),
+  );
   const ofCore = spec !== undefined && hasSshKeys(spec) ? OF_CORE : [];
   const seen = new Set<string>();
   const changes: PathChange[] = [];

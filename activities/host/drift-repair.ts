@@ -6,7 +6,7 @@ import type { DriftFinding } from '../../core/drift';
 import { messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
 import { heldPaths } from './appended';
-import { missingDirectories } from './directories';
+import { changeWithDirectories } from './directories';
 import { repairCost } from './drift-costs';
 import { pathChanges } from './path-changes';
 import { enablementAgain } from './enablement';
@@ -131,14 +131,8 @@ async function writeAll(
   );
   // The host is on this config: every path is its own already, and its original is kept.
   const { changes } = await pathChanges(ports, wanted, wanted);
-  const written = changes.filter(({ state }) => state.kind !== 'absent');
-  const directories = await missingDirectories(
-    ports,
-    written.map(({ path }) => path),
-    spec,
-  );
   await journal.record(changes.map(({ path }) => path));
-  await ports.files.change([...directories, ...changes]);
+  await changeWithDirectories(ports, changes, { spec });
   const dueUnits = due.flatMap(({ kind, path }) => (kind === 'unit' ? [path] : []));
   const units = await enablementAgain(ports.systemd, spec, new Set(dueUnits));
   await journal.record(await ports.systemd.enablementPaths(units));

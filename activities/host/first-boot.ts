@@ -9,7 +9,7 @@ import { applyUpdate } from './apply';
 import { claimOf, hostPaths } from './appended';
 import { armReboot } from './arming';
 import { writeCommitted } from './committed';
-import { missingDirectories } from './directories';
+import { changeWithDirectories } from './directories';
 import { findDrift, findOsDrift } from './drift';
 import { commitUpdate } from './finish';
 import { closeFirstBoot, type FirstConfig, readFirstConfig } from './first-boot-files';
@@ -161,11 +161,7 @@ async function adopt(ports: HostPorts, config: HostConfig): Promise<void> {
     const kept = await keepOriginal(files, path, claimOf(wanted));
     originals.push(...kept.filter((change) => change.path === originalPath(path)));
   }
-  const directories = await missingDirectories(
-    ports,
-    originals.map(({ path }) => path),
-  );
-  await files.change([...directories, ...originals]);
+  await changeWithDirectories(ports, originals);
   await writeCurrentConfig(files, fromIgnition(config, await ports.os.status()));
 }
 

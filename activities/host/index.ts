@@ -21,6 +21,7 @@ export { dropFallback } from './fallback';
 export { completeFirstBoot, type FirstBoot, installFirstConfig } from './first-boot';
 export { FIRST_BOOT_PLACES } from './first-boot-files';
 export { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';
+export { closeOriginals } from './originals';
 export type { HostPorts } from './ports';
 export { awaitsConfirmation, awaitsWord, goBackAlone, goBackInPlace } from './confirm';
 export { rebootIsDue, settleAtStart, type Settlement } from './start';

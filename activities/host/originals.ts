@@ -10,13 +10,21 @@
  */
 
 import { posix } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { fail } from '../../core/errors';
-import { noOriginalPath, originalPath } from '../../core/machine-config';
+import { noOriginalPath, ORIGINAL_PLACES, originalPath } from '../../core/machine-config';
 import { ROOT_OWNER } from '../../adapters/host';
 import type { Files, PathChange, PathFacts, PathState } from './ports';
 
 const STAMP = { kind: 'file', content: Buffer.alloc(0), mode: 0o644 } as const;
 const ABSENT = { kind: 'absent' } as const;
+
+/**
+ * Of the places of originals: a copy is as readable as its original, and that may have been in a directory
+ * that only root could enter.
+ */
+export const ORIGINALS_MODE = 0o700;
+const CLOSED = { mode: ORIGINALS_MODE, owner: ROOT_OWNER } as const;
 
 /** What the config that the host is on has to do with a path. */
 export interface Claim {
@@ -50,6 +58,19 @@ export async function keepOriginal(
   return now.kind === 'file' || now.kind === 'symlink'
     ? [{ path: kept, state: copyOf(source ?? path, now) }]
     : [{ path: noOriginalPath(path), state: { ...STAMP, owner: ROOT_OWNER } }];
+}
+
+/**
+ * Closes the places of originals that earlier versions, or MCO, left open to everybody. Safe to repeat, and not
+ * undone: how they were is part of no config.
+ */
+export async function closeOriginals(files: Files): Promise<void> {
+  for (const path of ORIGINAL_PLACES) {
+    const now = await files.facts(path);
+    const isOpen =
+      now.kind === 'directory' && !isDeepStrictEqual(now, { kind: 'directory', ...CLOSED });
+    if (isOpen) await files.setDirectory(path, CLOSED);
+  }
 }
 
 /** Whether it is known what was at a path before a config claimed it. */

@@ -12,7 +12,7 @@ export {
   type StorageOverride,
 } from './reconcilable';
 export { MAX_CONTENT_BYTES, MAX_OBJECT_BYTES, MAX_PATHS } from './limits';
-export { noOriginalPath, originalPath } from './original-paths';
+export { noOriginalPath, ORIGINAL_PLACES, originalPath } from './original-paths';
 export {
   renderMachineConfig,
   type RenderControllerConfig,

@@ -7,6 +7,7 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
+  statSync,
   watch,
   writeFileSync,
 } from 'node:fs';
@@ -106,6 +107,16 @@ describe('the start', () => {
     expect(await settleHost(host, log)).toBeUndefined();
 
     expect(events).toEqual([]);
+  });
+
+  it('closes the copies that an earlier version left open to everybody', async () => {
+    const copies = join(machine.root, 'etc/machine-config-daemon/orig');
+    mkdirSync(copies, { recursive: true });
+    chmodSync(copies, 0o755);
+
+    await settleHost(host, log);
+
+    expect(statSync(copies).mode & 0o777).toBe(0o700);
   });
 
   it('knows of a reboot that is due', async () => {

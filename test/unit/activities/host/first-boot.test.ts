@@ -207,6 +207,8 @@ describe('a first boot', () => {
     write('/usr/etc/motd', 'of the image');
     ignite(AGREED);
     await bootUntilComplete();
+    // As in later updates, for root alone.
+    expect(statSync(at('/etc/machine-config-daemon/orig')).mode & 0o777).toBe(0o700);
 
     const activities = await host.activities();
     await activities.prepareUpdate(orderFor(NEXT, 'prepareUpdate'));

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { noOriginalPath, originalPath } from '../../../../core/machine-config';
+import { noOriginalPath, ORIGINAL_PLACES, originalPath } from '../../../../core/machine-config';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from './a-host';
 
 const NOTHING = aConfig('rendered-worker-nothing');
@@ -82,6 +83,60 @@ describe('a path that a config no longer has', () => {
   it('is found in the places where MCO keeps originals', () => {
     expect(originalPath('/etc/a/b')).toBe('/etc/machine-config-daemon/orig/etc/a/b.mcdorig');
     expect(noOriginalPath('/etc/a/b')).toBe('/etc/machine-config-daemon/noorig/etc/a/b.mcdnoorig');
+  });
+
+  describe('is kept where only root can read it', () => {
+    const path = '/etc/tool/token';
+    const CLAIMED = withFiles('a', aFile(path, 'ours'), aFile('/etc/new', 'ours'));
+    const modes = () => ORIGINAL_PLACES.map((place) => statSync(at(place)).mode & 0o777);
+    /** As MCO and earlier versions did. */
+    const leaveOpen = (): void => {
+      for (const place of ORIGINAL_PLACES) {
+        write(`${place}/etc/another`, 'theirs');
+        chmodSync(at(place), 0o755);
+      }
+    };
+
+    beforeEach(() => {
+      write(path, 'secret, although everybody may read it');
+      chmodSync(at(dirname(path)), 0o700);
+    });
+
+    it('from the first update on', async () => {
+      await change(CLAIMED);
+
+      expect(read(originalPath(path))).toContain('secret');
+      expect(modes()).toEqual([0o700, 0o700]);
+    });
+
+    it('also where everybody could read what was kept before', async () => {
+      leaveOpen();
+
+      await change(CLAIMED);
+
+      expect(modes()).toEqual([0o700, 0o700]);
+    });
+
+    it('and stays so when the update is taken back, with all that was there', async () => {
+      leaveOpen();
+      if (!configs.includes(CLAIMED)) configs.push(CLAIMED);
+      const activities = await host.activities();
+      await activities.prepareUpdate(orderFor(CLAIMED, 'prepareUpdate'));
+      await activities.applyUpdate(orderFor(CLAIMED, 'applyUpdate'));
+      expect(read(path)).toBe('ours');
+
+      await activities.goBack(orderFor(CLAIMED, 'goBack'));
+      await activities.verifyBack(orderFor(CLAIMED, 'verifyBack'));
+
+      expect(read(path)).toContain('secret');
+      expect(existsSync(at('/etc/new'))).toBe(false);
+      expect(existsSync(at(originalPath(path)))).toBe(false);
+      expect(ORIGINAL_PLACES.map((place) => read(`${place}/etc/another`))).toEqual([
+        'theirs',
+        'theirs',
+      ]);
+      expect(modes()).toEqual([0o700, 0o700]);
+    });
   });
 
   it('stays when it moved from the files to the drop-ins', async () => {
