@@ -23,6 +23,9 @@ const LOOKED_AT = 50;
 /** Rollouts that were begun before let a node use the slot of a lost update, whoever tries the config. */
 const CANARY_KEEPS_HEIRS = 'canary-keeps-inherited-slots';
 
+/** Rollouts that were begun before it prepare nodes that serve half done only where there is room ahead. */
+const HALF_DONE_AHEAD = 'half-done-nodes-prepared-in-any-case';
+
 /** Rollouts that were begun before it prepare nobody ahead while an update that was stopped has yet to end. */
 const ENDING_NOT_AHEAD = 'ending-updates-are-not-ahead';
 
@@ -42,7 +45,7 @@ export function outdated(rollout: Rollout): readonly ChildState[] {
   );
 }
 
-/** Candidates whose update should start now: broken nodes in any case, others ahead of slots. */
+/** Candidates whose update should start now: broken and half done nodes in any case, others ahead of slots. */
 export function toStart(rollout: Rollout): readonly Candidate[] {
   const { view, children } = rollout;
   if (view?.config === undefined || mayNotGoOn(rollout)) return [];
@@ -50,8 +53,10 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
   const possible = view.candidates.filter(
     ({ node }) => !rollout.isOutOfQuestion(node) && isFreeToGo(rollout, node),
   );
-  return possible.filter(({ node, repair }) => {
+  return possible.filter(({ node, repair, halfDone }) => {
     const hasItsSlot = repair || rollout.hasOrphanedSlot(node);
+    // The others that are prepared may wait for it: it tries the config already.
+    if (halfDone === true && !hasItsSlot && patched(HALF_DONE_AHEAD)) return true;
     // Who stands still because of the halt must not be in the way of who may go.
     return hasItsSlot || rollout.retry.has(node) || room-- > 0;
   });
@@ -91,8 +96,8 @@ export interface Finishing {
 }
 
 /**
- * Whom a paused or halted rollout takes up all the same: nodes that an update of ours has left half done. They
- * are out of service already, so that they cost no slot, and nobody else brings them back.
+ * Whom a paused or halted rollout takes up all the same: nodes that an update of ours has left half done and out
+ * of service. They cost no slot, and nobody else brings them back. One that serves can wait.
  */
 export function toFinish(rollout: Rollout): Finishing {
   const { view, knows, children } = rollout;

@@ -14,9 +14,9 @@ import {
   isCordonedByPerson,
   isCordonedBySlipway,
   isDownUnknown,
+  isInService,
   isLeftUnavailable,
   movedTo,
-  takesSlot,
   unavailability,
 } from '../../core/rollout';
 import type {
@@ -97,17 +97,7 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
     );
   }
   refuseHeld(node, input);
-  if (input.repair === true && !isLeftUnavailable(node) && !isDownUnknown(node)) {
-    const what = takesSlot(node)
-      ? `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`
-      : 'is back in service';
-    throw fail(
-      'SlotNeeded',
-      `node ${node.metadata.name} ${what}, so its update needs a slot of its own`,
-      { node: node.metadata.name },
-    );
-  }
-  return difference(node, {
+  const change = difference(node, {
     annotations: {
       ...mark,
       [ANNOTATION.DESIRED_CONFIG]: input.config,
@@ -117,6 +107,23 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
     },
     ...(input.cordon ? { unschedulable: true } : {}),
   });
+  // A second attempt finds what the first one wrote. One that goes back has its slot.
+  const isTaken = change !== undefined && input.isGoingBack !== true;
+  if (isTaken && input.repair === true) refuseToRepair(node);
+  return change;
+}
+
+/** @throws `SlotNeeded` when the slot is only good for what an update has left unavailable, and this is not so */
+function refuseToRepair(node: Node): void {
+  if (isLeftUnavailable(node) || isDownUnknown(node)) return;
+  const what = isInService(node)
+    ? 'is back in service'
+    : `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
+  throw fail(
+    'SlotNeeded',
+    `node ${node.metadata.name} ${what}, so its update needs a slot of its own`,
+    { node: node.metadata.name },
+  );
 }
 
 /**

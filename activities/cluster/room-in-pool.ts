@@ -4,7 +4,7 @@
  * A slot is given for what the rollout saw. Between that and the cordon the API server or every cluster
  * worker may have been away, and other nodes may have gone down or the limit been lowered: so it is
  * counted once more. A node that an update of ours left unavailable takes no more room; one that is down
- * by itself may be back in a moment, and does.
+ * by itself may be back in a moment, and does. So does one that serves half done, while an update works on it.
  *
  * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
  * about to write. So a slot has a number (`slotNumber`), in which those given before it are counted, and it
@@ -18,10 +18,11 @@ import type { Node } from '../../core/node/types';
 import { slotCount } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { fewNames, isLeftUnavailable, takesSlot } from '../../core/rollout';
+import { fewNames, isLeftUnavailable, servesHalfDone, takesSlot } from '../../core/rollout';
 import type { CordonNodeInput } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { inParallel } from './in-parallel';
+import { LostRuns } from './lost-runs';
 
 /** Nodes are read at most so many at once; only when the pool seems to be full. */
 const PARALLEL_READS = 10;
@@ -31,6 +32,7 @@ const TOO_MANY_TO_ASK = 20;
 interface Ports {
   readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
   readonly nodes: Pick<ClusterPorts['nodes'], 'read'>;
+  readonly updates: Pick<ClusterPorts['updates'], 'isOpen'>;
 }
 type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber'>;
 
@@ -64,8 +66,11 @@ export type TakeRoom = (known: Node) => void;
 /** The room of all pools, as one process has it. */
 export class RoomInPools {
   readonly #beingCordoned = new Set<Place>();
+  readonly #lostRuns: LostRuns;
 
-  constructor(private readonly ports: Ports) {}
+  constructor(private readonly ports: Ports) {
+    this.#lostRuns = new LostRuns(ports.updates);
+  }
 
   /**
    * Writes a cordon with room for it. The picture may be behind and show a node that is back by now, so
@@ -93,6 +98,11 @@ export class RoomInPools {
   async #askIfFull(place: Place): Promise<Answers> {
     const self = this.ports.view.nodes.get(place.node);
     if (self === undefined || isLeftUnavailable(self)) return new Map();
+    const { nodes } = this.ports.view;
+    const shown = this.#count(place);
+    if (shown.tooMany > 0) {
+      await this.#lostRuns.askAbout(shown.out.flatMap((name) => nodes.get(name) ?? []));
+    }
     const seen = this.#count(place);
     const answers: Answers =
       seen.tooMany > 0 && seen.tooMany < TOO_MANY_TO_ASK
@@ -120,7 +130,8 @@ export class RoomInPools {
     const down = all.flatMap((shown) => {
       const { name } = shown.metadata;
       const node = name === place.node ? undefined : newest(shown, answers.get(name));
-      return node !== undefined && takesSlot(node) ? [node] : [];
+      const isFree = node === undefined || !takesSlot(node) || this.#lostRuns.isLost(node);
+      return isFree ? [] : [node];
     });
     // Most of the time this is the whole look: there are fewer in all pools together.
     const ofAll = countOf(place, limit, down, cordoned);
@@ -142,7 +153,7 @@ function countOf(
   const shown = down.map(({ metadata: { name } }) => name);
   const out = [...new Set([...shown, ...cordoned.map(({ node }) => node)])];
   const byThemselves = down
-    .filter((node) => !isLeftUnavailable(node))
+    .filter((node) => !isLeftUnavailable(node) && !servesHalfDone(node))
     .map(({ metadata: { name } }) => name);
   const tooMany = Math.max(out.length + 1, byThemselves.length + slotNumber) - limit;
   return { limit, out, byThemselves, tooMany };

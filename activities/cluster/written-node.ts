@@ -1,8 +1,8 @@
 import type { Node } from '../../core/node/types';
-import { takesSlot } from '../../core/rollout';
+import { isInService } from '../../core/rollout';
 import type { WrittenNode } from '../../workflows/activity-contracts';
 
 /** What the reply to a write says, for whoever looks at an older picture later. */
 export function written(node: Node): WrittenNode {
-  return { inService: !takesSlot(node), resourceVersion: node.metadata.resourceVersion ?? '' };
+  return { inService: isInService(node), resourceVersion: node.metadata.resourceVersion ?? '' };
 }

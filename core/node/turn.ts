@@ -49,6 +49,13 @@ export function turnOf(
   return { ok: true, mark: words.join('/') };
 }
 
+/** The run that wrote the Node last, and whether it has given the Node back; undefined = nobody can tell. */
+export function lastRunOf(
+  mark: string | undefined,
+): { readonly id: string; readonly isOver: boolean } | undefined {
+  return readMark(mark);
+}
+
 function readMark(
   mark: string | undefined,
 ): { readonly id: string; readonly startedMs: number; readonly isOver: boolean } | undefined {

@@ -1,6 +1,6 @@
 /**
- * Which nodes take a slot because of what the cluster shows. This is MCO's `isUnavailable` with three
- * corrections:
+ * Which nodes are out of service, and which take a slot, because of what the cluster shows. This is MCO's
+ * `isUnavailable` with three corrections:
  *
  * - A Ready, schedulable node that reports a failure is in service, also when its disk drifted at
  *   rest (current and desired config agree). It takes no slot; what stops a bad config is the
@@ -25,14 +25,23 @@ import {
 } from '../node/predicates';
 import type { Node } from '../node/types';
 
-/** Whether the node takes a slot before anybody touches it. */
+/** Whether the node takes a slot as far as it shows: it is out of service, or on its way to be. */
 export function takesSlot(node: Node): boolean {
-  return isBeingDeleted(node) || !isReady(node) || isUnderWay(node);
+  return !isInService(node) || servesHalfDone(node);
 }
 
-/** The node is on its way to another config and has not failed: it may go down at any moment. */
-function isUnderWay(node: Node): boolean {
-  return isAdopted(node) && !isDone(node) && !isDegraded(node);
+/** Ready and schedulable, and not about to go. */
+export function isInService(node: Node): boolean {
+  return isReady(node) && !isBeingDeleted(node);
+}
+
+/**
+ * An update has begun on the node, which serves all the same: its plan drains nothing, or somebody has put the
+ * node back into service. While an update is at work on it, it may go down at any moment. If that was lost, the
+ * node is as any other that serves, and whoever takes it up takes it out of service. Which of both, it does not show.
+ */
+export function servesHalfDone(node: Node): boolean {
+  return isInService(node) && isAdopted(node) && !isDone(node) && !isDegraded(node);
 }
 
 /** An update of this node began and did not end well, or not at all; somebody must take it up. */
@@ -40,9 +49,9 @@ export function isUnfinished(node: Node): boolean {
   return isCordonedBySlipway(node) || isFailing(node) || (isAdopted(node) && !isDone(node));
 }
 
-/** Unavailable, and an update of ours has left it so: taking it up takes nothing out of service. */
+/** Not Ready or cordoned, and an update of ours has left it so: taking it up takes nothing out of service. */
 export function isLeftUnavailable(node: Node): boolean {
-  return takesSlot(node) && isUnfinished(node);
+  return !isReady(node) && isUnfinished(node);
 }
 
 /** Slipway, or MCO before it, has written a config annotation on the node. */
@@ -100,7 +109,7 @@ export function isCordonedByPerson(node: Node): boolean {
   return isUnschedulable(node) && !isCordonedBySlipway(node);
 }
 
-/** Why a node takes a slot, in a few words that name what a person can act on. */
+/** Why a node is out of service, in a few words that name what a person can act on. */
 export function unavailability(node: Node): string | undefined {
   if (isBeingDeleted(node)) return `being deleted since ${node.metadata.deletionTimestamp}`;
   if (isCordonedByPerson(node)) return 'cordoned by a person';
@@ -115,5 +124,5 @@ export function unavailability(node: Node): string | undefined {
   if (isCordonedBySlipway(node)) {
     return `cordoned for its update by ${annotationOf(node, ANNOTATION.CORDONED_BY)}`;
   }
-  return isUnderWay(node) ? `on its way to ${desiredConfigOf(node) ?? 'no config'}` : undefined;
+  return undefined;
 }

@@ -11,7 +11,9 @@ export {
   isCordonedByPerson,
   isCordonedBySlipway,
   isDownUnknown,
+  isInService,
   isLeftUnavailable,
+  servesHalfDone,
   takesSlot,
   unavailability,
 } from './availability';

@@ -3,7 +3,7 @@
 import { comparePlaces, placeOf } from '../pool/candidates';
 import { isDegraded } from '../node/predicates';
 import type { Node } from '../node/types';
-import { isAdopted } from './availability';
+import { isAdopted, servesHalfDone } from './availability';
 
 /** A node that may be updated, as far as its order is concerned. */
 export interface Orderable {
@@ -15,8 +15,8 @@ export interface Orderable {
 }
 
 /**
- * Repairs first, because they cost no slot and give one back; then nodes that joined and have never had a
- * config: most came with the pool's and only have to be asked, and the others have the least to lose. Then
+ * Repairs first, because they cost no slot and give one back; then nodes that serve half done, because the
+ * others may wait for one of them as their canary; then nodes that joined and have never had a config: most came with the pool's and only have to be asked, and the others have the least to lose. Then
  * nodes that report a failure but are in service; then all others. Last those whose host worker nobody has
  * heard of yet: waiting for one that may never come takes as long as a host may be away, and the others
  * would wait with it. In each group by zone and age as in MCO, at last by name, so that equal clusters give
@@ -40,9 +40,10 @@ export function orderCandidates<T extends Orderable>(candidates: readonly T[]): 
 
 function urgencyOf({ node, repair, unheard }: Orderable): number {
   if (repair) return 0;
-  if (unheard === true) return 4;
-  if (!isAdopted(node)) return 1;
-  return isDegraded(node) ? 2 : 3;
+  if (servesHalfDone(node)) return 1;
+  if (unheard === true) return 5;
+  if (!isAdopted(node)) return 2;
+  return isDegraded(node) ? 3 : 4;
 }
 
 function compareNames(a: Node, b: Node): number {

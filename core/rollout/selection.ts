@@ -136,10 +136,11 @@ function askedFirst<T extends { readonly node: string }>(
 }
 
 function withoutZone(candidate: RolloutCandidate): Candidate {
-  const { node, uid, currentConfig, repair, unfinished } = candidate;
+  const { node, uid, currentConfig, repair, unfinished, halfDone } = candidate;
   return {
     ...{ node, repair },
     ...(unfinished === undefined ? {} : { unfinished }),
+    ...(halfDone === undefined ? {} : { halfDone }),
     ...(uid === undefined ? {} : { uid }),
     ...(currentConfig === undefined ? {} : { currentConfig }),
   };

@@ -6,7 +6,6 @@ import {
   currentConfigOf,
   desiredConfigOf,
   isDegraded,
-  isReady,
   isSimulated,
   isTargetedAt,
   isUpdatedTo,
@@ -21,9 +20,9 @@ import {
   isCordonedByPerson,
   isCordonedBySlipway,
   isDownUnknown,
+  isInService,
   isLeftUnavailable,
   isUnfinished,
-  takesSlot,
   unavailability,
 } from './availability';
 import { orderCandidates } from './order';
@@ -51,8 +50,10 @@ export interface RolloutCandidate {
   readonly uid?: string;
   /** Already unavailable because of an unfinished or failed update: takes no new slot. */
   readonly repair: boolean;
-  /** An update of ours was lost on the way: taken up also where nothing else may start. */
+  /** Unavailable because an update of ours was lost on the way: taken up also where nothing else may start. */
   readonly unfinished?: true;
+  /** An update of ours was lost on the way, and the node serves: its update waits for a slot as any other. */
+  readonly halfDone?: true;
 }
 
 /**
@@ -75,7 +76,10 @@ export interface PoolView {
   readonly updated: readonly string[];
   /** Nodes that were written since: what is shown of them here is older. */
   readonly outdated: readonly string[];
-  /** Names of the nodes that take a slot because of what the cluster shows. */
+  /**
+   * Names of the nodes that take a slot because of what the cluster shows: they are out of service. One that
+   * serves takes a slot only while an update has one for it, which its rollout knows.
+   */
   readonly unavailable: readonly string[];
   /** Why each of `unavailable` is so, in the same order. */
   readonly unavailableBecause: readonly NamedReason[];
@@ -126,7 +130,7 @@ export function observePool(observation: PoolObservation): PoolView {
   const pausedReason = pool.metadata.annotations?.[ANNOTATION.PAUSED_REASON];
   const sorted = sortIntoPlaces(observation, target);
   const outdated = olderThanSeen(nodes, observation.inService ?? []);
-  const unavailable = nodes.filter((node) => takesSlot(node) && !outdated.has(node));
+  const unavailable = nodes.filter((node) => !isInService(node) && !outdated.has(node));
   const simulatedCount = nodes.filter(isSimulated).length;
   return {
     pool: pool.metadata.name,
@@ -219,13 +223,13 @@ export function placeNode(
     if (failure !== undefined) return { in: 'failed', reason: failure };
   }
   if (isCordonedByPerson(node)) return { in: 'blocked', reason: whyNotNow(node) ?? '' };
-  const repair = takesSlot(node);
+  const repair = !isInService(node);
   if (isDownUnknown(node)) {
     return told
       ? { in: 'candidates', repair }
       : { in: 'blocked', reason: lookedAtWhenTold(node), isTriedWhenTold: true };
   }
-  if (repair && !isReady(node) && !isUnfinished(node)) {
+  if (repair && !isUnfinished(node)) {
     return { in: 'blocked', reason: whyNotNow(node) ?? 'not ready' };
   }
   // Registered a moment ago: what its host says would make a node a member that nobody can use yet.
@@ -346,5 +350,6 @@ function candidateOf(
     ...(zone === undefined ? {} : { zone }),
     repair,
     ...(repair && isHalfDone ? { unfinished: true as const } : {}),
+    ...(!repair && isHalfDone ? { halfDone: true as const } : {}),
   };
 }

@@ -8,7 +8,7 @@ import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { VirtualClock } from './clock';
 import { Holds } from './holds';
-import { DECIDING_MS, isInService, Outages } from './outages';
+import { DECIDING_MS, isInService, isWorking, Outages } from './outages';
 import { wrongAtRest } from './pool-status';
 import { isHalfDone, isOurs, Tries } from './tries';
 import type { Cluster, NodeWrite } from './world/cluster';
@@ -41,7 +41,7 @@ export class Invariants {
   /** Nodes that a person has cordoned and not uncordoned. */
   readonly cordonedByPerson = new Set<string>();
   /** Updates that somebody ended in Temporal: what they left is taken up when that is noticed. */
-  readonly terminated = new Set<string>();
+  private readonly terminated = new Set<string>();
   /** I3, of pools. */
   readonly words = new Words(
     {
@@ -93,6 +93,12 @@ export class Invariants {
     this.tries.updateStarted(node, config);
   }
 
+  /** Somebody ends an update in Temporal: it tidies nothing up. */
+  updateTerminated(node: string): void {
+    this.terminated.add(node);
+    this.outages.rests(node);
+  }
+
   /** An update says how it ended; it may still tidy up. */
   reported(node: string): void {
     this.tries.over(node);
@@ -100,6 +106,7 @@ export class Invariants {
 
   /** An update gives its slot back, because its cordon was refused: unless the node was written all the same, it tries nothing. */
   slotReturned(node: string): void {
+    this.outages.rests(node);
     if (!isHalfDone(this.cluster.nodes.get(node))) this.tries.over(node);
   }
 
@@ -115,9 +122,10 @@ export class Invariants {
 
   /** The rollout of a pool gives a node its slot; one for a repair costs nothing. */
   slotGranted(node: string, pool: string, isForRepair: boolean): void {
-    if (!isForRepair) this.outages.grant(node, pool);
-    // What an update has left half done is finished, whatever holds up the others.
-    const isLeft = isForRepair && isHalfDone(this.cluster.nodes.get(node));
+    this.outages.grant(node, isForRepair ? undefined : pool);
+    // What an update has left half done and out of service is finished, whatever holds up the others.
+    const known = this.cluster.nodes.get(node);
+    const isLeft = isForRepair && isHalfDone(known) && known !== undefined && !isInService(known);
     if (!isLeft && this.tries.hasUpdate(node)) this.judgePause(node, pool);
     this.tries.begin(node, pool, isLeft);
   }
@@ -157,7 +165,7 @@ export class Invariants {
       this.reboots.set(key, times);
       if (times > 1) this.break('I5', `${host.name} reboots ${times} times for ${key}`);
     }
-    if (node !== undefined && isInService(node)) {
+    if (node !== undefined && isInService(node) && !isWorking(node)) {
       this.break('I5', `${host.name} reboots while it is in service (${key(run, cause)})`);
     }
     this.judgePods(host, cause);
@@ -166,6 +174,7 @@ export class Invariants {
 
   /** An update has ended by itself. */
   updateClosed(name: string, run: string, isCancelled: boolean): void {
+    this.terminated.delete(name);
     this.outages.closed(name);
     this.tries.over(name);
     if (isCancelled && this.reboots.has(`update-node/${name}/${run} update`)) {

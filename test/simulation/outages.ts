@@ -37,6 +37,8 @@ interface Limit {
 export class Outages {
   private readonly outages = new Map<string, Outage>();
   private readonly granted = new Map<string, { readonly at: number; readonly pool: string }>();
+  /** Whose update has a slot: what it has begun to change may go down at any moment. */
+  private readonly atWork = new Set<string>();
   private readonly moved = new Map<string, number>();
   private readonly limits = new Map<string, readonly Limit[]>();
 
@@ -46,14 +48,23 @@ export class Outages {
     private readonly breaks: (what: string) => void,
   ) {}
 
-  /** A rollout gives a slot. */
-  grant(node: string, pool: string): void {
-    this.granted.set(node, { at: this.clock.now, pool });
+  /** A rollout gives a slot; one for a repair is of no pool. */
+  grant(node: string, pool: string | undefined): void {
+    this.atWork.add(node);
+    if (pool !== undefined) this.granted.set(node, { at: this.clock.now, pool });
   }
 
   /** The update that had the slot is over. */
   closed(node: string): void {
     this.granted.delete(node);
+    this.rests(node);
+  }
+
+  /** Nobody works on the node any more: if it serves, it is in service, whatever it says of itself. */
+  rests(name: string): void {
+    this.atWork.delete(name);
+    const node = this.cluster.nodes.get(name);
+    if (node !== undefined && isInService(node)) this.outages.delete(name);
   }
 
   wrote(name: string, { before, after, byUs, isTold }: Write): void {
@@ -89,7 +100,7 @@ export class Outages {
 
   /** A node that is down by itself may be back in a moment: who takes it then, takes it out of service. */
   private count(name: string, node: Node, isTaken: boolean, byUs: boolean): void {
-    if (isInService(node)) {
+    if (isInService(node) && !(isWorking(node) && this.atWork.has(name))) {
       this.outages.delete(name);
       return;
     }
@@ -169,8 +180,13 @@ function stateOf(node: Node | undefined): string {
   return node?.metadata.annotations?.[STATE] ?? '';
 }
 
+/** Pods run on it and come to it, whatever an update has said of it. */
 export function isInService(node: Node): boolean {
   const isReady = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
-  const isWorking = stateOf(node) === 'Working';
-  return isReady && !isWorking && node.spec?.unschedulable !== true;
+  return isReady && node.spec?.unschedulable !== true;
+}
+
+/** An update has begun on it. */
+export function isWorking(node: Node): boolean {
+  return stateOf(node) === 'Working';
 }

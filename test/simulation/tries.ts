@@ -87,13 +87,14 @@ export class Tries {
     this.policyChangedAt.set(pool, this.clock.now);
   }
 
-  /** @param isLeft - what an update has left half done, which is finished however many failed */
+  /** @param isLeft - what an update has left half done and out of service, which is finished however many failed */
   begin(node: string, pool: string, isLeft: boolean): void {
     const config = this.targets.get(node);
     if (config === undefined) return;
     if (!isLeft) this.judgeThreshold(node, pool, config);
     // It was one of the first when it began to try this config, whatever the limit became since.
-    const goesOn = isLeft && this.leftTrying.get(node) === config;
+    const isHalf = isHalfDone(this.cluster.nodes.get(node));
+    const goesOn = isHalf && this.leftTrying.get(node) === config;
     this.trying.set(node, config);
     this.leftTrying.set(node, config);
     if (!goesOn) this.judgeCanary(node, pool, config);

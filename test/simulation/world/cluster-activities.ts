@@ -27,7 +27,7 @@ import type {
   SelectNodesResult,
 } from '../../../workflows/activity-contracts';
 import type { Chance, VirtualClock } from '../clock';
-import { isInService } from '../outages';
+import { isInService, isWorking } from '../outages';
 import type { Attempt } from '../temporal/attempt';
 import type { Cluster, Picture } from './cluster';
 import type { ActivityPlants } from './plants';
@@ -133,9 +133,10 @@ async function awaitReady(
 
 function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
   const { cluster, clock } = world;
-  const { countsAllNodes } = world.plants();
+  const { countsAllNodes, takesServingForLeft } = world.plants();
   // Whichever worker has the attempt.
   const picture = world.seenBy();
+  const seen = takesServingForLeft === true ? cordonedWhereHalfDone(picture.nodes) : picture.nodes;
   const ask = <T>(work: () => T): Promise<T> => {
     const { chance } = world;
     return attempt.request(chance.latency(5, 4_000), chance.latency(5, 4_000), () => {
@@ -146,6 +147,7 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
   return {
     view: {
       ...picture,
+      nodes: seen,
       pools: countsAllNodes === true ? countedOverAll(picture.pools, cluster.nodes) : picture.pools,
       policies: these<RolloutPolicy>(
         [...cluster.policies].map(([name, spec]) => ({ metadata: { name }, spec })),
@@ -220,6 +222,15 @@ function refuseChanged(
 
 function planted(world: ClusterWorld, { call }: Attempt, decide: Decide): Decide {
   const { overlooksMoves, overlooksRuns, liftsAnyCordon, takesDownForLeft } = world.plants();
+  if (world.plants().takesServingForLeft === true && call.type === 'cordonNode') {
+    return (node) => {
+      const left = asCordoned(node);
+      const change = decide(left);
+      if (change === undefined || left === node) return change;
+      const mark = { [ANNOTATION.CORDONED_BY]: updateNodeId(node.metadata.name) };
+      return { annotations: { ...change.annotations, ...mark }, unschedulable: true };
+    };
+  }
   if (overlooksRuns === true) return (node) => decide(withoutRun(node));
   if (overlooksMoves === true && call.type === 'cordonNode') {
     const labels = labelsFor((call.input as CordonNodeInput).pool);
@@ -241,6 +252,31 @@ function asLeft(node: Node): Node {
   const failed = { [ANNOTATION.DESIRED_CONFIG]: 'rendered-other', [ANNOTATION.STATE]: 'Degraded' };
   const annotations = { ...node.metadata.annotations, ...failed };
   return { ...node, metadata: { ...node.metadata, annotations } };
+}
+
+/** As if an update of it had left its cordon there. */
+function asCordoned(node: Node): Node {
+  if (!isWorking(node) || node.spec?.unschedulable === true) return node;
+  const mark = { [ANNOTATION.CORDONED_BY]: updateNodeId(node.metadata.name) };
+  const annotations = { ...node.metadata.annotations, ...mark };
+  // Of whoever wrote it last, nothing is known.
+  const metadata = { ...node.metadata, annotations, managedFields: [] };
+  return { ...node, metadata, spec: { ...node.spec, unschedulable: true } };
+}
+
+function cordonedWhereHalfDone(nodes: DatedLookup<Node>): DatedLookup<Node> {
+  return {
+    synced: nodes.synced,
+    newest: nodes.newest,
+    reached: (version, patienceMs) => nodes.reached(version, patienceMs),
+    get: (name) =>
+      nodes
+        .list()
+        .map(asCordoned)
+        .find(({ metadata }) => metadata.name === name),
+    list: () => nodes.list().map(asCordoned),
+    subscribe: (listener) => nodes.subscribe(listener),
+  };
 }
 
 /** As nobody has written it yet. */

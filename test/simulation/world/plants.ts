@@ -18,6 +18,8 @@ export interface ActivityPlants {
   readonly overlooksNumbers?: boolean;
   /** A node that is down by itself is taken for one that an update has left so. */
   readonly takesDownForLeft?: boolean;
+  /** A node that serves although an update has begun on it is taken for one that is out of service. */
+  readonly takesServingForLeft?: boolean;
   /** The status of every pool counts the nodes of all pools. */
   readonly statusOfAllNodes?: boolean;
   /** A step writes the Node although it is not the turn of its run. */

@@ -174,7 +174,7 @@ export class World {
   async terminate(workflowId: string): Promise<void> {
     const execution = this.temporal.find(workflowId);
     if (execution?.status !== 'running') return;
-    if (workflowId.startsWith(UPDATE)) this.invariants.terminated.add(nodeOf(workflowId));
+    if (workflowId.startsWith(UPDATE)) this.invariants.updateTerminated(nodeOf(workflowId));
     await execution.terminate();
   }
 
@@ -367,7 +367,6 @@ export class World {
 
   private updateClosed({ id, runId, status }: Execution): void {
     if (!id.startsWith(UPDATE) || status === 'terminated') return;
-    this.invariants.terminated.delete(nodeOf(id));
     this.invariants.updateClosed(nodeOf(id), runId, status === 'cancelled');
   }
 }

@@ -99,8 +99,8 @@ describe('what to do about a pool', () => {
       expect(decision).toEqual({ kind: 'roll', target: 'b', behind: 2 });
     });
 
-    it('has a rollout finish one whose update cordons nothing, and one that has only to be uncordoned', () => {
-      const working = aNode({ current: 'a', desired: 'b', state: 'Working' });
+    it('has a rollout finish one that is not cordoned and not Ready, and one that has only to be uncordoned', () => {
+      const working = aNode({ current: 'a', desired: 'b', state: 'Working', ready: false });
       const cordoned = aNode({ current: 'b', desired: 'b', state: 'Done', cordoned: 'slipway' });
 
       for (const node of [working, cordoned]) {
@@ -115,6 +115,7 @@ describe('what to do about a pool', () => {
       ['is cordoned by a person', { state: 'Done', cordoned: 'person' }],
       ['is not Ready', { state: 'Done', ready: false }],
       ['is held', { state: 'Working', desired: 'b', cordoned: 'slipway', held: 'b' }],
+      ['serves', { state: 'Working', desired: 'b' }],
     ])('waits when the node %s', (_what, shape) => {
       const nodes = [aNode({ current: 'a', desired: 'a', ...shape })];
 

@@ -18,7 +18,7 @@ import { nodeDeleted } from '../../../activities/cluster/known-node';
 import { RoomInPools, type TakeRoom } from '../../../activities/cluster/room-in-pool';
 import { written } from '../../../activities/cluster/written-node';
 import { createFindRunningUpdates } from '../../../activities/cluster/find-running-updates';
-import type { DatedLookup, NodeChange } from '../../../activities/ports';
+import type { DatedLookup, NodeChange, RunningUpdates } from '../../../activities/ports';
 import { toFailure } from '../../../activities/failures';
 import { fail } from '../../../core/errors';
 import {
@@ -541,17 +541,20 @@ export class FakeWorld {
     };
   }
 
-  /** The real activity on a real server, whose visibility has not heard of anything yet. */
+  /** A real server, whose visibility has not heard of anything yet. */
+  private readonly updates: RunningUpdates = {
+    isRunning: (node) => new OpenUpdates(this.client).isRunning(node),
+    isOpen: (node, runId) => new OpenUpdates(this.client).isOpen(node, runId),
+    ofPool: () => Promise.resolve([]),
+  };
+
+  /** The real activity. */
   private readonly findRunning = createFindRunningUpdates({
     view: {
       nodes: lookup(() => [...this.shared.nodes.values()]),
       pools: lookup(() => this.poolObjects()),
     },
-    updates: {
-      isRunning: (node) => new OpenUpdates(this.client).isRunning(node),
-      isOpen: (node, runId) => new OpenUpdates(this.client).isOpen(node, runId),
-      ofPool: () => Promise.resolve([]),
-    },
+    updates: this.updates,
   });
 
   /** What the question who has left needs; the server says the same as the picture. */
@@ -584,7 +587,7 @@ export class FakeWorld {
   private room(): RoomInPools {
     const { view, nodes } = this.ports();
     const shown = lookup(() => this.frozen ?? [...this.shared.nodes.values()]);
-    return new RoomInPools({ view: { ...view, nodes: shown }, nodes });
+    return new RoomInPools({ view: { ...view, nodes: shown }, nodes, updates: this.updates });
   }
 
   private poolObjects(): readonly MachineConfigPool[] {
@@ -667,12 +670,11 @@ export class FakeWorld {
   /** Counted without the product's own functions: this is the observer. */
   private unavailable(): readonly string[] {
     return this.members()
-      .filter(({ spec, status, metadata }) => {
+      .filter(({ spec, status }) => {
         const ready = status?.conditions?.some(
           (condition) => condition.type === 'Ready' && condition.status === 'True',
         );
-        const working = metadata.annotations?.[ANNOTATION.STATE] === 'Working';
-        return spec?.unschedulable === true || ready !== true || working;
+        return spec?.unschedulable === true || ready !== true;
       })
       .map(({ metadata }) => metadata.name);
   }

@@ -186,11 +186,31 @@ it('refuses to repair a node that is back in service, so that it takes no slot f
   const repair = { ...cordonInput, repair: true };
 
   expect(() => cordonChange(aNode(done), repair)).toThrow(/needs a slot of its own/);
+  // An update has begun on it, and somebody has put it back into service.
   const working = { ...done, [ANNOTATION.STATE]: 'Working' };
-  expect(cordonChange(aNode(working), repair)?.unschedulable).toBe(true);
-  // Its own cordon, in a second attempt.
-  const once = applied(aNode(working), cordonChange(aNode(working), repair));
+  expect(() => cordonChange(aNode(working), repair)).toThrow(/is back in service, so its update/);
+  const left = aNode({ ...working, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
+  const once = applied(left, cordonChange(left, repair));
+  expect(once.spec?.unschedulable).toBe(true);
   expect(cordonChange(once, repair)).toBeUndefined();
+});
+
+it('finds what its first attempt wrote also on a node that is Ready since', () => {
+  const repair = { ...cordonInput, cordon: false, repair: true };
+  const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
+  const failed = { ...done, [ANNOTATION.DESIRED_CONFIG]: NEW, [ANNOTATION.STATE]: 'Degraded' };
+
+  const once = applied(aNode(failed), cordonChange({ ...aNode(failed), status: away }, repair));
+
+  expect(once.metadata.annotations).toMatchObject({ [ANNOTATION.STATE]: 'Working' });
+  expect(cordonChange(once, repair)).toBeUndefined();
+});
+
+it('cordons a node once more that is uncordoned on its way back, in the slot that it has', () => {
+  const working = { ...done, [ANNOTATION.STATE]: 'Working' };
+  const again = { ...cordonInput, repair: true, isGoingBack: true };
+
+  expect(cordonChange(aNode(working), again)).toMatchObject({ unschedulable: true });
 });
 
 it('takes a node that is down and never said what it is on: it is in its slot already', () => {

@@ -17,6 +17,14 @@ const DONE = {
   [ANNOTATION.STATE]: 'Done',
 };
 
+/** Half way to another config, and in service all the same. */
+function serving(name: string, run?: string): Node {
+  const { metadata, ...rest } = aNode(name);
+  const mark = run === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: `2030-01-01T00:00:00Z/${run}` };
+  const annotations = { ...metadata.annotations, ...mark, [ANNOTATION.STATE]: 'Working' };
+  return { ...rest, metadata: { ...metadata, annotations } };
+}
+
 function aNode(name: string, isReady = true, role = 'worker'): Node {
   return {
     metadata: { name, labels: { [`node-role.kubernetes.io/${role}`]: '' }, annotations: DONE },
@@ -45,11 +53,15 @@ function lookup<T extends { readonly metadata: { readonly name: string } }>(
   };
 }
 
-/** @param now - the nodes as the API server has them; default: as they are shown */
+/**
+ * @param now - the nodes as the API server has them; default: as they are shown
+ * @param open - the runs of updates that Temporal has
+ */
 function portsWith(
   shown: readonly Node[],
   maxUnavailable?: number | string,
   now: readonly Node[] = shown,
+  open: readonly string[] = [],
 ): { readonly ports: ClusterPorts; readonly read: string[] } {
   const read: string[] = [];
   const ports = {
@@ -64,6 +76,12 @@ function portsWith(
         return found === undefined
           ? Promise.reject(fail('ObjectNotFound', `node ${name} does not exist`))
           : Promise.resolve(found);
+      },
+    },
+    updates: {
+      isOpen: (name: string, run: string) => {
+        read.push(`${run} of ${name}`);
+        return Promise.resolve(open.includes(run));
       },
     },
   } as unknown as ClusterPorts;
@@ -161,10 +179,44 @@ it.each([
 });
 
 it('lets a node go that an update has left out of service', async () => {
-  const { metadata, ...rest } = aNode('a');
-  const annotations = { ...metadata.annotations, [ANNOTATION.STATE]: 'Working' };
-  const { done } = look([{ ...rest, metadata: { ...metadata, annotations } }, aNode('b', false)]);
+  const { metadata, ...rest } = serving('a');
+  const annotations = { ...metadata.annotations, [ANNOTATION.CORDONED_BY]: 'update-node/a' };
+  const left = { ...rest, metadata: { ...metadata, annotations }, spec: { unschedulable: true } };
+  const { done } = look([left, aNode('b', false)]);
   await expect(done).resolves.toBeUndefined();
+});
+
+it('refuses one that an update has begun and somebody has put back into service', async () => {
+  const { done } = look([serving('a'), aNode('b', false)]);
+  await expect(done).rejects.toMatchObject({ name: 'SlotNeeded' });
+});
+
+describe('another node that serves although an update has begun on it', () => {
+  const cordonBeside = (other: Node, open: readonly string[] = []) =>
+    look([aNode('a'), other], 1, undefined, open);
+
+  it('counts while that update is at work, or nobody knows which it was', async () => {
+    const { done, read } = cordonBeside(serving('b', 'run'), ['run']);
+    await expect(done).rejects.toThrow('out of service are b');
+    expect(read).toEqual(['run of b', 'b']);
+    await expect(cordonBeside(serving('b')).done).rejects.toThrow('out of service are b');
+  });
+
+  it('takes no room once that update is over', async () => {
+    await expect(cordonBeside(serving('b', 'run')).done).resolves.toBeUndefined();
+    const { done, read } = cordonBeside(serving('b', 'run/over'));
+    await expect(done).resolves.toBeUndefined();
+    expect(read).toEqual([]);
+  });
+
+  it('is asked about once', async () => {
+    const { ports, read } = portsWith([aNode('a'), serving('b', 'run')], 1);
+    const room = new RoomInPools(ports);
+    const take = (takeRoom: TakeRoom) => Promise.resolve(takeRoom(aNode('a')));
+    await room.whileThereIs(STEP, take);
+    await room.whileThereIs(STEP, take);
+    expect(read).toEqual(['run of b']);
+  });
 });
 
 it('refuses one that is down by itself: it may be back before it is applied', async () => {

@@ -47,7 +47,7 @@ describe('a node that an update has left half done', () => {
   it('is told apart from one that failed and from one that is broken', () => {
     const view = look([
       aNode('cordoned', { desired: B, state: 'Working', cordonedBy: OURS }),
-      aNode('working', { desired: B, state: 'Working' }),
+      aNode('working', { desired: B, state: 'Working', ready: 'False' }),
       updated('done', { cordonedBy: OURS }),
       aNode('failed', { desired: X, state: 'Degraded', cordonedBy: OURS }),
       aNode('odd', { state: '' }),
@@ -76,6 +76,27 @@ describe('a node that an update has left half done', () => {
     ]);
 
     expect(view.trying).toEqual(['cordoned', 'held']);
+  });
+
+  it('is as any other while it serves, and comes before them', () => {
+    const working = { desired: B, state: 'Working' };
+    const view = look([
+      aNode('old'),
+      aNode('serves', working),
+      aNode('put-back', { ...working, annotations: { [ANNOTATION.CORDONED_BY]: OURS } }),
+      aNode('leaving', { ...working, deleted: '2029-12-01T00:00:00Z' }),
+      aNode('theirs', { ...working, cordoned: true }),
+    ]);
+
+    const asAnyOther = { currentConfig: A, repair: false };
+    expect(view.candidates).toEqual([
+      { node: 'put-back', ...asAnyOther, halfDone: true },
+      { node: 'serves', ...asAnyOther, halfDone: true },
+      { node: 'old', ...asAnyOther },
+    ]);
+    expect(view.unavailable).toEqual(['leaving', 'theirs']);
+    expect(view.downOtherwise.map(({ node }) => node)).toEqual(['leaving']);
+    expect(view.trying).toEqual(['serves', 'put-back', 'theirs']);
   });
 
   it('is not so in a picture that is older than the end of its update', () => {
