@@ -94,6 +94,8 @@ export interface UpdateNodeInput {
   readonly uid?: string;
   /** Unavailable because of an earlier update: what is half done may still be on the host. */
   readonly repair?: boolean;
+  /** In service, although an earlier update has begun on it: what is half done may be on the host, too. */
+  readonly halfDone?: true;
   readonly policy: ResolvedPolicy;
   readonly disruptionPolicies: NodeDisruptionPolicy;
   /** Workflow ID that gives the slot and gets the report. */

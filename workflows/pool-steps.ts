@@ -151,7 +151,7 @@ const STOPPED_WHEN_MET = 'updates-stopped-when-met';
 export async function startUpdate(
   rollout: Rollout,
   view: PoolLook,
-  { node, uid, currentConfig, repair }: Candidate,
+  { node, uid, currentConfig, repair, halfDone }: Candidate,
 ): Promise<void> {
   const { pool } = rollout;
   const { config, policy, disruptionPolicies } = view;
@@ -166,6 +166,7 @@ export async function startUpdate(
           {
             ...{ node, pool, config, policy, disruptionPolicies, repair },
             ...(uid === undefined ? {} : { uid }),
+            ...(halfDone === undefined ? {} : { halfDone }),
             // A config that is gone is left to the host, which keeps its own record.
             ...(currentConfig === undefined || digest === undefined
               ? {}

@@ -112,8 +112,16 @@ async function release(
 }
 
 /** Whoever was never disturbed has nothing to be given back for. */
-function isLeftAsFound({ input, touched }: NodeUpdate, outcome: 'cancelled' | 'failed'): boolean {
-  return outcome === 'cancelled' && !touched && input.repair !== true;
+function isLeftAsFound(update: NodeUpdate, outcome: 'cancelled' | 'failed'): boolean {
+  return outcome === 'cancelled' && !update.touched && !isFoundHalfDone(update);
+}
+
+/** Updates that were begun before it leave a node that serves half done as it is. */
+const HALF_DONE_GIVEN_BACK = 'half-done-nodes-given-back';
+
+/** Whether an earlier update may have left something on the host, and on its Node. */
+function isFoundHalfDone({ input: { repair, halfDone } }: NodeUpdate): boolean {
+  return repair === true || (halfDone === true && patched(HALF_DONE_GIVEN_BACK));
 }
 
 function causeOf(
@@ -156,11 +164,11 @@ interface HostBack {
 }
 
 async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
-  const { host, cluster, progress, input, settled, verified, applied, tookOver } = update;
+  const { host, cluster, progress, settled, verified, applied, tookOver } = update;
   if (verified) return { ok: true };
   if (!applied) {
-    // A node that was in service when the update began is still as it was.
-    const asItWas = settled || input.repair !== true;
+    // A node that was in service and whole when the update began is still as it was.
+    const asItWas = settled || !isFoundHalfDone(update);
     return { ok: tookOver ? await undoTakenOver(update) : asItWas };
   }
   cluster.show('GoingBack', sentence(cause));

@@ -6,8 +6,13 @@
 import { cut } from '../../core/encoding/one-line';
 import { fail } from '../../core/errors';
 import { ANNOTATION, NodeState } from '../../core/names';
-import { annotationOf, currentConfigOf, isUnschedulable } from '../../core/node/predicates';
-import { turnOf, type TurnStep } from '../../core/node/turn';
+import {
+  annotationOf,
+  currentConfigOf,
+  isDegraded,
+  isUnschedulable,
+} from '../../core/node/predicates';
+import { lastRunOf, turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import {
@@ -195,14 +200,22 @@ function releasedAs(node: Node, input: ReleaseNodeInput): NodeChange | undefined
 }
 
 /**
- * A host that could not be taken back keeps its node out of service; an update that never had a slot takes
- * none out, it only leaves the cordon of an earlier one where it is.
+ * A host that could not be taken back keeps its node out of service; an update that never had a slot, or was
+ * refused to use it, takes none out, it only leaves the cordon of an earlier one where it is.
  */
 export function isOutOfService(
   node: Node,
-  { hostIsBack, untouched }: Pick<ReleaseNodeInput, 'hostIsBack' | 'untouched'>,
+  { hostIsBack, untouched, run }: Pick<ReleaseNodeInput, 'hostIsBack' | 'untouched' | 'run'>,
 ): boolean {
-  return !hostIsBack && (untouched !== true || isCordonedBySlipway(node));
+  if (hostIsBack) return false;
+  if (isCordonedBySlipway(node)) return true;
+  return untouched !== true && (!isInService(node) || hasTaken(run, node));
+}
+
+/** Whether it was this run that took the node, and has not given it back; where nobody can tell, it was. */
+function hasTaken(run: ReleaseNodeInput['run'], node: Node): boolean {
+  const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
+  return run === undefined || last === undefined || (last.id === run.id && !last.isOver);
 }
 
 /** A half changed host takes no new pods, also when its plan needed no drain. */
@@ -224,11 +237,12 @@ function leftChange(input: ReleaseNodeInput): NodeChange {
   };
 }
 
-/** A node that this update never targeted keeps what it says, also an earlier failure. */
+/** A node that this update never targeted keeps what it says, also an earlier failure, while that is so. */
 function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['annotations']> {
   const current = currentConfigOf(node);
-  if (annotationOf(node, ANNOTATION.DESIRED_CONFIG) !== input.config) return {};
-  if (current !== input.config) {
+  const isTargeted = annotationOf(node, ANNOTATION.DESIRED_CONFIG) === input.config;
+  if (!isTargeted && !saysHalfDone(node)) return {};
+  if (!isTargeted || current !== input.config) {
     return {
       [ANNOTATION.DESIRED_CONFIG]: current ?? null,
       [ANNOTATION.STATE]: current === undefined ? null : NodeState.DONE,
@@ -242,6 +256,12 @@ function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['
     [ANNOTATION.STATE]: NodeState.DEGRADED,
     [ANNOTATION.REASON]: cut(reason, MAX_REASON_LENGTH),
   };
+}
+
+/** On its way, or cordoned because its host is not back; by now it is back on what the node is on. */
+function saysHalfDone(node: Node): boolean {
+  const isWorking = annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
+  return isWorking || (isDegraded(node) && isCordonedBySlipway(node));
 }
 
 function failedAnnotations(input: ReleaseNodeInput): Readonly<Record<string, string>> {

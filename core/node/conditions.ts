@@ -116,6 +116,7 @@ function valuesFor(
 function cancelled(before: readonly Condition[], { config, restsOn }: ConditionOptions): Values {
   const values = ended(before, 'UpdateCancelled', `update to ${config} was cancelled`);
   if (restsOn === undefined) return values;
+  settle(values, before, [NodeCondition.NODE_DEGRADED], () => notDegraded(config));
   return values.set(NodeCondition.UPDATED, {
     status: 'True',
     reason: 'UpdateCancelled',

@@ -6,6 +6,7 @@ import {
   statusQuery,
   type ChildState,
 } from '../../workflows/messages';
+import type { FakeWorld } from './support/fake-world';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -258,6 +259,50 @@ describe('a host that a lost update left on what does not hold', () => {
     expect(world.annotation(node, ANNOTATION.CORDONED_BY)).toBeDefined();
     expect(world.host(node).boots).toBe(1);
     gate.open();
+    await world.rollout().terminate();
+  });
+});
+
+/** Its update was lost while it was drained; that of another config is prepared, and no look gives it a slot. */
+async function foundHalfDone(world: FakeWorld, isPutBack: boolean) {
+  const node = world.name(1);
+  const lost = world.hold('drainNode', node);
+  await world.startRollout();
+  await lost.reached;
+  await world.rollout().terminate('test');
+  await world.update(node).terminate('test');
+  lost.open();
+  if (isPutBack) world.changeNode(node, { unschedulable: false });
+  world.config = 'c3';
+  const preparing = world.hold('prepareUpdate', node);
+  await world.startRollout();
+  await preparing.reached;
+  const looking = world.hold('selectNodes');
+  await world.tell('look again');
+  await looking.reached;
+  return { node, preparing, looking };
+}
+
+describe('a node that an update was to take further that a lost one had left half done', () => {
+  it.each([
+    ['cordoned', false],
+    ['in service again', true],
+  ])('and left %s is given back as what it is when it never was targeted', async (_how, isBack) => {
+    const world = await bench.world({ nodes: 1 });
+    const { node, preparing, looking } = await foundHalfDone(world, isBack);
+    preparing.open();
+    await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
+
+    await world.update(node).cancel();
+
+    await expect(world.update(node).result()).rejects.toThrow();
+    expect(world.cordoned()).toEqual([]);
+    expect(world.node(node).metadata.annotations).toMatchObject({
+      [ANNOTATION.CURRENT_CONFIG]: 'c1',
+      [ANNOTATION.DESIRED_CONFIG]: 'c1',
+      [ANNOTATION.STATE]: 'Done',
+    });
+    looking.open();
     await world.rollout().terminate();
   });
 });

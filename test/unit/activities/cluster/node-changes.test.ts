@@ -312,6 +312,54 @@ it('a cancelled update that never targeted the node keeps what an earlier failur
   expect(releaseChange(failedEarlier, release({ outcome: 'cancelled' }))).toBeUndefined();
 });
 
+describe('an update that never targeted the node, and whose host has settled', () => {
+  const cancelled = release({ outcome: 'cancelled', untouched: true });
+  const onItsWay = {
+    ...done,
+    [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-lost',
+    [ANNOTATION.STATE]: 'Working',
+  };
+
+  it.each([
+    ['on its way', { ...onItsWay, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true],
+    ['on its way, and in service', onItsWay, false],
+    [
+      'cordoned because its host was not back',
+      {
+        ...{ ...onItsWay, [ANNOTATION.CORDONED_BY]: 'update-node/n' },
+        [ANNOTATION.STATE]: 'Degraded',
+        [ANNOTATION.REASON]: 'the host could not be taken back, so the node is cordoned',
+      },
+      true,
+    ],
+  ])('gives back one that says it is %s as what it is', (_what, says, isCordoned) => {
+    const node = aNode(says, isCordoned);
+
+    const released = applied(node, releaseChange(node, cancelled));
+
+    expect(released.metadata.annotations).toEqual(done);
+    expect(released.spec?.unschedulable).toBe(false);
+  });
+
+  it('takes nobody out of service when the slot was refused and the host is not settled', () => {
+    const [lost, run] = ['one', 'two'].map((id, minute) => ({
+      ...{ id, startedAt: `2026-01-01T00:0${minute}:00.000Z` },
+    }));
+    const mark = { [ANNOTATION.UPDATE_RUN]: `${lost?.startedAt}/${lost?.id}` };
+    const node = aNode({ ...onItsWay, ...mark });
+    const left = { hostIsBack: false, ...(run === undefined ? {} : { run }) };
+
+    expect(releaseChange(node, release({ outcome: 'cancelled', ...left }))).toBeUndefined();
+    const failed = applied(node, releaseChange(node, release(left)));
+    expect(failed.spec?.unschedulable).not.toBe(true);
+    expect(failed.metadata.annotations).toMatchObject({
+      [ANNOTATION.STATE]: 'Degraded',
+      [ANNOTATION.REASON]: 'no space left',
+    });
+    expect(releaseChange(failed, release(left))).toBeUndefined();
+  });
+});
+
 it('a cancelled first update leaves a node without a config as it came', () => {
   const fresh = aNode();
   const cordoned = applied(fresh, cordonChange(fresh, cordonInput));

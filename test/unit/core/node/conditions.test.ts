@@ -137,6 +137,15 @@ describe('the conditions of a MachineConfigNode', () => {
     expect(of(cancelled, 'NodeDegraded')).toEqual(of(degraded, 'NodeDegraded'));
   });
 
+  it('tell of no older failure any more when the node says that it is where it is to be', () => {
+    const cancelled = mcnConditions('Cancelled', walk('Degraded'), {
+      ...options,
+      restsOn: 'rendered-old',
+    });
+
+    expect(having(cancelled, 'True')).toEqual(['Updated']);
+  });
+
   it('say that a node is updated when its update was cancelled and it is where it is to be', () => {
     const taken = mcnConditions('Cancelled', walk('Cordoning', 'Applying', 'GoingBack'), {
       ...options,
