@@ -22,6 +22,8 @@ export interface NodeUpdate {
   settled: boolean;
   /** The host has what an earlier update to this config wrote, and nothing that disturbs it undoes it. */
   tookOver: boolean;
+  /** The host was asked on the way back to drop what it has. */
+  discarded: boolean;
   /** The Node may have been written. */
   touched: boolean;
   /** Something on the host may have changed. */
@@ -43,6 +45,7 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     preparing: false,
     settled: false,
     tookOver: false,
+    discarded: false,
     touched: false,
     applied: false,
     verified: false,

@@ -5,6 +5,7 @@ import type { UpdatePlan } from '../core/node/plan';
 import type { WrittenNode } from './activity-contracts';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
+import type { HostSteps } from './node-steps';
 import type { NodeUpdate } from './node-update';
 import { TOLD_OF_HOLD_SECONDS } from './timeouts';
 
@@ -164,13 +165,9 @@ interface HostBack {
 }
 
 async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
-  const { host, cluster, progress, settled, verified, applied, tookOver } = update;
+  const { host, cluster, progress, verified, applied } = update;
   if (verified) return { ok: true };
-  if (!applied) {
-    // A node that was in service and whole when the update began is still as it was.
-    const asItWas = settled || !isFoundHalfDone(update);
-    return { ok: tookOver ? await undoTakenOver(update) : asItWas };
-  }
+  if (!applied) return { ok: await isHostWhole(update, cause) };
   cluster.show('GoingBack', sentence(cause));
   try {
     await clearAgain(update, cause);
@@ -185,6 +182,26 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
     const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
     return { ok: false, problem: { name: 'RollbackFailed', reason } };
   }
+}
+
+/** Updates that were begun before it take a host for not settled that has not answered how it is. */
+const ASKED_WHEN_SETTLED = 'hosts-asked-whether-they-have-settled';
+
+/**
+ * Whether an update that has changed nothing leaves nothing half done. A host settles what it finds before it
+ * checks the order, so one that refuses the order, or was not waited for, is asked; whoever said that it has not
+ * settled, or is out of reach, is not.
+ */
+async function isHostWhole(update: NodeUpdate, cause: Failure): Promise<boolean> {
+  const { settled, tookOver, host, progress } = update;
+  if (tookOver) return undoTakenOver(update);
+  // A node that was in service and whole when the update began is still as it was.
+  if (settled || !isFoundHalfDone(update)) return true;
+  const isAnswered = progress.plan !== undefined;
+  if (isAnswered || cause.name === 'HostUnreachable' || !patched(ASKED_WHEN_SETTLED)) return false;
+  update.discarded = true;
+  progress.enter(progress.phase, 'the host to drop what it has staged');
+  return leavesNothing(host.discardStaged());
 }
 
 /** Updates that were begun before boot back whatever has come to their node since its reboot. */
@@ -275,11 +292,15 @@ function cordonFoundBy(error: unknown): 'none' | 'of a person' | undefined {
  */
 async function undoTakenOver({ host, progress }: NodeUpdate): Promise<boolean> {
   progress.enter(progress.phase, 'the host to undo what it had taken over from an earlier update');
+  return leavesNothing(host.undoTakenOver());
+}
+
+async function leavesNothing(discarding: ReturnType<HostSteps['discardStaged']>): Promise<boolean> {
   try {
-    const discarded = await host.undoTakenOver();
+    const discarded = await discarding;
     return discarded?.unsettled !== true;
   } catch (error) {
-    log.warn('what was taken over stays on the host', { error });
+    log.warn('what an earlier update wrote may be on the host yet', { error });
     return false;
   }
 }
@@ -308,9 +329,9 @@ async function discard(
   isCancelled: boolean,
   released: Promise<unknown>,
 ): Promise<void> {
-  const { preparing, settled, tookOver, verified, host, progress } = update;
+  const { preparing, settled, tookOver, discarded, verified, host, progress } = update;
   // It was asked for it on the way back.
-  if (tookOver) return;
+  if (tookOver || discarded) return;
   const isUnanswered = preparing && isCancelled && patched(UNANSWERED_DISCARDED);
   if (!(settled || isUnanswered) || verified || progress.pastPointOfNoReturn) return;
   if (failure.name === 'HostUnreachable' || failure.name === 'RollbackFailed') return;

@@ -11,6 +11,8 @@ import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
 
+const AWAY = ['HostUnreachable', 'no host worker'] as const;
+
 let bench: TestBench;
 beforeAll(async () => {
   bench = await startBench();
@@ -264,7 +266,10 @@ describe('a host that a lost update left on what does not hold', () => {
 });
 
 /** Its update was lost while it was drained; that of another config is prepared, and no look gives it a slot. */
-async function foundHalfDone(world: FakeWorld, isPutBack: boolean) {
+async function foundHalfDone(
+  world: FakeWorld,
+  { isPutBack = false, refusal }: { isPutBack?: boolean; refusal?: readonly [string, string] } = {},
+) {
   const node = world.name(1);
   const lost = world.hold('drainNode', node);
   await world.startRollout();
@@ -275,6 +280,7 @@ async function foundHalfDone(world: FakeWorld, isPutBack: boolean) {
   if (isPutBack) world.changeNode(node, { unschedulable: false });
   world.config = 'c3';
   const preparing = world.hold('prepareUpdate', node);
+  if (refusal !== undefined) world.failWith('prepareUpdate', node, ...refusal);
   await world.startRollout();
   await preparing.reached;
   const looking = world.hold('selectNodes');
@@ -289,7 +295,7 @@ describe('a node that an update was to take further that a lost one had left hal
     ['in service again', true],
   ])('and left %s is given back as what it is when it never was targeted', async (_how, isBack) => {
     const world = await bench.world({ nodes: 1 });
-    const { node, preparing, looking } = await foundHalfDone(world, isBack);
+    const { node, preparing, looking } = await foundHalfDone(world, { isPutBack: isBack });
     preparing.open();
     await world.progressUntil(({ children }) => children.some(({ stage }) => stage === 'waiting'));
 
@@ -302,6 +308,72 @@ describe('a node that an update was to take further that a lost one had left hal
       [ANNOTATION.DESIRED_CONFIG]: 'c1',
       [ANNOTATION.STATE]: 'Done',
     });
+    looking.open();
+    await world.rollout().terminate();
+  });
+});
+
+describe('a host that refuses an update, and that a lost one had begun to change', () => {
+  const FORBIDDEN = ['ConfigForbidden', 'it may not have the config'] as const;
+  const failed = (world: FakeWorld) => world.progressUntil((said) => said.failed.length === 1);
+
+  it.each([['ConfigDrift', 'the disk is not as it says'], FORBIDDEN] as const)(
+    'is in service when it has settled that (%s)',
+    async (name, why) => {
+      const world = await bench.world({ nodes: 1 });
+      const refusal = [name, why] as const;
+      const { node, preparing, looking } = await foundHalfDone(world, { refusal });
+      preparing.open();
+      looking.open();
+      await failed(world);
+
+      expect(world.cordoned()).toEqual([]);
+      expect(world.annotation(node, ANNOTATION.STATE)).toBe('Degraded');
+      expect(world.annotation(node, ANNOTATION.REASON)).toBe(`${name}: ${why}`);
+      expect(world.stepsOf(node).filter((step) => step === 'discardStaged')).toHaveLength(1);
+      await world.rollout().terminate();
+    },
+  );
+
+  it('stays cordoned when it has not settled that', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const { node, preparing, looking } = await foundHalfDone(world, { refusal: FORBIDDEN });
+    world.host(node).isLeft = true;
+    preparing.open();
+    looking.open();
+    await failed(world);
+
+    expect(world.cordoned()).toEqual([node]);
+    await world.rollout().terminate();
+  });
+
+  it('stays cordoned, and is not asked, when it does not answer', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const { node, preparing, looking } = await foundHalfDone(world, { refusal: AWAY });
+    preparing.open();
+    looking.open();
+    await failed(world);
+
+    expect(world.cordoned()).toEqual([node]);
+    expect(world.stepsOf(node)).not.toContain('discardStaged');
+    await world.rollout().terminate();
+  });
+
+  it('is asked once when its update is cancelled before it has answered', async () => {
+    const world = await bench.world({ nodes: 1 });
+    const { node, preparing, looking } = await foundHalfDone(world);
+    const asking = world.hold('discardStaged', node);
+
+    await world.update(node).cancel();
+    await asking.reached;
+    expect(world.cordoned()).toEqual([node]);
+    asking.open();
+
+    await expect(world.update(node).result()).rejects.toThrow();
+    expect(world.cordoned()).toEqual([]);
+    expect(world.annotation(node, ANNOTATION.STATE)).toBe('Done');
+    expect(world.stepsOf(node).filter((step) => step === 'discardStaged')).toHaveLength(1);
+    preparing.open();
     looking.open();
     await world.rollout().terminate();
   });
@@ -494,8 +566,6 @@ function isPreparing({ stage }: ChildState): boolean {
 }
 
 describe('a node that took over what a lost update had written, and goes on no further', () => {
-  const AWAY = ['HostUnreachable', 'no host worker'] as const;
-
   /** Applied, and neither rebooted nor taken back; the next update has taken it over and waits for its slot. */
   async function takenOver() {
     const world = await bench.world({ nodes: 1 });
