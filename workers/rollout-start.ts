@@ -10,6 +10,13 @@ import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
 export const POOL_ROLLOUT = 'poolRollout';
 
 /**
+ * A worker that has not got a rollout in memory replays its history within a task. Through thousands of nodes, on a
+ * machine that is short of processor time, that may take longer than the 10 s that the server gives, each time. All
+ * runs of a rollout inherit it.
+ */
+const TASK_TIMEOUT = '30s';
+
+/**
  * Starts the rollout of a pool, or tells the one that is open to look at this config now. Waits for
  * its answer, which is how a refusal is heard.
  *
@@ -26,6 +33,7 @@ export async function startOrRetarget(
     taskQueue: CLUSTER_QUEUE,
     args: [input],
     workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowTaskTimeout: TASK_TIMEOUT,
     priority: PRIORITY.rollout,
     staticSummary: `roll pool ${pool} to its rendered config`,
     typedSearchAttributes: [

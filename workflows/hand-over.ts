@@ -8,8 +8,11 @@ import type { Rollout } from './rollout-state';
 export const CLOSING_MS = 5_000;
 /** Rollouts that were begun before it hand over as soon as all is said, however long that takes. */
 const HANDS_OVER_IN_TIME = 'hands-over-in-time';
-/** As long as a rollout that is about to go on in a new run looks at nothing. */
+/** Rollouts that were begun before it wait for no longer when they could not hand over before. */
+const HANDS_OVER_PATIENTLY = 'hands-over-patiently';
+/** As long as a rollout that is about to go on in a new run looks at nothing, when it tries first. */
 const HALF_SAID_MS = 15_000;
+const HALF_SAID_AT_MOST_MS = 240_000;
 
 /**
  * Goes on in a new history, once nothing is half said: no slot and no report is lost. What takes long to
@@ -20,12 +23,29 @@ export async function handOver(rollout: Rollout): Promise<void> {
   await condition(() => isQuiet(rollout), CLOSING_MS, { summary });
   if (isMidSentence(rollout)) {
     if (!patched(HANDS_OVER_IN_TIME)) await condition(() => !isMidSentence(rollout));
-    else if (!(await condition(() => !isHalfSaid(rollout), HALF_SAID_MS, { summary }))) return;
+    else if (!(await isAllSaid(rollout, summary))) return;
   }
   await continueAsNew<(input: PoolRolloutInput) => Promise<RolloutProgress>>({
     pool: rollout.pool,
     carry: rollout.carry(),
   });
+}
+
+/**
+ * Where Temporal is slow, each look says more than is confirmed until the next one, and the history would grow
+ * until no worker can replay it in the time of a workflow task. So each try that fails is followed by one that waits
+ * for twice as long, and says for what.
+ */
+async function isAllSaid(rollout: Rollout, summary: string): Promise<boolean> {
+  const isPatient = rollout.handOversFailed > 0 && patched(HANDS_OVER_PATIENTLY);
+  const times = isPatient ? 2 ** rollout.handOversFailed : 1;
+  const patienceMs = Math.min(HALF_SAID_AT_MOST_MS, HALF_SAID_MS * times);
+  if (isPatient)
+    rollout.writing = 'Temporal to confirm what its updates were told, to go on in a new run';
+  const isSaid = await condition(() => !isHalfSaid(rollout), patienceMs, { summary });
+  rollout.writing = undefined;
+  if (!isSaid) rollout.handOversFailed += 1;
+  return isSaid;
 }
 
 /** A start or a message that Temporal has not confirmed would be lost with this run. */

@@ -52,6 +52,8 @@ export class UpdatesUnderWay {
   sending = 0;
   /** Whose writing it waits for; completes "waiting for …". */
   writing: string | undefined;
+  /** How often this run could not go on in a new history, because something was half said. */
+  handOversFailed = 0;
 
   /** Nodes of which it is not known which config they try count as trying each. */
   lostMayTry = true;

@@ -13,6 +13,8 @@ interface Told {
   readonly plants?: ActivityPlants;
   readonly nodes?: number;
   readonly twoWorkers?: boolean;
+  /** Events after which a workflow is to go on in a new run. */
+  readonly longHistory?: number;
 }
 
 /** A pool of nodes, two unless told otherwise, that do not have its config yet, and nothing that goes wrong by itself. */
@@ -22,10 +24,11 @@ export async function quietWorld({
   plants = {},
   nodes = 2,
   twoWorkers = false,
+  longHistory = 100_000,
 }: Told = {}) {
   const drawn = scenarioOf(1, true);
   const calm = {
-    ...{ nodes, incidents: 0, stuckPods: 0, longHistory: 100_000 },
+    ...{ nodes, incidents: 0, stuckPods: 0, longHistory },
     weather: { activity: 0, task: 0, memory: 0, message: 0 },
     twoWorkers,
   };

@@ -1,3 +1,4 @@
+import { startOrRetarget } from '../../workers/rollout-start';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -56,6 +57,23 @@ describe('a rollout that goes on in new runs', () => {
     await world.rollout().executeUpdate('retryNode', { args: [{ node: held }] });
     await expect(world.rollout().result()).resolves.toMatchObject({ updated: 6 });
     expect(world.violations).toEqual([]);
+  });
+
+  it('has time for the replay of a long history in each of them', async () => {
+    const world = await bench.world({ nodes: 6 });
+    world.config = `rendered-${world.pool}-2`;
+    const gate = world.hold('drainNode', world.name(4));
+    await startOrRetarget(bench.client.workflow, world.pool, world.config);
+    await gate.reached;
+
+    const { runId, raw } = await world.rollout().describe();
+    const { events } = await world.rollout().fetchHistory();
+    const begun = events?.[0]?.workflowExecutionStartedEventAttributes;
+
+    expect(begun?.firstExecutionRunId).not.toBe(runId);
+    expect(Number(raw.executionConfig?.defaultWorkflowTaskTimeout?.seconds)).toBe(30);
+    gate.open();
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 6 });
   });
 
   it('can still be cancelled as a whole', async () => {
