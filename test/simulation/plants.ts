@@ -189,7 +189,7 @@ export const PLANTS: readonly Plant[] = [
     bug: 'a failed update leaves its files on the host',
     breaks: 'I4',
     ...{ seed: 4, within: 10, plain: true },
-    change: { from: 'if (!applied) {\n', to: 'if (true) {\n' },
+    change: { from: 'if (!applied) return {\n', to: 'if (true) return {\n' },
   },
   {
     bug: 'a rollout that is started anew gives slots before it knows which updates run already',

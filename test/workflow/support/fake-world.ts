@@ -76,6 +76,8 @@ interface Shared {
   readonly drained: Set<string>;
   /** Nodes with a pod that was bound to them although they were cordoned. */
   readonly late: Set<string>;
+  /** Nodes that a person has put back into service: what an update has begun there, nobody goes on with. */
+  readonly putBack: Set<string>;
 }
 
 /** A step that an activity took, in order. */
@@ -131,7 +133,7 @@ export class FakeWorld {
   ) {
     this.shared = options.beside?.shared ?? {
       ...{ nodes: new Map(), hosts: new Map(), pools: [] },
-      ...{ proofs: new Set(), drained: new Set(), late: new Set() },
+      ...{ proofs: new Set(), drained: new Set(), late: new Set(), putBack: new Set() },
     };
     this.shared.pools.push(this);
     this.rolloutId = poolRolloutId(pool);
@@ -227,6 +229,7 @@ export class FakeWorld {
 
   /** What a person or the cluster itself does with a Node. */
   changeNode(name: string, change: NodeChange & { readonly ready?: boolean }): void {
+    if (change.unschedulable === false) this.shared.putBack.add(name);
     this.write(name, change);
     this.notify();
   }
@@ -670,11 +673,13 @@ export class FakeWorld {
   /** Counted without the product's own functions: this is the observer. */
   private unavailable(): readonly string[] {
     return this.members()
-      .filter(({ spec, status }) => {
+      .filter(({ spec, status, metadata }) => {
         const ready = status?.conditions?.some(
           (condition) => condition.type === 'Ready' && condition.status === 'True',
         );
-        return spec?.unschedulable === true || ready !== true;
+        const working = metadata.annotations?.[ANNOTATION.STATE] === 'Working';
+        const isAtWork = working && !this.shared.putBack.has(metadata.name);
+        return spec?.unschedulable === true || ready !== true || isAtWork;
       })
       .map(({ metadata }) => metadata.name);
   }
