@@ -2,6 +2,9 @@
  * What people have said to a rollout of one thing, the pause of its pool or one node, and what is not written yet.
  * It is written one after the other, in the order in which it was accepted: steps that are tried side by side
  * arrive in any order, and what arrives last would stand, whoever said it.
+ *
+ * No promise may come between a message and what it waits for, also none that only catches: the order of what several
+ * of them do in one task is the order in a history, and each step more changes it.
  */
 
 import { condition, patched } from '@temporalio/workflow';
@@ -45,7 +48,11 @@ export class AcceptedWord {
 
   /** Only for one that waits: one that does not is written in the very moment in which it is accepted. */
   async turn(): Promise<void> {
-    await condition(() => this.open[0] === this);
+    try {
+      await condition(() => this.open[0] === this);
+    } catch (error) {
+      throw inASentence(error);
+    }
     this.hasItsTurn = true;
   }
 }
@@ -57,7 +64,6 @@ export class AcceptedWords {
    * To be called in the moment of acceptance: that is its place in the order.
    *
    * @param write - begins at once, waits for the turn of its word, writes it, and acts on it
-   * @throws `RefusedRequest` when the rollout is cancelled first
    */
   accept<Answer>(
     thing: string,
@@ -68,7 +74,7 @@ export class AcceptedWords {
     this.open.set(thing, words);
     const word = new AcceptedWord(meaning, words.length > 0 && patched(IN_ORDER), words);
     words.push(word);
-    const answer = write(word).catch(inASentence);
+    const answer = write(word);
     // Also one that failed: it keeps no later one waiting.
     const end = (): void => {
       words.splice(words.indexOf(word), 1);
@@ -87,6 +93,12 @@ export class AcceptedWords {
     return this.open.get(thing)?.at(-1)?.meaning;
   }
 
+  /** Whether a hold of the node is being written that counts already. */
+  isBeingHeld(node: string): boolean {
+    const words = this.open.get(node) ?? [];
+    return words.some((word) => word.meaning === 'hold' && word.countsNow);
+  }
+
   /** Whether somebody has said to leave a node out, and that waits for what was said before, or stands over it. */
   isToBeHeld(node: string): boolean {
     const words = this.open.get(node) ?? [];
@@ -94,8 +106,8 @@ export class AcceptedWords {
   }
 }
 
-/** Whatever it waited for: the person hears what became of what they said. */
-function inASentence(error: unknown): never {
-  if (!isCancellation(error)) throw error;
-  throw refuse('RefusedRequest', 'the rollout was cancelled before this was written');
+/** Whatever was waited for in vain: the person hears what became of what they said. */
+export function inASentence(error: unknown): unknown {
+  if (!isCancellation(error)) return error;
+  return refuse('RefusedRequest', 'the rollout was cancelled before this was written');
 }

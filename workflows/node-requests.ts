@@ -6,8 +6,8 @@
 import { condition, patched, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
 import type { NamedReason } from '../core/rollout/index';
-import type { PoolLook, SelectNodesResult } from './activity-contracts';
-import type { AcceptedWord } from './accepted-words';
+import type { PoolLook } from './activity-contracts';
+import { type AcceptedWord, inASentence } from './accepted-words';
 import { isCancellation, refuse } from './failures';
 import { failedReasons, heldReasons } from './left-out-nodes';
 import {
@@ -102,19 +102,17 @@ async function retryNode(
   const isHeld = heldReasons(rollout).some((known) => known.node === node);
   // What is being written comes to its end first: it would be written over the word of the person.
   if (rollout.holding.has(node) && patched(HOLD_ENDS_FIRST)) {
-    await condition(() => !rollout.holding.has(node));
+    try {
+      await condition(() => !rollout.holding.has(node));
+    } catch (error) {
+      throw inASentence(error);
+    }
   }
-  // Also a hold that no look has shown: an update is refused on the mark.
-  if (isHeld || patched(RELEASED_IN_ANY_CASE)) await release(rollout, node);
-  rollout.tryAgain(node);
-  return answerOf(rollout);
-}
-
-/** A hold that is to be written would be written over the word of the person; if that fails, it stands. */
-async function release(rollout: Rollout, node: string): Promise<void> {
+  // It would be written over the word of the person.
   const isToHold = rollout.toHold.delete(node);
   try {
-    await changeHold(rollout, node, undefined);
+    // Also a hold that no look has shown: an update is refused on the mark.
+    if (isHeld || patched(RELEASED_IN_ANY_CASE)) await changeHold(rollout, node, undefined);
   } catch (error) {
     if (isToHold && rollout.heldByUs.has(node) && patched(HOLD_STANDS)) {
       rollout.toHold.add(node);
@@ -122,6 +120,8 @@ async function release(rollout: Rollout, node: string): Promise<void> {
     }
     throw error;
   }
+  rollout.tryAgain(node);
+  return answerOf(rollout);
 }
 
 async function skipNode(
@@ -219,24 +219,24 @@ async function changeHold(
 }
 
 /** The rollout remembers only nodes that matter now, so the whole pool is asked for a name. */
-async function lookFor(rollout: Rollout, node: string, limit: 0 | 1): Promise<SelectNodesResult> {
-  const { pool } = rollout;
-  const question = { pool, inFlight: [], retry: [], limit, asked: node };
-  try {
-    return await selectNodes({ ...question, ...rollout.age() });
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    throw failed(`look for node ${node} in pool ${pool}`, error);
-  }
-}
-
 async function refuseUnknown(rollout: Rollout, node: string): Promise<void> {
   const { pool } = rollout;
-  const view = await lookFor(rollout, node, 1);
+  const question = { pool, inFlight: [], retry: [], limit: 1, asked: node };
+  let view;
+  try {
+    view = await selectNodes({ ...question, ...rollout.age() });
+  } catch (error) {
+    throw lookFailed(pool, node, error);
+  }
   if (!view.exists) throw refuse('ObjectNotFound', `pool ${pool} does not exist`);
   const named = [...view.candidates, ...view.failed, ...view.held, ...view.blocked];
   if (named.some((known) => known.node === node)) return;
   throw nothingToSkip(rollout, node);
+}
+
+function lookFailed(pool: string, node: string, error: unknown): unknown {
+  if (isCancellation(error)) return inASentence(error);
+  return failed(`look for node ${node} in pool ${pool}`, error);
 }
 
 function nothingToSkip({ pool, config }: Rollout, node: string): ApplicationFailure {
@@ -303,12 +303,23 @@ function knowsBlocked({ view }: Rollout): boolean {
 
 /** Waits for the first look, then asks for the names beyond the list. */
 async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
-  await condition(() => rollout.view !== undefined || rollout.ending !== undefined);
+  try {
+    await condition(() => rollout.view !== undefined || rollout.ending !== undefined);
+  } catch (error) {
+    throw inASentence(error);
+  }
+  const { pool } = rollout;
   let found = isToBeRetried(rollout, node);
   const isUnnamed =
     !knowsLeftOut(rollout) || (!knowsBlocked(rollout) && patched(BLOCKED_ASKED_FOR));
   if (!found && isUnnamed) {
-    const view = await lookFor(rollout, node, 0);
+    const question = { pool, inFlight: [], retry: [], limit: 0, asked: node };
+    let view;
+    try {
+      view = await selectNodes({ ...question, ...rollout.age() });
+    } catch (error) {
+      throw lookFailed(pool, node, error);
+    }
     found = view.exists && isNamed(triedWhenTold(view), node);
   }
   // Meanwhile its update may have been started, or the same may have been asked.

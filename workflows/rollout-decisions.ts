@@ -68,7 +68,9 @@ export function toGrant(rollout: Rollout): readonly string[] {
   if (view === undefined || knows !== 'all' || mayNotGoOn(rollout)) return [];
   return withSlots(
     rollout,
-    prepared(rollout).filter(({ node }) => isFreeToGo(rollout, node)),
+    prepared(rollout).filter(
+      ({ node }) => isFreeToGo(rollout, node) && !rollout.words.isBeingHeld(node),
+    ),
   );
 }
 
