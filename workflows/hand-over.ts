@@ -16,14 +16,22 @@ const HALF_SAID_AT_MOST_MS = 240_000;
 
 /**
  * Goes on in a new history, once nothing is half said: no slot and no report is lost. What takes long to
- * be said keeps nobody waiting: the rollout goes on in this history, and tries again after its next look.
+ * be said keeps nobody waiting at first: the rollout goes on in this history, and tries again after its next look.
  */
 export async function handOver(rollout: Rollout): Promise<void> {
   const summary = 'going on in a new run';
   await condition(() => isQuiet(rollout), CLOSING_MS, { summary });
   if (isMidSentence(rollout)) {
     if (!patched(HANDS_OVER_IN_TIME)) await condition(() => !isMidSentence(rollout));
-    else if (!(await isAllSaid(rollout, summary))) return;
+    else {
+      const wasLate = rollout.handOversFailed > 0 && patched(HANDS_OVER_PATIENTLY);
+      if (wasLate) await untilConfirmed(rollout, summary);
+      // Whoever writes something down for a person may take an hour, and is waited for like this only.
+      if (!(await condition(() => !isHalfSaid(rollout), HALF_SAID_MS, { summary }))) {
+        rollout.handOversFailed += 1;
+        return;
+      }
+    }
   }
   await continueAsNew<(input: PoolRolloutInput) => Promise<RolloutProgress>>({
     pool: rollout.pool,
@@ -36,16 +44,19 @@ export async function handOver(rollout: Rollout): Promise<void> {
  * until no worker can replay it in the time of a workflow task. So each try that fails is followed by one that waits
  * for twice as long, and says for what.
  */
-async function isAllSaid(rollout: Rollout, summary: string): Promise<boolean> {
-  const isPatient = rollout.handOversFailed > 0 && patched(HANDS_OVER_PATIENTLY);
-  const times = isPatient ? 2 ** rollout.handOversFailed : 1;
-  const patienceMs = Math.min(HALF_SAID_AT_MOST_MS, HALF_SAID_MS * times);
-  if (isPatient)
-    rollout.writing = 'Temporal to confirm what its updates were told, to go on in a new run';
-  const isSaid = await condition(() => !isHalfSaid(rollout), patienceMs, { summary });
-  rollout.writing = undefined;
-  if (!isSaid) rollout.handOversFailed += 1;
-  return isSaid;
+async function untilConfirmed(rollout: Rollout, summary: string): Promise<void> {
+  const patienceMs = Math.min(
+    HALF_SAID_AT_MOST_MS,
+    HALF_SAID_MS * (2 ** rollout.handOversFailed - 1),
+  );
+  const isConfirmed = () => rollout.starting.size === 0 && rollout.sending <= rollout.writingAside;
+  if (isConfirmed()) return;
+  rollout.writing = 'Temporal to confirm what its updates were told, to go on in a new run';
+  try {
+    await condition(isConfirmed, patienceMs, { summary });
+  } finally {
+    rollout.writing = undefined;
+  }
 }
 
 /** A start or a message that Temporal has not confirmed would be lost with this run. */

@@ -50,6 +50,8 @@ export class UpdatesUnderWay {
   readonly starting = new Set<string>();
   /** Messages to updates that Temporal has not confirmed yet. */
   sending = 0;
+  /** Those among them that are written in the cluster, or asked of Temporal, and told to no update. */
+  writingAside = 0;
   /** Whose writing it waits for; completes "waiting for …". */
   writing: string | undefined;
   /** How often this run could not go on in a new history, because something was half said. */
