@@ -62,6 +62,8 @@ export interface PreparedUpdate {
 }
 
 export interface DiscardedUpdate {
+  /** Name of the config that the host is on, from its own record. */
+  readonly currentConfig?: string;
   /** An earlier update is still on the host, because what takes it back disturbs the node. */
   readonly unsettled?: true;
 }
@@ -304,6 +306,8 @@ export interface ReleaseNodeInput extends NodeStep {
   readonly hostIsBack: boolean;
   /** The update never wrote the Node: what is in service stays so, whatever its host is like. */
   readonly untouched?: boolean;
+  /** Name of the config that the host says it is on; absent = it said none. */
+  readonly hostIsOn?: string;
 }
 
 export interface ClusterActivities {

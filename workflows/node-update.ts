@@ -24,6 +24,8 @@ export interface NodeUpdate {
   tookOver: boolean;
   /** The host was asked on the way back to drop what it has. */
   discarded: boolean;
+  /** Name of the config that the host says it is on. */
+  hostIsOn: string | undefined;
   /** The Node may have been written. */
   touched: boolean;
   /** Something on the host may have changed. */
@@ -46,6 +48,7 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     settled: false,
     tookOver: false,
     discarded: false,
+    hostIsOn: undefined,
     touched: false,
     applied: false,
     verified: false,

@@ -94,7 +94,7 @@ async function release(
   failure: Failure,
   hostIsBack: boolean,
 ): Promise<WrittenNode | undefined> {
-  const { cluster, touched, progress } = update;
+  const { cluster, touched, progress, hostIsOn } = update;
   if (isLeftAsFound(update, outcome)) return undefined;
   progress.enter(progress.phase, 'its Node to be given back');
   try {
@@ -105,6 +105,7 @@ async function release(
       reason: sentence(failure),
       hostIsBack,
       ...(touched ? {} : { untouched: true }),
+      ...(hostIsOn === undefined ? {} : { hostIsOn }),
     });
   } catch (error) {
     log.error('the node was not released', { error });
@@ -201,7 +202,7 @@ async function isHostWhole(update: NodeUpdate, cause: Failure): Promise<boolean>
   if (isAnswered || cause.name === 'HostUnreachable' || !patched(ASKED_WHEN_SETTLED)) return false;
   update.discarded = true;
   progress.enter(progress.phase, 'the host to drop what it has staged');
-  return leavesNothing(host.discardStaged());
+  return leavesNothing(update, host.discardStaged());
 }
 
 /** Updates that were begun before boot back whatever has come to their node since its reboot. */
@@ -290,14 +291,19 @@ function cordonFoundBy(error: unknown): 'none' | 'of a person' | undefined {
  * Has the host undo what an earlier update wrote and this one did not go on with. Before the node is given
  * back: until then its disk is not that of the config that it would be said to be on.
  */
-async function undoTakenOver({ host, progress }: NodeUpdate): Promise<boolean> {
+async function undoTakenOver(update: NodeUpdate): Promise<boolean> {
+  const { host, progress } = update;
   progress.enter(progress.phase, 'the host to undo what it had taken over from an earlier update');
-  return leavesNothing(host.undoTakenOver());
+  return leavesNothing(update, host.undoTakenOver());
 }
 
-async function leavesNothing(discarding: ReturnType<HostSteps['discardStaged']>): Promise<boolean> {
+async function leavesNothing(
+  update: NodeUpdate,
+  discarding: ReturnType<HostSteps['discardStaged']>,
+): Promise<boolean> {
   try {
     const discarded = await discarding;
+    update.hostIsOn = discarded?.currentConfig ?? update.hostIsOn;
     return discarded?.unsettled !== true;
   } catch (error) {
     log.warn('what an earlier update wrote may be on the host yet', { error });

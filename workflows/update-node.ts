@@ -67,6 +67,7 @@ async function bring(update: NodeUpdate): Promise<Ending> {
     update.preparing = false;
     update.settled = prepared.unsettled !== true;
     update.tookOver = prepared.tookOver === true;
+    update.hostIsOn = prepared.currentConfig;
     progress.plan = prepared.plan;
     if (prepared.alreadyOnTarget) return await life.shielded(() => complete(update));
     refuseUnreconcilable(prepared.plan);

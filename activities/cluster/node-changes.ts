@@ -241,7 +241,9 @@ function leftChange(input: ReleaseNodeInput): NodeChange {
 function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['annotations']> {
   const current = currentConfigOf(node);
   const isTargeted = annotationOf(node, ANNOTATION.DESIRED_CONFIG) === input.config;
-  if (!isTargeted && !saysHalfDone(node)) return {};
+  // A host that has committed another config is on that one, whatever its Node says: whoever comes next finds out.
+  const isKnown = input.hostIsOn === current;
+  if (!isTargeted && !(isKnown && saysHalfDone(node))) return {};
   if (!isTargeted || current !== input.config) {
     return {
       [ANNOTATION.DESIRED_CONFIG]: current ?? null,

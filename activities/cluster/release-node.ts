@@ -1,6 +1,6 @@
 import { failureName } from '../../core/errors';
 import { NodePhase } from '../../core/node/lifecycle';
-import { currentConfigOf } from '../../core/node/predicates';
+import { currentConfigOf, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/activity-contracts';
 import type { ClusterPorts, NodeChange } from '../ports';
@@ -18,15 +18,17 @@ import { written } from './written-node';
 export function createReleaseNode(ports: ClusterPorts): ClusterActivities['releaseNode'] {
   return async (input) => {
     const throwIfGivenUp = whileWanted(ports, input);
-    const node = await released(ports, input, throwIfGivenUp, whileAwaited(ports, input));
+    const found = { isOut: false };
+    const wanted = { throwIfGivenUp, throwUnlessAwaited: whileAwaited(ports, input) };
+    const node = await released(ports, input, wanted, found);
     if (node === undefined) {
       ports.run().log.warn('node is gone, nothing to release', { node: input.node });
       return undefined;
     }
-    const isOut = isOutOfService(node, input);
+    const { isOut } = found;
     const hasFailed = input.outcome === 'failed' || isOut;
     if (!hasFailed && !input.hostIsBack) return written(node);
-    const reason = reasonOf(node, input);
+    const reason = reasonOf(node, input, isOut);
     const current = currentConfigOf(node);
     await showPhase(ports, {
       node,
@@ -48,19 +50,27 @@ export function createReleaseNode(ports: ClusterPorts): ClusterActivities['relea
   };
 }
 
+interface Wanted {
+  readonly throwIfGivenUp: () => void;
+  readonly throwUnlessAwaited: () => Promise<void>;
+}
+
 /**
- * Undefined = the node is gone, as the server says; a picture may be too old to know it yet. So it is
+ * @param found - is told whether its host keeps the node out of service
+ * @returns undefined = the node is gone, as the server says; a picture may be too old to know it yet. So it is
  * when there is another one of the same name.
  */
 async function released(
   ports: ClusterPorts,
   input: ReleaseNodeInput,
-  throwIfGivenUp: () => void,
-  throwUnlessAwaited: () => Promise<void>,
+  { throwIfGivenUp, throwUnlessAwaited }: Wanted,
+  found: { isOut: boolean },
 ): Promise<Node | undefined> {
   const change = (known: Node, step: Turned<ReleaseNodeInput>): NodeChange | undefined => {
     throwIfGivenUp();
-    return releaseChange(known, { ...step, reason: reasonOf(known, input) });
+    // Of the Node as it was: the write itself says that the run is over.
+    found.isOut = isOutOfService(known, input);
+    return releaseChange(known, { ...step, reason: reasonOf(known, input, found.isOut) });
   };
   try {
     // The last step of an update has no later one whose mark would tell that it comes too late.
@@ -72,11 +82,13 @@ async function released(
   }
 }
 
-function reasonOf(node: Node, input: ReleaseNodeInput): string {
-  if (!isOutOfService(node, input)) return input.reason;
+function reasonOf(node: Node, input: ReleaseNodeInput, isOut: boolean): string {
+  if (!isOut) return input.reason;
   const why =
     input.untouched === true
       ? 'the host has not settled what an earlier update left half done'
       : 'the host could not be taken back';
-  return `${input.reason}; ${why}, so the node is cordoned`;
+  // An update that was cancelled leaves the node in service where a person has put it back.
+  const isCordoned = input.outcome === 'failed' || isUnschedulable(node);
+  return `${input.reason}; ${why}${isCordoned ? ', so the node is cordoned' : ''}`;
 }

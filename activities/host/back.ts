@@ -12,7 +12,7 @@ import { forgetResults } from './orders';
 import { patiently } from './patience';
 import { atBest, type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { proveAsBefore, proveKubelet } from './proof';
-import { dropKeptConfigs } from './records';
+import { dropKeptConfigs, readCurrentConfig } from './records';
 import { undoTakenOver } from './settle';
 import { tellOfOldFiles } from './services';
 import { backTakesBoot, refuseForeign } from './standing';
@@ -276,10 +276,16 @@ async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus)
 export async function discardStaged(ports: HostPorts, order: HostOrder): Promise<DiscardedUpdate> {
   const journal = await ports.journal.open();
   if (journal !== undefined) {
-    return (await undoTakenOver(ports, journal, order)) ? {} : { unsettled: true };
+    const isUndone = await undoTakenOver(ports, journal, order);
+    return isUndone ? current(ports) : { unsettled: true };
   }
   await ports.os.discard();
   await dropKeptConfigs(ports.files);
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
-  return {};
+  return current(ports);
+}
+
+async function current({ files }: HostPorts): Promise<DiscardedUpdate> {
+  const config = await readCurrentConfig(files);
+  return config === undefined ? {} : { currentConfig: config.reference.name };
 }

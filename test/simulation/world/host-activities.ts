@@ -274,11 +274,11 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       // Taken over, and not gone on with.
       const isOurs = journal.target.name === target.name && !backTakesBoot(host, journal);
       if (isOurs) undo(host, journal);
-      return isOurs ? {} : { unsettled: true };
+      return isOurs ? { currentConfig: host.current } : { unsettled: true };
     }
     host.staged = undefined;
     host.answers.clear();
-    return {};
+    return { currentConfig: host.current };
   },
 };
 

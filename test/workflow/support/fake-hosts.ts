@@ -129,7 +129,7 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
       if (host.isLeft) return { unsettled: true };
       host.applied = undefined;
       host.staged = undefined;
-      return {};
+      return host.config === undefined ? {} : { currentConfig: host.config };
     },
   };
 }

@@ -313,7 +313,8 @@ it('a cancelled update that never targeted the node keeps what an earlier failur
 });
 
 describe('an update that never targeted the node, and whose host has settled', () => {
-  const cancelled = release({ outcome: 'cancelled', untouched: true });
+  const hostIsOn = done[ANNOTATION.CURRENT_CONFIG];
+  const cancelled = release({ outcome: 'cancelled', untouched: true, hostIsOn });
   const onItsWay = {
     ...done,
     [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-lost',
@@ -340,6 +341,18 @@ describe('an update that never targeted the node, and whose host has settled', (
     expect(released.metadata.annotations).toEqual(done);
     expect(released.spec?.unschedulable).toBe(false);
   });
+
+  it.each([['rendered-worker-lost'], [undefined]])(
+    'leaves one alone whose host is on another config than the node: %s',
+    (other) => {
+      const node = aNode({ ...onItsWay, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
+      const on = other === undefined ? {} : { hostIsOn: other };
+
+      const change = releaseChange(node, release({ outcome: 'cancelled', untouched: true, ...on }));
+
+      expect(applied(node, change).metadata.annotations).toEqual(onItsWay);
+    },
+  );
 
   it('takes nobody out of service when the slot was refused and the host is not settled', () => {
     const [lost, run] = ['one', 'two'].map((id, minute) => ({
