@@ -11,13 +11,16 @@ const PARALLEL = 10;
 
 /**
  * Which nodes that serve half done nobody works on. The Node names the run that took it; one that is over
- * never begins again, so each is asked for until it is.
+ * never begins again, so each is asked for until it is. Of a Node that names none, as earlier versions, MCO or a
+ * person leave it, any update is asked for: the next one writes the name of its run first.
  */
 export class LostRuns {
   /** By node. */
   readonly #over = new Map<string, string>();
+  /** Nodes without the name of a run, and without an update. */
+  readonly #idle = new Set<string>();
 
-  constructor(private readonly updates: Pick<RunningUpdates, 'isOpen'>) {}
+  constructor(private readonly updates: Pick<RunningUpdates, 'isOpen' | 'isRunning'>) {}
 
   /** @throws `TemporalUnavailable` */
   async askAbout(nodes: readonly Node[]): Promise<void> {
@@ -25,15 +28,17 @@ export class LostRuns {
     await inParallel(unknown, PARALLEL, async (node) => {
       const { name } = node.metadata;
       const run = lastRun(node)?.id;
-      if (run === undefined || (await this.updates.isOpen(name, run))) return;
-      this.#over.set(name, run);
+      if (run !== undefined) {
+        if (!(await this.updates.isOpen(name, run))) this.#over.set(name, run);
+      } else if (!(await this.updates.isRunning(name))) this.#idle.add(name);
     });
   }
 
-  /** As far as it was asked; a node without the name of a run may be worked on. */
+  /** As far as it was asked. */
   isLost(node: Node): boolean {
     const run = lastRun(node);
-    if (run === undefined || !servesHalfDone(node)) return false;
+    if (!servesHalfDone(node)) return false;
+    if (run === undefined) return this.#idle.has(node.metadata.name);
     return run.isOver || this.#over.get(node.metadata.name) === run.id;
   }
 }

@@ -32,7 +32,7 @@ const TOO_MANY_TO_ASK = 20;
 interface Ports {
   readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
   readonly nodes: Pick<ClusterPorts['nodes'], 'read'>;
-  readonly updates: Pick<ClusterPorts['updates'], 'isOpen'>;
+  readonly updates: Pick<ClusterPorts['updates'], 'isOpen' | 'isRunning'>;
 }
 type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber'>;
 

@@ -83,6 +83,10 @@ function portsWith(
         read.push(`${run} of ${name}`);
         return Promise.resolve(open.includes(run));
       },
+      isRunning: (name: string) => {
+        read.push(`update of ${name}`);
+        return Promise.resolve(open.includes(name));
+      },
     },
   } as unknown as ClusterPorts;
   return { ports, read };
@@ -195,15 +199,18 @@ describe('another node that serves although an update has begun on it', () => {
   const cordonBeside = (other: Node, open: readonly string[] = []) =>
     look([aNode('a'), other], 1, undefined, open);
 
-  it('counts while that update is at work, or nobody knows which it was', async () => {
+  it('counts while that update is at work, also where the node does not say which it was', async () => {
     const { done, read } = cordonBeside(serving('b', 'run'), ['run']);
     await expect(done).rejects.toThrow('out of service are b');
     expect(read).toEqual(['run of b', 'b']);
-    await expect(cordonBeside(serving('b')).done).rejects.toThrow('out of service are b');
+    const unnamed = cordonBeside(serving('b'), ['b']);
+    await expect(unnamed.done).rejects.toThrow('out of service are b');
+    expect(unnamed.read).toEqual(['update of b', 'b']);
   });
 
   it('takes no room once that update is over', async () => {
     await expect(cordonBeside(serving('b', 'run')).done).resolves.toBeUndefined();
+    await expect(cordonBeside(serving('b')).done).resolves.toBeUndefined();
     const { done, read } = cordonBeside(serving('b', 'run/over'));
     await expect(done).resolves.toBeUndefined();
     expect(read).toEqual([]);
