@@ -56,7 +56,10 @@ function isDecided(journal: OpenJournal): boolean {
   );
 }
 
-/** Without an order, so without anybody who would give it once more. Its end is seen by the order that proves it. */
+/**
+ * Nobody gives this way back as an order once more: the machine, or what it found at an order of another kind, has begun
+ * it, and says why. That it has ended is seen by the order that proves it; until then it may be repeated.
+ */
 function isGoingBackAlone(journal: OpenJournal): boolean {
   return markOf(journal, 'goingBack')?.because !== undefined;
 }

@@ -18,7 +18,7 @@ import {
 import { endRepair } from './repair-end';
 import { changesUnits } from './services';
 import { foreignText, isFirstBootBack, standingOf } from './standing';
-import { differsHere, undoBeforeBoot, undoHere } from './undo';
+import { differsHere, isOfPaths, undoBeforeBoot, undoHere } from './undo';
 
 /** What settling did, in sentences for the log and for the person at the console. */
 export interface Settlement {
@@ -152,15 +152,27 @@ async function undoAtStart(
     const due = isBootDue ? { bootId, due: true as const } : {};
     await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : {}), ...due });
   }
-  // Files first: nothing that an OS program says keeps them from going back.
-  await undoHere(ports, journal, status);
+  // Files first: nothing that an OS program says keeps them from going back, nor a path that stays the programs.
+  const stays = await pathsThatStay(() => undoHere(ports, journal, status));
   if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
   await ports.os.discard();
   // The boot loader fell back from it. It is still the default, and the next boot would try it again.
   const { booted, pending } = status;
   const isOurs = pending !== undefined && pending.id === markOf(journal, 'armed')?.expected;
   if (isOurs) await ports.os.rollback(booted.id);
+  if (stays !== undefined) throw stays;
   return isBootDue;
+}
+
+/** @returns why paths could not be put back */
+async function pathsThatStay(undo: () => Promise<void>): Promise<Error | undefined> {
+  try {
+    await undo();
+    return undefined;
+  } catch (error) {
+    if (isOfPaths(error)) return error;
+    throw error;
+  }
 }
 
 /** The mark comes before the deeds here too: whoever left it may have died between the two. */
@@ -179,10 +191,11 @@ async function goOnBack(
     const because = last?.because ?? 'the machine booted the update before it was told to';
     await journal.mark({ kind: 'goingBack', bootId, due: true, because });
   }
-  await undoBeforeBoot(ports, journal, status, { isAlone });
+  const stays = await pathsThatStay(() => undoBeforeBoot(ports, journal, status, { isAlone }));
   await ports.os.discard();
   // The next boot may also be that of one from which the boot loader fell back.
   if (booted.id !== previousDeployment || pending !== undefined) {
     await ports.os.rollback(previousDeployment);
   }
+  if (stays !== undefined) throw stays;
 }

@@ -39,7 +39,10 @@ export async function undoBeforeBoot(
     await undoOnce(journal, status);
   } catch (error) {
     if (!(isLeaving || isAlone) || !isOfPaths(error)) throw error;
-    ports.warn?.(`deployment ${status.booted.id} is left as it is: ${messageOf(error)}`);
+    const where = isLeaving
+      ? `deployment ${status.booted.id} is left as it is`
+      : 'the machine boots all the same';
+    ports.warn?.(`${where}: ${messageOf(error)}`);
   }
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
 }

@@ -73,6 +73,18 @@ it('boots when the process died just before the reboot', async () => {
   await expectNamedAndNoBoot();
 });
 
+it('keeps what is staged from nothing: it is dropped all the same', async () => {
+  await goBackAlone(await aProcess(), 'nobody was reached');
+  await host.boot();
+  const ports = await host.ports();
+  const asked: string[] = [];
+  const os = { ...ports.os, discard: async () => void asked.push('discard') };
+
+  await expect(settleAtStart({ ...ports, os })).rejects.toThrow(/zz/);
+
+  expect(asked).toEqual(['discard']);
+});
+
 it('does not boot when an order takes it back: that one is told, and may be given again', async () => {
   const { goBack } = await host.activities();
 
