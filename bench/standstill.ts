@@ -11,7 +11,7 @@ const TOLD = 3;
 
 /** One line: state and blocker of the worker pool's rollout, and why the first nodes failed. Never throws. */
 export async function whatTheRolloutSays({ temporal }: Stack): Promise<string> {
-  const connection = await Connection.connect({ address: temporal.address });
+  const connection = Connection.lazy({ address: temporal.address });
   try {
     const client = new Client({ connection, namespace: temporal.namespace });
     const rollout = client.workflow.getHandle(poolRolloutId('worker'));

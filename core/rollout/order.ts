@@ -16,8 +16,8 @@ export interface Orderable {
 
 /**
  * Repairs first, because they cost no slot and give one back; then nodes that serve half done, because the
- * others may wait for one of them as their canary; then nodes that joined and have never had a config: most came with the pool's and only have to be asked, and the others have the least to lose. Then
- * nodes that report a failure but are in service; then all others. Last those whose host worker nobody has
+ * others may wait for one of them as their canary; then nodes that joined and have never had a config: most
+ * came with the pool's and only have to be asked, and the others have the least to lose. Then nodes that report a failure but are in service; then all others. Last those whose host worker nobody has
  * heard of yet: waiting for one that may never come takes as long as a host may be away, and the others
  * would wait with it. In each group by zone and age as in MCO, at last by name, so that equal clusters give
  * equal orders.
