@@ -443,7 +443,9 @@ describe('an update that was taken over before its reboot, and is not gone on wi
       });
 
       const activities = await host.activities();
-      await expect(activities.discardStaged(later(NEW, 'discardStaged'))).resolves.toEqual({});
+      await expect(activities.discardStaged(later(NEW, 'discardStaged'))).resolves.toEqual({
+        currentConfig: OLD.reference.name,
+      });
 
       expect(await picture()).toEqual(ON_OLD);
       expect((await host.status()).staged).toBeUndefined();
