@@ -24,12 +24,15 @@ export async function handOver(rollout: Rollout): Promise<void> {
   if (isMidSentence(rollout)) {
     if (!patched(HANDS_OVER_IN_TIME)) await condition(() => !isMidSentence(rollout));
     else {
-      const wasLate = rollout.handOversFailed > 0 && patched(HANDS_OVER_PATIENTLY);
-      if (wasLate) await untilConfirmed(rollout, summary);
-      // Whoever writes something down for a person may take an hour, and is waited for like this only.
-      if (!(await condition(() => !isHalfSaid(rollout), HALF_SAID_MS, { summary }))) {
-        rollout.handOversFailed += 1;
-        return;
+      const patienceMs = patienceOf(rollout);
+      try {
+        const isSaid = await condition(() => !isHalfSaid(rollout), patienceMs, { summary });
+        if (!isSaid) {
+          rollout.handOversFailed += 1;
+          return;
+        }
+      } finally {
+        rollout.writing = undefined;
       }
     }
   }
@@ -42,21 +45,14 @@ export async function handOver(rollout: Rollout): Promise<void> {
 /**
  * Where Temporal is slow, each look says more than is confirmed until the next one, and the history would grow
  * until no worker can replay it in the time of a workflow task. So each try that fails is followed by one that waits
- * for twice as long, and says for what.
+ * for twice as long, and says for what. What is written for a person may take an hour: it is not waited for like this.
  */
-async function untilConfirmed(rollout: Rollout, summary: string): Promise<void> {
-  const patienceMs = Math.min(
-    HALF_SAID_AT_MOST_MS,
-    HALF_SAID_MS * (2 ** rollout.handOversFailed - 1),
-  );
-  const isConfirmed = () => rollout.starting.size === 0 && rollout.sending <= rollout.writingAside;
-  if (isConfirmed()) return;
+function patienceOf(rollout: Rollout): number {
+  const { handOversFailed, starting, sending, writingAside } = rollout;
+  const isTelling = starting.size > 0 || sending > writingAside;
+  if (handOversFailed === 0 || !isTelling || !patched(HANDS_OVER_PATIENTLY)) return HALF_SAID_MS;
   rollout.writing = 'Temporal to confirm what its updates were told, to go on in a new run';
-  try {
-    await condition(isConfirmed, patienceMs, { summary });
-  } finally {
-    rollout.writing = undefined;
-  }
+  return Math.min(HALF_SAID_AT_MOST_MS, HALF_SAID_MS * 2 ** handOversFailed);
 }
 
 /** A start or a message that Temporal has not confirmed would be lost with this run. */
