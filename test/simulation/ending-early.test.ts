@@ -1,20 +1,12 @@
 /** A rollout that ends before its time: cancelled, or with its pool. In quiet weather. */
 
 import { poolRolloutId, updateNodeId } from '../../core/names';
-import { quietWorld } from './quiet-world';
-import type { SimulatedConfig } from './world/host';
+import { quietWorld, rebootingConfig } from './quiet-world';
 import type { World } from './world/world';
 
 const MINUTE_MS = 60_000;
 
-function config(number: number): SimulatedConfig {
-  return {
-    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
-    ...{ restartsService: false, unreconcilable: false, doesNotBoot: false },
-    ...{ cutsNetwork: false, neverReady: false, unitFails: false },
-  };
-}
-const POOL = { maxUnavailable: 1, configs: [1, 2, 3, 4].map(config) };
+const POOL = { maxUnavailable: 1, configs: [1, 2, 3, 4].map(rebootingConfig) };
 /** A machine that is down for its reboot may be so for twenty minutes. */
 const PATIENT = { canary: { nodes: 0 }, reboot: { timeoutSeconds: 1200 } };
 

@@ -1,19 +1,15 @@
 /** A node that tries a config for the others, whose update and rollout are lost while it does, in quiet weather. */
 
 import { poolRolloutId, updateNodeId } from '../../core/names';
-import { quietWorld } from './quiet-world';
+import { quietWorld, rebootingConfig } from './quiet-world';
 import type { SimulatedConfig } from './world/host';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-/** Every node reboots into it; on the second one no node becomes Ready. */
+/** On the second one no node becomes Ready. */
 function configOf(number: number): SimulatedConfig {
-  return {
-    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
-    ...{ restartsService: false, unreconcilable: false, doesNotBoot: false },
-    ...{ cutsNetwork: false, neverReady: number === 2, unitFails: false },
-  };
+  return { ...rebootingConfig(number), neverReady: number === 2 };
 }
 
 async function canaryThatReboots(seed: number, prepareAhead = 1) {

@@ -1,23 +1,14 @@
 /** People who say another thing before what was said first is written, in quiet weather. */
 
 import { ANNOTATION } from '../../core/names';
-import { quietWorld } from './quiet-world';
-import type { SimulatedConfig } from './world/host';
+import { quietWorld, rebootingConfig } from './quiet-world';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-function configOf(number: number): SimulatedConfig {
-  return {
-    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
-    ...{ restartsService: false, unreconcilable: false, doesNotBoot: false },
-    ...{ cutsNetwork: false, neverReady: false, unitFails: false },
-  };
-}
-
 const POOL = {
   maxUnavailable: 1,
-  configs: [1, 2, 3, 4].map(configOf),
+  configs: [1, 2, 3, 4].map(rebootingConfig),
   policy: {
     canary: { nodes: 0 },
     failureThreshold: '100%',

@@ -2,21 +2,11 @@
 
 import { updateNodeId } from '../../core/names';
 import type { PoolScenario } from './scenario';
-import { quietWorld } from './quiet-world';
-import type { SimulatedConfig } from './world/host';
+import { quietWorld, rebootingConfig } from './quiet-world';
 import type { ActivityPlants } from './world/plants';
 import type { World } from './world/world';
 
 const MINUTE_MS = 60_000;
-
-/** Every node reboots into it. */
-function config(number: number): SimulatedConfig {
-  return {
-    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
-    ...{ restartsService: false, unreconcilable: false, doesNotBoot: false },
-    ...{ cutsNetwork: false, neverReady: false, unitFails: false },
-  };
-}
 
 interface Told {
   readonly policy?: PoolScenario['policy'];
@@ -26,7 +16,7 @@ interface Told {
 /** So many of four nodes are cordoned by their updates. */
 async function drained(seed: number, count: number, { policy, plants = {} }: Told = {}) {
   const pool = {
-    ...{ maxUnavailable: count, configs: [1, 2, 3, 4].map(config) },
+    ...{ maxUnavailable: count, configs: [1, 2, 3, 4].map(rebootingConfig) },
     policy: { canary: { nodes: 0 }, ...policy },
   };
   const { world, run } = await quietWorld({ seed, nodes: 4, pool, plants });

@@ -2,6 +2,7 @@ import { Chance, VirtualClock } from './clock';
 import { shippedSandbox } from './many-seeds';
 import { scenarioOf, type PoolScenario } from './scenario';
 import { START, Trace } from './trace';
+import type { SimulatedConfig } from './world/host';
 import type { ActivityPlants } from './world/plants';
 import { World } from './world/world';
 
@@ -15,6 +16,15 @@ interface Told {
   readonly twoWorkers?: boolean;
   /** Events after which a workflow is to go on in a new run. */
   readonly longHistory?: number;
+}
+
+/** A config of the pool `worker` with which nothing is wrong: every node is drained and reboots into it. */
+export function rebootingConfig(number: number): SimulatedConfig {
+  return {
+    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
+    ...{ restartsService: false, unreconcilable: false, doesNotBoot: false },
+    ...{ cutsNetwork: false, neverReady: false, unitFails: false },
+  };
 }
 
 /** A pool of nodes, two unless told otherwise, that do not have its config yet, and nothing that goes wrong by itself. */

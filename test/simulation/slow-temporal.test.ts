@@ -1,22 +1,13 @@
 /** A Temporal that takes long for each message, in quiet weather: the history of a rollout stays short all the same. */
 
-import { quietWorld } from './quiet-world';
-import type { SimulatedConfig } from './world/host';
+import { quietWorld, rebootingConfig } from './quiet-world';
 
 const MINUTE_MS = 60_000;
 const LONG = 200;
 
-function configOf(number: number): SimulatedConfig {
-  return {
-    ...{ name: `rendered-worker-${number}`, os: `os-${number}`, drain: true },
-    ...{ restartsService: false, unreconcilable: false, doesNotBoot: false },
-    ...{ cutsNetwork: false, neverReady: false, unitFails: false },
-  };
-}
-
 const POOL = {
   maxUnavailable: 4,
-  configs: [1, 2, 3, 4].map(configOf),
+  configs: [1, 2, 3, 4].map(rebootingConfig),
   policy: {
     canary: { nodes: 0 },
     prepareAhead: 4,
