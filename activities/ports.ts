@@ -23,6 +23,8 @@ export interface Lookup<T> {
 export interface DatedLookup<T> extends Lookup<T> {
   /** The newest version that it shows. */
   readonly newest: number;
+  /** For how many milliseconds the API server has said nothing: as old may it be. */
+  readonly silentMs: number;
   /**
    * Waits until it shows everything up to this version, which another picture of the same kind has shown.
    *
@@ -69,6 +71,8 @@ export interface NodeWriter {
   ): Promise<Node>;
   /** The Node as the server has it now. @throws `ObjectNotFound` */
   read(name: string): Promise<Node>;
+  /** Has the picture show every Node as the server has it now. @throws `ApiUnavailable` */
+  refresh(): Promise<void>;
 }
 
 export interface MachineConfigNodeStatus {

@@ -13,6 +13,7 @@ import type { ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked, refuseHeld } from './node-changes';
 import { mustLeave } from './nothing-to-drain';
+import { isSilent } from './silent-picture';
 
 /**
  * Looks whether a drained node still has the cordon of its update, and whether it is still empty: a reboot would
@@ -86,7 +87,8 @@ export function refuseToDrain(node: Node, step: DrainNodeInput): void {
 
 /**
  * From memory when that shows nothing to refuse. What is to be seen was another activity's work, perhaps
- * in another process, so the watch may still be on its way to show it: then the API server is asked.
+ * in another process, so the watch may still be on its way to show it: then the API server is asked. So it is
+ * when the watch has been silent for long.
  *
  * @returns the Node that shows nothing to refuse
  */
@@ -97,7 +99,7 @@ async function fromMemoryOrNow(
 ): Promise<Node> {
   await ports.view.nodes.synced;
   const known = ports.view.nodes.get(step.node);
-  if (known !== undefined && isFine(known, step, refuse)) return known;
+  if (known !== undefined && !isSilent(ports.view) && isFine(known, step, refuse)) return known;
   return lookNow(ports, step, refuse);
 }
 

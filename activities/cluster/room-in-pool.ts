@@ -4,7 +4,8 @@
  * A slot is given for what the rollout saw. Between that and the cordon the API server or every cluster
  * worker may have been away, and other nodes may have gone down or the limit been lowered: so it is
  * counted once more. A node that an update of ours left unavailable takes no more room; one that is down
- * by itself may be back in a moment, and does. So does one that serves half done, while an update works on it.
+ * by itself may be back in a moment, and does. So does one that serves half done, while an update works on it,
+ * unless the slots are numbered: then the number says whether that update has one.
  *
  * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
  * about to write. So a slot has a number (`slotNumber`), in which those given before it are counted, and it
@@ -23,6 +24,7 @@ import type { CordonNodeInput } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
 import { inParallel } from './in-parallel';
 import { LostRuns } from './lost-runs';
+import { SilentPicture } from './silent-picture';
 
 /** Nodes are read at most so many at once; only when the pool seems to be full. */
 const PARALLEL_READS = 10;
@@ -31,7 +33,7 @@ const TOO_MANY_TO_ASK = 20;
 
 interface Ports {
   readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
-  readonly nodes: Pick<ClusterPorts['nodes'], 'read'>;
+  readonly nodes: Pick<ClusterPorts['nodes'], 'read' | 'refresh'>;
   readonly updates: Pick<ClusterPorts['updates'], 'isOpen' | 'isRunning'>;
 }
 type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber'>;
@@ -67,16 +69,20 @@ export type TakeRoom = (known: Node) => void;
 export class RoomInPools {
   readonly #beingCordoned = new Set<Place>();
   readonly #lostRuns: LostRuns;
+  readonly #picture: SilentPicture;
 
   constructor(private readonly ports: Ports) {
     this.#lostRuns = new LostRuns(ports.updates);
+    this.#picture = new SilentPicture(ports);
   }
 
   /**
    * Writes a cordon with room for it. The picture may be behind and show a node that is back by now, so
-   * before this refuses it asks.
+   * before this refuses it asks; one that may be old could hide a node that is down, so it is brought up to
+   * date before anything is decided on it.
    *
-   * @throws `SlotNeeded` naming the pool and the nodes that are out of service; what `write` throws
+   * @throws `SlotNeeded` naming the pool and the nodes that are out of service; `ApiUnavailable`; what `write`
+   *   throws
    */
   async whileThereIs<T>(place: Place, write: (takeRoom: TakeRoom) => Promise<T>): Promise<T> {
     const answers = await this.#askIfFull(place);
@@ -96,8 +102,9 @@ export class RoomInPools {
   }
 
   async #askIfFull(place: Place): Promise<Answers> {
-    const self = this.ports.view.nodes.get(place.node);
-    if (self === undefined || isLeftUnavailable(self)) return new Map();
+    const known = this.ports.view.nodes.get(place.node);
+    if (known === undefined || isLeftUnavailable(known)) return new Map();
+    await this.#picture.bringUpToDate();
     const { nodes } = this.ports.view;
     const shown = this.#count(place);
     if (shown.tooMany > 0) {
@@ -121,7 +128,7 @@ export class RoomInPools {
   #count(place: Place, answers: Answers = new Map()): Count {
     const { view } = this.ports;
     const known = view.pools.get(place.pool);
-    if (known === undefined) return { limit: Infinity, out: [], byThemselves: [], tooMany: 0 };
+    if (known === undefined) throw unknownPool(place);
     const all = view.nodes.list();
     const limit = limitOf(known, all, view.pools.list());
     const cordoned = [...this.#beingCordoned].filter(
@@ -145,17 +152,19 @@ export class RoomInPools {
  * @param cordoned - others whose cordon is being written
  */
 function countOf(
-  { slotNumber = 0 }: Place,
+  { slotNumber }: Place,
   limit: number,
   down: readonly Node[],
   cordoned: readonly Place[],
 ): Count {
-  const shown = down.map(({ metadata: { name } }) => name);
+  const shown = down
+    .filter((node) => slotNumber === undefined || !servesHalfDone(node))
+    .map(({ metadata: { name } }) => name);
   const out = [...new Set([...shown, ...cordoned.map(({ node }) => node)])];
   const byThemselves = down
     .filter((node) => !isLeftUnavailable(node) && !servesHalfDone(node))
     .map(({ metadata: { name } }) => name);
-  const tooMany = Math.max(out.length + 1, byThemselves.length + slotNumber) - limit;
+  const tooMany = Math.max(out.length + 1, byThemselves.length + (slotNumber ?? 0)) - limit;
   return { limit, out, byThemselves, tooMany };
 }
 
@@ -208,6 +217,12 @@ async function readAll({ view, nodes }: Ports, names: readonly string[]): Promis
     }
   });
   return answers;
+}
+
+/** It has no room for anybody: its nodes belong to another pool by now, whose limit counts. */
+function unknownPool({ node, pool }: Place): Error {
+  const why = 'it was deleted, or the watch of pools is behind';
+  return fail('ApiUnavailable', `machineconfigpool ${pool} is not known here: ${why}`, { node });
 }
 
 function noRoom({ pool, slotNumber }: Place, { limit, out, byThemselves }: Count): string {

@@ -74,6 +74,12 @@ export class NodeWriter {
     this.cache.absorb(node);
     return node;
   }
+
+  /** All of them, for a picture of which nobody knows how old it is. @throws `ApiUnavailable` */
+  async refresh(): Promise<void> {
+    const { items } = await this.client.list(NODES);
+    for (const node of items) this.cache.absorb(node);
+  }
 }
 
 /** Whether this picture of the Node alone leads to a write. */

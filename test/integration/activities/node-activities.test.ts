@@ -149,6 +149,7 @@ it('writes no phase over what another worker has shown while this one stood stil
     now: () => Date.now() + skewMs,
     nodes: {
       read: (name) => ports.nodes.read(name),
+      refresh: () => ports.nodes.refresh(),
       change: async (name, decide) => {
         const changed = await ports.nodes.change(name, decide);
         end = await finishedByAnother(name);

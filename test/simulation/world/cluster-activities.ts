@@ -160,6 +160,7 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
       change: (name, decide, confirm) =>
         changeNode({ cluster, picture, ask, confirm }, name, planted(world, attempt, decide)),
       read: (name) => ask(() => cluster.node(name)),
+      refresh: () => Promise.reject(new Error('no watch is ever silent here')),
     },
     machineConfigNodes: {
       read: (name) => ask(() => cluster.machineConfigNode(name)),
@@ -268,6 +269,7 @@ function cordonedWhereHalfDone(nodes: DatedLookup<Node>): DatedLookup<Node> {
   return {
     synced: nodes.synced,
     newest: nodes.newest,
+    silentMs: nodes.silentMs,
     reached: (version, patienceMs) => nodes.reached(version, patienceMs),
     get: (name) =>
       nodes
@@ -381,6 +383,7 @@ function these<T extends { readonly metadata: { readonly name: string } }>(
   return {
     synced: Promise.resolve(),
     newest: 0,
+    silentMs: 0,
     reached: () => Promise.resolve(true),
     get: (name) => objects.find(({ metadata }) => metadata.name === name),
     list: () => objects,

@@ -211,6 +211,8 @@ type Change<T> = { readonly previous?: T; readonly current?: T };
 export class Watch<T extends Shown> implements DatedLookup<T> {
   readonly synced = Promise.resolve();
   newest = 0;
+  /** A watch that says nothing is not modelled. */
+  readonly silentMs = 0;
   onChange: (change: Change<T>) => void = () => undefined;
   private readonly shown = new Map<string, T>();
   private all: readonly T[] | undefined;

@@ -573,6 +573,7 @@ export class FakeWorld {
           this.shared.nodes.has(name)
             ? Promise.resolve(this.node(name))
             : Promise.reject(fail('ObjectNotFound', `no node ${name}`)),
+        refresh: () => Promise.reject(new Error('no watch is ever silent here')),
       },
       run: () => {
         throw new Error('looking logs nothing here');
@@ -697,6 +698,7 @@ function lookup<T extends { readonly metadata: { readonly name: string } }>(
   return {
     synced: Promise.resolve(),
     newest: 0,
+    silentMs: 0,
     reached: () => Promise.resolve(true),
     list,
     get: (name) => list().find(({ metadata }) => metadata.name === name),

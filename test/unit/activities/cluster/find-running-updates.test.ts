@@ -9,6 +9,7 @@ function lookup<T extends { readonly metadata: { readonly name: string } }>(
   return {
     synced: Promise.resolve(),
     newest: 0,
+    silentMs: 0,
     reached: () => Promise.resolve(true),
     list: () => items,
     get: (name) => items.find(({ metadata }) => metadata.name === name),

@@ -44,8 +44,10 @@ function aPool(name: string, maxUnavailable?: number | string): MachineConfigPoo
 
 function lookup<T extends { readonly metadata: { readonly name: string } }>(
   objects: readonly T[],
-): Lookup<T> {
+  silentMs = 0,
+): Lookup<T> & { readonly silentMs: number } {
   return {
+    silentMs,
     synced: Promise.resolve(),
     get: (name) => objects.find(({ metadata }) => metadata.name === name),
     list: () => objects,
@@ -90,6 +92,31 @@ function portsWith(
     },
   } as unknown as ClusterPorts;
   return { ports, read };
+}
+
+/** The same, of which nothing has been heard for so long. */
+function silentPorts(shown: readonly Node[], now: readonly Node[], silentMs: number) {
+  const { ports, read } = portsWith(shown, 1, now);
+  const known = [...shown];
+  let isAway = false;
+  const refresh = async (): Promise<void> => {
+    read.push('all nodes');
+    await turns();
+    if (isAway) throw fail('ApiUnavailable', 'the API server does not answer');
+    known.splice(0, known.length, ...now);
+  };
+  const silent = {
+    ...ports,
+    view: { ...ports.view, nodes: lookup(known, silentMs) },
+    nodes: { ...ports.nodes, refresh },
+  } as unknown as ClusterPorts;
+  return {
+    ports: silent,
+    read,
+    goAway: () => {
+      isAway = true;
+    },
+  };
 }
 
 /** One cordon that is written at once. */
@@ -216,6 +243,18 @@ describe('another node that serves although an update has begun on it', () => {
     expect(read).toEqual([]);
   });
 
+  it('takes no room from a numbered slot: the number counts the slot that it has, if it has one', async () => {
+    const others = [serving('b', 'run'), serving('c')];
+    const { ports, read } = portsWith([aNode('a'), ...others], 1, undefined, ['run', 'c']);
+    const cordonWith = (slotNumber: number) =>
+      new RoomInPools(ports).whileThereIs({ ...STEP, slotNumber }, (takeRoom) =>
+        Promise.resolve(takeRoom(aNode('a'))),
+      );
+    await expect(cordonWith(1)).resolves.toBeUndefined();
+    expect(read).toEqual([]);
+    await expect(cordonWith(2)).rejects.toMatchObject({ name: 'SlotNeeded' });
+  });
+
   it('is asked about once', async () => {
     const { ports, read } = portsWith([aNode('a'), serving('b', 'run')], 1);
     const room = new RoomInPools(ports);
@@ -234,6 +273,50 @@ it('refuses one that is down by itself: it may be back before it is applied', as
 it('lets none go under a limit that nobody can mean', async () => {
   const { done } = look([aNode('a')], '0%');
   await expect(done).rejects.toMatchObject({ name: 'SlotNeeded' });
+});
+
+it('knows no room in a pool that is not there any more: its nodes count for another one', async () => {
+  const room = new RoomInPools(portsWith([aNode('a'), aNode('b', false)], 1).ports);
+  const written = jest.fn();
+  const done = room.whileThereIs({ ...STEP, pool: 'infra' }, written);
+  await expect(done).rejects.toMatchObject({
+    name: 'ApiUnavailable',
+    message: expect.stringContaining('machineconfigpool infra is not known here') as string,
+  });
+  expect(written).not.toHaveBeenCalled();
+});
+
+describe('a picture that nothing has been heard for', () => {
+  const SHOWN = [aNode('a'), aNode('b')];
+  const NOW = [aNode('a'), aNode('b', false)];
+  const cordonIn = (room: RoomInPools) =>
+    room.whileThereIs(STEP, (takeRoom) => Promise.resolve(takeRoom(aNode('a'))));
+
+  it('is brought up to date before a node is let go: another one may be down by now', async () => {
+    const { ports, read } = silentPorts(SHOWN, NOW, 20_000);
+    await expect(cordonIn(new RoomInPools(ports))).rejects.toThrow('out of service are b');
+    expect(read).toEqual(['all nodes', 'b']);
+  });
+
+  it('costs no request while something is heard, and one for all who ask at once', async () => {
+    const heard = silentPorts(SHOWN, NOW, 10_000);
+    await expect(cordonIn(new RoomInPools(heard.ports))).resolves.toBeUndefined();
+    expect(heard.read).toEqual([]);
+
+    const { ports, read } = silentPorts(SHOWN, SHOWN, 20_000);
+    const room = new RoomInPools(ports);
+    await Promise.all([cordonIn(room), cordonIn(room)]);
+    await cordonIn(room);
+    expect(read).toEqual(['all nodes']);
+  });
+
+  it('lets nobody go while nobody can say how the nodes are', async () => {
+    const { ports, goAway } = silentPorts(SHOWN, SHOWN, 20_000);
+    const room = new RoomInPools(ports);
+    goAway();
+    await expect(cordonIn(room)).rejects.toMatchObject({ name: 'ApiUnavailable' });
+    await expect(cordonIn(room)).rejects.toMatchObject({ name: 'ApiUnavailable' });
+  });
 });
 
 describe('cordons that are written at the same time', () => {

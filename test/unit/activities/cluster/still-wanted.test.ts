@@ -17,6 +17,8 @@ const STEP = {
 };
 const NODE = { metadata: { name: 'worker-1', resourceVersion: '1' }, spec: {} } as Node;
 
+const POOL = { metadata: { name: STEP.pool }, spec: {} };
+
 class Scene {
   nowMs = NOW;
   writes: NodeChange[] = [];
@@ -25,8 +27,8 @@ class Scene {
     now: () => this.nowMs,
     run: () => ({ signal: this.abort.signal, attemptMs: ATTEMPT_MS }),
     view: {
-      pools: { get: () => undefined, list: () => [] },
-      nodes: { get: () => undefined },
+      pools: { get: () => POOL, list: () => [] },
+      nodes: { get: () => undefined, list: () => [] },
     },
     nodes: {
       // The process stands still here, after it has looked at the Node.

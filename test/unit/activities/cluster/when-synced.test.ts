@@ -6,6 +6,7 @@ function lookup<T>(newest: number): DatedLookup<T> {
   return {
     synced: Promise.resolve(),
     newest,
+    silentMs: 0,
     reached: (version) => Promise.resolve(version <= newest),
     get: () => undefined,
     list: () => [],
