@@ -5,7 +5,7 @@
 
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
-import { FAILURES, failureName, messageOf } from '../../core/errors';
+import { fail, FAILURES, failureName, messageOf } from '../../core/errors';
 import type { MachineConfig, RenderedMachineConfig } from '../../core/machine-config';
 import { canonicalJson } from '../../core/machine-config/canonical';
 import { ANNOTATION, FIELD_MANAGER, PoolCondition } from '../../core/names';
@@ -25,6 +25,9 @@ const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-render`;
 
 /** A person applies a folder of manifests in a second or two; the folder is one change. */
 const COALESCING = { quietMs: 500, longestMs: 10_000 };
+
+/** As long as the watch of MachineConfigs may be behind that of pools, before it is tried again. */
+const CATCH_UP_MS = 5_000;
 
 export interface RenderDeps {
   readonly picture: ClusterPicture;
@@ -106,6 +109,7 @@ export class RenderController {
       return;
     }
     if (pool.metadata.deletionTimestamp !== undefined) return;
+    await this.#whenAsNewAs(pool);
     const startedAt = performance.now();
     const finish = (outcome: RenderOutcome): number => {
       const seconds = (performance.now() - startedAt) / 1000;
@@ -128,6 +132,22 @@ export class RenderController {
       await this.#degrade(pool, error);
       finish('degraded');
     }
+  }
+
+  /**
+   * A pool that names a config which the picture does not have is newer than the picture, or that config was
+   * deleted. Whoever rendered from the older one would send all nodes back to what was before.
+   *
+   * @throws `ApiUnavailable` when the picture stays behind
+   */
+  async #whenAsNewAs({ metadata, spec }: MachineConfigPool): Promise<void> {
+    const { machineConfigs } = this.#deps.picture;
+    const config = spec.configuration?.name;
+    if (config === undefined || machineConfigs.get(config) !== undefined) return;
+    const version = Number(metadata.resourceVersion ?? 0);
+    if (await machineConfigs.reached(version, CATCH_UP_MS)) return;
+    const message = `the watch of machineconfigs is behind: pool ${metadata.name} is on ${config}, which it does not show`;
+    throw fail('ApiUnavailable', message);
   }
 
   /** Undefined = the pool selects everything, which nobody can mean. */

@@ -20,11 +20,12 @@ export function poolsConcerned(
   const versions = event.type === 'modified' ? [event.previous, event.object] : [event.object];
   const owners = new Set(versions.flatMap(owningPools));
   if (owners.size > 0) {
-    // A rendered config matters only while its pool is to be on it, and its creation is our own.
+    // Its creation is our own.
     if (event.type === 'added' || !isTampered(event)) return [];
-    return pools
-      .filter(({ metadata, spec }) => owners.has(metadata.name) && isTarget(spec, event.object))
-      .map(({ metadata }) => metadata.name);
+    // One that is gone may be what its pool has just been pointed to, which may be seen only later.
+    const isConcerned = ({ metadata, spec }: MachineConfigPool): boolean =>
+      owners.has(metadata.name) && (event.type === 'deleted' || isTarget(spec, event.object));
+    return pools.filter(isConcerned).map(({ metadata }) => metadata.name);
   }
   return pools
     .filter((pool) => versions.some((config) => isSelected(pool, config)))
