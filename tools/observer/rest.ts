@@ -80,13 +80,18 @@ function machineProblems(
 function poolProblems(record: RolloutRecord, pool: ObservedStatus): readonly RestProblem[] {
   const { nodes } = record;
   const count = (is: (node: ObservedNode) => boolean) => nodes.filter(is).length;
-  const updated = count(({ annotations }) => annotations[`${GROUP}/currentConfig`] === pool.target);
+  // One that failed is not updated, whatever it is on.
+  const isUpdated = ({ annotations }: ObservedNode) =>
+    annotations[`${GROUP}/currentConfig`] === pool.target &&
+    !hasFailed(annotations[`${GROUP}/state`]);
+  const updated = count(isUpdated);
   const unavailable = count(({ ready, unschedulable }) => !ready || unschedulable);
   const degraded = count(({ annotations }) => hasFailed(annotations[`${GROUP}/state`]));
   const wanted: Readonly<Record<string, number>> = {
     machineCount: nodes.length,
     updatedMachineCount: updated,
     degradedMachineCount: degraded,
+    readyMachineCount: count((node) => isUpdated(node) && node.ready && !node.unschedulable),
     // A node that failed counts as unavailable, although it serves.
     ...(degraded > 0 ? {} : { unavailableMachineCount: unavailable }),
   };
@@ -95,11 +100,24 @@ function poolProblems(record: RolloutRecord, pool: ObservedStatus): readonly Res
     return said === number ? [] : [i7(pool.name, `${name} is ${said}, of its nodes ${number} are`)];
   });
   const all = updated === nodes.length && unavailable === 0 && degraded === 0;
-  const says = pool.conditions['Updated']?.status === 'True';
-  const onTarget = `${updated} of ${nodes.length} nodes are`;
+  const inWords = `${updated} of ${nodes.length} nodes are updated, ${degraded} failed`;
+  const render = pool.conditions['RenderDegraded']?.status === 'True';
+  const conditions: Readonly<Record<string, boolean>> = {
+    Updated: all,
+    // As in MCO: on its way as long as it is not there, also where it stands still, unless it is paused.
+    Updating: !all && !pool.paused,
+    NodeDegraded: degraded > 0,
+    Degraded: degraded > 0 || render,
+  };
+  const untrue = Object.entries(conditions).flatMap(([type, is]) => {
+    const said = pool.conditions[type]?.status ?? 'nothing';
+    return said === (is ? 'True' : 'False')
+      ? []
+      : [i7(pool.name, `${type} is ${said}, ${inWords}`)];
+  });
   return [
     ...counts,
-    ...(says === all ? [] : [i7(pool.name, `Updated is ${says}, ${onTarget}`)]),
+    ...untrue,
     ...(!all || pool.current === pool.target
       ? []
       : [i7(pool.name, `its status is on ${pool.current}, its spec on ${pool.target}`)]),

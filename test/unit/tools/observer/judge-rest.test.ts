@@ -3,7 +3,7 @@ import { sightInto } from '../../../../tools/observer/observer';
 import { RolloutRecord } from '../../../../tools/observer/record';
 import type { Sight } from '../../../../tools/observer/sight';
 import { BLIND_MS } from '../../../../tools/observer/sight';
-import { node, status } from './objects';
+import { node, POOL_CONDITIONS, status } from './objects';
 
 interface Scene {
   readonly record: RolloutRecord;
@@ -18,9 +18,11 @@ function scene(): Scene {
   const record = new RolloutRecord({});
   record.nodeSeen(node('a'), 0);
   record.machineConfigNodeSeen(status('a'));
-  const counts = { machineCount: 1, updatedMachineCount: 1 };
+  const counts = { machineCount: 1, updatedMachineCount: 1, readyMachineCount: 1 };
   const none = { degradedMachineCount: 0, unavailableMachineCount: 0 };
-  record.poolSeen(status('worker', { counts: { ...counts, ...none } }));
+  record.poolSeen(
+    status('worker', { counts: { ...counts, ...none }, conditions: POOL_CONDITIONS }),
+  );
   const temporal = sightInto(record, 'Temporal');
   const apiServer = sightInto(record, "the API server's nodes");
   apiServer.looked(performance.now());

@@ -45,3 +45,11 @@ export function status(name: string, parts: Partial<ObservedStatus> = {}): Obser
 export function condition(value: string, message = '') {
   return { status: value, reason: '', message };
 }
+
+/** Of a pool whose nodes are all on its config and serve. */
+export const POOL_CONDITIONS = {
+  Updated: condition('True'),
+  Updating: condition('False'),
+  NodeDegraded: condition('False'),
+  Degraded: condition('False'),
+};

@@ -1,11 +1,12 @@
 import type { ObservedStatus } from '../../../../tools/observer/observed';
 import { RolloutRecord } from '../../../../tools/observer/record';
 import { problemsAtRest } from '../../../../tools/observer/rest';
-import { byUpdate, condition, node, on, status } from './objects';
+import { byUpdate, condition, node, on, POOL_CONDITIONS, status } from './objects';
 
 const COUNTS = {
   machineCount: 1,
   updatedMachineCount: 1,
+  readyMachineCount: 1,
   degradedMachineCount: 0,
   unavailableMachineCount: 0,
 };
@@ -20,7 +21,7 @@ function problems(
   const record = new RolloutRecord({});
   record.nodeSeen(parts.node ?? node('a'), 0);
   record.machineConfigNodeSeen(status('a', parts.machine));
-  record.poolSeen(status('worker', { counts: COUNTS, ...parts.pool }));
+  record.poolSeen(status('worker', { counts: COUNTS, conditions: POOL_CONDITIONS, ...parts.pool }));
   return problemsAtRest(record, 'worker').map(
     ({ invariant, subject, text }) => `${invariant} ${subject}: ${text}`,
   );
@@ -36,8 +37,16 @@ test('a node that failed, and of which everybody says so', () => {
     node: node('a', { annotations: on('rendered-worker-0', 'rendered-worker-a', 'Degraded') }),
     machine: { current: 'rendered-worker-0', conditions: failed },
     pool: {
-      counts: { ...COUNTS, updatedMachineCount: 0, degradedMachineCount: 1 },
-      conditions: { Updated: condition('False') },
+      counts: {
+        ...COUNTS,
+        ...{ updatedMachineCount: 0, readyMachineCount: 0, degradedMachineCount: 1 },
+      },
+      conditions: {
+        Updated: condition('False'),
+        Updating: condition('True'),
+        NodeDegraded: condition('True'),
+        Degraded: condition('True'),
+      },
     },
   });
   expect(found).toEqual([]);
@@ -60,10 +69,48 @@ test.each([
     'I7 a: its MachineConfigNode says Drained is still under way',
   ],
   [{ machine: { conditions: {} } }, 'I7 a: its MachineConfigNode says Updated is nothing'],
-  [{ pool: { conditions: {} } }, 'I7 worker: Updated is false'],
   [{ pool: { current: 'rendered-worker-0' } }, 'I7 worker: its status is on rendered-worker-0'],
 ])('planted: %#', (parts, wanted) => {
   expect(problems(parts)).toEqual([expect.stringContaining(wanted)]);
+});
+
+test.each(Object.entries(POOL_CONDITIONS))(
+  'planted: %s of the pool is not what its nodes say, or is not said',
+  (type, { status: said }) => {
+    const wrong = condition(said === 'True' ? 'False' : 'True');
+    const others = Object.fromEntries(
+      Object.entries(POOL_CONDITIONS).filter(([other]) => other !== type),
+    );
+    const found = '1 of 1 nodes are updated, 0 failed';
+    expect(problems({ pool: { conditions: { ...POOL_CONDITIONS, [type]: wrong } } })).toEqual([
+      `I7 worker: ${type} is ${wrong.status}, ${found}`,
+    ]);
+    expect(problems({ pool: { conditions: others } })).toEqual([
+      `I7 worker: ${type} is nothing, ${found}`,
+    ]);
+  },
+);
+
+test('a pool whose config cannot be rendered is degraded, and no node of it', () => {
+  const conditions = {
+    ...POOL_CONDITIONS,
+    RenderDegraded: condition('True'),
+    Degraded: condition('True'),
+  };
+  expect(problems({ pool: { conditions } })).toEqual([]);
+});
+
+test('a paused pool that is behind does not say that it is updating', () => {
+  const behind = {
+    node: node('a', { annotations: on('rendered-worker-0') }),
+    machine: { current: 'rendered-worker-0', target: 'rendered-worker-0' },
+  };
+  const counts = { ...COUNTS, updatedMachineCount: 0, readyMachineCount: 0 };
+  const conditions = { ...POOL_CONDITIONS, Updated: condition('False') };
+  expect(problems({ ...behind, pool: { counts, conditions, paused: true } })).toEqual([]);
+  expect(problems({ ...behind, pool: { counts, conditions } })).toEqual([
+    'I7 worker: Updating is False, 0 of 1 nodes are updated, 0 failed',
+  ]);
 });
 
 test.each(Object.entries(COUNTS))('planted: a wrong %s', (name, count) => {
@@ -77,7 +124,7 @@ describe('an object that was deleted', () => {
     const record = new RolloutRecord({});
     record.nodeSeen(node('a'), 0);
     record.machineConfigNodeSeen(status('a'));
-    record.poolSeen(status('worker', { counts: COUNTS }));
+    record.poolSeen(status('worker', { counts: COUNTS, conditions: POOL_CONDITIONS }));
     return record;
   };
   const texts = (record: RolloutRecord): readonly string[] =>
@@ -95,8 +142,8 @@ describe('an object that was deleted', () => {
     const record = atRest();
     record.machineConfigNodeGone('a');
     record.nodeGone('a');
-    const none = { ...COUNTS, machineCount: 0, updatedMachineCount: 0 };
-    record.poolSeen(status('worker', { counts: none }));
+    const none = { ...COUNTS, machineCount: 0, updatedMachineCount: 0, readyMachineCount: 0 };
+    record.poolSeen(status('worker', { counts: none, conditions: POOL_CONDITIONS }));
     expect(texts(record)).toEqual([]);
   });
 
@@ -105,7 +152,7 @@ describe('an object that was deleted', () => {
     record.poolGone('worker');
     expect(texts(record)).toEqual(['worker: there is no such pool']);
     expect(record.pools).toEqual([]);
-    record.poolSeen(status('worker', { counts: COUNTS }));
+    record.poolSeen(status('worker', { counts: COUNTS, conditions: POOL_CONDITIONS }));
     expect(texts(record)).toEqual([]);
   });
 });
