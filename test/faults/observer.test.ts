@@ -14,7 +14,7 @@ import { manifestsWith } from '../../tools/stack/manifests';
 import { describeViolation } from '../../tools/observer/violation';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
-import { CURRENT_CONFIG_FILE, wrongOnDisk } from '../e2e/support/disk-at-rest';
+import { CURRENT_CONFIG_FILE, judgeDisks, wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { renderedConfigs } from '../e2e/support/rendered-config';
 import { withWaitingUpdates } from './support/waiting-updates';
 
@@ -408,6 +408,27 @@ describe('I4: the disk of a host at rest', () => {
     if (process.getuid?.() === 0) chownSync(join(root, path), 1000, 1000);
     else write('.slipway-owners.json', JSON.stringify({ [path]: { uid: 1000, gid: 1000 } }));
   };
+
+  test.each(['Done', 'Degraded'])(
+    'one whose journal is open is named, although its node serves and says %s',
+    async (state) => {
+      const judged = () => judgeDisks(cluster.admin, () => root, 0);
+      const say = (said: string) =>
+        bySlipway('worker-0', {
+          metadata: { name: 'worker-0', annotations: { [`${GROUP}/state`]: said } },
+        });
+      await say(state);
+      try {
+        await expect(judged()).resolves.toBeUndefined();
+        write('/var/lib/slipway/journal/an-update/log', '');
+        await expect(judged()).rejects.toThrow(
+          `worker-0 on ${CONFIG}: its journal an-update is open`,
+        );
+      } finally {
+        await say('Done');
+      }
+    },
+  );
 
   test('one whose Node names the other config is named', async () => {
     await sayConfig(NEXT_CONFIG);

@@ -1,6 +1,6 @@
 /** Whether hosts at rest are on the configs that their Nodes and their own records name (I4). */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiClient } from '../../../tools/cluster';
 import { differencesAmong } from './host-disk';
@@ -31,6 +31,15 @@ function currentConfigOn(root: string): string {
   return (JSON.parse(text) as { metadata: { name: string } }).metadata.name;
 }
 
+const JOURNALS = 'var/lib/slipway/journal';
+
+/** Names of the journals below its root that are open: its host is changing, or has been left half changed. */
+export function openJournals(root: string): readonly string[] {
+  const directory = join(root, JOURNALS);
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory).filter((name) => existsSync(join(directory, name, 'log')));
+}
+
 const GROUP = 'machineconfiguration.openshift.io';
 /** The last step of an update comes after the Node is done, so what is wrong for longer is wrong. */
 const SETTLING_MS = 20_000;
@@ -40,19 +49,29 @@ interface NodeObject {
     readonly name: string;
     readonly annotations?: Readonly<Record<string, string>>;
   };
+  readonly spec?: { readonly unschedulable?: boolean };
+}
+
+/** A node that nobody works on, as far as it says. */
+interface AtRest {
+  readonly config: string;
+  /** Its update failed, and it was put back into service. */
+  readonly hasFailed: boolean;
 }
 
 /**
  * Compares the disks of all hosts that are done and on the config that they are to be on, when a suite is
- * over. Who has failed or is under way is for the stories to judge.
+ * over. Of those that have failed and serve no journal may be open; the rest of them is for the stories to judge,
+ * as who is under way is.
  *
  * @throws Error naming each host that is not on its config, with what is not as that says
  */
 export async function judgeDisks(
   api: ApiClient,
   hostRoot: (node: string) => string,
+  settlingMs = SETTLING_MS,
 ): Promise<void> {
-  const deadline = Date.now() + SETTLING_MS;
+  const deadline = Date.now() + settlingMs;
   for (;;) {
     const wrong = await wrongDisks(api, hostRoot);
     if (wrong.length === 0) return;
@@ -65,32 +84,49 @@ async function wrongDisks(
   api: ApiClient,
   hostRoot: (node: string) => string,
 ): Promise<readonly string[]> {
-  const before = await configsAtRest(api);
+  const before = await nodesAtRest(api);
   const configs = await renderedConfigs(api);
   const found = new Map<string, readonly string[]>();
-  for (const [node, config] of before) {
-    const root = hostRoot(node);
-    found.set(node, [...(await wrongOnDisk(configs, config, root)), ...(await roomLeft(root))]);
-  }
+  for (const [node, one] of before) found.set(node, await wrongOn(configs, hostRoot(node), one));
   // An update that began meanwhile is shown on its Node before it changes the disk.
-  const after = await configsAtRest(api);
+  const after = await nodesAtRest(api);
   return [...found]
-    .filter(([node, wrong]) => wrong.length > 0 && after.get(node) === before.get(node))
-    .map(([node, wrong]) => `${node} on ${before.get(node) ?? ''}: ${wrong.join('; ')}`);
+    .filter(([node, wrong]) => wrong.length > 0 && isSame(before.get(node), after.get(node)))
+    .map(([node, wrong]) => `${node} on ${before.get(node)?.config ?? ''}: ${wrong.join('; ')}`);
 }
 
-async function configsAtRest(api: ApiClient): Promise<ReadonlyMap<string, string>> {
+async function wrongOn(
+  configs: RenderedConfigs,
+  root: string,
+  { config, hasFailed }: AtRest,
+): Promise<readonly string[]> {
+  const journals = openJournals(root).map((name) => `its journal ${name} is open`);
+  if (hasFailed) return journals;
+  return [...journals, ...(await wrongOnDisk(configs, config, root)), ...(await roomLeft(root))];
+}
+
+function isSame(one: AtRest | undefined, other: AtRest | undefined): boolean {
+  return one?.config === other?.config && one?.hasFailed === other?.hasFailed;
+}
+
+async function nodesAtRest(api: ApiClient): Promise<ReadonlyMap<string, AtRest>> {
   const { items } = await api.call<{ readonly items: readonly NodeObject[] }>(
     'GET',
     '/api/v1/nodes',
   );
   return new Map(
-    items.flatMap(({ metadata: { name, annotations = {} } }) => {
-      const current = annotations[`${GROUP}/currentConfig`];
-      const isDone =
-        annotations[`${GROUP}/state`] === 'Done' &&
-        annotations[`${GROUP}/desiredConfig`] === current;
-      return isDone && current !== undefined ? [[name, current] as const] : [];
+    items.flatMap((node) => {
+      const one = atRest(node);
+      return one === undefined ? [] : [[node.metadata.name, one] as const];
     }),
   );
+}
+
+function atRest({ metadata: { annotations = {} }, spec }: NodeObject): AtRest | undefined {
+  const config = annotations[`${GROUP}/currentConfig`];
+  const state = annotations[`${GROUP}/state`];
+  if (config === undefined) return undefined;
+  const isDone = state === 'Done' && annotations[`${GROUP}/desiredConfig`] === config;
+  const hasFailed = state === 'Degraded' && spec?.unschedulable !== true;
+  return isDone || hasFailed ? { config, hasFailed } : undefined;
 }

@@ -1,9 +1,7 @@
 /** What must hold when a rollout is over, whatever was struck on the way. */
 
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describeViolation } from '../../../tools/observer/violation';
-import { wrongOnDisk } from '../../e2e/support/disk-at-rest';
+import { openJournals, wrongOnDisk } from '../../e2e/support/disk-at-rest';
 import { cordonedBySlipway, rebootsOf, unverified, type Mark } from '../../e2e/support/judgements';
 import { untilLogged } from '../../e2e/support/logs';
 import { renderedConfigs } from '../../e2e/support/rendered-config';
@@ -60,16 +58,10 @@ export function violationsSince(
     .map(describeViolation);
 }
 
-const JOURNALS = 'var/lib/slipway/journal';
-
 /** The host may still tidy up when the node serves: it says so in its log when it has. */
-async function journalIsQuiet(world: World, node: string): Promise<void> {
-  const directory = join(world.stack.hostRoot(node), JOURNALS);
-  const open = () =>
-    existsSync(directory)
-      ? readdirSync(directory).filter((name) => existsSync(join(directory, name, 'log')))
-      : [];
-  if (open().length === 0) return;
-  const { product } = world.stack;
-  await untilLogged(product.logFile('host-worker/worker'), 0, () => open().length === 0);
+async function journalIsQuiet({ stack }: World, node: string): Promise<void> {
+  const root = stack.hostRoot(node);
+  if (openJournals(root).length === 0) return;
+  const log = stack.product.logFile('host-worker/worker');
+  await untilLogged(log, 0, () => openJournals(root).length === 0);
 }
