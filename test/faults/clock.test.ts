@@ -2,6 +2,7 @@
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
 import { cordonedBySlipway, markOf, rebootsOf } from '../e2e/support/judgements';
+import { endOf, linesOf } from '../e2e/support/logs';
 import {
   CURRENT_CONFIG,
   POOL,
@@ -74,11 +75,13 @@ test(
     for (const [boundary, seconds] of steps) {
       await watch.reach(boundary);
       clock.step(seconds);
-      tally('clock', { victim: 'host-worker', blow: `${seconds} s`, boundary });
     }
 
     await expectRest(world, target, mark);
     clock.step(0);
+    for (const [boundary, seconds] of steps) {
+      tally('clock', { victim: 'host-worker', blow: `${seconds} s`, boundary });
+    }
   },
   STORY_MS,
 );
@@ -119,14 +122,21 @@ test(
   'the cluster worker hours ahead, until a node is verified: nobody notices',
   async () => {
     const mark = markOf(world.record);
+    const log = world.stack.product.logFile('cluster-worker');
+    const logged = endOf(log);
     // Longer than a drain, a reboot and the return of a node may take.
     clusterClock.step(9 * HOUR);
     const target = await world.roll(config(3));
     const watch = new BoundaryWatch(world, target);
     const boundaries = ['Draining', 'Verifying'] as const;
     for (const boundary of boundaries) await watch.reach(boundary);
+    const saidAt = linesOf(log, logged).flatMap(({ time }) =>
+      typeof time === 'string' ? [Date.parse(time)] : [],
+    );
     clusterClock.step(0);
 
+    // The worker had that clock, by its own log.
+    expect(Math.max(...saidAt) - Date.now()).toBeGreaterThan(8 * HOUR * 1000);
     await expectRest(world, target, mark);
     for (const boundary of boundaries) {
       tally('clock', { victim: 'cluster-worker', blow: '9 h ahead, then right', boundary });
