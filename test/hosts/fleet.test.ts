@@ -58,6 +58,12 @@ async function theFailedOne(): Promise<string> {
   return name;
 }
 
+/** By its own word: the rollout has heard of the failure, and gives no slot any more. */
+async function untilHalted(): Promise<void> {
+  const { code, out } = await world.slipway('rollout', 'status', 'worker', '--watch');
+  expect({ code, out }).toMatchObject({ code: 4 });
+}
+
 test(
   'an image that does not boot the kubelet stops at the canary',
   async () => {
@@ -68,6 +74,7 @@ test(
     const canary = await theFailedOne();
 
     await world.atRest(canary);
+    await untilHalted();
     // There, and back.
     expect(booted()).toEqual(boots(canary, { its: 2, others: 0 }));
 
@@ -104,12 +111,13 @@ test(
       const canary = await theFailedOne();
 
       await world.atRest(canary);
+      await untilHalted();
       expect(booted()).toEqual(boots(canary, { its: 0, others: 0 }));
       expect(world.node(canary).annotations[REASON]).toContain(THEIRS);
-      expect(names().filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([canary]);
       const machine = world.machines.find(({ name }) => name === canary);
       await machine?.output('test', '!', '-e', story.path);
       expect(await machine?.output('cat', THEIRS)).toBe('theirs\n');
+      expect(names().filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([canary]);
 
       // Nobody touches the machine or retries it: the new config is all there is.
       const mended = await world.roll(hostConfig(NAME, { files: [story] }));

@@ -4,6 +4,8 @@ import { differences } from '../e2e/support/host-disk';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile } from './support/configs';
 import { restartOnChange } from './support/disruption';
+import { untilMissed } from './support/missed';
+import { type Peer, portOf } from './support/peers';
 import { type Picture, pictureOf, rootOf } from './support/picture';
 import {
   CURRENT_CONFIG,
@@ -56,19 +58,6 @@ function everything() {
   });
 }
 
-type Peer = 'registry' | 'server' | 'Temporal' | 'API server';
-
-function portOf(peer: Peer): number {
-  const { fleet } = world;
-  const urls: Readonly<Record<Peer, string>> = {
-    registry: `http://${fleet.registry.address}`,
-    server: fleet.product.hostEndpoint,
-    Temporal: `http://${fleet.temporal.address}`,
-    'API server': fleet.cluster.server,
-  };
-  return Number(new URL(urls[peer]).port);
-}
-
 interface Cut {
   readonly peer: Peer;
   /** Texts of the line that the host worker logs at the moment of the cut; none = before the rollout. */
@@ -83,8 +72,7 @@ const logged =
     world.machine.untilLogged(...texts);
 const rebooted: Cut['until'] = (_config, boots) => world.machine.launcher.untilBoots(boots + 1);
 const updated: Cut['until'] = (config) => world.allUpdatedTo(config);
-const cordoned: Cut['until'] = () =>
-  world.until('the node is cordoned', () => world.node(world.machine.name).unschedulable);
+const missed: Cut['until'] = () => untilMissed(world.fleet, world.machine.name);
 
 const PULLS = ['"activity":"prepareUpdate"', 'Activity started'];
 const APPLIES = ['"activity":"applyUpdate"', 'Activity started'];
@@ -94,15 +82,15 @@ const APPLIED = ['"activity":"applyUpdate"', 'config applied'];
 
 const CUTS: readonly (readonly [string, Cut])[] = [
   ['registry before it pulls', { peer: 'registry', at: undefined, until: logged('PullFailed') }],
-  ['Temporal before it pulls', { peer: 'Temporal', at: PULLS, until: logged(...PREPARED) }],
+  ['Temporal before it pulls', { peer: 'Temporal', at: PULLS, until: missed }],
   ['API server before it pulls', { peer: 'API server', at: PULLS, until: logged(...APPLIED) }],
   ['registry before it applies', { peer: 'registry', at: PREPARED, until: updated }],
   ['server before it applies', { peer: 'server', at: PREPARED, until: rebooted }],
-  ['Temporal before it applies', { peer: 'Temporal', at: PREPARED, until: cordoned }],
+  ['Temporal before it applies', { peer: 'Temporal', at: PREPARED, until: missed }],
   ['API server before it applies', { peer: 'API server', at: PREPARED, until: rebooted }],
   ['registry while it applies', { peer: 'registry', at: APPLIES, until: updated }],
   ['server while it applies', { peer: 'server', at: APPLIES, until: updated }],
-  ['Temporal while it applies', { peer: 'Temporal', at: APPLIES, until: logged(...APPLIED) }],
+  ['Temporal while it applies', { peer: 'Temporal', at: APPLIES, until: missed }],
   ['API server while it applies', { peer: 'API server', at: APPLIES, until: rebooted }],
   ['registry before the reboot', { peer: 'registry', at: APPLIED, until: updated }],
   ['server before the reboot', { peer: 'server', at: APPLIED, until: updated }],
@@ -117,11 +105,11 @@ test.each(CUTS)(
     await world.atRest(machine.name);
     const mark = markOf(world.record);
     const boots = machine.launcher.boots();
-    if (at === undefined) await machine.network.cut(portOf(peer));
+    if (at === undefined) await machine.network.cut(portOf(world.fleet, peer));
     const config = await world.roll(everything());
     if (at !== undefined) {
       await machine.untilLogged(...at);
-      await machine.network.cut(portOf(peer));
+      await machine.network.cut(portOf(world.fleet, peer));
     }
     await until(config, boots);
     await machine.network.heal();
@@ -141,7 +129,7 @@ test(
     await world.atRest(machine.name);
     const before = await pictureOf(machine);
     const mark = markOf(world.record);
-    await machine.network.cut(portOf('server'));
+    await machine.network.cut(portOf(world.fleet, 'server'));
 
     const config = await world.roll(everything());
     await machine.untilLogged('order not carried out', config);
@@ -164,7 +152,7 @@ test.each<[Peer]>([['Temporal'], ['API server']])(
     await world.roll(everything());
     await machine.launcher.untilBoots(boots + 1);
 
-    await machine.network.cut(portOf(peer));
+    await machine.network.cut(portOf(world.fleet, peer));
     await machine.launcher.untilBoots(boots + 2);
     await machine.network.heal();
 

@@ -13,9 +13,11 @@ import {
   type Signer,
   startGate,
 } from '../../tools/registry';
-import { markOf, wasEverCordoned, wasEverNotReady } from '../e2e/support/judgements';
+import { markOf, rebootsOf, wasEverCordoned, wasEverNotReady } from '../e2e/support/judgements';
 import { CONTROL_PLANE } from './machine/network';
 import { hostConfig, plainFile } from './support/configs';
+import { untilMissed } from './support/missed';
+import { portOf } from './support/peers';
 import { pictureOf, rootOf } from './support/picture';
 import { createSmallDisk, type SmallDisk } from './support/small-disk';
 import { publishStoryImage, type StoryImage } from './support/story-images';
@@ -43,9 +45,11 @@ beforeAll(async () => {
 }, START_MS);
 
 // Each story begins where the one before has ended, so that no update is made only to be taken back.
-afterEach(() => {
+afterEach(async () => {
   disk.free();
   gate.decide(() => 'pass');
+  gate.release();
+  await world.machine.network.heal();
 });
 
 afterAll(async () => {
@@ -103,6 +107,39 @@ test(
     expect(gate.asked.filter((digest) => image.added.includes(digest))).toEqual(
       image.added.slice(1),
     );
+  },
+  STORY_MS,
+);
+
+test.each(['Temporal', 'API server', 'server'] as const)(
+  'cut off from the %s in the middle of a layer, it goes on by itself, and disturbs nothing meanwhile',
+  async (peer) => {
+    const { machine, fleet } = world;
+    const tag = `cut-from-${peer.replace(' ', '-').toLowerCase()}`;
+    const image = await imageBehindGate(tag);
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    const mark = markOf(world.record);
+    const boots = machine.launcher.boots();
+    gate.decide((digest) => (digest === image.added[1] ? 'hold' : 'pass'));
+
+    const config = await world.roll(configWith(image));
+    await gate.held();
+    await machine.network.cut(portOf(fleet, peer));
+    if (peer === 'Temporal') await untilMissed(fleet, machine.name);
+    expect(await pictureOf(machine)).toEqual(before);
+    expect(wasEverCordoned(world.record, machine.name, mark)).toBe(false);
+    gate.decide(() => 'pass');
+    gate.release();
+    // Nothing else of it is needed before the pull has ended.
+    if (peer !== 'Temporal')
+      await machine.untilLogged('"activity":"prepareUpdate"', 'update prepared');
+    await machine.network.heal();
+
+    await world.allUpdatedTo(config);
+    await machine.output('test', '-f', `/usr/lib/story/${tag}`);
+    expect(machine.launcher.boots()).toBe(boots + 1);
+    expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
   },
   STORY_MS,
 );

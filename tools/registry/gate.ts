@@ -12,12 +12,14 @@ export interface RegistryGate {
   /** Blobs asked for so far, in order. */
   readonly asked: readonly string[];
   /**
-   * Decides about blobs from now on. `hold` = never answered, `cut` = the connection breaks, `half` =
-   * it breaks in the middle of the content.
+   * Decides about blobs from now on. `hold` = not answered until `release`, `cut` = the connection breaks,
+   * `half` = it breaks in the middle of the content.
    */
   decide(verdict: (digest: string, index: number) => Verdict): void;
   /** Settles when a blob is held. */
   held(): Promise<void>;
+  /** Answers those that are held. */
+  release(): void;
   close(): Promise<void>;
 }
 
@@ -32,13 +34,16 @@ export async function startGate(target: string, host = '127.0.0.1'): Promise<Reg
   let announceHeld: () => void = () => undefined;
   let held = new Promise<void>((resolve) => (announceHeld = resolve));
   const asked: string[] = [];
+  const waiting: (() => void)[] = [];
   const server = createServer((incoming, answer) => {
     const digest = /\/blobs\/(sha256:[0-9a-f]{64})/.exec(incoming.url ?? '')?.[1];
     if (incoming.method !== 'GET' || digest === undefined) return forward(target, incoming, answer);
     asked.push(digest);
     const decision = verdict(digest, asked.length - 1);
-    if (decision === 'hold') announceHeld();
-    else if (decision === 'cut') incoming.socket.destroy();
+    if (decision === 'hold') {
+      waiting.push(() => forward(target, incoming, answer));
+      announceHeld();
+    } else if (decision === 'cut') incoming.socket.destroy();
     else forward(target, incoming, answer, decision === 'half');
   });
   server.listen(0, host);
@@ -52,6 +57,9 @@ export async function startGate(target: string, host = '127.0.0.1'): Promise<Reg
       held = new Promise<void>((resolve) => (announceHeld = resolve));
     },
     held: () => held,
+    release() {
+      for (const answer of waiting.splice(0)) answer();
+    },
     async close() {
       server.closeAllConnections();
       server.close();

@@ -85,6 +85,11 @@ it('has a gate that holds, cuts and halves blobs, and passes the others', async 
     abort.abort();
     await expect(waiting).rejects.toThrow('aborted');
     expect(gate.asked).toEqual([digest]);
+    gate.decide(() => 'hold');
+    const held = fetch(url);
+    await gate.held();
+    gate.release();
+    expect(await (await held).text()).toHaveLength(60_000);
   } finally {
     await gate.close();
   }

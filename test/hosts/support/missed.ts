@@ -1,0 +1,50 @@
+/** That Temporal has missed a host: a cut that nobody notices proves nothing. */
+
+import { Client, Connection } from '@temporalio/client';
+import { updateNodeId } from '../../../core/names';
+import { PATIENCE_MS } from '../machine/deadline';
+import type { Fleet } from './fleet';
+
+/** A step that no host has begun in this time waits for one that is away. */
+const NOT_BEGUN_MS = 10_000;
+const ASK_AGAIN_MS = 500;
+
+type PendingActivities = NonNullable<
+  Awaited<
+    ReturnType<ReturnType<Client['workflow']['getHandle']>['describe']>
+  >['raw']['pendingActivities']
+>;
+
+/**
+ * Resolves when the update of the node waits for a host that is away: the heartbeats of a step were missed, so
+ * that it is tried again, or a step that was ordered is not begun.
+ *
+ * @throws Error when that has not come about in time, with what is pending instead
+ */
+export async function untilMissed({ temporal }: Fleet, node: string): Promise<void> {
+  const connection = await Connection.connect({ address: temporal.address });
+  try {
+    const { workflow } = new Client({ connection, namespace: temporal.namespace });
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const { raw } = await workflow.getHandle(updateNodeId(node)).describe();
+      const pending = raw.pendingActivities ?? [];
+      if (pending.some(isMissed)) return;
+      if (performance.now() > deadline) throw new Error(notMissed(node, pending));
+      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+function isMissed({ attempt, lastStartedTime, scheduledTime }: PendingActivities[number]): boolean {
+  if ((attempt ?? 1) > 1) return true;
+  const waitedMs = Date.now() - Number(scheduledTime?.seconds ?? 0) * 1000;
+  return lastStartedTime == null && waitedMs > NOT_BEGUN_MS;
+}
+
+function notMissed(node: string, pending: PendingActivities): string {
+  const steps = pending.map(({ activityType, attempt }) => `${activityType?.name} (${attempt})`);
+  return `the host of ${node} is not missed; pending are ${steps.join(', ') || 'no steps'}`;
+}
