@@ -144,6 +144,9 @@ const MOVED_NOT_ADOPTED = 'moved-nodes-not-adopted';
 /** Rollouts that were begun before it let an update go on whose node a person left out while they met it. */
 const STOPPED_WHEN_MET = 'updates-stopped-when-met';
 
+/** Rollouts that were begun before it take a late word of the end of an update for the end of the next one. */
+const ENDS_BELONG_TO_UPDATES = 'ends-belong-to-updates';
+
 /**
  * Starts the update of a node; it outlives this run of the rollout and reports by signal. One that
  * runs already is adopted.
@@ -158,6 +161,7 @@ export async function startUpdate(
   if (config === undefined) return;
   const digest = currentConfig === undefined ? undefined : view.digests[currentConfig];
   rollout.start(node, config.name, uid);
+  const life = rollout.lifeOf(node);
   try {
     const handle = await shielded(() =>
       startChild<typeof updateNode>('updateNode', {
@@ -189,7 +193,10 @@ export async function startUpdate(
     rollout.started(node, runId);
     // Somebody changed their mind in between.
     if (rollout.children.get(node)?.cancelling !== undefined) sendEnd(rollout, node);
-    const closed = (): void => rollout.closed(node, runId);
+    const closed = (): void => {
+      const isFollowed = rollout.lifeOf(node) !== life;
+      rollout.closed(node, runId, isFollowed && patched(ENDS_BELONG_TO_UPDATES));
+    };
     handle.result().then(closed, closed);
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) meetUpdate(rollout, node);
@@ -270,10 +277,12 @@ function updateOf(rollout: Rollout, node: string): ExternalWorkflowHandle {
 
 /** Sends without waiting. An update that cannot be reached does not run any more. */
 function tell(rollout: Rollout, node: string, send: () => Promise<void>): void {
-  rollout.sending += 1;
+  rollout.telling += 1;
+  const life = rollout.lifeOf(node);
   shielded(send)
     .catch((error: unknown) => {
       log.warn('a node update is gone', { node, error });
+      if (rollout.lifeOf(node) !== life && patched(ENDS_BELONG_TO_UPDATES)) return;
       rollout.vanished(node);
     })
     .finally(() => {

@@ -71,6 +71,8 @@ export class UpdatesUnderWay {
   private readonly runs = new Map<string, string>();
 
   constructor(carry: PoolRolloutCarry | undefined) {
+  /** How many updates of a node this run has started or met. */
+  private readonly lives = new Map<string, number>();
     this.config = carry?.config ?? '';
     this.knows = carry === undefined || carry.unlearned === true ? 'nothing' : 'all';
     this.children = byNode(carry?.children ?? []);
@@ -150,6 +152,7 @@ export class UpdatesUnderWay {
     this.runs.set(node, runId);
     const child = this.children.get(node);
     if (child !== undefined) this.children.set(node, { ...child, runId });
+    this.begin(node);
     const isWanted = child?.config === this.config && this.ending === undefined;
     if (!isWanted) this.touch();
   }
@@ -174,9 +177,19 @@ export class UpdatesUnderWay {
     const { node, config, holdsSlot, stage, returned, uid } = said;
     const child = this.children.get(node);
     const runId = said.runId ?? child?.runId;
+    this.begin(node);
     // It holds no slot of this pool any more, whatever it says.
     if (isDeparting(child)) return;
     const ours = returned !== true && child?.adopting !== true && child?.holdsSlot === true;
+  /** Tells one update of a node from the next. */
+  lifeOf(node: string): number {
+    return this.lives.get(node) ?? 0;
+  }
+
+  private begin(node: string): void {
+    this.lives.set(node, this.lifeOf(node) + 1);
+  }
+
     const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
     // Said before it got its slot; said again much later, the slot did not arrive.
     const crossed = ours && child.stage === 'working' && !holdsSlot;
@@ -249,15 +262,19 @@ export class UpdatesUnderWay {
     ];
   }
 
-  /** The workflow of an update is closed. Without a report before, it was ended from outside. */
-  closed(node: string, runId: string): void {
+  /**
+   * The workflow of an update is closed. Without a report before, it was ended from outside.
+   *
+   * @param isFollowed - the next update of the node has begun: this is not its end
+   */
+  closed(node: string, runId: string, isFollowed = false): void {
     if (this.runs.get(node) !== runId) return;
     this.runs.delete(node);
     const report = this.closing.get(node)?.report;
     this.closing.delete(node);
     // Whoever is not done yet may start again from now on.
     if (report?.outcome !== 'updated' || report.config !== this.config) this.touch();
-    if (this.children.has(node)) this.vanished(node);
+    if (!isFollowed && this.children.has(node)) this.vanished(node);
   }
 
   /** An update ended without a report: its slot counts until nothing of it can arrive any more. */
