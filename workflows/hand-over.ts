@@ -8,11 +8,12 @@ import type { Rollout } from './rollout-state';
 export const CLOSING_MS = 5_000;
 /** Rollouts that were begun before it hand over as soon as all is said, however long that takes. */
 const HANDS_OVER_IN_TIME = 'hands-over-in-time';
-/** Rollouts that were begun before it wait for no longer when they could not hand over before. */
-const HANDS_OVER_PATIENTLY = 'hands-over-patiently';
-/** As long as a rollout that is about to go on in a new run looks at nothing, when it tries first. */
+/** Rollouts that were begun before it start updates and give slots between two tries. */
+const SAYS_NOTHING_NEW = 'says-nothing-new-until-handed-over';
+/** As long as a rollout that is about to go on in a new run looks at nothing. */
 const HALF_SAID_MS = 15_000;
-const HALF_SAID_AT_MOST_MS = 240_000;
+/** Tries, about a quarter of an hour; then it goes on for one look all the same. */
+const HELD_BACK_FOR = 45;
 
 /**
  * Goes on in a new history, once nothing is half said: no slot and no report is lost. What takes long to
@@ -23,17 +24,9 @@ export async function handOver(rollout: Rollout): Promise<void> {
   await condition(() => isQuiet(rollout), CLOSING_MS, { summary });
   if (isMidSentence(rollout)) {
     if (!patched(HANDS_OVER_IN_TIME)) await condition(() => !isMidSentence(rollout));
-    else {
-      const patienceMs = patienceOf(rollout);
-      try {
-        const isSaid = await condition(() => !isHalfSaid(rollout), patienceMs, { summary });
-        if (!isSaid) {
-          rollout.handOversFailed += 1;
-          return;
-        }
-      } finally {
-        rollout.writing = undefined;
-      }
+    else if (!(await condition(() => !isHalfSaid(rollout), HALF_SAID_MS, { summary }))) {
+      holdBack(rollout);
+      return;
     }
   }
   await continueAsNew<(input: PoolRolloutInput) => Promise<RolloutProgress>>({
@@ -44,25 +37,30 @@ export async function handOver(rollout: Rollout): Promise<void> {
 
 /**
  * Where Temporal is slow, each look says more than is confirmed until the next one, and the history would grow
- * until no worker can replay it in the time of a workflow task. So each try that fails is followed by one that waits
- * for twice as long, and says for what. What is written for a person may take an hour: it is not waited for like this.
+ * until no worker can replay it in the time of a workflow task. So nothing new is said until what was said is
+ * confirmed; what has begun goes on. What is written for a person may take an hour, and keeps nobody back.
+ *
+ * Decided here, and not at the next look: by then all may be confirmed, that look would say more, and the same
+ * would begin again.
  */
-function patienceOf(rollout: Rollout): number {
-  const { handOversFailed, starting, sending, writingAside } = rollout;
-  const isTelling = starting.size > 0 || sending > writingAside;
-  if (handOversFailed === 0 || !isTelling || !patched(HANDS_OVER_PATIENTLY)) return HALF_SAID_MS;
-  rollout.writing = 'Temporal to confirm what its updates were told, to go on in a new run';
-  return Math.min(HALF_SAID_AT_MOST_MS, HALF_SAID_MS * 2 ** handOversFailed);
+function holdBack(rollout: Rollout): void {
+  rollout.handOversFailed += 1;
+  const isOver = rollout.handOversFailed % HELD_BACK_FOR === 0;
+  const isTelling = rollout.starting.size > 0 || rollout.telling > 0;
+  rollout.saysNothingNew = isTelling && !isOver && patched(SAYS_NOTHING_NEW);
+  // A confirmation alone wakes nobody.
+  if (rollout.saysNothingNew) rollout.touch();
 }
 
 /** A start or a message that Temporal has not confirmed would be lost with this run. */
-function isMidSentence({ starting, sending }: Rollout): boolean {
-  return starting.size > 0 || sending > 0 || !allHandlersFinished();
+function isMidSentence({ starting, isSaying }: Rollout): boolean {
+  return starting.size > 0 || isSaying || !allHandlersFinished();
 }
 
 /** The question which updates run is no such message: the next run asks it again. */
-function isHalfSaid({ starting, sending, knows }: Rollout): boolean {
-  return starting.size > 0 || sending > (knows === 'asking' ? 1 : 0) || !allHandlersFinished();
+function isHalfSaid({ starting, telling, writingAside, knows }: Rollout): boolean {
+  const asides = writingAside - (knows === 'asking' ? 1 : 0);
+  return starting.size > 0 || telling > 0 || asides > 0 || !allHandlersFinished();
 }
 
 /** Nor is an event about to come that would make the server refuse the end of this run. */

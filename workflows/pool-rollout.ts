@@ -328,13 +328,13 @@ async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promi
       hold(rollout, node);
     }
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
-    if (rollout.children.size === 0 && rollout.sending === 0) break;
+    if (rollout.children.size === 0 && !rollout.isSaying) break;
     void endUpdatesOfDeleted(rollout, looks);
     rollout.expire();
     const { blocker = 'node updates to end' } = progressOf(rollout);
     const summary = brief(`ending, because ${reason}: ${blocker}`);
     const heard = await condition(
-      () => rollout.changes !== seen || (rollout.children.size === 0 && rollout.sending === 0),
+      () => rollout.changes !== seen || (rollout.children.size === 0 && !rollout.isSaying),
       Math.min(checkInMs(rollout) ?? SILENCE_MS, rollout.expiresInMs() ?? SILENCE_MS),
       { summary },
     );

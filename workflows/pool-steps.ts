@@ -286,7 +286,7 @@ function tell(rollout: Rollout, node: string, send: () => Promise<void>): void {
       rollout.vanished(node);
     })
     .finally(() => {
-      rollout.sending -= 1;
+      rollout.telling -= 1;
     })
     .catch(() => undefined);
 }

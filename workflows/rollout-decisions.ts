@@ -49,7 +49,8 @@ export function outdated(rollout: Rollout): readonly ChildState[] {
 export function toStart(rollout: Rollout): readonly Candidate[] {
   const { view, children } = rollout;
   if (view?.config === undefined || mayNotGoOn(rollout)) return [];
-  let room = Math.min(roomAhead(rollout), CHILDREN_AT_MOST - children.size);
+  const ahead = rollout.saysNothingNew ? 0 : roomAhead(rollout);
+  let room = Math.min(ahead, CHILDREN_AT_MOST - children.size);
   const possible = view.candidates.filter(
     ({ node }) => !rollout.isOutOfQuestion(node) && isFreeToGo(rollout, node),
   );
@@ -69,7 +70,10 @@ export function toGrant(rollout: Rollout): readonly string[] {
   return withSlots(
     rollout,
     prepared(rollout).filter(
-      ({ node }) => isFreeToGo(rollout, node) && !rollout.words.isBeingHeld(node),
+      ({ node, holdsSlot }) =>
+        (holdsSlot || !rollout.saysNothingNew || view.unavailable.includes(node)) &&
+        isFreeToGo(rollout, node) &&
+        !rollout.words.isBeingHeld(node),
     ),
   );
 }
@@ -140,7 +144,7 @@ export function prepared({ children, config: wanted }: Rollout): readonly ChildS
 export function isTurnOfDeferred(rollout: Rollout): boolean {
   const { view, deferred, children } = rollout;
   if (view === undefined || deferred.size === 0) return false;
-  if (mayNotGoOn(rollout) || isHalted(rollout)) return false;
+  if (mayNotGoOn(rollout) || isHalted(rollout) || rollout.saysNothingNew) return false;
   const others = view.candidates.some(({ node }) => !rollout.isOutOfQuestion(node));
   return !others && [...children.values()].every(isWorkingOrAbout);
 }

@@ -103,18 +103,19 @@ function stateOf(rollout: Rollout): StateAndBlocker {
   if (state === 'Completed' && unknown !== undefined) return { state: 'Rolling', blocker: unknown };
   // Who may not go on anyway says so first.
   const isUnderWay = state === 'Rolling' || state === 'Blocked';
-  const problem = viewProblem ?? (isUnderWay ? (unreadableConfig(rollout) ?? unknown) : undefined);
+  const itsOwn = heldBack(rollout) ?? unreadableConfig(rollout) ?? unknown;
+  const problem = viewProblem ?? (isUnderWay ? itsOwn : undefined);
   return problem === undefined ? found : { ...found, blocker: problem };
 }
 
 /** What a rollout that has no update left still waits for. */
 function lastWait(
-  { writing, ending, children, sending, words }: Rollout,
+  { writing, ending, children, isSaying, words }: Rollout,
   isDone: boolean,
 ): string | undefined {
   if (writing !== undefined) return writing;
   const isEnding = ending !== undefined && children.size === 0;
-  if (isEnding && sending > 0) return 'what it has told its updates and nodes to arrive';
+  if (isEnding && isSaying) return 'what it has told its updates and nodes to arrive';
   return words.areOpen() && (isEnding || isDone)
     ? 'what people have asked for to be written'
     : undefined;
@@ -166,6 +167,12 @@ function whyWithoutSlot(rollout: Rollout): ReadonlyMap<string, string> {
 }
 
 /** It was there when the rollout began; nobody starts without it. */
+/** Those under way go on meanwhile. */
+function heldBack({ saysNothingNew }: Rollout): string | undefined {
+  if (!saysNothingNew) return undefined;
+  return 'waiting for Temporal to confirm what its updates were told, to go on in a new run';
+}
+
 function unreadableConfig({ pool, config, view }: Rollout): string | undefined {
   if (view?.config !== undefined || config === '') return undefined;
   return `waiting for the rendered config of pool ${pool}, which does not exist; see its RenderDegraded condition`;

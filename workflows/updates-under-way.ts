@@ -49,13 +49,15 @@ export class UpdatesUnderWay {
   /** Updates whose start Temporal has not confirmed yet. */
   readonly starting = new Set<string>();
   /** Messages to updates that Temporal has not confirmed yet. */
-  sending = 0;
-  /** Those among them that are written in the cluster, or asked of Temporal, and told to no update. */
+  telling = 0;
+  /** What is written in the cluster, or asked of Temporal, and told to no update. */
   writingAside = 0;
   /** Whose writing it waits for; completes "waiting for …". */
   writing: string | undefined;
   /** How often this run could not go on in a new history, because something was half said. */
   handOversFailed = 0;
+  /** Until it goes on in a new history no update is started and no slot given, except for who has begun. */
+  saysNothingNew = false;
 
   /** Nodes of which it is not known which config they try count as trying each. */
   lostMayTry = true;
@@ -69,10 +71,10 @@ export class UpdatesUnderWay {
   protected readonly closing = new Map<string, Settled>();
   /** Run IDs of the updates that this run of the rollout started itself. */
   private readonly runs = new Map<string, string>();
-
-  constructor(carry: PoolRolloutCarry | undefined) {
   /** How many updates of a node this run has started or met. */
   private readonly lives = new Map<string, number>();
+
+  constructor(carry: PoolRolloutCarry | undefined) {
     this.config = carry?.config ?? '';
     this.knows = carry === undefined || carry.unlearned === true ? 'nothing' : 'all';
     this.children = byNode(carry?.children ?? []);
@@ -83,6 +85,11 @@ export class UpdatesUnderWay {
 
   touch(): void {
     this.changes += 1;
+  }
+
+  /** Something that was said or written is not confirmed: it would be lost with this run. */
+  get isSaying(): boolean {
+    return this.telling > 0 || this.writingAside > 0;
   }
 
   /** Nodes that hold a slot, also those whose update ended without a report or left them broken. */
@@ -145,6 +152,7 @@ export class UpdatesUnderWay {
       ...(retry ? { isRetry: true as const } : {}),
     });
     this.starting.add(node);
+    this.begin(node);
   }
 
   started(node: string, runId: string): void {
@@ -152,7 +160,6 @@ export class UpdatesUnderWay {
     this.runs.set(node, runId);
     const child = this.children.get(node);
     if (child !== undefined) this.children.set(node, { ...child, runId });
-    this.begin(node);
     const isWanted = child?.config === this.config && this.ending === undefined;
     if (!isWanted) this.touch();
   }
@@ -170,17 +177,10 @@ export class UpdatesUnderWay {
       ...(child?.uid === undefined ? {} : { uid: child.uid }),
       adopting: true,
     });
+    this.begin(node);
     this.touch();
   }
 
-  prepared(said: Prepared): void {
-    const { node, config, holdsSlot, stage, returned, uid } = said;
-    const child = this.children.get(node);
-    const runId = said.runId ?? child?.runId;
-    this.begin(node);
-    // It holds no slot of this pool any more, whatever it says.
-    if (isDeparting(child)) return;
-    const ours = returned !== true && child?.adopting !== true && child?.holdsSlot === true;
   /** Tells one update of a node from the next. */
   lifeOf(node: string): number {
     return this.lives.get(node) ?? 0;
@@ -190,6 +190,13 @@ export class UpdatesUnderWay {
     this.lives.set(node, this.lifeOf(node) + 1);
   }
 
+  prepared(said: Prepared): void {
+    const { node, config, holdsSlot, stage, returned, uid } = said;
+    const child = this.children.get(node);
+    const runId = said.runId ?? child?.runId;
+    // It holds no slot of this pool any more, whatever it says.
+    if (isDeparting(child)) return;
+    const ours = returned !== true && child?.adopting !== true && child?.holdsSlot === true;
     const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
     // Said before it got its slot; said again much later, the slot did not arrive.
     const crossed = ours && child.stage === 'working' && !holdsSlot;

@@ -91,12 +91,10 @@ export async function forgetStart(rollout: Rollout): Promise<void> {
 
 /** Writes something down without waiting for it; the run does not end before it is done. */
 export function aside(rollout: Rollout, what: string, work: Promise<void>): void {
-  rollout.sending += 1;
   rollout.writingAside += 1;
   work
     .catch((error: unknown) => log.warn(`${what} is not written down`, { error }))
     .finally(() => {
-      rollout.sending -= 1;
       rollout.writingAside -= 1;
     })
     .catch(() => undefined);

@@ -58,3 +58,18 @@ export async function quietWorld({
   };
   return { world, trace, run };
 }
+
+const PATIENCE_MS = 60 * 60_000;
+
+/** Goes on until something holds. @throws Error when it does not within an hour */
+export async function until(
+  run: (ms: number) => Promise<void>,
+  holds: () => boolean | Promise<boolean>,
+  stepMs = 50,
+): Promise<void> {
+  for (let ms = 0; ms < PATIENCE_MS; ms += stepMs) {
+    if (await holds()) return;
+    await run(stepMs);
+  }
+  throw new Error('it did not come about within an hour');
+}
