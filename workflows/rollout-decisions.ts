@@ -9,6 +9,7 @@ import {
   slotNumber,
   startable,
   type Candidate,
+  type NamedReason,
 } from '../core/rollout/index';
 import { failedCount, unheardCount } from './left-out-nodes';
 import type { ChildState, Slot } from './messages';
@@ -28,6 +29,12 @@ const HALF_DONE_AHEAD = 'half-done-nodes-prepared-in-any-case';
 
 /** Rollouts that were begun before it prepare nobody ahead while an update that was stopped has yet to end. */
 const ENDING_NOT_AHEAD = 'ending-updates-are-not-ahead';
+
+/** Rollouts that were begun before it prepare nobody ahead while a node that waits for its slot is down. */
+const DOWN_NOT_AHEAD = 'down-nodes-are-not-ahead';
+
+/** Rollouts that were begun before it try nodes whose drain timed out once more only when nobody else waits. */
+const DEFERRED_GO_ON = 'deferred-wait-for-nobody-down';
 
 /** How many candidates the next look should return. */
 export function candidatesWanted(rollout: Rollout): number {
@@ -145,8 +152,21 @@ export function isTurnOfDeferred(rollout: Rollout): boolean {
   const { view, deferred, children } = rollout;
   if (view === undefined || deferred.size === 0) return false;
   if (mayNotGoOn(rollout) || isHalted(rollout) || rollout.saysNothingNew) return false;
-  const others = view.candidates.some(({ node }) => !rollout.isOutOfQuestion(node));
-  return !others && [...children.values()].every(isWorkingOrAbout);
+  if (view.candidates.some(({ node }) => !rollout.isOutOfQuestion(node))) return false;
+  const waiting = [...children.values()].filter((child) => !isWorkingOrAbout(child));
+  if (waiting.length === 0) return true;
+  // They may wait for as long as their machine is away.
+  const down = new Set(downWithoutSlot(rollout).map(({ node }) => node));
+  const isAway = (child: ChildState) => isEndingWithoutSlot(child) || down.has(child.node);
+  return waiting.every(isAway) && patched(DEFERRED_GO_ON);
+}
+
+/** Prepared updates whose node is down by itself: they wait for it, not for a slot. */
+export function downWithoutSlot(rollout: Rollout): readonly NamedReason[] {
+  const waiting = new Set(
+    prepared(rollout).flatMap(({ node, holdsSlot }) => (holdsSlot ? [] : [node])),
+  );
+  return (rollout.view?.downOtherwise ?? []).filter(({ node }) => waiting.has(node));
 }
 
 /** It has a slot, and does not wait to be told that it may use it. */
@@ -185,7 +205,10 @@ function roomAhead(rollout: Rollout): number {
     ({ holdsSlot, adopting }) => !holdsSlot || adopting === true,
   );
   const ending = withoutSlot.filter(isEndingWithoutSlot).length;
-  const notAhead = ending > 0 && patched(ENDING_NOT_AHEAD) ? ending : 0;
+  const down = downWithoutSlot(rollout).length;
+  const notAhead =
+    (ending > 0 && patched(ENDING_NOT_AHEAD) ? ending : 0) +
+    (down > 0 && patched(DOWN_NOT_AHEAD) ? down : 0);
   return startable({
     policy: view.policy,
     maxUnavailable: view.maxUnavailable,

@@ -11,6 +11,7 @@ import type { PoolLook } from './activity-contracts';
 import { failedCount, failedReasons, heldReasons, unheardCount } from './left-out-nodes';
 import type { ChildState, NodeReport, RolloutAnswer, RolloutProgress } from './messages';
 import {
+  downWithoutSlot,
   heirsFirst,
   isEndingWithoutSlot,
   isHalted,
@@ -85,7 +86,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
     unavailableBecause: whoTakesSlots(rollout, view),
     children: withBlockers(rollout),
-    childrenDown: downWithoutSlot(rollout, view),
+    childrenDown: downWithoutSlot(rollout),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: failedReasons(rollout),
     held: heldReasons(rollout),
@@ -166,13 +167,13 @@ function whyWithoutSlot(rollout: Rollout): ReadonlyMap<string, string> {
   return new Map(withheld.map(({ node, reason }) => [node, reason]));
 }
 
-/** It was there when the rollout began; nobody starts without it. */
 /** Those under way go on meanwhile. */
 function heldBack({ saysNothingNew }: Rollout): string | undefined {
   if (!saysNothingNew) return undefined;
   return 'waiting for Temporal to confirm what its updates were told, to go on in a new run';
 }
 
+/** It was there when the rollout began; nobody starts without it. */
 function unreadableConfig({ pool, config, view }: Rollout): string | undefined {
   if (view?.config !== undefined || config === '') return undefined;
   return `waiting for the rendered config of pool ${pool}, which does not exist; see its RenderDegraded condition`;
@@ -191,15 +192,7 @@ function whoTakesSlots(rollout: Rollout, view: PoolLook): readonly NamedReason[]
     .holders()
     .filter((node) => !shown.has(node) && rollout.hasOrphanedSlot(node))
     .map((node) => ({ node, reason: 'its update ended without putting it back in service' }));
-  return [...view.unavailableBecause, ...downWithoutSlot(rollout, view), ...unseen];
-}
-
-/** Prepared updates whose node is down by itself: they wait for it, not for a slot. */
-function downWithoutSlot(rollout: Rollout, view: PoolLook): readonly NamedReason[] {
-  const waiting = new Set(
-    prepared(rollout).flatMap(({ node, holdsSlot }) => (holdsSlot ? [] : [node])),
-  );
-  return (view.downOtherwise ?? []).filter(({ node }) => waiting.has(node));
+  return [...view.unavailableBecause, ...downWithoutSlot(rollout), ...unseen];
 }
 
 /** Also of the nodes beyond the lists. */

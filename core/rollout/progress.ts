@@ -109,8 +109,9 @@ function movingOrBlocked(facts: RolloutFacts): StateAndBlocker {
     };
   }
   if (wants > 0 && facts.unavailable.length < facts.maxUnavailable) {
-    const free = children.find(({ blocker }) => blocker === undefined);
-    const first = free ?? children[0];
+    const down = new Set(childrenDown.map(({ node }) => node));
+    const able = children.filter(({ node }) => !down.has(node));
+    const first = able.find(({ blocker }) => blocker === undefined) ?? able[0];
     return first?.blocker === undefined
       ? { state: RolloutState.ROLLING }
       : { state: RolloutState.ROLLING, blocker: `${first.node}: ${first.blocker}` };

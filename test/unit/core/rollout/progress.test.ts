@@ -137,6 +137,20 @@ describe('the state of a rollout', () => {
       { ...facts, cancelling: true, paused: true, children: [working] },
       { state: 'Cancelling', blocker: 'waiting for n1 to be taken back or to finish' },
     ],
+    [
+      'Rolling, and about to start another, beside one that waits and is down by itself',
+      { ...facts, children: [waiting], childrenDown: [{ node: 'n2', reason: 'not Ready' }] },
+      { state: 'Rolling' },
+    ],
+    [
+      'Rolling with the blocker of who can go, beside one that waits and is down by itself',
+      {
+        ...facts,
+        children: [waiting, { node: 'n3', holdsSlot: false, blocker: 'x' }],
+        childrenDown: [{ node: 'n2', reason: 'not Ready' }],
+      },
+      { state: 'Rolling', blocker: 'n3: x' },
+    ],
   ])('is %s', (_name, given, expected) => {
     expect(rolloutState(given)).toEqual(expected);
   });
