@@ -287,7 +287,7 @@ async function cancelRollout(rollout: Rollout): Promise<void> {
   // What a person cancels before the first look has a name, too.
   if (rollout.config === '' && patched(CANCELS_AFTER_LOOK)) await look(rollout);
   const { pool, config } = rollout;
-  await windDown(rollout, 'rollout', 'it was cancelled');
+  await windDown(rollout, 'it was cancelled');
   if (config !== '') {
     rollout.writing = 'its pool to remember that it was cancelled';
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
@@ -303,7 +303,7 @@ async function poolIsGone(rollout: Rollout): Promise<Error> {
   if (view === undefined && rollout.children.size === 0) {
     return refuse('ObjectNotFound', `machineconfigpool ${pool} does not exist; correct the name`);
   }
-  await windDown(rollout, 'rollout', `pool ${pool} was deleted`);
+  await windDown(rollout, `pool ${pool} was deleted`);
   if (patched(OUTCOME_OF_DELETED)) {
     upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'failed' }]);
   }
@@ -311,7 +311,7 @@ async function poolIsGone(rollout: Rollout): Promise<Error> {
 }
 
 /** Takes every node back that can be, and waits for all. */
-async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promise<void> {
+async function windDown(rollout: Rollout, reason: string): Promise<void> {
   rollout.ending = reason;
   if (rollout.knows !== 'all' && patched(STOPS_UNMET)) await meetRunning(rollout);
   const held = new Set<string>();
@@ -319,7 +319,7 @@ async function windDown(rollout: Rollout, why: 'rollout', reason: string): Promi
   for (;;) {
     const seen = rollout.changes;
     for (const { node, cancelling } of rollout.children.values()) {
-      if (cancelling === undefined) cancelUpdate(rollout, node, { why, reason });
+      if (cancelling === undefined) cancelUpdate(rollout, node, { why: 'rollout', reason });
     }
     for (const node of rollout.toHold) {
       // Once each: what cannot be written now keeps no rollout from its end.

@@ -194,8 +194,7 @@ export class Rollout extends UpdatesUnderWay {
 
   /** A person said to try the node again: whatever kept it back is over. */
   tryAgain(node: string): void {
-    for (const nodes of [this.failed, this.deferred, this.heldByUs, this.toHold])
-      nodes.delete(node);
+    this.forgetWords(node);
     this.retry.add(node);
     this.touch();
   }
@@ -261,9 +260,8 @@ export class Rollout extends UpdatesUnderWay {
   /** Whatever was remembered of a node that has left the pool is no news about the pool any more. */
   override departed(departed: DepartedNode): boolean {
     const { node } = departed;
-    for (const nodes of [this.failed, this.retry, this.deferred, this.heldByUs, this.toHold]) {
-      nodes.delete(node);
-    }
+    this.forgetWords(node);
+    this.retry.delete(node);
     this.settled.delete(node);
     this.inService.delete(node);
     return super.departed(departed);
@@ -309,6 +307,13 @@ export class Rollout extends UpdatesUnderWay {
       ...(pause === undefined ? {} : { pause }),
       ...this.age(),
     };
+  }
+
+  /** Why it was left out. */
+  private forgetWords(node: string): void {
+    for (const nodes of [this.failed, this.deferred, this.heldByUs, this.toHold]) {
+      nodes.delete(node);
+    }
   }
 
   /** What a report on the present config means for what comes. */
