@@ -52,8 +52,8 @@ export class NodeProgress {
   stopReason: string | undefined;
   /** Workflow ID that gives the slot and gets the report. */
   reportTo: string;
-  /** Rollouts of other pools that had this update before: they get the report, too. */
-  readonly earlier = new Set<string>();
+  /** Rollouts of other pools that had this update before, or have asked for it: they get the report, too. */
+  readonly others = new Set<string>();
   private readonly startedAt = now();
   private since = this.startedAt;
   /** Recorded once: a replay records nothing. */
@@ -65,12 +65,18 @@ export class NodeProgress {
     this.describe();
   }
 
-  /** Another rollout takes over; that of another pool still has to hear the end. */
-  attach(reportTo: string): void {
-    if (reportTo !== this.reportTo) this.earlier.add(this.reportTo);
-    this.earlier.delete(reportTo);
-    this.reportTo = reportTo;
+  /**
+   * Another rollout takes over; that of another pool still has to hear the end.
+   *
+   * @param onlyListens - it gives no slot, and hears the end
+   */
+  attach(reportTo: string, onlyListens = false): void {
     this.attachedTo += 1;
+    if (reportTo === this.reportTo) return;
+    this.others.add(onlyListens ? reportTo : this.reportTo);
+    if (onlyListens) return;
+    this.others.delete(reportTo);
+    this.reportTo = reportTo;
   }
 
   /** Runs one phase. What it waits for, if anything, is shown meanwhile. */

@@ -25,8 +25,8 @@ export async function report({ progress }: NodeUpdate, ending: Ending): Promise<
   const { said } = progress;
   while (said.attachedTo !== progress.attachedTo) {
     said.attachedTo = progress.attachedTo;
-    const { reportTo, earlier } = progress;
-    await Promise.all([reportTo, ...earlier].map((rollout) => tellRollout(rollout, said.report)));
+    const { reportTo, others } = progress;
+    await Promise.all([reportTo, ...others].map((rollout) => tellRollout(rollout, said.report)));
   }
   return said.report;
 }

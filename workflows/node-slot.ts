@@ -11,6 +11,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
+import { poolRolloutId } from '../core/names';
 import { isEnd } from '../core/node/lifecycle';
 import { refuse } from './failures';
 import {
@@ -32,6 +33,9 @@ const RETURN_PAUSE = '1s';
 
 /** Updates that were begun before it say nothing of themselves once they are cancelled. */
 const ANSWERED = 'attach-answered-in-any-case';
+
+/** Updates that were begun before it get their slot from whoever attached last. */
+const OWN_GIVES_SLOT = 'own-rollout-gives-the-slot';
 
 /** Registers every message of the update. Called before the first wait, so that none is missed. */
 export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): void {
@@ -59,10 +63,13 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
     attachSignal,
     readAttach,
     ({ reportTo }) => {
+      // That of a pool that the node has left may have meant an earlier update of it, and this one hears it late.
+      const isOther = reportTo !== poolRolloutId(input.pool) && patched(OWN_GIVES_SLOT);
       // Said by a rollout that was lost before it could do so.
-      if (!CancellationScope.current().consideredCancelled) progress.stopReason = undefined;
-      progress.attach(reportTo);
-      sayPrepared(input, progress, { isAnswer: true });
+      const isStopOfLost = !isOther && !CancellationScope.current().consideredCancelled;
+      if (isStopOfLost) progress.stopReason = undefined;
+      progress.attach(reportTo, isOther);
+      sayPrepared(input, progress, { isAnswer: true, to: reportTo });
     },
     'From a new pool rollout that found this update running: report to it',
   );
@@ -107,34 +114,37 @@ interface Occasion {
   readonly returned?: true;
   /** A rollout has asked, and waits for it. */
   readonly isAnswer?: true;
+  /** Who is told; absent = who gives the slot. */
+  readonly to?: string;
 }
 
 /** Says how far the update is. Once it has ended, the report says that. */
 function sayPrepared(
   input: UpdateNodeInput,
   progress: NodeProgress,
-  { isAnswer, ...returned }: Occasion = {},
+  { isAnswer, to = progress.reportTo, ...returned }: Occasion = {},
 ): void {
   if (isEnd(progress.phase)) return;
   const { node, config, uid } = input;
-  const { slot, reportTo } = progress;
+  const { slot } = progress;
   const said = {
     ...{ node, config: config.name, holdsSlot: slot !== undefined, stage: stageOf(progress) },
     runId: workflowInfo().runId,
     ...(uid === undefined ? {} : { uid }),
     ...returned,
   };
-  const tell = () => getExternalWorkflowHandle(reportTo).signal(preparedSignal, said);
+  const tell = () => getExternalWorkflowHandle(to).signal(preparedSignal, said);
   (isAnswer === true && mustArrive(progress) ? CancellationScope.nonCancellable(tell) : tell())
     .then(() => {
-      progress.isUnheard = false;
+      if (to === progress.reportTo) progress.isUnheard = false;
     })
     .catch((error: unknown) => {
       if (isCancellation(error)) return;
+      log.warn('nobody listens for the slot', { reportTo: to, error });
+      if (to !== progress.reportTo) return;
       progress.isUnheard = true;
-      log.warn('nobody listens for the slot', { reportTo, error });
       if (progress.phase !== 'WaitingForSlot') return;
-      progress.enter('WaitingForSlot', `a slot, but ${reportTo} does not run; start the rollout`);
+      progress.enter('WaitingForSlot', `a slot, but ${to} does not run; start the rollout`);
     });
 }
 

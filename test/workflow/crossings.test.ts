@@ -148,6 +148,28 @@ it('an update answers a new rollout also when it is cancelled in the same moment
   expect(world.leftovers()).toEqual([]);
 });
 
+it('the late word of a rollout of another pool takes no update from its own', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  const preparing = world.hold('prepareUpdate', node);
+  await world.startRollout();
+  await preparing.reached;
+
+  // It meant an update that its pool had before the node was moved.
+  const other = poolRolloutId(`${world.pool}-2`);
+  await world.update(node).signal('attach', { reportTo: other });
+  preparing.open();
+
+  expect(await world.rollout().result()).toMatchObject({ updated: 1 });
+  const { events } = await world.update(node).fetchHistory();
+  const told = (events ?? []).flatMap(
+    ({ signalExternalWorkflowExecutionInitiatedEventAttributes: sent }) =>
+      sent?.workflowExecution?.workflowId === other ? [sent.signalName] : [],
+  );
+  expect(told).toEqual(['prepared', 'nodeFinished']);
+  expect(world.violations).toEqual([]);
+});
+
 it('a person who cancels an update is heeded although its rollout stops it, too, and is lost', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
