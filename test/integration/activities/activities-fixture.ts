@@ -14,7 +14,7 @@ import { FIELD_MANAGER } from '../../../core/names';
 import type { DrainProgress, NodeStep } from '../../../workflows/activity-contracts';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { createNodes } from '../../../tools/cluster';
-import { applyManifest, type KubeFixture } from '../kube/fixture';
+import { applyManifest, inCache, type KubeFixture } from '../kube/fixture';
 
 /** One attempt, recorded. */
 export interface PlayedRun extends ActivityRun {
@@ -85,6 +85,22 @@ export function portsFor(
 
 export function activitiesFor(fixture: KubeFixture, caches: ClusterCaches, run = playedRun()) {
   return createClusterActivities(portsFor(fixture, caches, () => run));
+}
+
+/** The pool of all workers, which has room for each of them. */
+export async function theWorkerPool(fixture: KubeFixture, caches: ClusterCaches): Promise<void> {
+  const role = 'worker';
+  await applyManifest(fixture.admin, {
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfigPool',
+    metadata: { name: role },
+    spec: {
+      maxUnavailable: '100%',
+      nodeSelector: { matchLabels: { [`node-role.kubernetes.io/${role}`]: '' } },
+      machineConfigSelector: { matchLabels: { 'machineconfiguration.openshift.io/role': role } },
+    },
+  });
+  await inCache(caches.pools, role, () => true);
 }
 
 export async function aWorker(

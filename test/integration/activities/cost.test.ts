@@ -7,7 +7,14 @@ import {
   type KubeFixture,
   type RunningCaches,
 } from '../kube/fixture';
-import { activitiesFor, aWorker, aWorkload, DRAIN, stepFor } from './activities-fixture';
+import {
+  activitiesFor,
+  aWorker,
+  aWorkload,
+  DRAIN,
+  stepFor,
+  theWorkerPool,
+} from './activities-fixture';
 
 jest.setTimeout(240_000);
 
@@ -17,6 +24,7 @@ let running: RunningCaches;
 beforeAll(async () => {
   fixture = await startKubeFixture();
   running = await startCaches(fixture.worker, fixture.log);
+  await theWorkerPool(fixture, running.caches);
 });
 
 afterAll(async () => {

@@ -11,7 +11,15 @@ import {
   type KubeFixture,
   type RunningCaches,
 } from '../kube/fixture';
-import { activitiesFor, aWorker, aWorkload, DRAIN, playedRun, stepFor } from './activities-fixture';
+import {
+  activitiesFor,
+  aWorker,
+  aWorkload,
+  DRAIN,
+  playedRun,
+  stepFor,
+  theWorkerPool,
+} from './activities-fixture';
 
 jest.setTimeout(240_000);
 
@@ -34,6 +42,7 @@ beforeAll(async () => {
   fixture = await startKubeFixture();
   running = await startCaches(fixture.worker, fixture.log);
   caches = running.caches;
+  await theWorkerPool(fixture, caches);
   void pods.run(fixture.admin, watching.signal);
   await pods.synced;
 });

@@ -23,6 +23,7 @@ import {
   type PlayedRun,
   portsFor,
   stepFor,
+  theWorkerPool,
 } from './activities-fixture';
 
 jest.setTimeout(240_000);
@@ -44,6 +45,7 @@ beforeAll(async () => {
   fixture = await startKubeFixture();
   running = await startCaches(fixture.worker, fixture.log);
   caches = running.caches;
+  await theWorkerPool(fixture, caches);
 });
 
 afterAll(async () => {

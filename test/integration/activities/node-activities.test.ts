@@ -18,7 +18,15 @@ import {
   type KubeFixture,
   type RunningCaches,
 } from '../kube/fixture';
-import { activitiesFor, aWorker, DRAIN, playedRun, portsFor, stepFor } from './activities-fixture';
+import {
+  activitiesFor,
+  aWorker,
+  DRAIN,
+  playedRun,
+  portsFor,
+  stepFor,
+  theWorkerPool,
+} from './activities-fixture';
 
 jest.setTimeout(240_000);
 
@@ -33,6 +41,7 @@ beforeAll(async () => {
   fixture = await startKubeFixture();
   running = await startCaches(fixture.worker, fixture.log);
   caches = running.caches;
+  await theWorkerPool(fixture, caches);
 });
 
 afterAll(async () => {
