@@ -12,7 +12,7 @@ import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 export interface ClusterPicture {
   readonly nodes: CacheView<Node>;
   readonly pools: CacheView<MachineConfigPool>;
-  readonly machineConfigs: CacheView<MachineConfig> & Pick<WatchCache<MachineConfig>, 'reached'>;
+  readonly machineConfigs: CacheView<MachineConfig>;
   readonly machineConfigNodes: CacheView<MachineConfigNode>;
   readonly policies: CacheView<RolloutPolicy>;
   readonly controllerConfigs: CacheView<KubeObject>;

@@ -12,7 +12,7 @@ import {
   whenCachesSynced,
 } from '../adapters/kube/cluster-caches';
 import { findMco } from '../adapters/kube/mco-presence';
-import { MACHINE_CONFIG_POOLS, NAMESPACES } from '../adapters/kube/resources';
+import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NAMESPACES } from '../adapters/kube/resources';
 import { EventWriter } from '../adapters/kube/writers';
 import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
@@ -157,7 +157,15 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const of = (controller: string): Logger => log.child({ controller });
   metrics.setLeader(true);
   const controllers = [
-    new RenderController({ ...shared, log: of('render'), version }, leading),
+    new RenderController(
+      {
+        ...shared,
+        readConfig: (name) => kube.get(MACHINE_CONFIGS, { name }),
+        log: of('render'),
+        version,
+      },
+      leading,
+    ),
     new GarbageController(
       { ...shared, log: of('garbage'), keepRendered: settings.keepRendered },
       leading,

@@ -26,15 +26,14 @@ const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-render`;
 /** A person applies a folder of manifests in a second or two; the folder is one change. */
 const COALESCING = { quietMs: 500, longestMs: 10_000 };
 
-/** As long as the watch of MachineConfigs may be behind that of pools, before it is tried again. */
-const CATCH_UP_MS = 5_000;
-
 export interface RenderDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly events: EventRecorder;
   readonly metrics: ControllerMetrics;
   readonly log: Log;
+  /** The MachineConfig as the server has it now. @throws `ObjectNotFound` */
+  readonly readConfig: (name: string) => Promise<MachineConfig>;
   /** RFC 3339. */
   readonly now: () => string;
   /** Version of the controllers, written on what they render. */
@@ -109,7 +108,6 @@ export class RenderController {
       return;
     }
     if (pool.metadata.deletionTimestamp !== undefined) return;
-    await this.#whenAsNewAs(pool);
     const startedAt = performance.now();
     const finish = (outcome: RenderOutcome): number => {
       const seconds = (performance.now() - startedAt) / 1000;
@@ -135,18 +133,25 @@ export class RenderController {
   }
 
   /**
-   * A pool that names a config which the picture does not have is newer than the picture, or that config was
-   * deleted. Whoever rendered from the older one would send all nodes back to what was before.
+   * A pool whose config the picture does not have is newer than the picture, or that config was deleted. Whoever
+   * rendered from the older one would send all nodes back to what was before.
    *
-   * @throws `ApiUnavailable` when the picture stays behind
+   * @throws `ApiUnavailable` when the config is there, and the picture does not show it
    */
-  async #whenAsNewAs({ metadata, spec }: MachineConfigPool): Promise<void> {
-    const { machineConfigs } = this.#deps.picture;
+  async #refuseOlderPicture({ metadata: { name }, spec }: MachineConfigPool): Promise<void> {
+    const { picture, readConfig, log } = this.#deps;
     const config = spec.configuration?.name;
-    if (config === undefined || machineConfigs.get(config) !== undefined) return;
-    const version = Number(metadata.resourceVersion ?? 0);
-    if (await machineConfigs.reached(version, CATCH_UP_MS)) return;
-    const message = `the watch of machineconfigs is behind: pool ${metadata.name} is on ${config}, which it does not show`;
+    const isShown = () => config === undefined || picture.machineConfigs.get(config) !== undefined;
+    if (config === undefined || isShown()) return;
+    try {
+      await readConfig(config);
+    } catch (error) {
+      if (failureName(error) === 'ObjectNotFound') return;
+      throw error;
+    }
+    if (isShown()) return;
+    log.warn({ pool: name, config }, 'not rendered yet: the watch of machineconfigs is behind');
+    const message = `the watch of machineconfigs is behind: pool ${name} is on ${config}, which it does not show`;
     throw fail('ApiUnavailable', message);
   }
 
@@ -158,6 +163,7 @@ export class RenderController {
   > {
     const { picture, events, metrics, version } = this.#deps;
     const { name } = pool.metadata;
+    await this.#refuseOlderPicture(pool);
     this.#tellIgnored(pool);
     const render = renderPool(picture, pool, version);
     if (render === undefined) {

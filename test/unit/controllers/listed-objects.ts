@@ -11,10 +11,6 @@ export class Objects<T extends KubeObject> implements CacheView<T> {
   constructor(objects: readonly T[] = []) {
     for (const object of objects) this.#objects.set(object.metadata.name, object);
   }
-  /** It shows all that there is. */
-  reached(): Promise<boolean> {
-    return Promise.resolve(true);
-  }
   get(name: string): T | undefined {
     return this.#objects.get(name);
   }

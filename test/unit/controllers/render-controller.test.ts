@@ -1,5 +1,7 @@
 import type { ClusterPicture } from '../../../controllers/cluster-picture';
 import { RenderController, type RenderDeps } from '../../../controllers/render/render-controller';
+import { fail } from '../../../core/errors';
+import type { MachineConfig } from '../../../core/machine-config';
 import type { MachineConfigPool } from '../../../core/pool/types';
 
 /** It selects everything, so that a render ends with a word about that and writes nothing. */
@@ -8,10 +10,10 @@ const POOL: MachineConfigPool = {
   spec: { machineConfigSelector: {}, configuration: { name: 'rendered-worker-2' } },
 };
 
-/** A pool on a config that the watch of MachineConfigs does not show, whatever the reason. */
-function controllerWith(reached: readonly boolean[]) {
-  const left = [...reached];
-  const asked: number[] = [];
+/** A pool on a config that the watch of MachineConfigs does not show. @param isThere - what the server says, in turn */
+function controllerWith(isThere: readonly boolean[]) {
+  const left = [...isThere];
+  const asked: string[] = [];
   const ended = new AbortController();
   const rendered = jest.fn();
   const seen = new Promise<void>((resolve) => {
@@ -21,46 +23,42 @@ function controllerWith(reached: readonly boolean[]) {
   });
   const none = { subscribe: () => () => undefined, get: () => undefined, list: () => [] };
   const picture = {
-    ...{ nodes: none, machineConfigNodes: none, policies: none, controllerConfigs: none },
+    ...{ nodes: none, machineConfigs: none, machineConfigNodes: none, policies: none },
+    controllerConfigs: none,
     pools: { ...none, get: () => POOL, list: () => [POOL] },
-    machineConfigs: {
-      ...none,
-      reached: (version: number) => {
-        asked.push(version);
-        return Promise.resolve(left.shift() ?? true);
-      },
-    },
   } as unknown as ClusterPicture;
-  let said: (reason: string) => void = () => undefined;
+  const readConfig = (name: string): Promise<MachineConfig> => {
+    asked.push(name);
+    return left.shift() === true
+      ? Promise.resolve({ metadata: { name }, spec: {} })
+      : Promise.reject(fail('ObjectNotFound', `machineconfig ${name} does not exist`));
+  };
+  let said: (text: string) => void = () => undefined;
   const firstWord = new Promise<string>((resolve) => (said = resolve));
-  const say = ({ reason = '' }: { readonly reason?: string }): void => said(reason);
+  const quiet = (): void => undefined;
   const deps = {
-    picture,
-    writer: {},
+    ...{ picture, readConfig, writer: {}, version: '0.0.0' },
     events: { record: rendered },
-    metrics: { rendered: () => undefined },
-    log: { debug: say, warn: say, info: say, error: say },
+    metrics: { rendered: quiet },
+    log: { debug: quiet, info: quiet, error: quiet, warn: (_: object, text: string) => said(text) },
     now: () => '2030-01-01T00:00:00Z',
-    version: '0.0.0',
   } as unknown as RenderDeps;
   new RenderController(deps, ended.signal);
   return { asked, rendered, seen, firstWord, end: () => ended.abort() };
 }
 
-it('renders a pool whose config was deleted: the watch shows all that the pool is as new as', async () => {
-  const { asked, seen, end } = controllerWith([true]);
+it('renders a pool whose config was deleted', async () => {
+  const { asked, seen, end } = controllerWith([false]);
   await seen;
   end();
-  expect(asked).toEqual([7]);
+  expect(asked).toEqual(['rendered-worker-2']);
 });
 
 it('renders nothing from MachineConfigs that are older than the config of the pool, and tries again', async () => {
-  const { asked, rendered, seen, firstWord, end } = controllerWith([false, true]);
-  expect(await firstWord).toContain(
-    'the watch of machineconfigs is behind: pool worker is on rendered-worker-2',
-  );
+  const { asked, rendered, seen, firstWord, end } = controllerWith([true, false]);
+  expect(await firstWord).toBe('not rendered yet: the watch of machineconfigs is behind');
   expect(rendered).not.toHaveBeenCalled();
   await seen;
   end();
-  expect(asked).toEqual([7, 7]);
+  expect(asked).toEqual(['rendered-worker-2', 'rendered-worker-2']);
 });
