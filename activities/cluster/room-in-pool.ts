@@ -102,9 +102,10 @@ export class RoomInPools {
   }
 
   async #askIfFull(place: Place): Promise<Answers> {
-    const known = this.ports.view.nodes.get(place.node);
-    if (known === undefined || isLeftUnavailable(known)) return new Map();
+    // It may not even show this node, or show it as it was.
     await this.#picture.bringUpToDate();
+    const self = this.ports.view.nodes.get(place.node);
+    if (self === undefined || isLeftUnavailable(self)) return new Map();
     const { nodes } = this.ports.view;
     const shown = this.#count(place);
     if (shown.tooMany > 0) {

@@ -25,6 +25,13 @@ function serving(name: string, run?: string): Node {
   return { ...rest, metadata: { ...metadata, annotations } };
 }
 
+/** The same, out of service, under the cordon of that update. */
+function left(name: string): Node {
+  const { metadata, ...rest } = serving(name);
+  const annotations = { ...metadata.annotations, [ANNOTATION.CORDONED_BY]: `update-node/${name}` };
+  return { ...rest, metadata: { ...metadata, annotations }, spec: { unschedulable: true } };
+}
+
 function aNode(name: string, isReady = true, role = 'worker'): Node {
   return {
     metadata: { name, labels: { [`node-role.kubernetes.io/${role}`]: '' }, annotations: DONE },
@@ -210,10 +217,7 @@ it.each([
 });
 
 it('lets a node go that an update has left out of service', async () => {
-  const { metadata, ...rest } = serving('a');
-  const annotations = { ...metadata.annotations, [ANNOTATION.CORDONED_BY]: 'update-node/a' };
-  const left = { ...rest, metadata: { ...metadata, annotations }, spec: { unschedulable: true } };
-  const { done } = look([left, aNode('b', false)]);
+  const { done } = look([left('a'), aNode('b', false)]);
   await expect(done).resolves.toBeUndefined();
 });
 
@@ -294,6 +298,15 @@ describe('a picture that nothing has been heard for', () => {
 
   it('is brought up to date before a node is let go: another one may be down by now', async () => {
     const { ports, read } = silentPorts(SHOWN, NOW, 20_000);
+    await expect(cordonIn(new RoomInPools(ports))).rejects.toThrow('out of service are b');
+    expect(read).toEqual(['all nodes', 'b']);
+  });
+
+  it.each<[string, readonly Node[]]>([
+    ['does not show this node yet', [aNode('b')]],
+    ['shows this node out of service, as an update left it', [left('a'), aNode('b')]],
+  ])('is brought up to date also where it %s', async (_what, shown) => {
+    const { ports, read } = silentPorts(shown, NOW, 20_000);
     await expect(cordonIn(new RoomInPools(ports))).rejects.toThrow('out of service are b');
     expect(read).toEqual(['all nodes', 'b']);
   });
