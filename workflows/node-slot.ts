@@ -133,15 +133,16 @@ function sayPrepared(
     ...(uid === undefined ? {} : { uid }),
     ...returned,
   };
+  const isOther = () => to !== progress.reportTo && patched(OWN_GIVES_SLOT);
   const tell = () => getExternalWorkflowHandle(to).signal(preparedSignal, said);
   (isAnswer === true && mustArrive(progress) ? CancellationScope.nonCancellable(tell) : tell())
     .then(() => {
-      if (to === progress.reportTo) progress.isUnheard = false;
+      if (!isOther()) progress.isUnheard = false;
     })
     .catch((error: unknown) => {
       if (isCancellation(error)) return;
       log.warn('nobody listens for the slot', { reportTo: to, error });
-      if (to !== progress.reportTo) return;
+      if (isOther()) return;
       progress.isUnheard = true;
       if (progress.phase !== 'WaitingForSlot') return;
       progress.enter('WaitingForSlot', `a slot, but ${to} does not run; start the rollout`);

@@ -125,6 +125,7 @@ async function roll(rollout: Rollout): Promise<RolloutProgress> {
       continue;
     }
     if (workflowInfo().continueAsNewSuggested) await handOver(rollout);
+    else rollout.saysNothingNew = false;
     await waitForNews(rollout, seen);
   }
 }

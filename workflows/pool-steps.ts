@@ -194,7 +194,8 @@ export async function startUpdate(
     // Somebody changed their mind in between.
     if (rollout.children.get(node)?.cancelling !== undefined) sendEnd(rollout, node);
     const closed = (): void => {
-      const isFollowed = rollout.lifeOf(node) !== life;
+      const isAnother = rollout.children.get(node)?.runId !== runId;
+      const isFollowed = isAnother && rollout.lifeOf(node) !== life;
       rollout.closed(node, runId, isFollowed && patched(ENDS_BELONG_TO_UPDATES));
     };
     handle.result().then(closed, closed);
