@@ -2,12 +2,20 @@
 
 import { Client, Connection } from '@temporalio/client';
 import { updateNodeId } from '../../../core/names';
+import type { HostActivities } from '../../../workflows/activity-contracts';
 import { PATIENCE_MS } from '../machine/deadline';
 import type { Fleet } from './fleet';
 
 /** A step that no host has begun in this time waits for one that is away. */
 const NOT_BEGUN_MS = 10_000;
 const ASK_AGAIN_MS = 500;
+
+const HOST_STEPS = [
+  'prepareUpdate',
+  'applyUpdate',
+  'armReboot',
+  'verifyUpdate',
+] as const satisfies (keyof HostActivities)[];
 
 type PendingActivities = NonNullable<
   Awaited<
@@ -38,7 +46,9 @@ export async function untilMissed({ temporal }: Fleet, node: string): Promise<vo
   }
 }
 
-function isMissed({ attempt, lastStartedTime, scheduledTime }: PendingActivities[number]): boolean {
+function isMissed(step: PendingActivities[number]): boolean {
+  const { activityType, attempt, lastStartedTime, scheduledTime } = step;
+  if (!HOST_STEPS.some((name) => name === activityType?.name)) return false;
   if ((attempt ?? 1) > 1) return true;
   const waitedMs = Date.now() - Number(scheduledTime?.seconds ?? 0) * 1000;
   return lastStartedTime == null && waitedMs > NOT_BEGUN_MS;
