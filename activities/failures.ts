@@ -18,10 +18,16 @@ const DEFAULT_LOOK_AGAIN_SECONDS = 5;
 /** An error that nobody threw on purpose is tried this often, then shown as a bug. */
 const ATTEMPTS_OF_THE_UNKNOWN = 3;
 /**
- * Without these a node stays out of service and nobody works on it, so only what their failure says by name
- * ends them. What was tried before may have been an outage: attempts are counted over all failures.
+ * Without these a node stays out of service and nobody works on it, or the word of a person is lost, so only what
+ * their failure says by name ends them. What was tried before may have been an outage: attempts are counted over all
+ * failures. Nor is a write that is refused refused for good: an admission policy, or what stands before the API
+ * server, is put right.
  */
-const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set(['completeNode', 'releaseNode']);
+const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set([
+  'completeNode',
+  'releaseNode',
+  'markRolloutCancelled',
+]);
 
 type Activity = (...args: never[]) => Promise<unknown>;
 
@@ -83,10 +89,11 @@ export function toFailure(error: unknown, attempt: number, activity = ''): Appli
   const details = detailsOf(error);
   const { kind } = FAILURES[name];
   const isWaiting = kind === 'waiting';
+  const mayHold = name === 'ApiRefused' && UNTIL_THEY_HOLD.has(activity);
   return ApplicationFailure.create({
     message: messageOf(error),
     type: name,
-    nonRetryable: kind !== 'transient' && !isWaiting,
+    nonRetryable: kind !== 'transient' && !isWaiting && !mayHold,
     details: details === undefined ? [] : [details],
     ...(isWaiting
       ? {

@@ -30,15 +30,23 @@ it('tries an unknown error three times, then shows it as a bug', () => {
   expect(toFailure(bug, 3)).toMatchObject({ nonRetryable: true, cause: bug });
 });
 
-it.each(['completeNode', 'releaseNode'])(
-  'tries an unknown error of %s again for as long as it takes',
+it.each(['completeNode', 'releaseNode', 'markRolloutCancelled'])(
+  'tries an unknown error of %s, or a refused write, again for as long as it takes',
   (activity) => {
     const bug = new TypeError('x is not a function');
+    const [refused, over] = [fail('ApiRefused', 'no'), fail('UpdateSuperseded', 'over')];
 
     expect(toFailure(bug, 40, activity)).toMatchObject({ type: 'TypeError', nonRetryable: false });
-    expect(toFailure(fail('ApiRefused', 'no'), 1, activity)).toMatchObject({ nonRetryable: true });
+    expect(toFailure(refused, 1, activity)).toMatchObject({ nonRetryable: false });
+    expect(toFailure(over, 1, activity)).toMatchObject({ nonRetryable: true });
   },
 );
+
+it('does not try a refused write of any other step again', () => {
+  expect(toFailure(fail('ApiRefused', 'no'), 1, 'cordonNode')).toMatchObject({
+    nonRetryable: true,
+  });
+});
 
 it('passes a Temporal failure through', () => {
   const failure = ApplicationFailure.nonRetryable('already said', 'OrderRefused');
