@@ -308,6 +308,8 @@ export interface ReleaseNodeInput extends NodeStep {
   readonly untouched?: boolean;
   /** Name of the config that the host says it is on; absent = it said none. */
   readonly hostIsOn?: string;
+  /** Its host had what an update to another config left, was taken back from that, and has proven it. */
+  readonly isProvenBack?: boolean;
 }
 
 export interface ClusterActivities {

@@ -94,7 +94,7 @@ async function release(
   failure: Failure,
   hostIsBack: boolean,
 ): Promise<WrittenNode | undefined> {
-  const { cluster, touched, progress, hostIsOn } = update;
+  const { cluster, touched, applied, progress, hostIsOn } = update;
   if (isLeftAsFound(update, outcome)) return undefined;
   progress.enter(progress.phase, 'its Node to be given back');
   try {
@@ -106,6 +106,9 @@ async function release(
       hostIsBack,
       ...(touched ? {} : { untouched: true }),
       ...(hostIsOn === undefined ? {} : { hostIsOn }),
+      ...(hostIsBack && applied && failure.name === 'EarlierUpdateLost'
+        ? { isProvenBack: true }
+        : {}),
     });
   } catch (error) {
     log.error('the node was not released', { error });

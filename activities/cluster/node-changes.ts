@@ -244,7 +244,8 @@ function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['
   // A host that has committed another config is on that one, whatever its Node says: whoever comes next finds out.
   const isKnown = input.hostIsOn === current;
   if (!isTargeted && !(isKnown && saysHalfDone(node))) return {};
-  if (!isTargeted || current !== input.config) {
+  // What was left on it was of another config, and is taken back.
+  if (!isTargeted || current !== input.config || input.isProvenBack === true) {
     return {
       [ANNOTATION.DESIRED_CONFIG]: current ?? null,
       [ANNOTATION.STATE]: current === undefined ? null : NodeState.DONE,
