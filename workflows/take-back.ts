@@ -188,6 +188,8 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
   }
 }
 
+/** Updates that were begun before it believe the Node of a host that has said that it is half done. */
+const HOST_SAYS_HALF_DONE = 'hosts-say-that-they-are-half-done';
 /** Updates that were begun before it take a host for not settled that has not answered how it is. */
 const ASKED_WHEN_SETTLED = 'hosts-asked-whether-they-have-settled';
 
@@ -200,8 +202,10 @@ async function isHostWhole(update: NodeUpdate, cause: Failure): Promise<boolean>
   const { settled, tookOver, host, progress } = update;
   if (tookOver) return undoTakenOver(update);
   // A node that was in service and whole when the update began is still as it was.
-  if (settled || !isFoundHalfDone(update)) return true;
+  if (settled) return true;
   const isAnswered = progress.plan !== undefined;
+  // A person may have put the node back into service, whatever its host is like.
+  if (!isFoundHalfDone(update)) return !isAnswered || !patched(HOST_SAYS_HALF_DONE);
   if (isAnswered || cause.name === 'HostUnreachable' || !patched(ASKED_WHEN_SETTLED)) return false;
   update.discarded = true;
   progress.enter(progress.phase, 'the host to drop what it has staged');
