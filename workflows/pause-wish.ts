@@ -2,7 +2,8 @@
 
 import { patched } from '@temporalio/workflow';
 import type { PoolLook } from './activity-contracts';
-import { instant, LAG_MS } from './updates-under-way';
+import { instant } from './carried';
+import { LAG_MS } from './updates-under-way';
 
 /** Rollouts that were begun before it take an old view for what was said last. */
 const SAID_OVER_ANSWERED = 'said-over-an-answered-pause';

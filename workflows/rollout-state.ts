@@ -8,7 +8,7 @@
  * update has reported, and beyond that while a node is left broken, whatever the view shows.
  */
 
-import { settleBroken, type NamedReason } from '../core/rollout/index';
+import { settleBroken } from '../core/rollout/index';
 import type {
   DepartedNode,
   PictureVersions,
@@ -17,17 +17,17 @@ import type {
   SeenNode,
 } from './activity-contracts';
 import { AcceptedWords } from './accepted-words';
-import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
-import { PauseWish, type Pause } from './pause-wish';
 import {
   byNode,
   instant,
   instantsByNode,
-  LAG_MS,
-  UpdatesUnderWay,
+  reasonsByNode,
   withInstants,
-  type Settled,
-} from './updates-under-way';
+  withReasons,
+} from './carried';
+import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
+import { PauseWish, type Pause } from './pause-wish';
+import { LAG_MS, UpdatesUnderWay, type Settled } from './updates-under-way';
 
 /** A failure that the view still does not show by then is not one any more. */
 const FAILED_UNSEEN_MS = 300_000;
@@ -300,8 +300,8 @@ export class Rollout extends UpdatesUnderWay {
       finished: this.reports,
       failedReports: [...this.failed.values()],
       updatedByUs: this.updatedByUs,
-      deferred: named(this.deferred),
-      heldByUs: named(this.heldByUs),
+      deferred: withReasons(this.deferred),
+      heldByUs: withReasons(this.heldByUs),
       toHold: [...this.toHold],
       settled: withInstants(new Map([...this.settled].map(([node, { until }]) => [node, until]))),
       ...(pause === undefined ? {} : { pause }),
@@ -400,12 +400,4 @@ export class Rollout extends UpdatesUnderWay {
 function isWishOfPerson(report: NodeReport, child: ChildState | undefined): boolean {
   const { failure, stoppedByRollout } = report;
   return failure === undefined && stoppedByRollout !== true && child?.cancelling === undefined;
-}
-
-function reasonsByNode(items: readonly NamedReason[] = []): Map<string, string> {
-  return new Map(items.map(({ node, reason }) => [node, reason]));
-}
-
-function named(reasons: ReadonlyMap<string, string>): readonly NamedReason[] {
-  return [...reasons].map(([node, reason]) => ({ node, reason }));
 }

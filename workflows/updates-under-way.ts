@@ -4,6 +4,15 @@
  */
 
 import type { DepartedNode, RememberedNode } from './activity-contracts';
+import {
+  brokenByNode,
+  byNode,
+  instant,
+  instantsByNode,
+  withBroken,
+  withInstants,
+  type LeftBroken,
+} from './carried';
 import type { ChildState, NodeReport, PoolRolloutCarry, Prepared } from './messages';
 
 /** As long as a report is newer than the view, and as an update takes to close after it. */
@@ -19,13 +28,6 @@ const BROKEN_UNSEEN_MS = 300_000;
 export interface Settled {
   readonly report: NodeReport;
   readonly until: number;
-}
-
-interface LeftBroken {
-  /** Instant until which it counts, milliseconds since 1970. */
-  readonly until: number;
-  /** `resourceVersion` of the Node then: a view that is as new says itself how it is. */
-  readonly leftAt?: string;
 }
 
 export class UpdatesUnderWay {
@@ -335,10 +337,7 @@ export class UpdatesUnderWay {
       config: this.config,
       children: [...this.children.values()],
       orphanedSlots: withInstants(this.orphanedSlots),
-      broken: [...this.broken].map(([node, { until, ...left }]) => ({
-        ...{ node, until: new Date(until).toISOString() },
-        ...left,
-      })),
+      broken: withBroken(this.broken),
       checkedAt: new Date(this.lastChecked).toISOString(),
     };
   }
@@ -353,32 +352,4 @@ function isHeir({ holdsSlot, stage, adopting }: ChildState): boolean {
 function isDeparting(child: ChildState | undefined): boolean {
   const why = child?.cancelling?.why;
   return why === 'deleted' || why === 'moved';
-}
-
-/** RFC 3339. */
-export function instant(inMs = 0): string {
-  return new Date(Date.now() + inMs).toISOString();
-}
-
-type UntilInstant = NonNullable<PoolRolloutCarry['orphanedSlots']>;
-
-export function instantsByNode(items: UntilInstant = []): Map<string, number> {
-  return new Map(items.map(({ node, until }) => [node, Date.parse(until)]));
-}
-
-function brokenByNode(items: PoolRolloutCarry['broken'] = []): Map<string, LeftBroken> {
-  return new Map(
-    items.map(({ node, until, leftAt }) => [
-      node,
-      { until: Date.parse(until), ...(leftAt === undefined ? {} : { leftAt }) },
-    ]),
-  );
-}
-
-export function withInstants(items: ReadonlyMap<string, number>): UntilInstant {
-  return [...items].map(([node, until]) => ({ node, until: new Date(until).toISOString() }));
-}
-
-export function byNode<T extends { readonly node: string }>(items: readonly T[]): Map<string, T> {
-  return new Map(items.map((item) => [item.node, item]));
 }
