@@ -1,10 +1,10 @@
 /** That Temporal has missed a host: a cut that nobody notices proves nothing. */
 
-import { Client, Connection } from '@temporalio/client';
-import { updateNodeId } from '../../../core/names';
+import type { WorkflowHandle } from '@temporalio/client';
 import type { HostActivities } from '../../../workflows/activity-contracts';
 import { PATIENCE_MS } from '../machine/deadline';
 import type { Fleet } from './fleet';
+import { withUpdate } from './node-updates';
 
 /** A step that no host has begun in this time waits for one that is away. */
 const NOT_BEGUN_MS = 10_000;
@@ -18,9 +18,7 @@ const HOST_STEPS = [
 ] as const satisfies (keyof HostActivities)[];
 
 type PendingActivities = NonNullable<
-  Awaited<
-    ReturnType<ReturnType<Client['workflow']['getHandle']>['describe']>
-  >['raw']['pendingActivities']
+  Awaited<ReturnType<WorkflowHandle['describe']>>['raw']['pendingActivities']
 >;
 
 /**
@@ -30,20 +28,16 @@ type PendingActivities = NonNullable<
  * @throws Error when that has not come about in time, with what is pending instead
  */
 export async function untilMissed({ temporal }: Fleet, node: string): Promise<void> {
-  const connection = await Connection.connect({ address: temporal.address });
-  try {
-    const { workflow } = new Client({ connection, namespace: temporal.namespace });
+  await withUpdate(temporal, node, async (update) => {
     const deadline = performance.now() + PATIENCE_MS;
     for (;;) {
-      const { raw } = await workflow.getHandle(updateNodeId(node)).describe();
+      const { raw } = await update.describe();
       const pending = raw.pendingActivities ?? [];
       if (pending.some(isMissed)) return;
       if (performance.now() > deadline) throw new Error(notMissed(node, pending));
       await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
     }
-  } finally {
-    await connection.close();
-  }
+  });
 }
 
 function isMissed(step: PendingActivities[number]): boolean {

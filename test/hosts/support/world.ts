@@ -3,9 +3,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { updateNodeId } from '../../../core/names';
 import type { ApiClient } from '../../../tools/cluster';
 import { type Observer, startObserver } from '../../../tools/observer/observer';
 import type { ObservedNode } from '../../../tools/observer/observed';
@@ -18,6 +17,7 @@ import { hearVerdict, startJudge } from '../../e2e/support/verdict';
 import { PATIENCE_MS, withDeadline } from '../machine/deadline';
 import type { Machine } from '../machine/machine';
 import { type Fleet, type FleetOptions, POOL, startFleet } from './fleet';
+import { withUpdate } from './node-updates';
 
 const GROUP = 'machineconfiguration.openshift.io';
 export const CURRENT_CONFIG = `${GROUP}/currentConfig`;
@@ -207,16 +207,12 @@ function createHealth() {
 }
 
 async function lastUpdateEnded({ temporal }: Fleet, node: string): Promise<void> {
-  const connection = await Connection.connect({ address: temporal.address });
   try {
-    const { workflow } = new Client({ connection, namespace: temporal.namespace });
-    await workflow.getHandle(updateNodeId(node)).result();
+    await withUpdate(temporal, node, (update) => update.result());
   } catch (error) {
     // How it ended is for the story to judge; a machine that was never updated is at rest, too.
     const isEnd = error instanceof WorkflowFailedError || error instanceof WorkflowNotFoundError;
     if (!isEnd) throw error;
-  } finally {
-    await connection.close();
   }
 }
 

@@ -1,0 +1,20 @@
+/** The updates of nodes, as Temporal has them. */
+
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { updateNodeId } from '../../../core/names';
+import type { Fleet } from './fleet';
+
+/** Asks about the last update of the node, over a connection that is closed when the work is done. */
+export async function withUpdate<T>(
+  { address, namespace }: Fleet['temporal'],
+  node: string,
+  work: (update: WorkflowHandle) => Promise<T>,
+): Promise<T> {
+  const connection = await Connection.connect({ address });
+  try {
+    const { workflow } = new Client({ connection, namespace });
+    return await work(workflow.getHandle(updateNodeId(node)));
+  } finally {
+    await connection.close();
+  }
+}
