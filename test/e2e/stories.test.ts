@@ -272,16 +272,36 @@ test(
 );
 
 test(
+  'the MachineConfig is deleted while one node is done and another reboots: both go back, the rest never reboots',
+  async () => {
+    const mark = markOf(world.record);
+    const before = world.target();
+    const rolling = await oneDoneAndOneRebooting('77-deleted-late');
+
+    await world.api.call('DELETE', `${CONFIGS}/77-deleted-late`);
+    expect(await world.targetAfter(rolling.config)).toBe(before);
+
+    await world.allUpdatedTo(before);
+    await letGo(world);
+    expect(cordonedBySlipway(world.record)).toEqual([]);
+    for (const node of [FIRST, rolling.rebooting]) {
+      expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, [rolling.config, before]]);
+    }
+    for (const node of rolling.held) {
+      expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, []]);
+    }
+  },
+  STORY_MS,
+);
+
+test(
   'the pool is deleted in the middle of its rollout: its nodes are given back, and a new pool goes on',
   async () => {
     const mark = markOf(world.record);
     await hold(world, world.workers);
     const config = await world.roll(rebooting('74-pool'));
     await world.until('a node is drained', () => cordonedBySlipway(world.record).length > 0);
-    const { apiVersion, kind, metadata, spec } = await world.api.call<PoolManifest>(
-      'GET',
-      `${POOLS}/${POOL}`,
-    );
+    const pool = await poolManifest();
 
     await world.api.call('DELETE', `${POOLS}/${POOL}`);
     await world.until('every node is given back', () => {
@@ -293,18 +313,64 @@ test(
     }
 
     await letGo(world);
-    const again = {
-      apiVersion,
-      kind,
-      metadata: { name: metadata.name, labels: metadata.labels },
-      spec: Object.fromEntries(Object.entries(spec).filter(([key]) => key !== 'configuration')),
-    };
-    await world.stack.manifests.applyObject(again);
+    await world.stack.manifests.applyObject(pool);
     await world.allUpdatedTo(config);
     expectReboots(mark, [config]);
   },
   STORY_MS,
 );
+
+test(
+  'the pool is deleted while one node is done and another reboots: that one ends its update, and a new pool goes on with the rest',
+  async () => {
+    const mark = markOf(world.record);
+    const { config, rebooting } = await oneDoneAndOneRebooting('78-pool-late');
+    const pool = await poolManifest();
+
+    await world.api.call('DELETE', `${POOLS}/${POOL}`);
+    await world.until('every node is in service', () => {
+      return world.workers.every((name) => {
+        const { unschedulable, ready } = world.node(name);
+        return ready && !unschedulable;
+      });
+    });
+    expect(rebootsOf(world.record, rebooting, mark)).toEqual([config]);
+
+    await letGo(world);
+    await world.stack.manifests.applyObject(pool);
+    await world.allUpdatedTo(config);
+    expectReboots(mark, [config]);
+  },
+  STORY_MS,
+);
+
+/** The canary is done, the next node reboots, and the drains of all others stand still. */
+async function oneDoneAndOneRebooting(name: string): Promise<{
+  readonly config: string;
+  readonly rebooting: string;
+  readonly held: readonly string[];
+}> {
+  const [, second = '', ...held] = world.workers;
+  await hold(world, held);
+  const config = await world.roll(rebooting(name));
+  await world.allUpdatedTo(config, [FIRST]);
+  await world.until(`${second} reboots`, () => !world.node(second).ready);
+  return { config, rebooting: second, held };
+}
+
+/** As a person would apply it: without what the controllers have written. */
+async function poolManifest(): Promise<object> {
+  const { apiVersion, kind, metadata, spec } = await world.api.call<PoolManifest>(
+    'GET',
+    `${POOLS}/${POOL}`,
+  );
+  return {
+    apiVersion,
+    kind,
+    metadata: { name: metadata.name, labels: metadata.labels },
+    spec: Object.fromEntries(Object.entries(spec).filter(([key]) => key !== 'configuration')),
+  };
+}
 
 interface PoolManifest {
   readonly apiVersion: string;
