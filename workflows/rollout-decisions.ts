@@ -233,6 +233,7 @@ export function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlot
     maxUnavailable: view?.maxUnavailable ?? 0,
     unavailable: view?.unavailable ?? [],
     ...(view?.downOtherwise === undefined ? {} : { downOtherwise: view.downOtherwise }),
+    ...(view?.triedAsTheyAre === undefined ? {} : { triedAsTheyAre: view.triedAsTheyAre }),
     holders: rollout.holders(),
     inherited: rollout.heirs(config),
     ...(canary === undefined ? {} : { canary }),

@@ -68,7 +68,12 @@ export interface PoolSelection {
    * slot until they are back, or until a person tells to try them as they are; absent = none.
    */
   readonly downOtherwise?: readonly NamedReason[];
-  /** How many such nodes the pool has, in flight or not; absent from looks of an earlier version. */
+  /**
+   * Of the nodes in flight: those that are down like this, and are told to be tried as they are; absent = none, or
+   * said by an earlier version.
+   */
+  readonly triedAsTheyAre?: readonly string[];
+  /** How many such nodes the pool has, in flight or not, told or not; absent from looks of an earlier version. */
   readonly downOtherwiseCount?: number;
   /** Why nodes are unavailable whose update does not run; the first few of them. */
   readonly unavailableBecause: readonly NamedReason[];
@@ -92,9 +97,10 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const unfinished = view.candidates
     .filter((candidate) => candidate.unfinished === true && waiting.has(candidate.node))
     .map(({ node }) => node);
-  const triedAsTheyAre = new Set(view.triedAsTheyAre);
+  const triedAsTheyAre = view.triedAsTheyAre.filter((node) => inFlight.has(node));
+  const tried = new Set(triedAsTheyAre);
   const downOtherwise = view.downOtherwise
-    .filter(({ node }) => inFlight.has(node) && !triedAsTheyAre.has(node))
+    .filter(({ node }) => inFlight.has(node) && !tried.has(node))
     .map((one, index) => (index < REASONS_SHOWN ? one : { node: one.node, reason: 'unavailable' }));
   const isProven = view.updated.length >= (limits.canaryNodes ?? 0);
   const trying = isProven ? [] : view.trying;
@@ -127,6 +133,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   };
 }
 
+    ...(triedAsTheyAre.length === 0 ? {} : { triedAsTheyAre }),
 function askedFirst<T extends { readonly node: string }>(
   nodes: readonly T[],
   asked: string | undefined,

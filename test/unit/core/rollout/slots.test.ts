@@ -157,6 +157,15 @@ describe('slots', () => {
     expect(slotNumber({ unavailable, holders, downOtherwise }, down.length)).toBe(number);
   });
 
+  it('have a number also when they cost nothing: of several that are told to be tried while they are down, each has its own', () => {
+    const of = (holders: readonly string[], triedAsTheyAre: readonly string[]) =>
+      slotNumber({ unavailable: ['a', 'b', 'c'], holders, triedAsTheyAre }, 3);
+
+    expect([of(['a'], ['a']), of(['a', 'b'], ['a', 'b']), of(['x', 'b'], ['b'])]).toEqual([
+      1, 2, 2,
+    ]);
+  });
+
   it('are kept by a node that was left out of service until the view shows it', () => {
     expect(settleBroken(['a', 'b'], ['b', 'c'])).toEqual(['a']);
   });
