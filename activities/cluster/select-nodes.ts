@@ -29,7 +29,8 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     await whenSynced(Object.values(view));
     if (input.asNewAs !== undefined) await whenAsNew(view, input.asNewAs);
     const versions = versionsOf(view);
-    const departed = await departedNodes(ports, input.pool, input.remembered ?? []);
+    const { remembered = [] } = input;
+    const departed = await departedNodes(ports, input.pool, remembered);
     const left = departed.length === 0 ? {} : { departed };
     const pool = view.pools.get(input.pool);
     if (pool === undefined) return { exists: false, ...left };
@@ -46,7 +47,7 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     const { inFlight, asked, waiting } = input;
     const policy = resolvePolicy(view.policies.get(input.pool)?.spec);
     const selected = selectFrom(seen, {
-      ...{ inFlight, limit, canaryNodes: policy.canaryNodes },
+      ...{ inFlight, limit, remembered, canaryNodes: policy.canaryNodes },
       ...(asked === undefined ? {} : { asked }),
       ...(waiting === undefined ? {} : { waiting }),
     });

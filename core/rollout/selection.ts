@@ -21,6 +21,11 @@ export interface SelectionLimits {
   readonly canaryNodes?: number;
   /** A node that somebody asks about: it comes first in whichever list it is, so that no cut hides it. */
   readonly asked?: string;
+  /**
+   * Nodes that the rollout remembers to have failed or to be held: named before all others, so that what it
+   * remembers and what is only counted here are never one node twice.
+   */
+  readonly remembered?: readonly { readonly node: string }[];
 }
 
 /**
@@ -85,13 +90,15 @@ export type Candidate = Omit<RolloutCandidate, 'zone'>;
 /** Cuts a view to what one decision needs. */
 export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelection {
   const inFlight = new Set(limits.inFlight);
-  const open = <T extends { readonly node: string }>(nodes: readonly T[]): readonly T[] =>
-    askedFirst(
+  const asked = limits.asked === undefined ? [] : [limits.asked];
+  const open = <T extends { readonly node: string }>(nodes: readonly T[], named = asked) =>
+    namedFirst(
       nodes.filter(({ node }) => !inFlight.has(node)),
-      limits.asked,
+      named,
     );
-  const candidates = open(view.candidates);
-  const [failed, held, blocked] = [open(view.failed), open(view.held), open(view.blocked)];
+  const leftOut = [...asked, ...(limits.remembered ?? []).map(({ node }) => node)];
+  const [candidates, blocked] = [open(view.candidates), open(view.blocked)];
+  const [failed, held] = [open(view.failed, leftOut), open(view.held, leftOut)];
   const unheard = view.unheard.filter((node) => !inFlight.has(node));
   const waiting = new Set(limits.waiting ?? []);
   const unfinished = view.candidates
@@ -126,6 +133,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     blockedCount: blocked.length,
     ...(unfinished.length === 0 ? {} : { unfinished }),
     ...(downOtherwise.length === 0 ? {} : { downOtherwise }),
+    ...(triedAsTheyAre.length === 0 ? {} : { triedAsTheyAre }),
     downOtherwiseCount: view.downOtherwise.length,
     unavailableBecause: view.unavailableBecause
       .filter(({ node }) => !inFlight.has(node))
@@ -133,13 +141,16 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   };
 }
 
-    ...(triedAsTheyAre.length === 0 ? {} : { triedAsTheyAre }),
-function askedFirst<T extends { readonly node: string }>(
+/** Those of them that are named come first, in that order. */
+function namedFirst<T extends { readonly node: string }>(
   nodes: readonly T[],
-  asked: string | undefined,
+  named: readonly string[],
 ): readonly T[] {
-  const found = asked === undefined ? undefined : nodes.find(({ node }) => node === asked);
-  return found === undefined ? nodes : [found, ...nodes.filter((node) => node !== found)];
+  if (named.length === 0) return nodes;
+  const wanted = new Set(named);
+  const found = new Map(nodes.filter(({ node }) => wanted.has(node)).map((one) => [one.node, one]));
+  const first = [...wanted].flatMap((node) => found.get(node) ?? []);
+  return [...first, ...nodes.filter(({ node }) => !wanted.has(node))];
 }
 
 function withoutZone(candidate: RolloutCandidate): Candidate {

@@ -868,6 +868,32 @@ describe('a pool', () => {
     });
     await expect(look(0)).resolves.toMatchObject({ candidates: [], candidateCount: 1 });
   });
+
+  it('names the failed nodes that its rollout remembers first', async () => {
+    const failed = {
+      ...onOld,
+      [ANNOTATION.DESIRED_CONFIG]: 'rendered-blue-1',
+      [ANNOTATION.STATE]: 'Degraded',
+    };
+    for (const node of ['blue-3', 'blue-4']) {
+      await aWorker(fixture, node, failed);
+      await fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${node}`, {
+        metadata: { labels: { color: 'blue' } },
+      });
+      await inCache(caches.nodes, node, ({ metadata }) => metadata.labels?.['color'] === 'blue');
+    }
+
+    const question = { pool: 'blue', inFlight: [], retry: [], limit: 0 };
+    const remembering = await activities().selectNodes({
+      ...question,
+      remembered: [{ node: 'blue-4' }],
+    });
+
+    expect(await activities().selectNodes(question)).toMatchObject({
+      failed: [{ node: 'blue-3' }, { node: 'blue-4' }],
+    });
+    expect(remembering).toMatchObject({ failed: [{ node: 'blue-4' }, { node: 'blue-3' }] });
+  });
 });
 
 function isStarted(annotations: Readonly<Record<string, string>> | undefined): boolean {

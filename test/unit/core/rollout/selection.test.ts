@@ -57,6 +57,20 @@ describe('the selection of a view', () => {
 
     expect(selected.downOtherwise?.map(({ node }) => node)).toEqual(['n0', 'n2']);
     expect(selected.downOtherwiseCount).toBe(3);
+    expect(selected.triedAsTheyAre).toEqual(['n1']);
+  });
+
+  it('names the failed and the held nodes that a rollout remembers, however many others there are', () => {
+    const view = aView({ failed: because(70), held: because(60) });
+
+    const { failed, failedCount, held } = selectFrom(view, {
+      ...{ inFlight: [], limit: 0, asked: 'n58' },
+      remembered: ['n69', 'gone', 'n3', 'n58', 'n59'].map((node) => ({ node })),
+    });
+
+    expect(failed.slice(0, 5).map(({ node }) => node)).toEqual(['n58', 'n69', 'n3', 'n59', 'n0']);
+    expect([failed.length, failedCount]).toEqual([50, 70]);
+    expect(held.slice(0, 4).map(({ node }) => node)).toEqual(['n58', 'n3', 'n59', 'n0']);
   });
 
   it('puts the node that was asked about first, in whichever list it is', () => {
