@@ -24,7 +24,7 @@ export interface NodeUpdate {
   tookOver: boolean;
   /** The host was asked on the way back to drop what it has. */
   discarded: boolean;
-  /** Name of the config that the host says it is on. */
+  /** Name of the config that the host says it is on, or that its Node names because this update verified it. */
   hostIsOn: string | undefined;
   /** The Node may have been written. */
   touched: boolean;

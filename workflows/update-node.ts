@@ -179,6 +179,7 @@ async function commitSoon(update: NodeUpdate): Promise<boolean> {
   update.verified = true;
   try {
     await progress.during('Completing', host.commitSoon, 'the host to make it its current config');
+    update.hostIsOn = update.input.config.name;
     return true;
   } catch (error) {
     log.warn('the host commits later', { error });
@@ -193,6 +194,8 @@ async function complete(update: NodeUpdate): Promise<Ending> {
   cluster.hideShown();
   const written = progress.during('Completing', cluster.complete, 'its Node to be written');
   const { inService, resourceVersion } = await written;
+  // What it said before is no news about this Node any more.
+  update.hostIsOn = update.input.config.name;
   progress.slot = undefined;
   return { outcome: 'updated', ...(inService ? { inServiceAt: resourceVersion } : {}) };
 }

@@ -192,7 +192,10 @@ function releasedAs(node: Node, input: ReleaseNodeInput): NodeChange | undefined
     return input.outcome === 'failed' ? outOfServiceChange(node, input) : leftChange(input);
   }
   if (!input.hostIsBack && input.outcome === 'cancelled') return undefined;
-  const annotations = input.outcome === 'failed' ? failedAnnotations(input) : asBefore(node, input);
+  const annotations =
+    input.outcome === 'failed'
+      ? { ...failedAnnotations(input), ...committedUnsaid(node, input) }
+      : asBefore(node, input);
   return {
     annotations: { ...annotations, [ANNOTATION.CORDONED_BY]: null },
     ...ownCordonLifted(node),
@@ -237,27 +240,44 @@ function leftChange(input: ReleaseNodeInput): NodeChange {
   };
 }
 
+/**
+ * A host may have committed a config, and so proven it, for an update that was lost before it could say so on its
+ * Node. Whoever gives back the node later says it: the host rests on that config, and nobody would look again.
+ */
+function committedUnsaid(
+  node: Node,
+  { hostIsOn, hostIsBack }: ReleaseNodeInput,
+): { readonly [ANNOTATION.CURRENT_CONFIG]?: string } {
+  const current = currentConfigOf(node);
+  const isUnsaid = current !== undefined && hostIsOn !== undefined && hostIsOn !== current;
+  return isUnsaid && hostIsBack ? { [ANNOTATION.CURRENT_CONFIG]: hostIsOn } : {};
+}
+
 /** A node that this update never targeted keeps what it says, also an earlier failure, while that is so. */
 function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['annotations']> {
   const current = currentConfigOf(node);
+  const unsaid = committedUnsaid(node, input)[ANNOTATION.CURRENT_CONFIG];
+  if (unsaid !== undefined) return { [ANNOTATION.CURRENT_CONFIG]: unsaid, ...doneOn(unsaid) };
   const isTargeted = annotationOf(node, ANNOTATION.DESIRED_CONFIG) === input.config;
-  // A host that has committed another config is on that one, whatever its Node says: whoever comes next finds out.
   const isKnown = input.hostIsOn === current;
   if (!isTargeted && !(isKnown && saysHalfDone(node))) return {};
   // What was left on it was of another config, and is taken back.
-  if (!isTargeted || current !== input.config || input.isProvenBack === true) {
-    return {
-      [ANNOTATION.DESIRED_CONFIG]: current ?? null,
-      [ANNOTATION.STATE]: current === undefined ? null : NodeState.DONE,
-      [ANNOTATION.REASON]: '',
-    };
-  }
+  if (!isTargeted || current !== input.config || input.isProvenBack === true)
+    return doneOn(current);
   if (annotationOf(node, ANNOTATION.STATE) !== NodeState.WORKING) return {};
   // A host that matches its config is never taken out of service for it, so this one does not.
   const reason = `${input.reason}; the node still does not match its config ${input.config}`;
   return {
     [ANNOTATION.STATE]: NodeState.DEGRADED,
     [ANNOTATION.REASON]: cut(reason, MAX_REASON_LENGTH),
+  };
+}
+
+function doneOn(config: string | undefined): NonNullable<NodeChange['annotations']> {
+  return {
+    [ANNOTATION.DESIRED_CONFIG]: config ?? null,
+    [ANNOTATION.STATE]: config === undefined ? null : NodeState.DONE,
+    [ANNOTATION.REASON]: '',
   };
 }
 

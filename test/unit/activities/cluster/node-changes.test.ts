@@ -342,17 +342,49 @@ describe('an update that never targeted the node, and whose host has settled', (
     expect(released.spec?.unschedulable).toBe(false);
   });
 
-  it.each([['rendered-worker-lost'], [undefined]])(
-    'leaves one alone whose host is on another config than the node: %s',
-    (other) => {
-      const node = aNode({ ...onItsWay, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
-      const on = other === undefined ? {} : { hostIsOn: other };
+  it('leaves one alone of whose host nobody knows what it is on', () => {
+    const node = aNode({ ...onItsWay, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);
 
-      const change = releaseChange(node, release({ outcome: 'cancelled', untouched: true, ...on }));
+    const change = releaseChange(node, release({ outcome: 'cancelled', untouched: true }));
 
-      expect(applied(node, change).metadata.annotations).toEqual(onItsWay);
+    expect(applied(node, change).metadata.annotations).toEqual(onItsWay);
+  });
+
+  it.each([
+    ['of another config', 'rendered-worker-lost', { outcome: 'cancelled', untouched: true }],
+    ['of its own', 'rendered-worker-1', { outcome: 'cancelled' }],
+  ] as const)(
+    'says what its host has committed for an update that was lost: by the end %s',
+    (_what, desired, ended) => {
+      const mark = {
+        [ANNOTATION.CORDONED_BY]: 'update-node/n',
+        [ANNOTATION.DESIRED_CONFIG]: desired,
+      };
+      const node = aNode({ ...onItsWay, ...mark }, true);
+
+      const change = releaseChange(node, release({ ...ended, hostIsOn: 'rendered-worker-lost' }));
+
+      const released = applied(node, change);
+      expect(released.metadata.annotations).toEqual({
+        ...done,
+        [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-lost',
+        [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-lost',
+      });
+      expect(released.spec?.unschedulable).toBe(false);
     },
   );
+
+  it('says what its host has committed also when the next update fails and goes back to it', () => {
+    const node = aNode(onItsWay);
+
+    const change = releaseChange(node, release({ hostIsOn: 'rendered-worker-lost' }));
+
+    expect(applied(node, change).metadata.annotations).toMatchObject({
+      [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-lost',
+      [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-1',
+      [ANNOTATION.STATE]: 'Degraded',
+    });
+  });
 
   it('takes nobody out of service when the slot was refused and the host is not settled', () => {
     const [lost, run] = ['one', 'two'].map((id, minute) => ({
