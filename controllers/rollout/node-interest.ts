@@ -8,7 +8,7 @@ import {
   unreadyCondition,
 } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import { isCordonedBySlipway } from '../../core/rollout';
+import { isCordonedByPerson, isCordonedBySlipway } from '../../core/rollout';
 
 /** What happened to a Node; `previous` is absent when it joined, `current` when it is gone. */
 export interface NodeChange {
@@ -18,7 +18,8 @@ export interface NodeChange {
 
 /**
  * A few words about the change when a rollout has to look again, else undefined. A node whose update
- * runs reports by itself, so its readiness and cordon are no news; that it goes away is.
+ * runs reports by itself, so its readiness and its own cordon are no news; that it goes away is. So is the
+ * cordon of a person: the node may only look as if its update ran, which was lost.
  */
 export function newsFor({ previous, current }: NodeChange): string | undefined {
   if (current === undefined) {
@@ -28,14 +29,21 @@ export function newsFor({ previous, current }: NodeChange): string | undefined {
   if (previous === undefined) return `node ${name} joined`;
   if (isGoing(previous) !== isGoing(current)) return `node ${name} is being deleted`;
   if (!same(previous.metadata.labels, current.metadata.labels)) return `labels of node ${name}`;
+  const isTurned = isUnschedulable(previous) !== isUnschedulable(current);
+  const cordoned = `node ${name} was ${isUnschedulable(current) ? 'cordoned' : 'uncordoned'}`;
+  if (isTurned && isByPerson(previous, current)) return cordoned;
   if (isBeingUpdated(previous) || isBeingUpdated(current)) return undefined;
-  if (isUnschedulable(previous) !== isUnschedulable(current)) {
-    return isUnschedulable(current) ? `node ${name} was cordoned` : `node ${name} was uncordoned`;
-  }
+  if (isTurned) return cordoned;
   if (troubleOf(previous) !== troubleOf(current)) return `readiness of node ${name}`;
   if (!same(taintsOf(previous), taintsOf(current))) return `taints of node ${name}`;
   if (!same(marksOf(previous), marksOf(current))) return `annotations of node ${name}`;
   return undefined;
+}
+
+/** Whether it was a person who cordoned it, or uncordoned it: an update that uncordons its node says how it ended. */
+function isByPerson(previous: Node, current: Node): boolean {
+  if (isCordonedByPerson(previous) || isCordonedByPerson(current)) return true;
+  return !isUnschedulable(current) && isBeingUpdated(current);
 }
 
 /** Cordoned by Slipway, or reporting that it works. A cordon that a failed update left is at rest. */

@@ -47,6 +47,24 @@ describe('what a rollout must hear of a node', () => {
       undefined,
     ],
     [
+      'a person cordoned one whose update is lost',
+      WORKING,
+      { ...WORKING, cordoned: 'person' },
+      'node n1 was cordoned',
+    ],
+    [
+      'a person uncordoned it again',
+      { ...WORKING, cordoned: 'person' },
+      WORKING,
+      'node n1 was uncordoned',
+    ],
+    [
+      'a person uncordoned what its update had cordoned',
+      { ...WORKING, cordoned: 'slipway' },
+      WORKING,
+      'node n1 was uncordoned',
+    ],
+    [
       'a person uncordoned what a failed update had left',
       { ...WORKING, state: 'Degraded', cordoned: 'slipway' },
       { ...WORKING, state: 'Degraded' },
