@@ -19,6 +19,19 @@ export function failedCount(rollout: Rollout): number {
   return failedReasons(rollout).length + Math.max(0, beyond);
 }
 
+/** Failed before, and told to be tried again: nobody knows yet whether they would fail once more. */
+export function triedAgain(rollout: Rollout): readonly string[] {
+  const { retry, children } = rollout;
+  const leftOut = new Set(
+    [...failedReasons(rollout), ...heldReasons(rollout)].map(({ node }) => node),
+  );
+  return [...rollout.triedAgain].filter((node) => {
+    // One whose drain timed out is tried after all others: it must not keep them waiting.
+    const isTried = retry.has(node) || children.has(node);
+    return isTried && !leftOut.has(node);
+  });
+}
+
 /** Those that never were within reach since they joined: they do not count against the config. */
 export function unheardCount(rollout: Rollout): number {
   const { unheardCount: shown = 0, unheard = [] } = rollout.view ?? {};

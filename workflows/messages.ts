@@ -23,6 +23,8 @@ export interface PoolRolloutCarry {
   readonly startedAt: string;
   readonly children: readonly ChildState[];
   readonly retry: readonly string[];
+  /** Nodes that had failed before a person told to try them again; absent = none. */
+  readonly triedAgain?: readonly string[];
   /** Durations of finished nodes, newest last, bounded. */
   readonly finished: readonly NodeReport[];
   readonly failedReports: readonly NodeReport[];
@@ -177,6 +179,8 @@ export interface RolloutProgress {
   readonly held: readonly NamedReason[];
   readonly blocked: readonly NamedReason[];
   readonly failedCount: number;
+  /** Nodes that had failed and are tried again: they count as failed until they are verified; absent = none. */
+  readonly triedAgain?: readonly string[];
   readonly heldCount: number;
   readonly blockedCount: number;
   readonly waitingCount: number;

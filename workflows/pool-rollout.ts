@@ -65,6 +65,8 @@ const ALL_ASKED = 'all-unwatched-updates-asked';
 const LOST_MAY_TRY = 'lost-updates-count-for-canary';
 /** Rollouts that were begun before it count only those for the canary whom they remember. */
 const HALF_DONE_TRY = 'half-done-nodes-count-for-canary';
+/** Rollouts that were begun before it go on with all nodes once a person tells to try a failed one again. */
+const RETRIED_COUNT = 'retried-nodes-count-as-failed';
 /** Rollouts that were begun before it look only once whether the pool says that they are cancelled. */
 const RUNS_AFTER_ALL = 'cancellation-forgotten-when-seen';
 /** Which updates run could not be found out, in ten minutes of trying. */
@@ -168,6 +170,7 @@ function decide(rollout: Rollout): void {
   if (view === undefined) return;
   if (rollout.isAnyUnknown()) rollout.lostMayTry = patched(LOST_MAY_TRY);
   if (view.trying !== undefined) rollout.halfDoneTry = patched(HALF_DONE_TRY);
+  if (rollout.triedAgain.size > 0) rollout.retriedCount = patched(RETRIED_COUNT);
   for (const node of rollout.toHold) hold(rollout, node);
   for (const { node } of outdated(rollout)) {
     cancelUpdate(rollout, node, { why: 'retarget', reason: `the pool is rolled to ${config} now` });

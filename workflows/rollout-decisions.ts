@@ -11,7 +11,7 @@ import {
   type Candidate,
   type NamedReason,
 } from '../core/rollout/index';
-import { failedCount, unheardCount } from './left-out-nodes';
+import { failedCount, triedAgain, unheardCount } from './left-out-nodes';
 import type { ChildState, Slot } from './messages';
 import type { Rollout } from './rollout-state';
 
@@ -188,7 +188,8 @@ export function mayNotGoOn(rollout: Rollout): boolean {
 export function isHalted(rollout: Rollout): boolean {
   const { view } = rollout;
   if (view === undefined) return false;
-  const counted = failedCount(rollout) - unheardCount(rollout);
+  const again = rollout.retriedCount ? triedAgain(rollout).length : 0;
+  const counted = failedCount(rollout) - unheardCount(rollout) + again;
   return halted(counted, view.policy, view.machineCount);
 }
 

@@ -8,7 +8,13 @@ import {
   type StateAndBlocker,
 } from '../core/rollout/index';
 import type { PoolLook } from './activity-contracts';
-import { failedCount, failedReasons, heldReasons, unheardCount } from './left-out-nodes';
+import {
+  failedCount,
+  failedReasons,
+  heldReasons,
+  triedAgain,
+  unheardCount,
+} from './left-out-nodes';
 import type { ChildState, NodeReport, RolloutAnswer, RolloutProgress } from './messages';
 import {
   downWithoutSlot,
@@ -47,6 +53,7 @@ export function progressOf(rollout: Rollout): RolloutProgress {
 export function answerOf(rollout: Rollout): RolloutAnswer {
   const { view, pool, config, startedAt } = rollout;
   const children = [...rollout.children.values()];
+  const retried = countedAgain(rollout);
   const remaining = remainingOf(rollout);
   return {
     pool,
@@ -62,6 +69,7 @@ export function answerOf(rollout: Rollout): RolloutAnswer {
     held: heldReasons(rollout).slice(0, SHOWN),
     blocked: blockedReasons(rollout).slice(0, SHOWN),
     ...countsOf(rollout),
+    ...(retried.length === 0 ? {} : { triedAgain: retried.slice(0, SHOWN) }),
     waitingCount: candidatesLeft(rollout),
     startedAt,
     ...(remaining === undefined ? {} : { remainingSeconds: remaining }),
@@ -89,6 +97,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     childrenDown: downWithoutSlot(rollout),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: failedReasons(rollout),
+    triedAgain: countedAgain(rollout),
     held: heldReasons(rollout),
     blocked: blockedReasons(rollout),
     ...countsOf(rollout),
@@ -193,6 +202,11 @@ function whoTakesSlots(rollout: Rollout, view: PoolLook): readonly NamedReason[]
     .filter((node) => !shown.has(node) && rollout.hasOrphanedSlot(node))
     .map((node) => ({ node, reason: 'its update ended without putting it back in service' }));
   return [...view.unavailableBecause, ...downWithoutSlot(rollout), ...unseen];
+}
+
+/** Those that count as failed meanwhile. */
+function countedAgain(rollout: Rollout): readonly string[] {
+  return rollout.retriedCount ? triedAgain(rollout) : [];
 }
 
 /** Also of the nodes beyond the lists. */

@@ -46,6 +46,10 @@ export class Rollout extends UpdatesUnderWay {
   readonly failed: Map<string, NodeReport>;
   /** A person said: try again. */
   readonly retry: Set<string>;
+  /** Those that had failed on this config: they count as failed until they are verified, or held. */
+  readonly triedAgain: Set<string>;
+  /** Rollouts that were begun before it count nobody as failed whom a person told to try again. */
+  retriedCount = false;
   /** Drain timed out; tried again after all others. */
   readonly deferred: Map<string, string>;
   /** Held by a person; the view confirms it later. */
@@ -80,6 +84,7 @@ export class Rollout extends UpdatesUnderWay {
     this.updatedByUs = carry?.updatedByUs ?? 0;
     this.failed = byNode(carry?.failedReports ?? []);
     this.retry = new Set(carry?.retry);
+    this.triedAgain = new Set(carry?.triedAgain);
     this.deferred = reasonsByNode(carry?.deferred);
     this.heldByUs = reasonsByNode(carry?.heldByUs);
     this.toHold = new Set(carry?.toHold);
@@ -112,6 +117,7 @@ export class Rollout extends UpdatesUnderWay {
     const retargeted = config !== '' && config !== this.config;
     if (retargeted) this.retarget(config);
     this.view = view;
+    for (const node of this.retry) if (this.hasFailed(node)) this.triedAgain.add(node);
     this.viewProblem = undefined;
     this.asNewAs = view.versions;
     this.forgetWhatTheViewShows(view);
@@ -194,6 +200,8 @@ export class Rollout extends UpdatesUnderWay {
 
   /** A person said to try the node again: whatever kept it back is over. */
   tryAgain(node: string): void {
+    if (this.hasFailed(node)) this.triedAgain.add(node);
+    else this.triedAgain.delete(node);
     this.forgetWords(node);
     this.retry.add(node);
     this.touch();
@@ -262,6 +270,7 @@ export class Rollout extends UpdatesUnderWay {
     const { node } = departed;
     this.forgetWords(node);
     this.retry.delete(node);
+    this.triedAgain.delete(node);
     this.settled.delete(node);
     this.inService.delete(node);
     return super.departed(departed);
@@ -297,6 +306,7 @@ export class Rollout extends UpdatesUnderWay {
       ...this.carryUpdates(),
       startedAt: this.startedAt,
       retry: [...this.retry],
+      ...(this.triedAgain.size === 0 ? {} : { triedAgain: [...this.triedAgain] }),
       finished: this.reports,
       failedReports: [...this.failed.values()],
       updatedByUs: this.updatedByUs,
@@ -322,6 +332,7 @@ export class Rollout extends UpdatesUnderWay {
     if (outcome === 'updated') {
       if (!this.wasUpdatedBefore(report)) this.updatedByUs += 1;
       this.failed.delete(node);
+      this.triedAgain.delete(node);
       this.heldByUs.delete(node);
     } else if (outcome === 'failed') {
       // Its Node was written by the policy that the update had; that of the pool may be another by now.
@@ -350,6 +361,13 @@ export class Rollout extends UpdatesUnderWay {
     return this.isKnownUpdated(node);
   }
 
+  /** Against the config: who was never heard does not count. */
+  private hasFailed(node: string): boolean {
+    const { failed = [], unheard = [] } = this.view ?? {};
+    if (unheard.includes(node)) return false;
+    return this.failed.has(node) || failed.some((one) => one.node === node);
+  }
+
   private isKnownUpdated(node: string): boolean {
     const report = this.settled.get(node)?.report;
     return report?.outcome === 'updated' && report.config === this.config;
@@ -360,6 +378,7 @@ export class Rollout extends UpdatesUnderWay {
     this.config = config;
     this.failed.clear();
     this.retry.clear();
+    this.triedAgain.clear();
     this.deferred.clear();
     this.heldByUs.clear();
     this.toHold.clear();

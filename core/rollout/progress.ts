@@ -52,6 +52,8 @@ export interface RolloutFacts {
   readonly failedCount?: number;
   /** Those of them that do not count against the config; absent = none. */
   readonly unheardCount?: number;
+  /** Nodes that had failed and are tried again: they count until they are verified; absent = none. */
+  readonly triedAgain?: readonly string[];
   readonly held: readonly NamedReason[];
   /** When `held` was cut; absent = all are in it. */
   readonly heldCount?: number;
@@ -83,7 +85,8 @@ export function rolloutState(facts: RolloutFacts): StateAndBlocker {
     return { state: RolloutState.COMPLETED };
   }
   if (facts.paused) return { state: RolloutState.PAUSED, blocker: pausedSentence(facts) };
-  const counted = failedCount(facts) - (facts.unheardCount ?? 0);
+  const { unheardCount = 0, triedAgain = [] } = facts;
+  const counted = failedCount(facts) - unheardCount + triedAgain.length;
   if (halted(counted, facts.policy, facts.machineCount)) {
     return { state: RolloutState.HALTED, blocker: haltedSentence(facts) };
   }
@@ -143,14 +146,17 @@ function pausedSentence(facts: RolloutFacts): string {
 function haltedSentence(facts: RolloutFacts): string {
   const limit = failureLimit(facts.policy, facts.machineCount);
   const first = facts.failed[0];
+  const { triedAgain = [] } = facts;
+  const names = [...facts.failed.map(({ node }) => node), ...triedAgain];
+  const total = failedCount(facts) + triedAgain.length;
+  const isOne = triedAgain.length === 1;
   return (
-    `${count(failedCount(facts), 'node')} failed on ${facts.config} (the limit is ${limit}): ` +
-    `${list(
-      facts.failed.map(({ node }) => node),
-      failedCount(facts),
-    )}` +
+    `${count(total, 'node')} failed on ${facts.config} (the limit is ${limit}): ` +
+    `${list(names, total)}` +
     `${first === undefined ? '' : `; ${first.node}: ${first.reason}`}` +
-    '; retry a node or change the config'
+    (triedAgain.length === 0
+      ? '; retry a node or change the config'
+      : `; ${list(triedAgain)} ${isOne ? 'is' : 'are'} tried again, and the others wait until ${isOne ? 'it is' : 'one is'} verified`)
   );
 }
 

@@ -654,6 +654,78 @@ describe('a halted rollout', () => {
   });
 });
 
+describe('a halted rollout of which a person tells to try a failed node again', () => {
+  const limit = { policy: { ...DEFAULT_POLICY, canaryNodes: 0, failureThreshold: 2 } };
+  const others = { candidates: [candidate('e')], candidateCount: 1 };
+  const failed = [
+    { node: 'a', reason: 'boom' },
+    { node: 'b', reason: 'boom' },
+  ];
+
+  function told(): Rollout {
+    const rollout = aRollout(
+      aView({ ...limit, ...others, failed, failedCount: 2, machineCount: 9 }),
+    );
+    rollout.retriedCount = true;
+    rollout.tryAgain('a');
+    rollout.accept(
+      aView({
+        ...{ ...limit, machineCount: 9, failed: failed.slice(1), failedCount: 1 },
+        ...{ candidates: [candidate('a'), candidate('e')], candidateCount: 2 },
+      }),
+    );
+    return rollout;
+  }
+
+  it('tries that one alone, and names it', () => {
+    const rollout = told();
+
+    expect(toStart(rollout)).toEqual([candidate('a')]);
+    work(rollout, 'a');
+    rollout.accept(
+      aView({ ...limit, ...others, machineCount: 9, failed: failed.slice(1), failedCount: 1 }),
+    );
+    expect(toStart(rollout)).toEqual([]);
+    expect(progressOf(rollout)).toMatchObject({
+      state: 'Halted',
+      blocker:
+        '2 nodes failed on c2 (the limit is 2): b, a; b: boom; ' +
+        'a is tried again, and the others wait until it is verified',
+    });
+    const { triedAgain } = new Rollout({ pool: 'worker', carry: rollout.carry() });
+    expect([...triedAgain]).toEqual(['a']);
+  });
+
+  it('goes on with the others once it is verified', () => {
+    const rollout = told();
+    work(rollout, 'a');
+
+    rollout.finished(aReport('a'));
+
+    expect(progressOf(rollout).state).toBe('Rolling');
+    expect(toStart(rollout)).toEqual([candidate('e')]);
+  });
+
+  it('stays halted when it fails once more, and counts it once', () => {
+    const rollout = told();
+    work(rollout, 'a');
+
+    rollout.finished(aReport('a', { outcome: 'failed', reason: 'boom' }));
+
+    expect(progressOf(rollout)).toMatchObject({ state: 'Halted', failedCount: 2 });
+    expect(progressOf(rollout).blocker).toMatch(/^2 nodes failed on c2 /);
+  });
+
+  it('counts no node that a person holds meanwhile', () => {
+    const rollout = told();
+
+    rollout.retry.delete('a');
+    rollout.heldByUs.set('a', 'skipped: a spare');
+
+    expect(progressOf(rollout).state).toBe('Rolling');
+  });
+});
+
 describe('the picture that a look is made from', () => {
   const versions = { nodes: 12, pools: 3, policies: 0 };
 

@@ -16,6 +16,8 @@ export interface SaidByRollout {
   readonly children: readonly { readonly node: string; readonly blocker?: string }[];
   /** Nodes that failed. */
   readonly failed: readonly { readonly node: string }[];
+  /** Nodes that failed and are tried again; absent = none. */
+  readonly triedAgain?: readonly string[];
 }
 
 /** What a node update answers, as far as it can be looked up. */
@@ -108,9 +110,10 @@ export function falseOfUpdate(
   return isDrained ? [`says "${blocker}", and none that it waits for is there`] : [];
 }
 
-function falseOfHalt({ failed }: SaidByRollout, outside: Outside): readonly string[] {
+function falseOfHalt(said: SaidByRollout, outside: Outside): readonly string[] {
+  const failed = [...said.failed.map(({ node }) => node), ...(said.triedAgain ?? [])];
   if (failed.length === 0) return ['says that it is halted, and names no node that failed'];
-  return failed.flatMap(({ node }) => {
+  return failed.flatMap((node) => {
     const seen = outside.node(node);
     const isShown = seen === undefined || FAILED.includes(seen.annotations[STATE]);
     return isShown || outside.isOpen(updateOf(node))

@@ -29,6 +29,7 @@ describe('a rollout', () => {
     ['a node that is out of service', { slots: ['c'] }],
     ['the failure that its Node shows', { state: 'Halted', failed: [{ node: 'c' }] }],
     ['a failed node that is tried again', { state: 'Halted', failed: [{ node: 'a' }] }],
+    ['nobody but such a node', { state: 'Halted', triedAgain: ['a'] }],
     [
       'nodes that take the slots',
       {
@@ -54,6 +55,11 @@ describe('a rollout', () => {
     [
       'a failure that is none',
       { state: 'Halted', failed: [{ node: 'b' }] },
+      'is halted by the failure of b, which shows none',
+    ],
+    [
+      'a node that is tried again, and is not',
+      { state: 'Halted', triedAgain: ['b'] },
       'is halted by the failure of b, which shows none',
     ],
     ['no failure', { state: 'Halted' }, 'says that it is halted, and names no node that failed'],
