@@ -3,7 +3,12 @@ import type { Node } from '../../core/node/types';
 import { departure } from '../../core/rollout';
 import type { DepartedNode, RememberedNode } from '../../workflows/activity-contracts';
 import type { ClusterPorts } from '../ports';
+import { inParallel } from './in-parallel';
 
+/** Hundreds of machines may be deleted at once, and a look is short. */
+const PARALLEL_READS = 10;
+
+type Departure = NonNullable<ReturnType<typeof departure>>;
 type DepartedPorts = Pick<ClusterPorts, 'nodes' | 'run'> & {
   readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
 };
@@ -18,21 +23,27 @@ export async function departedNodes(
   remembered: readonly RememberedNode[],
 ): Promise<readonly DepartedNode[]> {
   const { view } = ports;
-  const departed: DepartedNode[] = [];
-  for (const { node: name, uid } of remembered) {
+  const whether = (one: RememberedNode, node: Node | undefined): Departure | undefined => {
+    const { node: name, uid } = one;
     const question = { name, pool, ...(uid === undefined ? {} : { uid }) };
-    const look = (node: Node | undefined) =>
-      departure({ ...question, node, pools: view.pools.list() });
-    if (look(view.nodes.get(name)) === undefined) continue;
+    return departure({ ...question, node, pools: view.pools.list() });
+  };
+  const missing = remembered.filter((one) => whether(one, view.nodes.get(one.node)) !== undefined);
+  const departed = new Map<string, Departure>();
+  await inParallel(missing, PARALLEL_READS, async (one) => {
+    const { node } = one;
     try {
-      const found = look(await read(ports, name));
-      if (found !== undefined) departed.push({ node: name, ...found });
+      const found = whether(one, await read(ports, node));
+      if (found !== undefined) departed.set(node, found);
     } catch (error) {
       const reason = messageOf(error);
-      ports.run().log.warn('not known whether the node has left its pool', { node: name, reason });
+      ports.run().log.warn('not known whether the node has left its pool', { node, reason });
     }
-  }
-  return departed;
+  });
+  return missing.flatMap(({ node }) => {
+    const found = departed.get(node);
+    return found === undefined ? [] : [{ node, ...found }];
+  });
 }
 
 async function read(ports: DepartedPorts, name: string): Promise<Node | undefined> {

@@ -1,0 +1,83 @@
+import { departedNodes } from '../../../../activities/cluster/departed-nodes';
+import type { Lookup } from '../../../../activities/ports';
+import { fail } from '../../../../core/errors';
+import type { Node } from '../../../../core/node/types';
+import type { MachineConfigPool } from '../../../../core/pool/types';
+
+const LABEL = 'node-role.kubernetes.io/worker';
+const WORKER: MachineConfigPool = {
+  metadata: { name: 'worker' },
+  spec: { nodeSelector: { matchLabels: { [LABEL]: '' } } },
+};
+
+const aMember = (name: string): Node => ({ metadata: { name, labels: { [LABEL]: '' } } });
+
+function lookup<T extends { readonly metadata: { readonly name: string } }>(
+  objects: readonly T[],
+): Lookup<T> & { readonly silentMs: number } {
+  return {
+    silentMs: 0,
+    synced: Promise.resolve(),
+    get: (name) => objects.find(({ metadata }) => metadata.name === name),
+    list: () => objects,
+    subscribe: () => () => undefined,
+  };
+}
+
+type Ports = Parameters<typeof departedNodes>[0];
+
+/** @param answer - of the API server, about one node */
+function portsWith(shown: readonly Node[], answer: (name: string) => Promise<Node>) {
+  const warned: unknown[] = [];
+  const ports = {
+    view: { nodes: lookup(shown), pools: lookup([WORKER]) },
+    nodes: { read: answer },
+    run: () => ({ log: { warn: (_: string, what: unknown) => warned.push(what) } }),
+  } as unknown as Ports;
+  return { ports, warned };
+}
+
+const remembered = (...names: readonly string[]) => names.map((node) => ({ node }));
+const gone = (name: string) => Promise.reject(fail('ObjectNotFound', `node ${name} is not there`));
+
+describe('remembered nodes that are not shown any more', () => {
+  it('are asked for side by side, ten at once, and told in their order', async () => {
+    const names = Array.from({ length: 25 }, (_, i) => `n${i}`);
+    let asking = 0;
+    let most = 0;
+    let open = (): void => undefined;
+    const ten = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const { ports } = portsWith([], async (name) => {
+      asking += 1;
+      most = Math.max(most, asking);
+      if (asking === 10) open();
+      // One after the other, they would wait for ever.
+      await ten;
+      asking -= 1;
+      return gone(name);
+    });
+
+    const departed = await departedNodes(ports, 'worker', remembered(...names));
+
+    expect(departed.map(({ node }) => node)).toEqual(names);
+    expect(most).toBe(10);
+  });
+
+  it('have not left when the server knows them, nor when it does not say', async () => {
+    const { ports, warned } = portsWith([aMember('here')], (name) => {
+      if (name === 'joined') return Promise.resolve(aMember(name));
+      return name === 'left' ? gone(name) : Promise.reject(new Error('no answer'));
+    });
+
+    const departed = await departedNodes(
+      ports,
+      'worker',
+      remembered('here', 'joined', 'unknown', 'left'),
+    );
+
+    expect(departed).toEqual([{ node: 'left', deleted: true, reason: 'node left was deleted' }]);
+    expect(warned).toEqual([{ node: 'unknown', reason: 'no answer' }]);
+  });
+});
