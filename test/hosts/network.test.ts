@@ -58,44 +58,48 @@ function everything() {
   });
 }
 
+type Moment = (config: string, boots: number) => Promise<void>;
+
 interface Cut {
   readonly peer: Peer;
-  /** Texts of the line that the host worker logs at the moment of the cut; none = before the rollout. */
-  readonly at: readonly string[] | undefined;
+  /** When it is cut off; none = before the rollout. */
+  readonly at: Moment | undefined;
   /** Resolves when the cut has had its effect, or was there for all that could have had one. */
-  readonly until: (config: string, boots: number) => Promise<void>;
+  readonly until: Moment;
 }
 
 const logged =
-  (...texts: readonly string[]): Cut['until'] =>
+  (...texts: readonly string[]): Moment =>
   () =>
     world.machine.untilLogged(...texts);
-const rebooted: Cut['until'] = (_config, boots) => world.machine.launcher.untilBoots(boots + 1);
-const updated: Cut['until'] = (config) => world.allUpdatedTo(config);
-const missed: Cut['until'] = () => untilMissed(world.fleet, world.machine.name);
+const rebooted: Moment = (_config, boots) => world.machine.launcher.untilBoots(boots + 1);
+const updated: Moment = (config) => world.allUpdatedTo(config);
+const missed: Moment = () => untilMissed(world.fleet, world.machine.name);
 
-const PULLS = ['"activity":"prepareUpdate"', 'Activity started'];
-const APPLIES = ['"activity":"applyUpdate"', 'Activity started'];
-const PREPARED = ['"activity":"prepareUpdate"', 'update prepared'];
-const ARMS = ['"activity":"armReboot"', 'Activity started'];
-const APPLIED = ['"activity":"applyUpdate"', 'config applied'];
+const pulls = logged('"activity":"prepareUpdate"', 'Activity started');
+const prepared = logged('"activity":"prepareUpdate"', 'update prepared');
+const applies = logged('"activity":"applyUpdate"', 'Activity started');
+const applied = logged('"activity":"applyUpdate"', 'config applied');
+const arms = logged('"activity":"armReboot"', 'Activity started');
 
 const CUTS: readonly (readonly [string, Cut])[] = [
   ['registry before it pulls', { peer: 'registry', at: undefined, until: logged('PullFailed') }],
-  ['Temporal before it pulls', { peer: 'Temporal', at: PULLS, until: missed }],
-  ['API server before it pulls', { peer: 'API server', at: PULLS, until: logged(...APPLIED) }],
-  ['registry before it applies', { peer: 'registry', at: PREPARED, until: updated }],
-  ['server before it applies', { peer: 'server', at: PREPARED, until: rebooted }],
-  ['Temporal before it applies', { peer: 'Temporal', at: PREPARED, until: missed }],
-  ['API server before it applies', { peer: 'API server', at: PREPARED, until: rebooted }],
-  ['registry while it applies', { peer: 'registry', at: APPLIES, until: updated }],
-  ['server while it applies', { peer: 'server', at: APPLIES, until: updated }],
-  ['Temporal while it applies', { peer: 'Temporal', at: APPLIES, until: missed }],
-  ['API server while it applies', { peer: 'API server', at: APPLIES, until: rebooted }],
-  ['registry before the reboot', { peer: 'registry', at: APPLIED, until: updated }],
-  ['server before the reboot', { peer: 'server', at: APPLIED, until: updated }],
-  ['Temporal before the reboot', { peer: 'Temporal', at: ARMS, until: rebooted }],
-  ['API server before the reboot', { peer: 'API server', at: APPLIED, until: rebooted }],
+  ['Temporal before it pulls', { peer: 'Temporal', at: pulls, until: missed }],
+  ['API server before it pulls', { peer: 'API server', at: pulls, until: applied }],
+  ['registry before it applies', { peer: 'registry', at: prepared, until: updated }],
+  ['server before it applies', { peer: 'server', at: prepared, until: rebooted }],
+  ['Temporal before it applies', { peer: 'Temporal', at: prepared, until: missed }],
+  ['API server before it applies', { peer: 'API server', at: prepared, until: rebooted }],
+  ['registry while it applies', { peer: 'registry', at: applies, until: updated }],
+  ['server while it applies', { peer: 'server', at: applies, until: updated }],
+  ['Temporal while it applies', { peer: 'Temporal', at: applies, until: missed }],
+  ['API server while it applies', { peer: 'API server', at: applies, until: rebooted }],
+  ['registry before the reboot', { peer: 'registry', at: applied, until: updated }],
+  ['server before the reboot', { peer: 'server', at: applied, until: updated }],
+  ['Temporal before the reboot', { peer: 'Temporal', at: arms, until: rebooted }],
+  ['API server before the reboot', { peer: 'API server', at: applied, until: rebooted }],
+  ['registry after the reboot', { peer: 'registry', at: rebooted, until: updated }],
+  ['server after the reboot', { peer: 'server', at: rebooted, until: updated }],
 ];
 
 test.each(CUTS)(
@@ -108,9 +112,10 @@ test.each(CUTS)(
     if (at === undefined) await machine.network.cut(portOf(world.fleet, peer));
     const config = await world.roll(everything());
     if (at !== undefined) {
-      await machine.untilLogged(...at);
+      await at(config, boots);
       await machine.network.cut(portOf(world.fleet, peer));
     }
+    expect(world.node(machine.name).annotations[CURRENT_CONFIG]).not.toBe(config);
     await until(config, boots);
     await machine.network.heal();
 
