@@ -40,6 +40,13 @@ export function openJournals(root: string): readonly string[] {
   return readdirSync(directory).filter((name) => existsSync(join(directory, name, 'log')));
 }
 
+/** Whether one of them says that its update is on the disk as a whole; the step that put it there may still run. */
+export function isApplied(root: string): boolean {
+  return openJournals(root).some((name) =>
+    readFileSync(join(root, JOURNALS, name, 'log'), 'utf8').includes('"kind":"applied"'),
+  );
+}
+
 const GROUP = 'machineconfiguration.openshift.io';
 /** The last step of an update comes after the Node is done, so what is wrong for longer is wrong. */
 const SETTLING_MS = 20_000;
