@@ -1,8 +1,12 @@
-/** A host whose disk fails in the middle of its update: it cannot be written any more, or only very slowly. */
+/** A host whose disk fails in the middle of its update: it cannot be written any more, only very slowly, or is full. */
 
+import { once } from 'node:events';
+import { readFileSync, watch } from 'node:fs';
+import { join } from 'node:path';
 import { machineConfig, plainFile } from '../e2e/support/configs';
-import { wrongOnDisk } from '../e2e/support/disk-at-rest';
+import { openJournals, wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { markOf, rebootsOf } from '../e2e/support/judgements';
+import { roomLeft } from '../e2e/support/leftovers';
 import { endOf, linesOf } from '../e2e/support/logs';
 import { renderedConfigs } from '../e2e/support/rendered-config';
 import {
@@ -16,17 +20,26 @@ import {
   type World,
 } from '../e2e/support/world';
 import { BoundaryWatch } from './support/boundaries';
-import { makeReadOnly, makeSlow } from './support/failing-disk';
+import { makeReadOnly, makeSlow, makeSmall } from './support/failing-disk';
 import { expectRest } from './support/rest';
 import { tally } from './support/results';
 import { PATIENCE_MS } from './support/strike';
 
 const STORY_MS = 300_000;
 const NODE = 'worker-0';
+const HOSTS = `host-worker/${POOL}`;
 /** They are put into place one after the other. */
 const FILES = 75;
+/** So many of them are written, and then put into place, before the next are written. */
+const BATCH = 64;
 /** All of them take longer than the 30 s after which a host that says nothing counts as dead. */
 const HELD_UP_MS = 500;
+/** Slow enough for somebody who fills the disk between two files. */
+const WATCHED_MS = 100;
+/** Room for the host with its update. */
+const DISK_MIB = 32;
+/** More than a batch leaves on a full disk when it replaces its files, a block each. */
+const LARGE_BYTES = 2 * BATCH * 4096;
 
 let world: World;
 
@@ -45,13 +58,50 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-function config(serial: number) {
+const DIRECTORY = '/etc/disks';
+
+/** @param large - which of the files are; the first is put into place before all others, the last after them */
+function config(serial: number, large: readonly number[] = []) {
   return machineConfig('50-disks', {
     kernelArguments: [`disks=${serial}`],
-    files: Array.from({ length: FILES }, (_, index) =>
-      plainFile(`/etc/disks/${index}.conf`, `${serial} ${index}\n`),
-    ),
+    files: Array.from({ length: FILES }, (_, index) => {
+      const more = large.includes(index) ? 'x'.repeat(LARGE_BYTES) : '';
+      return plainFile(`${DIRECTORY}/${nameOf(index)}`, `${serial} ${index}\n${more}`);
+    }),
   });
+}
+
+/** In the order of the files. */
+function nameOf(index: number): string {
+  return `${String(index).padStart(2, '0')}.conf`;
+}
+
+/** Whether a file of the host is in place as this config has it. */
+function isInPlace(index: number, serial: number): boolean {
+  const path = join(world.stack.hostRoot(NODE), DIRECTORY, nameOf(index));
+  return readFileSync(path, 'utf8').startsWith(`${serial} `);
+}
+
+async function untilInPlace(index: number, serial: number): Promise<void> {
+  const watcher = watch(join(world.stack.hostRoot(NODE), DIRECTORY));
+  try {
+    const signal = AbortSignal.timeout(PATIENCE_MS);
+    while (!isInPlace(index, serial)) await once(watcher, 'change', { signal });
+  } finally {
+    watcher.close();
+  }
+}
+
+/** In service on its old config, and says that its update failed. */
+async function expectBack(before: string, why: RegExp): Promise<void> {
+  await world.until('the node has failed and serves', () => {
+    const { annotations, ready, unschedulable } = world.node(NODE);
+    return annotations[STATE] === 'Degraded' && ready && !unschedulable;
+  });
+  expect(world.node(NODE).annotations[REASON]).toMatch(why);
+  expect(world.node(NODE).annotations[CURRENT_CONFIG]).toBe(before);
+  const configs = await renderedConfigs(world.api);
+  expect(await wrongOnDisk(configs, before, world.stack.hostRoot(NODE))).toEqual([]);
 }
 
 test(
@@ -68,13 +118,7 @@ test(
     } finally {
       makeWritable();
     }
-    await world.until('the node has failed and serves', () => {
-      const { annotations, ready, unschedulable } = world.node(NODE);
-      return annotations[STATE] === 'Degraded' && ready && !unschedulable;
-    });
-    expect(world.node(NODE).annotations[REASON]).toMatch(/read-only/i);
-    expect(world.node(NODE).annotations[CURRENT_CONFIG]).toBe(before);
-    expect(await wrongOnDisk(await renderedConfigs(world.api), before, root)).toEqual([]);
+    await expectBack(before, /read-only/i);
     expect(rebootsOf(world.record, NODE, mark)).toEqual([]);
 
     expect(await world.retry(NODE)).toMatchObject({ code: 0 });
@@ -88,8 +132,8 @@ test(
   'a disk that takes longer than a heartbeat for what is written: slow is not dead',
   async () => {
     const mark = markOf(world.record);
-    const logged = endOf(world.stack.product.logFile(`host-worker/${POOL}`));
-    const disk = await makeSlow(world.stack.product.pid(`host-worker/${POOL}`), HELD_UP_MS);
+    const logged = endOf(world.stack.product.logFile(HOSTS));
+    const disk = await makeSlow(world.stack.product.pid(HOSTS), HELD_UP_MS);
     const target = await world.roll(config(2));
     await new BoundaryWatch(world, target).reach('Rebooting');
     const heldUp = disk.heldUp();
@@ -97,7 +141,7 @@ test(
 
     expect(heldUp).toBeGreaterThanOrEqual(FILES);
     await expectRest(world, target, mark);
-    const log = linesOf(world.stack.product.logFile(`host-worker/${POOL}`), logged);
+    const log = linesOf(world.stack.product.logFile(HOSTS), logged);
     const applied = log.filter(({ activity }) => activity === 'applyUpdate');
     expect(applied).toMatchObject([{ msg: 'config applied' }]);
     tally('disks', {
@@ -105,6 +149,46 @@ test(
       blow: `${HELD_UP_MS} ms a file`,
       boundary: 'Applying',
     });
+  },
+  STORY_MS,
+);
+
+test(
+  'a disk that runs full while files are put into place: undone in the room kept for it; a retry completes',
+  async () => {
+    const { product } = world.stack;
+    const root = world.stack.hostRoot(NODE);
+    await product.end(HOSTS);
+    const small = makeSmall(root, DISK_MIB);
+    try {
+      await product.restartHosts(POOL);
+      // It has to be put back when there is not a block left but what was kept for it.
+      const before = await world.roll(config(3, [0]));
+      await world.allUpdatedTo(before);
+      const mark = markOf(world.record);
+      const slow = await makeSlow(product.pid(HOSTS), WATCHED_MS);
+      const target = await world.roll(config(4, [FILES - 1]));
+      await new BoundaryWatch(world, target).reach('Applying');
+      await untilInPlace(BATCH / 2, 4);
+      small.fill();
+      expect([isInPlace(0, 4), isInPlace(BATCH - 1, 4)]).toEqual([true, false]);
+      expect(await roomLeft(root)).not.toEqual([]);
+      await slow.end();
+
+      await expectBack(before, /no space left on device/i);
+      expect(openJournals(root)).toEqual([]);
+      expect(await roomLeft(root)).toEqual([]);
+      expect(rebootsOf(world.record, NODE, mark)).toEqual([]);
+
+      small.free();
+      expect(await world.retry(NODE)).toMatchObject({ code: 0 });
+      await expectRest(world, target, mark);
+    } finally {
+      await product.end(HOSTS);
+      small.end();
+      await product.restartHosts(POOL);
+    }
+    tally('disks', { victim: 'host-worker', blow: 'full disk', boundary: 'Applying' });
   },
   STORY_MS,
 );

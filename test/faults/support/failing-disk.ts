@@ -2,7 +2,16 @@
 
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -18,6 +27,57 @@ export function makeReadOnly(directory: string): () => void {
     execFileSync('umount', ['--lazy', aside]);
     rmdirSync(aside);
   };
+}
+
+export interface SmallDisk {
+  /** Somebody else takes what is left, to the last block. */
+  fill(): void;
+  /** They give it back. */
+  free(): void;
+  /** The directory is where it was before, with what is in it now; nobody may be at it meanwhile. */
+  end(): void;
+}
+
+/**
+ * The directory becomes a disk of its own, with what is in it; nobody may be at it meanwhile.
+ *
+ * @param mebibytes - of the whole disk
+ */
+export function makeSmall(directory: string, mebibytes: number): SmallDisk {
+  const ballast = join(directory, 'ballast');
+  const aside = mkdtempSync(join(tmpdir(), 'slipway-small-disk-'));
+  copy(directory, aside);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'slipway-test', directory]);
+  copy(aside, directory);
+  return {
+    fill: () => {
+      const fd = openSync(ballast, 'a');
+      try {
+        for (;;) writeSync(fd, Buffer.alloc(BLOCK_BYTES, 'b'));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      } finally {
+        closeSync(fd);
+      }
+    },
+    free: () => rmSync(ballast, { force: true }),
+    end: () => {
+      rmSync(ballast, { force: true });
+      copy(directory, aside);
+      execFileSync('umount', [directory]);
+      copy(aside, directory);
+      rmSync(aside, { recursive: true });
+    },
+  };
+}
+
+/** What a tmpfs gives at a time. */
+const BLOCK_BYTES = 4096;
+
+/** With everything that belongs to a file; what was there before goes. */
+function copy(from: string, to: string): void {
+  for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true });
+  execFileSync('cp', ['-a', `${from}/.`, to]);
 }
 
 export interface SlowDisk {
