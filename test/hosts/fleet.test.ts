@@ -1,8 +1,12 @@
 /** Several machines at once: what one of them does or suffers is no harm to the others. */
 
+import { openJournals, wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { roomLeft } from '../e2e/support/leftovers';
+import { renderedConfigs } from '../e2e/support/rendered-config';
 import { countBoots } from './support/boots';
 import { hostConfig, plainFile } from './support/configs';
+import { type Picture, pictureOf, rootOf } from './support/picture';
 import {
   REASON,
   START_MS,
@@ -64,9 +68,43 @@ async function untilHalted(): Promise<void> {
   expect({ code, out }).toMatchObject({ code: 4 });
 }
 
+async function allAtRest(): Promise<void> {
+  for (const name of names()) await world.atRest(name);
+}
+
+/**
+ * Each machine is byte for byte on the config, by its own record, too, and keeps nothing for a way back. Whoever waits
+ * for a slot has changed nothing yet.
+ */
+async function expectOnDisk(config: string): Promise<void> {
+  const configs = await renderedConfigs(world.api);
+  for (const machine of world.machines) {
+    const root = rootOf(machine);
+    const wrong = [
+      ...(await wrongOnDisk(configs, config, root)),
+      ...openJournals(root),
+      ...(await roomLeft(root)),
+    ];
+    expect([machine.name, wrong]).toEqual([machine.name, []]);
+  }
+}
+
+/** By name. What is kept to go back to is replaced by whatever is staged. */
+async function pictures(): Promise<Readonly<Record<string, Picture>>> {
+  const all = await Promise.all(
+    world.machines.map(async (machine): Promise<[string, Picture]> => {
+      const picture = await pictureOf(machine);
+      return [machine.name, { ...picture, deployments: picture.deployments.slice(0, 1) }];
+    }),
+  );
+  return Object.fromEntries(all);
+}
+
 test(
   'an image that does not boot the kubelet stops at the canary',
   async () => {
+    await allAtRest();
+    const before = await pictures();
     const mark = markOf(world.record);
     const booted = countBoots(world.machines);
     await world.roll(hostConfig(NAME, { osImageURL: world.fleet.images['no-kubelet'] }));
@@ -87,6 +125,8 @@ test(
     const { out } = await world.slipway('rollout', 'status', 'worker');
     expect(out).toContain(canary);
     expect(out).toMatch(/kubelet/i);
+    expect(await pictures()).toEqual(before);
+    await expectOnDisk(world.fleet.firstConfig);
   },
   STORY_MS,
 );
@@ -102,7 +142,10 @@ test(
   'a file that no machine can write: the canary is cordoned and heals itself, and the mended config repairs the pool',
   async () => {
     for (const machine of world.machines) await machine.output('sh', '-c', ON_CONSOLE.pin);
+    let mended: string;
     try {
+      await allAtRest();
+      const before = await pictures();
       const mark = markOf(world.record);
       const booted = countBoots(world.machines);
       const story = plainFile('/etc/story.conf', 'of the story\n');
@@ -114,13 +157,11 @@ test(
       await untilHalted();
       expect(booted()).toEqual(boots(canary, { its: 0, others: 0 }));
       expect(world.node(canary).annotations[REASON]).toContain(THEIRS);
-      const machine = world.machines.find(({ name }) => name === canary);
-      await machine?.output('test', '!', '-e', story.path);
-      expect(await machine?.output('cat', THEIRS)).toBe('theirs\n');
+      expect(await pictures()).toEqual(before);
       expect(names().filter((name) => wasEverCordoned(world.record, name, mark))).toEqual([canary]);
 
       // Nobody touches the machine or retries it: the new config is all there is.
-      const mended = await world.roll(hostConfig(NAME, { files: [story] }));
+      mended = await world.roll(hostConfig(NAME, { files: [story] }));
 
       await world.allUpdatedTo(mended);
       expect(booted()).toEqual(boots(canary, { its: 1, others: 1 }));
@@ -131,6 +172,8 @@ test(
     } finally {
       for (const machine of world.machines) await machine.output('sh', '-c', ON_CONSOLE.unpin);
     }
+    await allAtRest();
+    await expectOnDisk(mended);
   },
   STORY_MS,
 );
@@ -157,6 +200,8 @@ test(
     await world.allUpdatedTo(config);
     // By hand, and for the update.
     expect(booted()).toEqual(boots(machine.name, { its: 2, others: 1 }));
+    await allAtRest();
+    await expectOnDisk(config);
   },
   STORY_MS,
 );
@@ -202,6 +247,8 @@ test(
     expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
     await world.allUpdatedTo(config);
     expect(booted()).toEqual(boots(machine.name, { its: 4, others: 2 }));
+    await allAtRest();
+    await expectOnDisk(config);
   },
   STORY_MS,
 );
