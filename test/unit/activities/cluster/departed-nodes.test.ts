@@ -1,8 +1,8 @@
 import { departedNodes } from '../../../../activities/cluster/departed-nodes';
-import type { Lookup } from '../../../../activities/ports';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
+import { pictureOf } from './picture-of';
 
 const LABEL = 'node-role.kubernetes.io/worker';
 const WORKER: MachineConfigPool = {
@@ -12,25 +12,13 @@ const WORKER: MachineConfigPool = {
 
 const aMember = (name: string): Node => ({ metadata: { name, labels: { [LABEL]: '' } } });
 
-function lookup<T extends { readonly metadata: { readonly name: string } }>(
-  objects: readonly T[],
-): Lookup<T> & { readonly silentMs: number } {
-  return {
-    silentMs: 0,
-    synced: Promise.resolve(),
-    get: (name) => objects.find(({ metadata }) => metadata.name === name),
-    list: () => objects,
-    subscribe: () => () => undefined,
-  };
-}
-
 type Ports = Parameters<typeof departedNodes>[0];
 
 /** @param answer - of the API server, about one node */
 function portsWith(shown: readonly Node[], answer: (name: string) => Promise<Node>) {
   const warned: unknown[] = [];
   const ports = {
-    view: { nodes: lookup(shown), pools: lookup([WORKER]) },
+    view: { nodes: pictureOf(shown), pools: pictureOf([WORKER]) },
     nodes: { read: answer },
     run: () => ({ log: { warn: (_: string, what: unknown) => warned.push(what) } }),
   } as unknown as Ports;

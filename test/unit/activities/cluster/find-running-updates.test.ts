@@ -1,21 +1,7 @@
 import { createFindRunningUpdates } from '../../../../activities/cluster/find-running-updates';
 import { ANNOTATION, NodeState } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
-import type { DatedLookup } from '../../../../activities/ports';
-
-function lookup<T extends { readonly metadata: { readonly name: string } }>(
-  items: readonly T[],
-): DatedLookup<T> {
-  return {
-    synced: Promise.resolve(),
-    newest: 0,
-    silentMs: 0,
-    reached: () => Promise.resolve(true),
-    list: () => items,
-    get: (name) => items.find(({ metadata }) => metadata.name === name),
-    subscribe: () => () => undefined,
-  };
-}
+import { pictureOf } from './picture-of';
 
 function aNode(name: string, config: string): Node {
   return {
@@ -38,8 +24,8 @@ function search(open: readonly string[], visible: readonly string[] = []) {
   const asked: string[] = [];
   const find = createFindRunningUpdates({
     view: {
-      nodes: lookup([aNode('old-1', 'c1'), aNode('old-2', 'c1'), aNode('new', 'c2')]),
-      pools: lookup([
+      nodes: pictureOf([aNode('old-1', 'c1'), aNode('old-2', 'c1'), aNode('new', 'c2')]),
+      pools: pictureOf([
         {
           metadata: { name: 'shop' },
           spec: {

@@ -1,9 +1,10 @@
 import { RoomInPools, type TakeRoom } from '../../../../activities/cluster/room-in-pool';
-import type { ClusterPorts, Lookup } from '../../../../activities/ports';
+import type { ClusterPorts } from '../../../../activities/ports';
 import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
+import { pictureOf } from './picture-of';
 
 const STEP = {
   node: 'a',
@@ -49,19 +50,6 @@ function aPool(name: string, maxUnavailable?: number | string): MachineConfigPoo
   };
 }
 
-function lookup<T extends { readonly metadata: { readonly name: string } }>(
-  objects: readonly T[],
-  silentMs = 0,
-): Lookup<T> & { readonly silentMs: number } {
-  return {
-    silentMs,
-    synced: Promise.resolve(),
-    get: (name) => objects.find(({ metadata }) => metadata.name === name),
-    list: () => objects,
-    subscribe: () => () => undefined,
-  };
-}
-
 /**
  * @param now - the nodes as the API server has them; default: as they are shown
  * @param open - the runs of updates that Temporal has
@@ -75,8 +63,8 @@ function portsWith(
   const read: string[] = [];
   const ports = {
     view: {
-      nodes: lookup(shown),
-      pools: lookup([aPool('master'), aPool('worker', maxUnavailable)]),
+      nodes: pictureOf(shown),
+      pools: pictureOf([aPool('master'), aPool('worker', maxUnavailable)]),
     },
     nodes: {
       read: (name: string) => {
@@ -114,7 +102,7 @@ function silentPorts(shown: readonly Node[], now: readonly Node[], silentMs: num
   };
   const silent = {
     ...ports,
-    view: { ...ports.view, nodes: lookup(known, silentMs) },
+    view: { ...ports.view, nodes: pictureOf(known, silentMs) },
     nodes: { ...ports.nodes, refresh },
   } as unknown as ClusterPorts;
   return {
