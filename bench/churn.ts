@@ -13,6 +13,7 @@ import type { Stack } from '../tools/stack/stack';
 import { firstAndLast, growthOf, grownIn, type Count, type Growth } from './growth';
 import { startLiveMemory, type LiveMemory } from './live-memory';
 import {
+  disksOf,
   judgeOf,
   observed,
   residentMiB,
@@ -46,6 +47,8 @@ export interface ChurnResult extends Observed {
   readonly objects: Readonly<Record<string, Count>>;
   /** What piled up, a sentence each; absent when it was too short to tell. */
   readonly grown?: readonly string[];
+  /** Hosts at rest whose disks were compared with their configs, after all rounds together. */
+  readonly disksCompared: number;
   readonly violations: readonly string[];
 }
 
@@ -141,6 +144,8 @@ interface PoolParts {
 /** The pool as an outsider changes and sees it. */
 class Pool {
   updates = 0;
+  #disksCompared = 0;
+  readonly #brokenDisks: string[] = [];
   readonly #boots = new Map<string, string>();
 
   constructor(private readonly parts: PoolParts) {
@@ -171,7 +176,11 @@ class Pool {
         isSaid && status?.current === status?.target && this.#onTarget() === record.nodes.length
       );
     });
-    return (await judge.rest()).violations;
+    const { violations } = await judge.rest();
+    const { disksCompared, broken } = await disksOf(this.parts.stack);
+    this.#disksCompared += disksCompared;
+    this.#brokenDisks.push(...broken);
+    return violations + this.#brokenDisks.length;
   }
 
   async sample(): Promise<Sample> {
@@ -201,9 +210,13 @@ class Pool {
     return { collectedRssMiB, liveMiB };
   }
 
-  async judgement(): Promise<Observed & Pick<ChurnResult, 'violations'>> {
-    const seen = observed(await this.parts.judge.rest());
-    return { ...seen, violations: this.parts.judge.violations.map(describeViolation) };
+  async judgement(): Promise<Observed & Pick<ChurnResult, 'disksCompared' | 'violations'>> {
+    const { judge } = this.parts;
+    return {
+      ...observed(await judge.rest()),
+      disksCompared: this.#disksCompared,
+      violations: [...judge.violations.map(describeViolation), ...this.#brokenDisks],
+    };
   }
 
   #status(): ObservedStatus | undefined {

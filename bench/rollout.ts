@@ -18,6 +18,7 @@ import { countApiRequests, difference, tellSlipwayApart } from './api-requests';
 import { countHistories, type HistoryCounts } from './histories';
 import { processorMs } from './processor-time';
 import {
+  disksOf,
   judgeOf,
   mostResidentMiB,
   observed,
@@ -57,7 +58,9 @@ export interface RolloutBenchResult extends Observed {
   readonly rssMiB: Readonly<Record<string, number>>;
   /** The most that it ever was, start-up included; empty where the kernel does not count it. */
   readonly mostRssMiB: Readonly<Record<string, number>>;
-  /** What an observer in a process of its own saw broken of docs/reliability.md, I1 to I7. */
+  /** Hosts at rest whose disks were compared with their configs. */
+  readonly disksCompared: number;
+  /** What an observer in a process of its own, and who compared the disks, saw broken of docs/reliability.md. */
   readonly violations: readonly string[];
 }
 
@@ -127,11 +130,13 @@ async function rollOnce(
   observer.stop();
   const histories = await countHistories(stack);
   const seen = await judge.rest();
+  const { disksCompared, broken } = await disksOf(stack);
   return {
     ...result(observer.record, options, { appliedAtMs, requests, histories, cpuMsPerNode, seen }),
     rssMiB,
     mostRssMiB,
-    violations: judge.violations.map(describeViolation),
+    disksCompared,
+    violations: [...judge.violations.map(describeViolation), ...broken],
   };
 }
 
@@ -189,7 +194,7 @@ function result(
   record: RolloutRecord,
   options: SimulatedPoolOptions,
   measured: Measured,
-): Omit<RolloutBenchResult, 'rssMiB' | 'mostRssMiB' | 'violations'> {
+): Omit<RolloutBenchResult, 'rssMiB' | 'mostRssMiB' | 'disksCompared' | 'violations'> {
   const { nodes, maxUnavailable, nodeTimeSeconds, canaryNodes } = options;
   const { histories } = measured;
   const { temporal, ...cpuMsPerNode } = measured.cpuMsPerNode;

@@ -1,6 +1,8 @@
 /** The whole stack with one pool of simulated hosts, which is what rollouts are measured on. */
 
-import { observeInOwnProcess, type ObserverProcess } from '../tools/observer/own-process';
+import { compareDisks } from '../test/e2e/support/disk-at-rest';
+import { startJudge } from '../test/e2e/support/verdict';
+import type { ObserverProcess } from '../tools/observer/own-process';
 import type { Summary } from '../tools/observer/protocol';
 import { residentBytes } from '../tools/processes/identity';
 import { startStack, type Stack } from '../tools/stack/stack';
@@ -39,20 +41,16 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
     },
     workloads: [],
     temporalUi: false,
+    audit: true,
     onStep: options.onStep,
     ...(options.environment === undefined ? {} : { environment: options.environment }),
   });
 }
 
-/** An observer in a process of its own that judges the pool of workers by every promise it can see. */
+/** The observer of the end-to-end tests, which judges the pool of workers by every promise that it can see. */
 export async function judgeOf(stack: Stack, maxUnavailable: number): Promise<ObserverProcess> {
-  return observeInOwnProcess({
-    kubeconfig: stack.cluster.adminKubeconfig,
-    nodeSelector: WORKERS,
-    pool: 'worker',
-    maxUnavailable,
-    temporal: { address: stack.temporal.address, namespace: stack.temporal.namespace },
-  });
+  const { cluster, temporal } = stack;
+  return startJudge({ cluster, temporal, nodeSelector: WORKERS, pool: 'worker', maxUnavailable });
 }
 
 /** What an observer has seen of the promises, and how well it could look. */
@@ -72,6 +70,25 @@ export function observed({ maxUnavailableSeen, sight }: Summary): Observed {
     observerBlindSeconds: Object.fromEntries(
       places.map(([place, { blindSeconds }]) => [place, blindSeconds]),
     ),
+  };
+}
+
+/** What was judged of the disks of the hosts (I4). */
+export interface Compared {
+  readonly disksCompared: number;
+  /** As violations are described. */
+  readonly broken: readonly string[];
+}
+
+/** Where the observer cannot look: every host of a pool at rest is byte for byte on the config that its Node names. */
+export async function disksOf(stack: Stack): Promise<Compared> {
+  const { compared, wrong } = await compareDisks(stack.cluster.admin, stack.hostRoot);
+  const all = stack.nodesOf('worker').length;
+  const missing =
+    compared === all ? [] : [`only ${compared} of ${all} hosts are done, the others not compared`];
+  return {
+    disksCompared: compared,
+    broken: [...missing, ...wrong].map((text) => `I4 ${text}`),
   };
 }
 

@@ -66,40 +66,61 @@ interface AtRest {
   readonly hasFailed: boolean;
 }
 
+/** What the disks of all hosts that are at rest have shown. */
+export interface DisksAtRest {
+  /** How many were done, and were compared with their config: nothing wrong is worth as much as that. */
+  readonly compared: number;
+  /** Each host that is not on its config, with what is not as that says. */
+  readonly wrong: readonly string[];
+}
+
 /**
  * Compares the disks of all hosts that are done and on the config that they are to be on, when a suite is
  * over. Of those that have failed and serve no journal may be open; the rest of them is for the stories to judge,
  * as who is under way is.
- *
- * @throws Error naming each host that is not on its config, with what is not as that says
  */
+export async function compareDisks(
+  api: ApiClient,
+  hostRoot: (node: string) => string,
+  settlingMs = SETTLING_MS,
+): Promise<DisksAtRest> {
+  const deadline = Date.now() + settlingMs;
+  for (;;) {
+    // Of thousands of hosts one look takes longer than they have to settle.
+    const isLast = Date.now() >= deadline;
+    const disks = await lookAtDisks(api, hostRoot);
+    if (isLast || disks.wrong.length === 0) return disks;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+}
+
+/** @throws Error naming each host that is not on its config, with what is not as that says */
 export async function judgeDisks(
   api: ApiClient,
   hostRoot: (node: string) => string,
   settlingMs = SETTLING_MS,
 ): Promise<void> {
-  const deadline = Date.now() + settlingMs;
-  for (;;) {
-    const wrong = await wrongDisks(api, hostRoot);
-    if (wrong.length === 0) return;
-    if (Date.now() > deadline) throw new Error(`disks at rest:\n${wrong.join('\n')}`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
+  const { wrong } = await compareDisks(api, hostRoot, settlingMs);
+  if (wrong.length > 0) throw new Error(`disks at rest:\n${wrong.join('\n')}`);
 }
 
-async function wrongDisks(
+async function lookAtDisks(
   api: ApiClient,
   hostRoot: (node: string) => string,
-): Promise<readonly string[]> {
+): Promise<DisksAtRest> {
   const before = await nodesAtRest(api);
   const configs = await renderedConfigs(api);
   const found = new Map<string, readonly string[]>();
   for (const [node, one] of before) found.set(node, await wrongOn(configs, hostRoot(node), one));
   // An update that began meanwhile is shown on its Node before it changes the disk.
   const after = await nodesAtRest(api);
-  return [...found]
-    .filter(([node, wrong]) => wrong.length > 0 && isSame(before.get(node), after.get(node)))
-    .map(([node, wrong]) => `${node} on ${before.get(node)?.config ?? ''}: ${wrong.join('; ')}`);
+  const atRest = [...found].filter(([node]) => isSame(before.get(node), after.get(node)));
+  return {
+    compared: atRest.filter(([node]) => before.get(node)?.hasFailed === false).length,
+    wrong: atRest
+      .filter(([, wrong]) => wrong.length > 0)
+      .map(([node, wrong]) => `${node} on ${before.get(node)?.config ?? ''}: ${wrong.join('; ')}`),
+  };
 }
 
 async function wrongOn(
