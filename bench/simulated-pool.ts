@@ -10,6 +10,9 @@ import { memoryOf } from './process-memory';
 
 export const WORKERS = 'node-role.kubernetes.io/worker';
 
+/** For one answer of Temporal to the observer: it is never away here, but it has all that the machine can do. */
+const PATIENCE_MS = 20_000;
+
 export interface SimulatedPoolOptions {
   readonly nodes: number;
   readonly maxUnavailable: number;
@@ -50,7 +53,10 @@ export async function startSimulatedPool(options: SimulatedPoolOptions): Promise
 /** The observer of the end-to-end tests, which judges the pool of workers by every promise that it can see. */
 export async function judgeOf(stack: Stack, maxUnavailable: number): Promise<ObserverProcess> {
   const { cluster, temporal } = stack;
-  return startJudge({ cluster, temporal, nodeSelector: WORKERS, pool: 'worker', maxUnavailable });
+  return startJudge({
+    ...{ cluster, temporal, patienceMs: PATIENCE_MS },
+    ...{ nodeSelector: WORKERS, pool: 'worker', maxUnavailable },
+  });
 }
 
 /** What an observer has seen of the promises, and how well it could look. */

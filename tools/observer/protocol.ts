@@ -1,6 +1,7 @@
 /** What an observer in a process of its own is told, and what it says: one JSON object a line. */
 
 import type { Seen } from './sight';
+import type { TemporalPlace } from './temporal-look';
 import type { Violation } from './violation';
 
 /** Everything it needs, as its only argument. */
@@ -11,7 +12,7 @@ export interface Assignment {
   readonly maxUnavailable?: number;
   readonly minAvailable?: Readonly<Record<string, number>>;
   /** Absent = nobody looks for what waits silently. */
-  readonly temporal?: { readonly address: string; readonly namespace: string };
+  readonly temporal?: TemporalPlace;
   /** The API server's audit log; absent = who removed what is told from the Node alone. */
   readonly auditLog?: string;
   /** How long a pool may take to be at rest; absent = plenty. */

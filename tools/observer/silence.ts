@@ -17,6 +17,9 @@ const ASK_AFTER_MS = 45_000;
  */
 export const UNANSWERED_MS = 300_000;
 
+/** One after the other, the updates of a large pool take over a minute; all at once, they would be load themselves. */
+const ASKED_AT_ONCE = 8;
+
 /** A look or two that fail are no absence of Temporal. */
 const ABSENCE_MS = 10_000;
 
@@ -85,11 +88,13 @@ export class Silence {
     const waiting = [...this.#updates(open), ...this.#orphans(open), ...this.#forgotten(open)];
     const keys = new Set(waiting.map(({ key }) => key));
     for (const key of this.#watched.keys()) if (!keys.has(key)) this.#watched.delete(key);
+    const due = waiting
+      .map((one) => ({ ...one, watched: this.#watch(one.key, one.sign, nowMs) }))
+      .filter(({ watched }) => isDue(watched, nowMs));
+    const answers = await this.#askAll(due.map(({ ask }) => ask));
     const found: Silent[] = [];
-    for (const { key, sign, ask, silent } of waiting) {
-      const watched = this.#watch(key, sign, nowMs);
-      if (watched.told || nowMs - watched.sinceMs < ASK_AFTER_MS) continue;
-      const answer = await this.#ask(ask);
+    for (const [index, { key, silent, watched }] of due.entries()) {
+      const answer = answers[index] ?? 'no answer';
       if (answer === 'says for what') this.#watched.delete(key);
       else if (isTooLong(watched, answer, nowMs)) {
         watched.told = true;
@@ -117,6 +122,17 @@ export class Silence {
     const watched = { sign, sinceMs: nowMs, told: false };
     this.#watched.set(key, watched);
     return watched;
+  }
+
+  /** @returns the answers in the order of the questions */
+  async #askAll(workflowIds: readonly (string | undefined)[]): Promise<readonly Answer[]> {
+    const answers: Answer[] = [];
+    const left = workflowIds.entries();
+    const askOn = async (): Promise<void> => {
+      for (const [index, id] of left) answers[index] = await this.#ask(id);
+    };
+    await Promise.all(Array.from({ length: ASKED_AT_ONCE }, askOn));
+    return answers;
   }
 
   async #ask(workflowId: string | undefined): Promise<Answer> {
@@ -188,6 +204,10 @@ export class Silence {
       return [{ key: `behind ${name}`, sign, silent: { invariant: 'I6', subject: name, text } }];
     });
   }
+}
+
+function isDue({ told, sinceMs }: Watched, nowMs: number): boolean {
+  return !told && nowMs - sinceMs >= ASK_AFTER_MS;
 }
 
 function isTooLong(watched: Watched, answer: Answer, nowMs: number): boolean {

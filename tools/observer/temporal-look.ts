@@ -12,6 +12,8 @@ const PATIENCE_MS = 5_000;
 export interface TemporalPlace {
   readonly address: string;
   readonly namespace: string;
+  /** How long it has for one answer; absent = 5 s, so that who is away is soon given up. */
+  readonly patienceMs?: number;
 }
 
 /** Looks now and then, and reports what waits without a word. */
@@ -81,11 +83,13 @@ export class TemporalLook {
 class Server {
   readonly #connection: Connection;
   readonly #client: Client;
+  readonly #patienceMs: number;
 
-  constructor({ address, namespace }: TemporalPlace) {
+  constructor({ address, namespace, patienceMs = PATIENCE_MS }: TemporalPlace) {
+    this.#patienceMs = patienceMs;
     this.#connection = Connection.lazy({
       address,
-      connectTimeout: PATIENCE_MS,
+      connectTimeout: patienceMs,
       channelArgs: {
         'grpc.initial_reconnect_backoff_ms': 200,
         'grpc.max_reconnect_backoff_ms': 1_000,
@@ -113,7 +117,7 @@ class Server {
   }
 
   #within<T>(ask: () => Promise<T>): Promise<T> {
-    return this.#connection.withDeadline(Date.now() + PATIENCE_MS, ask);
+    return this.#connection.withDeadline(Date.now() + this.#patienceMs, ask);
   }
 }
 

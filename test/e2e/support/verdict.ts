@@ -10,16 +10,24 @@ import type { TemporalServer } from '../../../tools/temporal';
 export interface Judged extends Pick<Assignment, 'nodeSelector' | 'pool' | 'minAvailable'> {
   readonly cluster: Pick<Cluster, 'adminKubeconfig' | 'auditLog'>;
   readonly temporal: Pick<TemporalServer, 'address' | 'namespace'>;
+  /** How long Temporal has for one answer; absent = as long as suites that take it away can wait. */
+  readonly patienceMs?: number;
   readonly maxUnavailable: number;
 }
 
 /** Resolves when it watches. */
-export function startJudge({ cluster, temporal, ...rest }: Judged): Promise<ObserverProcess> {
+export function startJudge({
+  cluster,
+  temporal,
+  patienceMs,
+  ...rest
+}: Judged): Promise<ObserverProcess> {
   const { adminKubeconfig, auditLog } = cluster;
+  const { address, namespace } = temporal;
   return observeInOwnProcess({
     ...rest,
     kubeconfig: adminKubeconfig,
-    temporal: { address: temporal.address, namespace: temporal.namespace },
+    temporal: { address, namespace, ...(patienceMs === undefined ? {} : { patienceMs }) },
     ...(auditLog === undefined ? {} : { auditLog }),
   });
 }

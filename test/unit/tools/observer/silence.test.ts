@@ -62,6 +62,32 @@ test('one that says what it waits for is not silent', async () => {
   expect(await look(SILENCE_MS)).toEqual([]);
 });
 
+test('those of a large pool are asked beside each other, and not all at once', async () => {
+  const ids = Array.from({ length: 250 }, (_, index) => `update-node/worker-${index}`);
+  const asked: string[] = [];
+  let open = 0;
+  let most = 0;
+  const silence = new Silence(new RolloutRecord({}), {
+    blockerOf: async (id) => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise(setImmediate);
+      open -= 1;
+      asked.push(id);
+      return id.endsWith('7') ? undefined : 'its reboot';
+    },
+  });
+  await silence.look({ ids: new Set(ids) }, 0);
+
+  const found = await silence.look({ ids: new Set(ids) }, SILENCE_MS);
+
+  expect(asked.sort()).toEqual([...ids].sort());
+  expect(most).toBeGreaterThan(4);
+  expect(most).toBeLessThan(20);
+  const silent = ids.filter((id) => id.endsWith('7')).map((id) => id.replace('update-node/', ''));
+  expect(found.map(({ subject }) => subject)).toEqual(silent);
+});
+
 test('one that shows something new has another minute', async () => {
   const { look, record } = scene();
   await look(0);
