@@ -223,7 +223,8 @@ function hasTaken(run: ReleaseNodeInput['run'], node: Node): boolean {
 
 /** A half changed host takes no new pods, also when its plan needed no drain. */
 function outOfServiceChange(node: Node, input: ReleaseNodeInput): NodeChange {
-  const owner = isCordonedByPerson(node) ? null : input.workflowId;
+  const isOurs = !isUnschedulable(node) || isCordonedBySlipway(node);
+  const owner = isOurs ? input.workflowId : null;
   return {
     annotations: { ...failedAnnotations(input), [ANNOTATION.CORDONED_BY]: owner },
     unschedulable: true,
@@ -309,8 +310,9 @@ export function holdChange(
   });
 }
 
+/** One that a person wants, too, stays as theirs. */
 function ownCordonLifted(node: Node): { readonly unschedulable?: false } {
-  return isCordonedBySlipway(node) ? { unschedulable: false } : {};
+  return isCordonedBySlipway(node) && !isCordonedByPerson(node) ? { unschedulable: false } : {};
 }
 
 /** What of a change is not so already; undefined = all of it is. */

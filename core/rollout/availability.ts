@@ -73,15 +73,28 @@ export function isBeingDeleted(node: Node): boolean {
 }
 
 /**
- * Unschedulable, and it was Slipway that did it. The mark alone does not say so: it outlives for a moment the
- * cordon that a person takes away, and their next one is not ours.
+ * Unschedulable, and it was Slipway that did it; a person may want it, too. The mark alone does not say so: it
+ * outlives for a moment the cordon that a person takes away, and their next one is not ours.
  */
 export function isCordonedBySlipway(node: Node): boolean {
-  return (
-    isUnschedulable(node) &&
-    annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined &&
-    !isCordonWrittenByAnother(node)
-  );
+  const isMarked = annotationOf(node, ANNOTATION.CORDONED_BY) !== undefined;
+  const writers = cordonWriters(node);
+  return isUnschedulable(node) && isMarked && (writers.length === 0 || writers.some(isOurs));
+}
+
+/** Unschedulable, and it was not Slipway, or not Slipway alone: hands off. */
+export function isCordonedByPerson(node: Node): boolean {
+  if (!isUnschedulable(node)) return false;
+  return !isCordonedBySlipway(node) || !cordonWriters(node).every(isOurs);
+}
+
+/**
+ * An update that writes what is so already becomes no manager of it; who applies it becomes one beside the others.
+ */
+function cordonWriters({ metadata }: Node): readonly (string | undefined)[] {
+  return (metadata.managedFields ?? [])
+    .filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:unschedulable'] !== undefined)
+    .map(({ manager }) => manager);
 }
 
 /**
@@ -90,23 +103,10 @@ export function isCordonedBySlipway(node: Node): boolean {
  */
 const UNKNOWN_WRITERS = ['ancient-changes', 'before-first-apply'] as const;
 
-/**
- * An update that writes what is so already becomes no manager of it; who applies it becomes one beside the others.
- * One that is not known is taken for ours.
- */
-function isCordonWrittenByAnother({ metadata }: Node): boolean {
-  const writers = (metadata.managedFields ?? [])
-    .filter(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:unschedulable'] !== undefined)
-    .map(({ manager }) => manager);
+/** One that is not known is taken for ours. */
+function isOurs(writer: string | undefined): boolean {
   const ours: readonly string[] = [FIELD_MANAGER.CLUSTER_WORKER, ...UNKNOWN_WRITERS];
-  return (
-    writers.length > 0 && !writers.some((writer) => writer === undefined || ours.includes(writer))
-  );
-}
-
-/** Unschedulable, and it was not Slipway: hands off. */
-export function isCordonedByPerson(node: Node): boolean {
-  return isUnschedulable(node) && !isCordonedBySlipway(node);
+  return writer === undefined || ours.includes(writer);
 }
 
 /** Why a node is out of service, in a few words that name what a person can act on. */

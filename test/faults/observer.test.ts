@@ -10,7 +10,7 @@ import { KubeConfig, KubernetesObjectApi, PatchStrategy } from '@kubernetes/clie
 import { createNodes, startCluster, type Cluster } from '../../tools/cluster';
 import { observeInOwnProcess, type ObserverProcess } from '../../tools/observer/own-process';
 import { freePorts } from '../../tools/processes/ports';
-import { manifestsWith } from '../../tools/stack/manifests';
+import { manifestsWith, type Manifests } from '../../tools/stack/manifests';
 import { describeViolation } from '../../tools/observer/violation';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';
@@ -33,13 +33,14 @@ let cluster: Cluster;
 let temporal: TemporalServer;
 let judge: ObserverProcess;
 let slipway: KubernetesObjectApi;
+let manifests: Manifests;
 
 beforeAll(async () => {
   [cluster, temporal] = await Promise.all([
     startCluster({ audit: true }),
     startTemporal({ ui: false }),
   ]);
-  const manifests = manifestsWith(cluster.adminKubeconfig);
+  manifests = manifestsWith(cluster.adminKubeconfig);
   await manifests.applyFiles('deploy/crds');
   await manifests.applyObject(allowedEverything());
   await createNodes(
@@ -98,9 +99,14 @@ function allowedEverything() {
 const person = (node: string, patch: object) =>
   cluster.admin.call('PATCH', `/api/v1/nodes/${node}`, patch);
 
+const nodeWith = (node: string, parts: object) => ({
+  ...{ apiVersion: 'v1', kind: 'Node', metadata: { name: node } },
+  ...parts,
+});
+
 const bySlipway = (node: string, parts: object) =>
   slipway.patch(
-    { apiVersion: 'v1', kind: 'Node', metadata: { name: node }, ...parts },
+    nodeWith(node, parts),
     undefined,
     undefined,
     undefined,
@@ -129,6 +135,18 @@ test(
     expect(await caught(() => bySlipway('worker-0', { spec: { unschedulable: null } }))).toBe(
       `I3 worker-0: ${SLIPWAY} removed a person's cordon`,
     );
+
+    // I3: it takes its own away, and with that the one that a person has applied beside it.
+    const marked = (owner: string | null) => ({
+      metadata: { name: 'worker-0', annotations: { 'slipway.dev/cordoned-by': owner } },
+    });
+    const cordoned = { spec: { unschedulable: true } };
+    await bySlipway('worker-0', { ...marked('update-node/worker-0'), ...cordoned });
+    await manifests.applyObject(nodeWith('worker-0', cordoned));
+    expect(await caught(() => bySlipway('worker-0', { spec: { unschedulable: null } }))).toBe(
+      `I3 worker-0: ${SLIPWAY} removed a person's cordon`,
+    );
+    await person('worker-0', marked(null));
 
     // I3: it deletes a pod that should have been evicted.
     await cluster.admin.call('POST', '/api/v1/namespaces/default/pods', pod());

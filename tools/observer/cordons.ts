@@ -8,12 +8,17 @@ const CORDONED_BY = 'slipway.dev/cordoned-by';
 interface Cordon {
   /** The first one with the cordon. */
   readonly set: string;
-  /** The first one without a mark since; absent = it has one. */
+  /** The first one without a mark since, or without a person who applies it; absent = it has one. */
   readonly bare?: string;
 }
 
-/** A cordon that a person set, and that is not there any more as they set it. */
+/** Of a person as far as it shows; one of Slipway's is also of those who apply it. */
 export function isPersonsCordon(node: ObservedNode): boolean {
+  return isWithoutMark(node) || (node.unschedulable && node.cordonAppliedBy.length > 0);
+}
+
+/** A cordon of which Slipway does not say that it is its own. */
+export function isWithoutMark(node: ObservedNode): boolean {
   return node.unschedulable && node.annotations[CORDONED_BY] === undefined;
 }
 
@@ -31,7 +36,8 @@ export class Cordons {
     if (!node.unschedulable || previous === undefined) return;
     const set = previous.unschedulable ? known?.set : resourceVersion;
     if (set === undefined) return;
-    const bare = isPersonsCordon(node) ? { bare: known?.bare ?? resourceVersion } : {};
+    const isLeft = isWithoutMark(node) && node.cordonAppliedBy.length === 0;
+    const bare = isLeft ? { bare: known?.bare ?? resourceVersion } : {};
     this.#cordons.set(name, { set, ...bare });
   }
 

@@ -5,6 +5,8 @@ export interface ObservedNode {
   readonly name: string;
   readonly resourceVersion: string;
   readonly unschedulable: boolean;
+  /** Who has applied the cordon, on the server's side: it is theirs, whoever else has set it. */
+  readonly cordonAppliedBy: readonly string[];
   readonly ready: boolean;
   readonly bootID: string;
   readonly annotations: Readonly<Record<string, string>>;

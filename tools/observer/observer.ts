@@ -91,11 +91,21 @@ function observedNode(node: V1Node): ObservedNode {
     name: node.metadata?.name ?? '',
     resourceVersion: node.metadata?.resourceVersion ?? '',
     unschedulable: node.spec?.unschedulable === true,
+    cordonAppliedBy: cordonAppliedBy(node),
     ready: isTrue(node.status?.conditions, 'Ready'),
     bootID: node.status?.nodeInfo?.bootID ?? '',
     annotations: node.metadata?.annotations ?? {},
     taints: (node.spec?.taints ?? []).map(({ key }) => key),
   };
+}
+
+/** Only who applies a field owns it beside others, so Slipway's own cordon is not among them. */
+function cordonAppliedBy({ metadata }: V1Node): readonly string[] {
+  return (metadata?.managedFields ?? []).flatMap(({ manager, operation, fieldsV1 }) => {
+    const { 'f:spec': spec } = (fieldsV1 ?? {}) as { readonly 'f:spec'?: object };
+    const isCordon = operation === 'Apply' && spec !== undefined && 'f:unschedulable' in spec;
+    return isCordon ? [manager ?? ''] : [];
+  });
 }
 
 function podKey(pod: V1Pod): string {

@@ -4,7 +4,7 @@
  */
 
 import { Boots } from './boots';
-import { Cordons, isPersonsCordon } from './cordons';
+import { Cordons, isPersonsCordon, isWithoutMark } from './cordons';
 import type { NodeChange, ObservedNode, ObservedPod, ObservedStatus } from './observed';
 import type { Fault, Violation } from './violation';
 import { describeViolation } from './violation';
@@ -250,7 +250,8 @@ function isNewlyTaken(node: ObservedNode, previous: ObservedNode): boolean {
 function whatHappenedToCordon(node: ObservedNode, previous: ObservedNode): string | undefined {
   if (!isPersonsCordon(previous)) return undefined;
   if (node.unschedulable) {
-    return isPersonsCordon(node) ? undefined : "a person's cordon was taken over";
+    const isTaken = isWithoutMark(previous) && !isWithoutMark(node);
+    return isTaken ? "a person's cordon was taken over" : undefined;
   }
   return JSON.stringify(ours(node)) === JSON.stringify(ours(previous))
     ? undefined

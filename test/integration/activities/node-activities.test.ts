@@ -9,6 +9,7 @@ import {
 import { ANNOTATION } from '../../../core/names';
 import { isReady } from '../../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
+import { isCordonedByPerson } from '../../../core/rollout';
 import {
   applyManifest,
   eventually,
@@ -351,6 +352,59 @@ it('takes its own cordon away, whatever a person has written on the node beside 
   await activities().completeNode(stepFor('beside', NEW));
 
   expect((await readNode('beside')).spec?.unschedulable).toBeUndefined();
+});
+
+/** What `kubectl apply --server-side` is called by. */
+const applied = (name: string, spec: object) =>
+  fixture.admin.apply(NODES, { metadata: { name }, spec }, BY_PERSON);
+
+it.each(['completes', 'releases'])(
+  '%s a node on which a person applied a cordon beside its own, and leaves it cordoned',
+  async (how) => {
+    const name = `shared-${how}`;
+    const step = stepFor(name, NEW);
+    await adopted(name);
+    await cordon(name);
+    await applied(name, { unschedulable: true });
+
+    // No pod can have come: the update goes on.
+    const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
+    await expect(activities().checkCordon({ ...step, run })).resolves.toBeUndefined();
+    const failed = { outcome: 'failed', unreconcilable: false, reason: 'no space left' } as const;
+    await (how === 'completes'
+      ? activities().completeNode(step)
+      : activities().releaseNode({ ...step, ...failed, hostIsBack: true }));
+
+    const node = await readNode(name);
+    expect(node.spec?.unschedulable).toBe(true);
+    expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
+    await inCache(caches.nodes, name, isCordonedByPerson);
+    await expect(cordon(name, OLD)).rejects.toMatchObject({ name: 'CordonedByUser' });
+  },
+);
+
+it('takes its own cordon away that a person had applied too, and does no more', async () => {
+  await adopted('withdrawn');
+  await cordon('withdrawn');
+  await applied('withdrawn', { unschedulable: true });
+  await applied('withdrawn', {});
+
+  await activities().completeNode(stepFor('withdrawn', NEW));
+
+  expect((await readNode('withdrawn')).spec?.unschedulable).toBeUndefined();
+});
+
+it('takes its own cordon away, whatever a person has applied to the node beside it', async () => {
+  await adopted('tainted');
+  await cordon('tainted');
+  const taints = [{ key: 'example.com/rack', effect: 'PreferNoSchedule' }];
+  await applied('tainted', { taints });
+
+  await activities().completeNode(stepFor('tainted', NEW));
+
+  const { spec } = await readNode('tainted');
+  expect(spec?.unschedulable).toBeUndefined();
+  expect(spec?.taints).toMatchObject(taints);
 });
 
 it('releases a failed node: uncordoned, Degraded, with the reason and still targeted', async () => {

@@ -135,7 +135,9 @@ it('takes a cordon over that an earlier update left', () => {
 it.each([
   ['whoever wrote it last', ['kubectl'], undefined],
   ['us', ['slipway-cluster-worker'], false],
-  ['us and another', ['kubectl', 'slipway-cluster-worker'], false],
+  ['us and another', ['kubectl', 'slipway-cluster-worker'], undefined],
+  ['us and somebody forgotten', ['ancient-changes', 'slipway-cluster-worker'], false],
+  ['somebody forgotten and another', ['before-first-apply', 'kubectl'], undefined],
   ['somebody whom the API server has forgotten', ['ancient-changes'], false],
   ['somebody before the API server kept writers', ['before-first-apply'], false],
   ['nobody', [], false],
@@ -162,6 +164,26 @@ it('keeps of a node that a person has cordoned anew no mark, also when its host 
 
   expect(change?.annotations).toMatchObject({ [ANNOTATION.CORDONED_BY]: null });
   expect(change?.unschedulable).toBeUndefined();
+});
+
+describe('a node that a person cordons, too', () => {
+  const cordoned = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+  const managedFields = ['slipway-cluster-worker', 'argocd'].map((manager) => ({
+    ...{ manager, fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } },
+  }));
+  const shared = { ...cordoned, metadata: { ...cordoned.metadata, managedFields } };
+
+  it('is taken by no update', () => {
+    expect(() => cordonChange(shared, cordonInput)).toThrow(/is cordoned, and not by Slipway/);
+  });
+
+  it('keeps the mark while its host is not back: that person may no longer want it', () => {
+    const change = releaseChange(shared, release({ hostIsBack: false }));
+
+    expect(applied(shared, change).metadata.annotations).toMatchObject({
+      [ANNOTATION.CORDONED_BY]: 'update-node/n',
+    });
+  });
 });
 
 it('never uncordons what a person cordoned', () => {

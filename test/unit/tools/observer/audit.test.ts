@@ -77,6 +77,17 @@ describe("who removed a person's cordon", () => {
     expect(texts(record)).toEqual(found);
   });
 
+  test('Slipway, beside whose own a person had applied it', () => {
+    const record = new RolloutRecord({});
+    const judge = new AuditJudge(record);
+    const annotations = byUpdate('a');
+    record.nodeSeen(node('a', { ...cordoned(), annotations, cordonAppliedBy: ['argocd'] }), 0);
+    const after = node('a', { annotations });
+    record.nodeSeen(after, 1);
+    judge.line(wrote(after.resourceVersion));
+    expect(texts(record)).toEqual([`I3 a: ${WORKER} removed a person's cordon`]);
+  });
+
   test('the person, or Slipway in another write', () => {
     const record = new RolloutRecord({});
     const judge = new AuditJudge(record);
@@ -92,6 +103,7 @@ describe("who removed a person's cordon", () => {
 describe('a cordon that is left without a mark', () => {
   const OURS = { unschedulable: true, annotations: byUpdate('a') };
   const BARE = { unschedulable: true };
+  const APPLIED = { cordonAppliedBy: ['argocd'] };
   const FOUND = `I2 a: it has a cordon of ${WORKER} without a mark`;
 
   type Write = readonly [parts: Parameters<typeof node>[1], by?: string];
@@ -136,6 +148,10 @@ describe('a cordon that is left without a mark', () => {
       ],
     ],
     ['ours, of which a person took the mark away', [[{}], [OURS, WORKER], [BARE]]],
+    [
+      'ours, beside which a person applied theirs, also when they want it no longer',
+      [[{}], [OURS, WORKER], [{ ...OURS, ...APPLIED }], [{ ...BARE, ...APPLIED }, WORKER], [BARE]],
+    ],
     [
       'ours, and set again by a person before our mark was gone',
       [[{}], [OURS, WORKER], [{ annotations: byUpdate('a') }], [OURS], [BARE, WORKER]],

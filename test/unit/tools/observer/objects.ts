@@ -10,6 +10,7 @@ export function node(name: string, parts: Partial<ObservedNode> = {}): ObservedN
     name,
     resourceVersion: String(version),
     unschedulable: false,
+    cordonAppliedBy: [],
     ready: true,
     bootID: 'boot-1',
     taints: [],

@@ -74,6 +74,25 @@ describe("I3, people's cordons", () => {
     expect(judge([byPerson, node('a')])).toEqual([]);
     expect(judge([node('a'), ours, node('a', { annotations: on(NEW) })])).toEqual([]);
   });
+
+  describe('beside ours', () => {
+    const ours = { unschedulable: true, annotations: { ...WORKING, ...byUpdate('a') } };
+    const shared = { ...ours, cordonAppliedBy: ['argocd'] };
+
+    test('a cordon that goes together with our words was removed by us', () => {
+      expect(judge([node('a', ours), node('a', shared), node('a')])).toEqual([
+        ['I3', "a: a person's cordon was removed by who updates the node"],
+      ]);
+    });
+
+    test('it may stay, the person may take it away, or want it no longer', () => {
+      const stays = node('a', { ...shared, annotations: on(NEW) });
+      const opened = node('a', { annotations: ours.annotations });
+      expect(judge([node('a', shared), stays])).toEqual([]);
+      expect(judge([node('a', shared), opened])).toEqual([]);
+      expect(judge([node('a', shared), node('a', ours), node('a')])).toEqual([]);
+    });
+  });
 });
 
 describe('I3, pods', () => {
