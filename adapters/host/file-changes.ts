@@ -28,6 +28,7 @@ const LABEL = 'security.selinux';
 const SET_ID_BITS = 0o6000;
 const O_PATH = 0o10000000;
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+const NEW_DIRECTORY_MODE = 0o700;
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Makes changes in their order. @throws an error with the `path` at fault */
@@ -154,7 +155,7 @@ async function writeTemporary(
 ): Promise<Pick<Prepared, 'temporary' | 'handle'>> {
   if (state.kind === 'absent' || state.kind === 'directory') return {};
   const temporary = temporaryIn(parent);
-  await removeAny(disk.fs, temporary);
+  await removeTemporary(disk.fs, temporary);
   if (state.kind === 'symlink') {
     await disk.fs.symlink(state.target, temporary);
     return { temporary };
@@ -256,27 +257,49 @@ async function finish({ fs }: Disk, one: Prepared, made: Made): Promise<void> {
   made.directories.add(posix.dirname(one.change.path));
 }
 
-/** Whether it was made; what is there already is left as it is. */
+/**
+ * Under another name until it has its owner and its mode, but where it is for root alone and has them from the
+ * first moment: a death leaves all of it or nothing.
+ *
+ * @returns whether it was made; what is there already is left as it is
+ */
 export async function makeDirectory(
   disk: Disk,
   path: string,
   { mode, owner }: { readonly mode: number; readonly owner: Owner },
 ): Promise<boolean> {
+  const { fs } = disk;
   const parent = disk.parentOf(path);
   if (parent === undefined) throw missingParent(path);
   try {
     // A link to a directory is as good as one: `/home` is such a link on image-based systems.
-    if (lookUp(disk.fs, parent.target) !== undefined) return false;
-    await disk.fs.mkdir(parent.target, { mode: 0o700 });
-    await withHandle(await disk.fs.open(parent.target, DIRECTORY), async (handle) => {
-      await disk.ownership.set(path, handle, owner);
-      await handle.chmod(mode);
-      if (disk.sync) await handle.sync();
-    });
+    if (lookUp(fs, parent.target) !== undefined) return false;
+    const isForRoot = mode === NEW_DIRECTORY_MODE && owner.uid === 0 && owner.gid === 0;
+    const made = isForRoot ? parent.target : temporaryIn(parent);
+    if (!isForRoot) await removeTemporary(fs, made);
+    await fs.mkdir(made, { mode: NEW_DIRECTORY_MODE });
+    try {
+      await withHandle(await fs.open(made, DIRECTORY), async (handle) => {
+        await disk.ownership.set(path, handle, owner);
+        await handle.chmod(mode);
+        if (disk.sync) await handle.sync();
+      });
+      if (!isForRoot) await fs.rename(made, parent.target);
+    } catch (error) {
+      // The first failure counts.
+      await fs.rmdir(made).catch(() => undefined);
+      throw error;
+    }
     return true;
   } finally {
     parent.close();
   }
+}
+
+/** What a death left of a write, or of a directory that was being made. */
+export async function removeTemporary(fs: FileSystem, temporary: string): Promise<void> {
+  if (lookUp(fs, temporary)?.isDirectory() === true) await fs.rmdir(temporary);
+  else await removeAny(fs, temporary);
 }
 
 /** Whether there was something to remove. A directory is refused by the system. */

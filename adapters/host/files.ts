@@ -8,7 +8,13 @@ import { constants } from 'node:fs';
 import { posix } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AttributePort, type Attributes, createAttributes } from './attributes';
-import { changeAll, type ChangeStep, makeDirectory, removeAny, temporaryIn } from './file-changes';
+import {
+  changeAll,
+  type ChangeStep,
+  makeDirectory,
+  removeTemporary,
+  temporaryIn,
+} from './file-changes';
 import { type FileSystem, NODE_FILE_SYSTEM } from './file-system';
 import { holds, isWhole, pack, type Packed, piecesOf } from './file-parts';
 import { type Disk, parentsBelow, syncDirectories, toldOf, withHandle, withParent } from './disk';
@@ -74,7 +80,7 @@ export interface HostFiles {
   setDirectory(path: string, attributes: { mode: number; owner: Owner }): Promise<void>;
   /** Removes a directory if it is empty; nothing there is fine. */
   removeDirectory(path: string): Promise<void>;
-  /** Removes what a crashed write of this path left beside it. */
+  /** Removes what a crashed write, or making, of this path left beside it. */
   sweep(path: string): Promise<void>;
   /** Appends and syncs; the file is made for root alone when there is none. */
   append(path: string, data: Buffer): Promise<void>;
@@ -375,7 +381,7 @@ async function sweep(disk: Disk, path: string): Promise<void> {
   const parent = disk.parentOf(path);
   if (parent === undefined) return;
   try {
-    await removeAny(disk.fs, temporaryIn(parent));
+    await removeTemporary(disk.fs, temporaryIn(parent));
   } finally {
     parent.close();
   }

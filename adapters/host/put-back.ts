@@ -47,8 +47,8 @@ export async function putBack(
   const undo: Undo = { files, packPath, oneByOne, failures, present: new Set() };
   const newestFirst = [...images].reverse();
   await refuseDamaged(files, packPath, newestFirst);
-  for (const [path, { kind }] of newestFirst) {
-    if (kind !== 'directory') await failures.during(path, () => files.sweep(path));
+  for (const path of withParents(newestFirst)) {
+    await failures.during(path, () => files.sweep(path));
   }
   const removed = await removeAll(undo, newestFirst);
   const restored = await restoreAll(undo, newestFirst);
@@ -56,6 +56,15 @@ export async function putBack(
   await files.syncDirectories(new Set(newestFirst.map(([path]) => posix.dirname(path))));
   failures.throwIfAny();
   return removed + restored > 0;
+}
+
+/** A death may have left something beside each directory that leads to a path, too. */
+function withParents(images: Images): ReadonlySet<string> {
+  const paths = new Set<string>();
+  for (const [path] of images) {
+    for (let at = path; at !== '/' && !paths.has(at); at = posix.dirname(at)) paths.add(at);
+  }
+  return paths;
 }
 
 /** Reads what is in the pack before anything is changed: half a way back is worse than none. */

@@ -215,6 +215,14 @@ export class CrashMachine {
     this.#link(this.#machine(), ETC, other);
   }
 
+  /** Somebody takes a path away, with all that is below it. */
+  remove(path: string): void {
+    const parts = path.split('/').slice(1);
+    const parent = this.#find(parts.slice(0, -1));
+    if (parent === undefined) throw new Error(`${path} has no directory`);
+    this.#link(parent, parts.at(-1) ?? '', undefined);
+  }
+
   /** Some file on this disk, changed behind everybody's back. */
   damage(path: string, change: (data: Buffer) => Buffer): void {
     const number = this.#find(path.split('/').slice(1));

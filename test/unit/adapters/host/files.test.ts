@@ -19,6 +19,7 @@ import {
   isPlainPath,
   NO_ATTRIBUTES,
   NODE_FILE_SYSTEM,
+  REAL_OWNERSHIP,
 } from '../../../../adapters/host';
 
 const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
@@ -159,6 +160,38 @@ describe('the files of a host', () => {
     expect(await files.list('/etc')).toEqual([]);
     expect(await files.list('/nothing')).toEqual([]);
     await createHostFiles({ root }).sweep('/etc/a');
+    expect(readdirSync(at('/etc'))).toEqual([]);
+  });
+
+  it('make a directory whole or not at all, and sweep away what was begun', async () => {
+    const attributes = { mode: 0o755, owner };
+    const dies = () => Promise.reject(new Error('power failure'));
+    const files = createHostFiles({
+      root,
+      fs: { ...NODE_FILE_SYSTEM, rename: dies, rmdir: dies },
+    });
+    await expect(files.makeDirectory('/etc/d', attributes)).rejects.toThrow('power failure');
+    expect(readdirSync(at('/etc'))).toEqual([expect.stringMatching(/^\.slipway-/)]);
+
+    await createHostFiles({ root }).sweep('/etc/d');
+    expect(readdirSync(at('/etc'))).toEqual([]);
+
+    await expect(files.makeDirectory('/etc/d', attributes)).rejects.toThrow('power failure');
+    await createHostFiles({ root }).makeDirectory('/etc/d', attributes);
+    expect(readdirSync(at('/etc'))).toEqual(['d']);
+    expect(statSync(at('/etc/d')).mode & 0o777).toBe(0o755);
+  });
+
+  it('leave nothing of a directory that they cannot give to its owner', async () => {
+    const ownership = {
+      ...REAL_OWNERSHIP,
+      set: () => Promise.reject(new Error('not permitted')),
+    };
+    const files = createHostFiles({ root, ownership });
+
+    const making = files.makeDirectory('/etc/d', { mode: 0o755, owner });
+
+    await expect(making).rejects.toThrow('not permitted');
     expect(readdirSync(at('/etc'))).toEqual([]);
   });
 
