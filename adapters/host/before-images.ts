@@ -5,7 +5,7 @@ import { fail } from '../../core/errors';
 import { type Attributes, sameAttributes } from './attributes';
 import type { HostFiles } from './files';
 import { withEntryOf } from './host-users';
-import type { BeforeImage } from './journal-log';
+import type { BeforeImage, ParentImage } from './journal-log';
 import type { FilePart, PathFacts } from './types';
 
 /** Contents up to here stand in the log; others in the pack, and are copied there in pieces. */
@@ -16,18 +16,22 @@ const ALL_IN_LOG_BYTES = 1024 * 1024;
 /** Path → what was there, in the order in which it must be known: parents before what is in them. */
 export type BeforeImages = ReadonlyMap<string, BeforeImage>;
 
+/** Path → the directory that is there, of those that lead to paths that change. */
+export type ParentImages = ReadonlyMap<string, ParentImage>;
+
 type Facts = ReadonlyMap<string, PathFacts>;
 
 export interface ImageOptions {
   readonly isKnown: (path: string) => boolean;
+  readonly isKnownParent: (path: string) => boolean;
   readonly entryOf?: Readonly<Record<string, string>>;
 }
 
 /**
- * What is at these paths, and which of their parent directories are missing. Contents that are big go
+ * What is at these paths, which of their parent directories are missing, and how the others are. Contents that are big go
  * to the pack, durably; the images are for the log.
  *
- * @param options - `isKnown`: such a path keeps its first image; `entryOf`: path → account, of files in which
+ * @param options - `isKnown`, `isKnownParent`: such a path keeps its first image; `entryOf`: path → account, of files in which
  * the entry of that account is all that is about to change
  * @throws `ApplyFailed` naming a device, a socket or a pipe
  */
@@ -35,10 +39,13 @@ export async function takeImages(
   files: HostFiles,
   packPath: string,
   paths: readonly string[],
-  { isKnown, entryOf }: ImageOptions,
-): Promise<BeforeImages> {
-  const facts = await factsOf(files, paths, isKnown);
-  const attributes = await attributesIn(files, facts);
+  { isKnown, isKnownParent, entryOf }: ImageOptions,
+): Promise<{ readonly images: BeforeImages; readonly parents: ParentImages }> {
+  const { facts, present } = await factsOf(files, paths, isKnown);
+  const directories = [...facts, ...present].flatMap(([path, now]) =>
+    now.kind === 'directory' && !isKnownParent(path) ? [[path, now] as const] : [],
+  );
+  const attributes = await attributesIn(files, facts, new Map(directories));
   const packed = await packContents(files, packPath, facts, entryOf);
   const images = new Map<string, BeforeImage>();
   for (const [path, now] of facts) {
@@ -68,37 +75,47 @@ export async function takeImages(
         throw fail('ApplyFailed', `change ${path}: it is a device, a socket or a pipe`, { path });
     }
   }
-  return images;
+  const parents = new Map<string, ParentImage>();
+  for (const [path, { mode, owner }] of directories) {
+    const found = attributes.get(path) ?? {};
+    const some = Object.keys(found).length === 0 ? {} : { attributes: found };
+    parents.set(path, { mode, ...owner, ...some });
+  }
+  return { images, parents };
 }
 
-/** Parents that do not exist stand before what will be in them. */
+/** Parents that do not exist stand before what will be in them; those that do are told apart. */
 async function factsOf(
   files: HostFiles,
   paths: readonly string[],
   isKnown: (path: string) => boolean,
-): Promise<Facts> {
+): Promise<{ readonly facts: Facts; readonly present: Facts }> {
   const facts = new Map<string, PathFacts>();
-  const present = new Set<string>(['/']);
+  const present = new Map<string, PathFacts>();
+  const isNew = (at: string): boolean => at !== '/' && !present.has(at) && !facts.has(at);
   for (const path of paths) {
     const missing: string[] = [];
-    for (let at = posix.dirname(path); !present.has(at) && !facts.has(at); at = posix.dirname(at)) {
-      if ((await files.facts(at)).kind === 'absent') missing.unshift(at);
-      else present.add(at);
+    for (let at = posix.dirname(path); isNew(at); at = posix.dirname(at)) {
+      const now = await files.facts(at);
+      if (now.kind === 'absent') missing.unshift(at);
+      else present.set(at, now);
     }
     for (const parent of missing) if (!isKnown(parent)) facts.set(parent, { kind: 'absent' });
     if (!isKnown(path) && !facts.has(path)) facts.set(path, await files.facts(path));
   }
-  return facts;
+  return { facts, present };
 }
 
-/** With one process for all of them. */
+/** Of files and links, and of these directories, with one process for all of them. */
 export async function attributesIn(
   files: HostFiles,
   facts: Facts,
+  directories: Facts = new Map(),
 ): Promise<ReadonlyMap<string, Attributes>> {
   const having = [...facts].filter(([, { kind }]) => kind === 'file' || kind === 'symlink');
-  const found = await files.attributesOf(having.map(([path]) => path));
-  return new Map(having.map(([path], index) => [path, found[index] ?? {}]));
+  const paths = [...having, ...directories].map(([path]) => path);
+  const found = await files.attributesOf(paths);
+  return new Map(paths.map((path, index) => [path, found[index] ?? {}]));
 }
 
 async function packContents(

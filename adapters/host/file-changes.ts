@@ -12,7 +12,7 @@ import { type Disk, missingParent, syncDirectories, toldOf, withHandle } from '.
 import { writeContent } from './file-parts';
 import type { FileSystem } from './file-system';
 import { hasCode, lookUp, type Parent } from './root-paths';
-import type { AttributesWish, Owner, PathChange, WantedState } from './types';
+import type { AttributesWish, PathChange, WantedDirectory, WantedState } from './types';
 
 /** Between two changes: stops when the signal fires, tells which one was made. */
 export interface ChangeStep {
@@ -130,7 +130,7 @@ async function prepare(disk: Disk, change: PathChange, made: Made): Promise<Prep
   if (state.kind === 'directory') {
     if (!(await makeDirectory(disk, path, state))) return undefined;
     made.directories.add(posix.dirname(path));
-    made.labelless.push(path);
+    if (state.attributes?.exactly[LABEL] === undefined) made.labelless.push(path);
     return undefined;
   }
   const parent = disk.parentOf(path);
@@ -258,15 +258,15 @@ async function finish({ fs }: Disk, one: Prepared, made: Made): Promise<void> {
 }
 
 /**
- * Under another name until it has its owner and its mode, but where it is for root alone and has them from the
- * first moment: a death leaves all of it or nothing.
+ * Under another name until it has its owner, mode and attributes, but where it is for root alone and has them from
+ * the first moment: a death leaves all of it or nothing.
  *
  * @returns whether it was made; what is there already is left as it is
  */
 export async function makeDirectory(
   disk: Disk,
   path: string,
-  { mode, owner }: { readonly mode: number; readonly owner: Owner },
+  { mode, owner, attributes: { exactly } = { exactly: {} } }: WantedDirectory,
 ): Promise<boolean> {
   const { fs } = disk;
   const parent = disk.parentOf(path);
@@ -274,17 +274,18 @@ export async function makeDirectory(
   try {
     // A link to a directory is as good as one: `/home` is such a link on image-based systems.
     if (lookUp(fs, parent.target) !== undefined) return false;
-    const isForRoot = mode === NEW_DIRECTORY_MODE && owner.uid === 0 && owner.gid === 0;
-    const made = isForRoot ? parent.target : temporaryIn(parent);
-    if (!isForRoot) await removeTemporary(fs, made);
+    const isAsMade = isMadeSo({ mode, owner }) && Object.keys(exactly).length === 0;
+    const made = isAsMade ? parent.target : temporaryIn(parent);
+    if (!isAsMade) await removeTemporary(fs, made);
     await fs.mkdir(made, { mode: NEW_DIRECTORY_MODE });
     try {
       await withHandle(await fs.open(made, DIRECTORY), async (handle) => {
         await disk.ownership.set(path, handle, owner);
         await handle.chmod(mode);
+        await disk.attributes.write([{ fd: handle.fd, attributes: exactly }]);
         if (disk.sync) await handle.sync();
       });
-      if (!isForRoot) await fs.rename(made, parent.target);
+      if (!isAsMade) await fs.rename(made, parent.target);
     } catch (error) {
       // The first failure counts.
       await fs.rmdir(made).catch(() => undefined);
@@ -294,6 +295,10 @@ export async function makeDirectory(
   } finally {
     parent.close();
   }
+}
+
+function isMadeSo({ mode, owner: { uid, gid } }: WantedDirectory): boolean {
+  return mode === NEW_DIRECTORY_MODE && uid === 0 && gid === 0;
 }
 
 /** What a death left of a write, or of a directory that was being made. */

@@ -32,6 +32,15 @@ export type BeforeImage =
       readonly gid: number;
     };
 
+/** A directory that leads to a path that is changed, and is not changed itself. */
+export interface ParentImage {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** Absent = it had none. */
+  readonly attributes?: Attributes;
+}
+
 export type JournalEntry =
   /** The first entry: what the update is. */
   | {
@@ -41,6 +50,8 @@ export type JournalEntry =
     }
   /** Written before the path is changed. */
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
+  /** How it is made again when somebody has removed it. Older versions do not know this entry, and pass over it. */
+  | { readonly type: 'parent'; readonly path: string; readonly image: ParentImage }
   /** A file that is made to take room for the way back, and has nothing in it. */
   | { readonly type: 'room'; readonly path: string }
   /** Something that came about, named by the activities. */

@@ -23,6 +23,7 @@ import {
   type BeforeImage,
   encodeEntry,
   FIRST_CHECKSUM,
+  type ParentImage,
   type ReadLog,
   readLog,
 } from './journal-log';
@@ -40,8 +41,8 @@ export interface OpenJournal<Header, Mark> {
   /** What came about so far, in order. */
   marks(): readonly Mark[];
   /**
-   * Writes down what is at these paths, and which of their parent directories are missing, with one
-   * sync. A path that is in the journal already keeps its first before-image.
+   * Writes down what is at these paths, which of their parent directories are missing, and how the others
+   * are, with one sync. A path that is in the journal already keeps its first before-image.
    *
    * @param entryOf - path → account: of such a file only the entry of that account is changed, and put back
    */
@@ -133,10 +134,12 @@ function openJournal<Header, Mark>(
   const begin = input.log.entries[0];
   if (begin?.type !== 'begin') throw damaged(directory, 'it has no first entry');
   const before = new Map<string, BeforeImage>();
+  const parents = new Map<string, ParentImage>();
   const rooms = new Set<string>();
   const marks: Mark[] = [];
   for (const entry of input.log.entries) {
     if (entry.type === 'before') before.set(entry.path, entry.image);
+    if (entry.type === 'parent') parents.set(entry.path, entry.image);
     if (entry.type === 'room') rooms.add(entry.path);
     // Marks and headers are what this module's callers wrote, proven by the checksum.
     if (entry.type === 'mark') marks.push(entry.mark as Mark);
@@ -196,11 +199,11 @@ function openJournal<Header, Mark>(
   async function putBackAnyway(): Promise<boolean> {
     const pack = packPath(directory);
     try {
-      return await putBack(files, pack, before);
+      return await putBack(files, pack, { images: before, parents });
     } catch (error) {
       if (!hasCode(error, 'ENOSPC', 'EDQUOT')) throw error;
       await giveUpRooms();
-      await putBack(files, pack, before, { oneByOne: true });
+      await putBack(files, pack, { images: before, parents }, { oneByOne: true });
       return true;
     }
   }
@@ -215,18 +218,24 @@ function openJournal<Header, Mark>(
     async record(paths, entryOf) {
       try {
         const isKnown = (path: string) => before.has(path);
-        const options = { isKnown, ...(entryOf === undefined ? {} : { entryOf }) };
-        const images = await takeImages(files, packPath(directory), paths, options);
+        // One that the update has made goes with it.
+        const isMade = (path: string) => before.get(path)?.kind === 'absent';
+        const isKnownParent = (path: string) => parents.has(path) || isMade(path);
+        const options = { isKnown, isKnownParent, ...(entryOf === undefined ? {} : { entryOf }) };
+        const taken = await takeImages(files, packPath(directory), paths, options);
+        const { images } = taken;
         if (images.size === 0) return;
         const places = await roomFor(files, directory, images);
         await append([
           ...[...places.keys()].map((path) => ({ type: 'room', path }) as const),
+          ...[...taken.parents].map(([path, image]) => ({ type: 'parent', path, image }) as const),
           ...[...images].map(([path, image]) => ({ type: 'before', path, image }) as const),
         ]);
         for (const [path, bytes] of places) {
           rooms.add(path);
           await takeRoom(files, path, bytes);
         }
+        for (const [path, image] of taken.parents) parents.set(path, image);
         for (const [path, image] of images) before.set(path, image);
       } catch (error) {
         throw unwritten(directory, error);

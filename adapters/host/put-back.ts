@@ -8,9 +8,10 @@ import {
   contentFor,
   isAsBefore,
   lookAtEach,
+  type ParentImages,
 } from './before-images';
 import type { HostFiles } from './files';
-import type { BeforeImage } from './journal-log';
+import type { BeforeImage, ParentImage } from './journal-log';
 import { hostPathOf } from './journal-failure';
 import { PathFailures } from './path-failures';
 import { type FilePart, type PathChange, ROOT_OWNER } from './types';
@@ -21,6 +22,8 @@ type Images = readonly (readonly [string, BeforeImage])[];
 interface Undo {
   readonly files: HostFiles;
   readonly packPath: string;
+  /** How directories were that lead to the images. */
+  readonly parents: ParentImages;
   /** Takes no more space at a time than one of them needs. */
   readonly oneByOne: boolean;
   readonly failures: PathFailures;
@@ -40,11 +43,11 @@ interface Undo {
 export async function putBack(
   files: HostFiles,
   packPath: string,
-  images: BeforeImages,
+  { images, parents }: { readonly images: BeforeImages; readonly parents: ParentImages },
   { oneByOne = false }: { readonly oneByOne?: boolean } = {},
 ): Promise<boolean> {
   const failures = new PathFailures({ endsWhenFull: !oneByOne });
-  const undo: Undo = { files, packPath, oneByOne, failures, present: new Set() };
+  const undo: Undo = { files, packPath, parents, oneByOne, failures, present: new Set() };
   const newestFirst = [...images].reverse();
   await refuseDamaged(files, packPath, newestFirst);
   for (const path of withParents(newestFirst)) {
@@ -145,7 +148,7 @@ async function restoring(undo: Undo, at: Compared): Promise<PathChange | undefin
   if (image.kind === 'directory') {
     const { mode, uid, gid } = image;
     const attributes = { mode, owner: { uid, gid } };
-    if (facts.kind === 'absent') await files.makeDirectory(path, attributes);
+    if (facts.kind === 'absent') await makeAgain(undo, path, image);
     else await files.setDirectory(path, attributes);
     return undefined;
   }
@@ -159,11 +162,9 @@ async function restoring(undo: Undo, at: Compared): Promise<PathChange | undefin
   return { path, state: { kind: 'file', content, mode, owner: { uid, gid }, ...exactly } };
 }
 
-/**
- * Directories that led there, and that somebody, or another image of the operating system, has taken away. How
- * they were is not known; these are the attributes that an update gives to those that it needs.
- */
-async function makeParents({ files, present }: Undo, path: string): Promise<void> {
+/** Directories that led there, and that somebody, or another image of the operating system, has taken away. */
+async function makeParents(undo: Undo, path: string): Promise<void> {
+  const { files, present } = undo;
   const missing: string[] = [];
   for (let at = posix.dirname(path); at !== '/' && !present.has(at); at = posix.dirname(at)) {
     missing.unshift(at);
@@ -171,12 +172,25 @@ async function makeParents({ files, present }: Undo, path: string): Promise<void
   for (const directory of missing) {
     const { kind } = await files.facts(directory);
     if (kind === 'file' || kind === 'other') throw inTheWay(path, `${directory} is no directory`);
-    if (kind === 'absent') {
-      const state = { kind: 'directory', mode: 0o755, owner: ROOT_OWNER } as const;
-      await files.change([{ path: directory, state }]);
-    }
+    if (kind === 'absent') await makeAgain(undo, directory);
     present.add(directory);
   }
+}
+
+/** One that an earlier version did not write down is made as an update makes those that it needs. */
+const UNKNOWN: ParentImage = { mode: 0o755, ...ROOT_OWNER };
+
+/** As it was when the update began. */
+async function makeAgain(
+  { files, parents }: Undo,
+  path: string,
+  image?: ParentImage,
+): Promise<void> {
+  const { mode, uid, gid, attributes } = { ...(parents.get(path) ?? UNKNOWN), ...image };
+  const exactly = attributes === undefined ? {} : { attributes: { exactly: attributes } };
+  await files.change([
+    { path, state: { kind: 'directory', mode, owner: { uid, gid }, ...exactly } },
+  ]);
 }
 
 /** An empty directory is nobody's; what is in another one is not ours to remove. */

@@ -61,7 +61,15 @@ export type WantedState =
   /** A file or a link goes; a directory is refused. */
   | { readonly kind: 'absent' }
   /** Made unless something is there already. */
-  | { readonly kind: 'directory'; readonly mode: number; readonly owner: Owner };
+  | ({ readonly kind: 'directory' } & WantedDirectory);
+
+/** What a directory is made as. */
+export interface WantedDirectory {
+  readonly mode: number;
+  readonly owner: Owner;
+  /** Absent = what a new directory gets. */
+  readonly attributes?: { readonly exactly: Attributes };
+}
 
 /** One path and what it should become. */
 export interface PathChange {

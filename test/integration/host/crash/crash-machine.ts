@@ -16,7 +16,7 @@ import { createSimulatedOs, type SimulatedOs } from '../../../../adapters/simula
 import { fail, failureName } from '../../../../core/errors';
 import { NODE, orderFor, type TestConfig } from '../../../unit/activities/host/a-host';
 import { CONFIGS } from './configs';
-import { ModelDisk, type Picture, ROOT_INODE } from './model-disk';
+import { type Attributes, ModelDisk, type Picture, ROOT_INODE } from './model-disk';
 import { aProcess, type ModelProcess } from './model-file-system';
 
 /** Not the machine's own: the labels of another machine's policy are nobody's business. */
@@ -221,6 +221,14 @@ export class CrashMachine {
     const parent = this.#find(parts.slice(0, -1));
     if (parent === undefined) throw new Error(`${path} has no directory`);
     this.#link(parent, parts.at(-1) ?? '', undefined);
+  }
+
+  /** Gives a path these attributes, and no others. */
+  label(path: string, attributes: Attributes): void {
+    const number = this.#find(path.split('/').slice(1));
+    if (number === undefined) throw new Error(`${path} is not there`);
+    this.disk.set(number, { ...this.disk.inode(number), attributes });
+    this.disk.sync(number);
   }
 
   /** Some file on this disk, changed behind everybody's back. */

@@ -79,6 +79,7 @@ export async function machineOnOld(): Promise<CrashMachine> {
     const said = await conductor.finish(machine, 'prepareUpdate');
     if (said !== 'finished') throw new Error(said);
   }
+  machine.label('/home/core/.ssh', LABEL);
   machine.disk.syncAll();
   return machine;
 }

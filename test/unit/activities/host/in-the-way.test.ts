@@ -1,6 +1,15 @@
 /** What somebody did to directories between an update and its way back: it must lead to the old config all the same. */
 
-import { existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { createHostActivities, goBackAlone, settleAtStart } from '../../../../activities/host';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../../adapters/host';
@@ -89,6 +98,8 @@ async function apply(): Promise<void> {
 beforeEach(async () => {
   host = await aHost([OLD, NEW]);
   await bootInto(host, OLD);
+  chmodSync(at('/etc/many'), 0o750);
+  execFileSync('setfattr', ['-n', 'user.kept', '-v', 'as it was', at('/etc/many')]);
   before = tree();
   await apply();
 });
