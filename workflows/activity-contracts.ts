@@ -82,6 +82,11 @@ export interface VerifiedHost {
   readonly bootId: string;
 }
 
+export interface VerifiedBack extends VerifiedHost {
+  /** Directories that are where only the update had something, with what somebody else has put there. Absent = none. */
+  readonly kept?: readonly string[];
+}
+
 export interface HostActivities {
   /** Inspects, settles half-done work, fetches, checks, plans, stages the OS image locked. */
   prepareUpdate(order: HostOrder): Promise<PreparedUpdate>;
@@ -107,7 +112,7 @@ export interface HostActivities {
   /** Undoes the journal byte for byte; arms a reboot into the previous deployment when needed. */
   goBack(order: HostOrder): Promise<{ readonly rebooting: boolean; readonly bootId: string }>;
   /** Proves that the host is on its previous config again. */
-  verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedHost>;
+  verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedBack>;
   /**
    * Drops the staged deployment; the node was never disturbed. An update that this one had only taken over is
    * undone, unless that disturbs the node. A host of an earlier version answers nothing.

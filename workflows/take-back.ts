@@ -2,6 +2,7 @@
 
 import { CancelledFailure, condition, log, patched } from '@temporalio/workflow';
 import type { UpdatePlan } from '../core/node/plan';
+import { fewNames } from '../core/rollout';
 import type { WrittenNode } from './activity-contracts';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
@@ -25,7 +26,7 @@ export async function takeBack(update: NodeUpdate, found: unknown): Promise<Endi
   if (update.touched && !update.verified) progress.enter('GoingBack');
   const back = await takeHostBack(update, cause.failure);
   cluster.hideShown();
-  const failure = back.problem ?? cause.failure;
+  const failure = back.problem ?? withKept(cause.failure, back.kept);
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
   const released = release(update, outcome, failure, back.ok);
   const [written] = await Promise.all([
@@ -166,6 +167,16 @@ interface HostBack {
   readonly ok: boolean;
   /** Why it is not, when it should have been taken back. */
   readonly problem?: Failure;
+  /** Directories that stay on it, of somebody else. */
+  readonly kept?: readonly string[];
+}
+
+/** What the way back has left is nobody's to remove but a person's, who is told where it is. */
+function withKept({ name, reason }: Failure, kept: readonly string[] = []): Failure {
+  const named = name === undefined ? {} : { name };
+  if (kept.length === 0) return { ...named, reason };
+  const stays = `what somebody else has put into ${fewNames(kept)} stays there`;
+  return { ...named, reason: `${reason}; ${stays}` };
 }
 
 async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
@@ -181,7 +192,7 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
     progress.enter('GoingBack', rebooting ? returns : 'the host to verify its old config');
     const back = await host.verifyBack(rebooting ? bootId : undefined);
     await awaitReadyAgain(update, rebooting ? back.bootId : undefined);
-    return { ok: true };
+    return { ok: true, ...(back.kept === undefined ? {} : { kept: back.kept }) };
   } catch (error) {
     const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
     return { ok: false, problem: { name: 'RollbackFailed', reason } };

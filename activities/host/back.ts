@@ -1,7 +1,7 @@
 /** The way back: the journal undone byte for byte, the old deployment booted, and proof of both. */
 
 import { fail, failureName, messageOf } from '../../core/errors';
-import type { DiscardedUpdate, HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
+import type { DiscardedUpdate, HostOrder, VerifiedBack } from '../../workflows/activity-contracts';
 import { proveFilesBack, proveOsBack, proveUndone } from './back-proof';
 import { currentConfig } from './configs';
 import { dropFallback } from './fallback';
@@ -223,7 +223,7 @@ function discard(ports: HostPorts): Promise<void> {
 export async function verifyBack(
   ports: HostPorts,
   order: HostOrder & { readonly rebootedFrom?: string },
-): Promise<VerifiedHost> {
+): Promise<VerifiedBack> {
   const status = await statusOf(ports);
   refuseSameBoot(ports, status.bootId, order.rebootedFrom);
   const journal = await openJournal(ports);
@@ -243,9 +243,10 @@ export async function verifyBack(
     await proveFilesBack(ports, { journal, status, from });
     await proveOsBack(ports, { journal, status, from });
   }
+  const kept = (await journal?.kept()) ?? [];
   if (journal !== undefined) await endBack(ports, journal, status);
   await dropKeptConfigs(ports.files);
-  return { bootId: status.bootId };
+  return { bootId: status.bootId, ...(kept.length === 0 ? {} : { kept }) };
 }
 
 /** Its before-images are needed yet. @throws `RefusedRequest` */

@@ -164,6 +164,21 @@ export async function differing(
   return [...paths];
 }
 
+/**
+ * Directories where there was nothing, with what somebody else has put there: a way back leaves them. Of one in another
+ * the inner one.
+ */
+export async function keptDirectories(
+  files: HostFiles,
+  images: BeforeImages,
+): Promise<readonly string[]> {
+  const kept: string[] = [];
+  for (const [path, { kind }] of images) {
+    if (kind === 'absent' && (await files.facts(path)).kind === 'directory') kept.push(path);
+  }
+  return kept.filter((path) => !kept.some((other) => other.startsWith(`${path}/`))).sort();
+}
+
 /** How a path is now. */
 type Found = Pick<Compared, 'facts' | 'attributes'>;
 

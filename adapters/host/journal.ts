@@ -6,7 +6,7 @@
 
 import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
-import { differing, takeImages } from './before-images';
+import { differing, keptDirectories, takeImages } from './before-images';
 import type { HostFiles } from './files';
 import {
   directoryFor,
@@ -62,6 +62,8 @@ export interface OpenJournal<Header, Mark> {
    * @throws `RollbackFailed` naming the path
    */
   undo(): Promise<boolean>;
+  /** Directories that a way back has left, because of what somebody else has put there. */
+  kept(): Promise<readonly string[]>;
   /** Drops the journal with its before-images: the update is finished, or is undone. */
   close(): Promise<void>;
 }
@@ -257,6 +259,9 @@ function openJournal<Header, Mark>(
       });
       await onJournal(directory, giveUpRooms);
       return hasChanged;
+    },
+    async kept() {
+      return keptDirectories(files, before);
     },
     async close() {
       await onJournal(directory, async () => {

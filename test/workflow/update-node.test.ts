@@ -279,6 +279,20 @@ describe('a node update that fails', () => {
     },
   ];
 
+  it('names what the way back has left of somebody else', async () => {
+    const { world, node } = await oneNode();
+    world.host(node).kept = ['/etc/added'];
+    world.failWith('applyUpdate', node, 'ApplyFailed', 'the disk is full');
+    await world.startRollout();
+
+    await world.progressUntil((progress) => progress.failed.length === 1);
+
+    expect(world.annotation(node, ANNOTATION.REASON)).toContain(
+      'the disk is full; what somebody else has put into /etc/added stays there',
+    );
+    await world.rollout().terminate();
+  });
+
   it.each(cases)(
     'at $at takes back what was done',
     async ({ at, name, undone, plan, times = 1 }) => {

@@ -15,6 +15,8 @@ export interface FakeHost {
   armed: boolean;
   /** On what a lost update left, which does not hold: only a reboot takes it back. */
   isLeft: boolean;
+  /** What somebody else has put where only an update had something. */
+  kept?: readonly string[];
 }
 
 export function aHost(config: string | undefined): FakeHost {
@@ -122,7 +124,8 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
       const host = await step('verifyBack', order);
       awaitBoot(order.node, order.rebootedFrom);
       host.rebooted = false;
-      return { bootId: bootId(order.node) };
+      const kept = host.kept === undefined ? {} : { kept: host.kept };
+      return { bootId: bootId(order.node), ...kept };
     },
     discardStaged: async (order) => {
       const host = await step('discardStaged', order);

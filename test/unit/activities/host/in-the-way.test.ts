@@ -137,6 +137,21 @@ describe.each([
   });
 });
 
+it('names a directory of somebody else in the place of what only the update had, and leaves it', async () => {
+  replaceByDirectory('/etc/added', 'notes');
+
+  await goBack();
+
+  expect(await verifyBack()).toMatchObject({ kept: ['/etc/added'] });
+  expect(read('/etc/added/notes')).toBe('theirs');
+});
+
+it('names nothing where nobody has put anything', async () => {
+  await goBack();
+
+  expect(await verifyBack()).not.toHaveProperty('kept');
+});
+
 describe('what cannot be put back', () => {
   it('keeps nothing else from going back, and is named', async () => {
     replaceByDirectory('/etc/zz', 'notes');
