@@ -7,7 +7,7 @@
 
 import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
-import { driftAnnotations, driftCondition } from '../../core/drift';
+import { driftAnnotations, driftCondition, driftDegradation } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
 import { awaitsAdoption } from '../../core/node/adoption';
@@ -24,6 +24,8 @@ import { firstStatus, restsOn } from './first-status';
 import { joinedAnnotations } from './joined-node';
 
 const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-nodes`;
+/** Of one condition: an apply under the name above would take away what else that has applied. */
+const DRIFT_OWNER = `${FIELD_MANAGER.CONTROLLERS}-drift`;
 
 /** MCO's word for a node that was never told to run a config. */
 const NOT_YET_SET = 'not-yet-set';
@@ -130,6 +132,7 @@ export class NodeController {
     }
     if (isCordonMarkLeftOver(node)) await this.#clearCordonMark(node);
     else await this.#showDrift(node, known);
+    if (known !== undefined) await this.#showDegradation(node, known);
     const pool = this.#poolOf(node);
     if (pool === undefined) return;
     if (known === undefined) await this.#create(node, pool);
@@ -227,6 +230,24 @@ export class NodeController {
     const reason = annotations[ANNOTATION.REASON] ?? '';
     log.info({ node: name, state, reason }, 'drift shown');
     this.#tellDrift(node, state === NodeState.DEGRADED ? reason : undefined);
+  }
+
+  /** As the Node says; refused when an update has written meanwhile, and the watch brings that. */
+  async #showDegradation(node: Node, known: MachineConfigNode): Promise<void> {
+    const condition = driftDegradation(node, known);
+    if (condition === undefined) return;
+    const { name, resourceVersion } = known.metadata;
+    const version = resourceVersion === undefined ? {} : { resourceVersion };
+    try {
+      await this.#deps.writer.apply(
+        MACHINE_CONFIG_NODES,
+        { metadata: { name, ...version }, status: { conditions: [condition] } },
+        { manager: DRIFT_OWNER, subresource: 'status' },
+      );
+    } catch (error) {
+      const failure = failureName(error);
+      if (failure !== 'Conflict' && failure !== 'ObjectNotFound') throw error;
+    }
   }
 
   /** Exactly this version of the Node. @returns false when it is gone */

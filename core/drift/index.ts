@@ -17,6 +17,7 @@ export {
 export {
   driftAnnotations,
   driftCondition,
+  driftDegradation,
   driftStatus,
   isShown,
   type DriftAnnotations,

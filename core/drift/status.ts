@@ -171,6 +171,40 @@ export function driftAnnotations(
   };
 }
 
+/** Conditions and reasons of a refused update and of drift: what makes a node at rest Degraded. */
+const DRIFT_REASONS: readonly string[] = ['ConfigDrift', 'ForceRequested'];
+
+/**
+ * What the NodeDegraded condition of a node at rest should become because of its drift; undefined = it says it. It
+ * follows the state of the Node, which an update or `driftAnnotations` has written before. Its transition time
+ * is that of the host's report, so that no clock but one tells which of both is newer.
+ */
+export function driftDegradation(
+  node: Node,
+  known: Pick<MachineConfigNode, 'status'> | undefined,
+): Condition | undefined {
+  const drifted = driftCondition(known);
+  const current = currentConfigOf(node);
+  if (drifted === undefined || current === undefined || desiredConfigOf(node) !== current) {
+    return undefined;
+  }
+  if (known?.status?.drift?.config !== current) return undefined;
+  const type = NodeCondition.NODE_DEGRADED;
+  const before = known.status.conditions?.find((condition) => condition.type === type);
+  const state = annotationOf(node, ANNOTATION.STATE);
+  const isSaid = before?.status === 'True';
+  const { reason, message, lastTransitionTime } = drifted;
+  const since = lastTransitionTime === undefined ? {} : { lastTransitionTime };
+  if (state === NodeState.DEGRADED && drifted.status === 'True') {
+    const isDrift = isDriftReason(annotationOf(node, ANNOTATION.REASON) ?? '');
+    if (!isDrift || (isSaid && before.message === message)) return undefined;
+    return { type, status: 'True', reason, message, ...since };
+  }
+  if (state !== NodeState.DONE || drifted.status === 'True') return undefined;
+  if (!isSaid || !DRIFT_REASONS.includes(before.reason)) return undefined;
+  return { type, status: 'False', reason, message, ...since };
+}
+
 /** A failure, or a refusal, that is newer than the last report of its host must wait for the next one. */
 export function isNewerThanFailure(
   known: Pick<MachineConfigNode, 'status'>,

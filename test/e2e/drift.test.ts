@@ -41,6 +41,10 @@ const spoil = () => writeFileSync(real(PATH), 'wrong');
 const text = () => readFileSync(real(PATH), 'utf8');
 const isDegraded = () => world.node(victim).annotations[STATE] === 'Degraded';
 
+function says(status: 'True' | 'False'): boolean {
+  return world.record.machineConfigNode(victim)?.conditions['NodeDegraded']?.status === status;
+}
+
 async function drifts(): Promise<void> {
   spoil();
   await world.until(`${victim} is Degraded`, isDegraded);
@@ -77,6 +81,7 @@ test(
       return status === 'True';
     });
     expect((await readPool(world.api, POOL)).status.degradedMachineCount).toBe(1);
+    await world.until('its MachineConfigNode says so, too', () => says('True'));
     const shown = await world.slipway(['drift', victim]);
     expect(shown.code).toBe(4);
     expect(shown.out).toContain(`${PATH}   content`);
@@ -85,6 +90,7 @@ test(
 
     writeFileSync(real(PATH), 'right');
     await world.allUpdatedTo(config);
+    await world.until('its MachineConfigNode says so no more', () => says('False'));
     expect((await world.slipway(['drift', victim])).code).toBe(0);
   },
   STORY_MS,

@@ -426,6 +426,38 @@ describe('a node whose host has reported drift', () => {
     expect(bench.patches).toEqual([degraded]);
   });
 
+  it('is NodeDegraded on its MachineConfigNode as soon as its Node is Degraded, and no longer', async () => {
+    const bench = aBench(at('5', done));
+    const node = at('6', { ...done, state: 'Degraded' });
+    const { annotations } = degraded.metadata;
+    const all = { ...node.metadata.annotations, ...annotations };
+    bench.machineConfigNodes.put(drifted('True', what));
+    await pass(10_000);
+    bench.nodes.put({ ...node, metadata: { ...node.metadata, annotations: all } });
+    await pass(10_000);
+
+    const is = { type: 'NodeDegraded', reason: 'ConfigDrift' };
+    const said = {
+      metadata: { name: 'n1' },
+      status: { conditions: [{ ...is, status: 'True', message: what }] },
+    };
+    expect(bench.applied).toContainEqual(said);
+
+    const over = drifted('False', '');
+    const { conditions = [], ...status } = over.status ?? {};
+    bench.machineConfigNodes.put({
+      ...over,
+      status: { ...status, conditions: [...conditions, ...said.status.conditions] } as never,
+    });
+    bench.nodes.put(at('7', done));
+    await pass(10_000);
+
+    expect(bench.applied).toContainEqual({
+      metadata: { name: 'n1' },
+      status: { conditions: [{ ...is, status: 'False', message: '' }] },
+    });
+  });
+
   it('has an Event each time that it drifts, and when it does so no more', async () => {
     const bench = aBench(at('5', done));
     const node = at('6', { ...done, state: 'Degraded' });

@@ -1,4 +1,10 @@
-import { driftAnnotations, driftStatus, isShown, resolveDriftPolicy } from '../../../../core/drift';
+import {
+  driftAnnotations,
+  driftDegradation,
+  driftStatus,
+  isShown,
+  resolveDriftPolicy,
+} from '../../../../core/drift';
 import type { DriftReport } from '../../../../core/drift';
 import { ANNOTATION } from '../../../../core/names';
 import type { MachineConfigNode, Node } from '../../../../core/node/types';
@@ -190,5 +196,40 @@ describe('the drift policy', () => {
     expect(() => resolveDriftPolicy({ repair: { limit: 0 } })).toThrow(
       'rolloutpolicy: spec.repair.limit is 0, which is impossible; set a whole number of at least 1',
     );
+  });
+});
+
+describe('drift in the NodeDegraded condition of a MachineConfigNode', () => {
+  const says = (status: 'True' | 'False', reason: string, message = MESSAGE): Condition => ({
+    ...{ type: 'NodeDegraded', status, reason, message, lastTransitionTime: T0 },
+  });
+  it('follows a Node that is Degraded because of it, at the time of the report', () => {
+    const node = aNode('Degraded', MESSAGE);
+
+    expect(driftDegradation(node, shown(DRIFTED, T0))).toEqual(says('True', 'ConfigDrift'));
+    expect(driftDegradation(node, shown(DRIFTED, T0, [says('True', 'ConfigDrift')]))).toBe(
+      undefined,
+    );
+  });
+
+  it('is over once the Node is Done, unless something else had failed', () => {
+    const over = { status: 'False', reason: 'AsExpected', lastTransitionTime: T1 };
+    const known = shown(CLEAN, T1, [says('True', 'ConfigDrift')]);
+
+    expect(driftDegradation(aNode('Done'), known)).toMatchObject(over);
+    expect(driftDegradation(aNode('Degraded', MESSAGE), known)).toBeUndefined();
+    const failed = shown(CLEAN, T1, [says('True', 'VerifyFailed')]);
+    expect(driftDegradation(aNode('Done'), failed)).toBeUndefined();
+  });
+
+  it('is left to the update of a node that is not at rest, and to another failure', () => {
+    const known = shown(DRIFTED, T0);
+
+    expect(driftDegradation(aNode('Done'), known)).toBeUndefined();
+    expect(driftDegradation(aNode('Working'), known)).toBeUndefined();
+    expect(driftDegradation(aNode('Degraded', 'VerifyFailed: …'), known)).toBeUndefined();
+    const refused = aNode('Degraded', `ConfigDrift: ${MESSAGE}`, 'rendered-2');
+    expect(driftDegradation(refused, known)).toBeUndefined();
+    expect(driftDegradation(aNode('Degraded', MESSAGE), undefined)).toBeUndefined();
   });
 });
