@@ -110,6 +110,8 @@ export type UpdateOutcome = 'updated' | 'failed' | 'cancelled';
 export interface NodeReport {
   readonly node: string;
   readonly uid?: string;
+  /** Of the update that ended; absent = of an earlier version. */
+  readonly runId?: string;
   readonly config: string;
   readonly outcome: UpdateOutcome;
   /** Phase in which it failed or was cancelled. */

@@ -33,6 +33,8 @@ const RETRY_OUTLIVES = 'retry-outlives-update-before';
 
 /** Rollouts that were begun before it take what an update says after its report for the word of one that runs. */
 const REPORT_IS_LAST = 'report-is-last-word';
+/** Rollouts that were begun before it do so when that arrives long after the report. */
+const ENDED_PREPARES_NOTHING = 'ended-updates-prepare-nothing';
 
 /** Rollouts that were begun before it did not know what reports say since: they decide without it. */
 const REPORTS_SAY_MORE = 'reports-say-left-at-and-stopped';
@@ -88,6 +90,8 @@ function hearUpdates(rollout: Rollout): void {
 /** An update that is asked where it stands while it reports its end answers both at once. */
 function hearPrepared(rollout: Rollout, prepared: Prepared): void {
   if (rollout.hasReported(prepared.node) && patched(REPORT_IS_LAST)) return;
+  // On a slow Temporal it may arrive minutes after the end, also in a later run of the rollout.
+  if (rollout.hasEnded(prepared.runId) && patched(ENDED_PREPARES_NOTHING)) return;
   rollout.prepared(prepared);
 }
 

@@ -253,6 +253,11 @@ export class Rollout extends UpdatesUnderWay {
     );
   }
 
+  /** Whether that run of an update has reported its end, as far as anybody remembers. */
+  hasEnded(runId: string | undefined): boolean {
+    return runId !== undefined && this.reports.some((report) => report.runId === runId);
+  }
+
   /** Nodes of which anything is remembered that counts. */
   remembered(): readonly RememberedNode[] {
     const failed = [...this.failed.values()].map(({ node, uid }) => ({

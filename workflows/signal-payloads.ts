@@ -42,12 +42,12 @@ export function readNodeReport(payload: unknown): NodeReport | undefined {
   const fields = fieldsOf(payload);
   if (fields === undefined) return undefined;
   const { node, uid, config, outcome, phase, reason, failure, inServiceAt } = fields;
-  const { hostIsBack, isTriedAgain, stoppedByRollout, leftAt } = fields;
+  const { runId, hostIsBack, isTriedAgain, stoppedByRollout, leftAt } = fields;
   const isReport =
     isName(node) &&
     isName(config) &&
     isOneOf(OUTCOMES, outcome) &&
-    [uid, phase, reason, failure, inServiceAt, leftAt].every(isTextOrAbsent) &&
+    [uid, runId, phase, reason, failure, inServiceAt, leftAt].every(isTextOrAbsent) &&
     (hostIsBack === undefined || hostIsBack === false) &&
     (isTriedAgain === undefined || typeof isTriedAgain === 'boolean') &&
     (stoppedByRollout === undefined || stoppedByRollout === true) &&

@@ -894,6 +894,16 @@ describe('a node that a person has asked for', () => {
     expect([...rollout.retry]).toEqual([]);
   });
 
+  it('has ended when its report has been heard, also in a run that began since', () => {
+    const rollout = aRollout();
+    rollout.finished(aReport('a', { runId: 'run-1' }));
+    const next = new Rollout({ pool: 'worker', carry: rollout.carry() });
+
+    expect([next.hasEnded('run-1'), next.hasEnded('run-2')]).toEqual([true, false]);
+    rollout.finished(aReport('b'));
+    expect(rollout.hasEnded(undefined)).toBe(false);
+  });
+
   it('has reported until its next update begins', () => {
     const rollout = aRollout();
     work(rollout, 'a');

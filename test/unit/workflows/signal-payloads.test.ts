@@ -18,7 +18,13 @@ const REPORT = {
 };
 const FULL_REPORT = {
   ...REPORT,
-  ...{ uid: 'uid-1', phase: 'Applying', reason: 'disk full', failure: 'ApplyFailed' },
+  ...{
+    uid: 'uid-1',
+    runId: 'run-1',
+    phase: 'Applying',
+    reason: 'disk full',
+    failure: 'ApplyFailed',
+  },
   ...{ inServiceAt: '17', hostIsBack: false, isTriedAgain: false },
   ...{ stoppedByRollout: true, leftAt: '18' },
 };
@@ -88,6 +94,7 @@ it.each([
   ['a host that is back', { hostIsBack: true }],
   ['a retry that is no yes and no no', { isTriedAgain: 'later' }],
   ['a version that is no text', { leftAt: 18 }],
+  ['a run that is no text', { runId: 18 }],
   ['a stop that was none', { stoppedByRollout: false }],
 ])('nodeFinished is not read with %s', (_what, wrong) => {
   expect(readNodeReport({ ...FULL_REPORT, ...wrong })).toBeUndefined();
