@@ -4,6 +4,8 @@ import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { PoolScenario } from './scenario';
+import type { Host } from './world/host';
+import type { ActivityPlants } from './world/plants';
 import type { World } from './world/world';
 
 const MINUTE_MS = 60_000;
@@ -15,9 +17,10 @@ interface Told {
   readonly policy: PoolScenario['policy'];
   /** On the second config a unit fails after the boot. */
   readonly unitFails?: boolean;
+  readonly plants?: ActivityPlants;
 }
 
-async function rolling({ nodes, policy, unitFails = false }: Told) {
+async function rolling({ nodes, policy, unitFails = false, plants = {} }: Told) {
   const configOf = (number: number) => ({
     ...rebootingConfig(number),
     unitFails: unitFails && number === 2,
@@ -26,7 +29,7 @@ async function rolling({ nodes, policy, unitFails = false }: Told) {
     ...{ maxUnavailable: 1, configs: [1, 2, 3, 4].map(configOf) },
     policy: { canary: { nodes: 0 }, reboot: { timeoutSeconds: 120 }, verify: TIMES, ...policy },
   };
-  const { world, run, trace } = await quietWorld({ seed: 1, nodes, pool });
+  const { world, run, trace } = await quietWorld({ seed: 1, nodes, pool, plants });
   world.controllers.begin();
   const schedules = (step: string) =>
     until(run, () => trace.last(5).some((line) => line.includes(`schedules ${step}`)), 5);
@@ -114,6 +117,48 @@ describe('a host that is half done, whose node a person has put back into servic
       expect(world.invariants.violations).toEqual([]);
     },
   );
+});
+
+/** Its worker dies in the middle of the way back, before it asks for the boot, and starts again when all have given up. */
+function diesGoingBack(host: Host): void {
+  let { files } = host;
+  let isFirst = true;
+  Object.defineProperty(host, 'files', {
+    get: () => files,
+    set: (wanted: string) => {
+      if (!isFirst) {
+        files = wanted;
+        return;
+      }
+      isFirst = false;
+      host.killWorker(180 * MINUTE_MS);
+      throw new Error('the worker is dead');
+    },
+  });
+}
+
+describe('a host whose worker died on the way back, and whose node a person has put back into service', () => {
+  async function startedAgain(plants: ActivityPlants = {}) {
+    const policy = { failureThreshold: '100%' };
+    const { world, run, schedules } = await rolling({ nodes: 2, policy, unitFails: true, plants });
+    await schedules('goBack');
+    const host = [...world.hosts.values()].find(({ boot }) => boot > 1);
+    if (host === undefined) throw new Error('no host has booted');
+    diesGoingBack(host);
+    await run(90 * MINUTE_MS);
+    expect(cordoned(world)).toEqual([host.name]);
+    world.uncordon(host.name);
+    await run(120 * MINUTE_MS);
+    return { host, found: world.invariants.violations.map(({ invariant }) => invariant) };
+  }
+
+  it('does not boot when it starts: nobody has asked for that', async () => {
+    expect((await startedAgain()).found).toEqual([]);
+  });
+
+  it('does, when the order itself counts as asked: planted, and found', async () => {
+    expect((await startedAgain({ bootsBackUnasked: true })).found).toContain('I5');
+  });
 });
 
 describe('a write of a Node that is refused for a while, as by an admission policy', () => {
