@@ -21,14 +21,13 @@ export function failedCount(rollout: Rollout): number {
 
 /** Failed before, and told to be tried again: nobody knows yet whether they would fail once more. */
 export function triedAgain(rollout: Rollout): readonly string[] {
-  const { retry, children } = rollout;
   const leftOut = new Set(
     [...failedReasons(rollout), ...heldReasons(rollout)].map(({ node }) => node),
   );
   return [...rollout.triedAgain].filter((node) => {
-    // One whose drain timed out is tried after all others: it must not keep them waiting.
-    const isTried = retry.has(node) || children.has(node);
-    return isTried && !leftOut.has(node);
+    // The word of a person lasts until that try has ended, and lets the node go until then. One whose try ended
+    // without a verdict is as any other: it would keep itself waiting.
+    return rollout.retry.has(node) && !leftOut.has(node);
   });
 }
 

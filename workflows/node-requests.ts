@@ -321,6 +321,9 @@ async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
       throw lookFailed(pool, node, error);
     }
     found = view.exists && isNamed(triedWhenTold(view), node);
+    if (view.exists && isNamed(view.failed, node) && view.unheard?.includes(node) !== true) {
+      rollout.triedAgain.add(node);
+    }
   }
   // Meanwhile its update may have been started, or the same may have been asked.
   refuseRetryNow(rollout, node);

@@ -46,7 +46,7 @@ export class Rollout extends UpdatesUnderWay {
   readonly failed: Map<string, NodeReport>;
   /** A person said: try again. */
   readonly retry: Set<string>;
-  /** Those that had failed on this config: they count as failed until they are verified, or held. */
+  /** Those of them that had failed on this config: they count as failed until that try has ended. */
   readonly triedAgain: Set<string>;
   /** Rollouts that were begun before it count nobody as failed whom a person told to try again. */
   retriedCount = false;
@@ -201,7 +201,6 @@ export class Rollout extends UpdatesUnderWay {
   /** A person said to try the node again: whatever kept it back is over. */
   tryAgain(node: string): void {
     if (this.hasFailed(node)) this.triedAgain.add(node);
-    else this.triedAgain.delete(node);
     this.forgetWords(node);
     this.retry.add(node);
     this.touch();
@@ -228,6 +227,7 @@ export class Rollout extends UpdatesUnderWay {
     }
     this.children.delete(node);
     this.retry.delete(node);
+    this.triedAgain.delete(node);
     this.orphanedSlots.delete(node);
     this.reports = [...this.reports, report].slice(-REPORTS_KEPT);
     const until = Date.now() + LAG_MS;
@@ -337,7 +337,6 @@ export class Rollout extends UpdatesUnderWay {
     if (outcome === 'updated') {
       if (!this.wasUpdatedBefore(report)) this.updatedByUs += 1;
       this.failed.delete(node);
-      this.triedAgain.delete(node);
       this.heldByUs.delete(node);
     } else if (outcome === 'failed') {
       // Its Node was written by the policy that the update had; that of the pool may be another by now.

@@ -149,15 +149,20 @@ function haltedSentence(facts: RolloutFacts): string {
   const { triedAgain = [] } = facts;
   const names = [...facts.failed.map(({ node }) => node), ...triedAgain];
   const total = failedCount(facts) + triedAgain.length;
-  const isOne = triedAgain.length === 1;
   return (
     `${count(total, 'node')} failed on ${facts.config} (the limit is ${limit}): ` +
     `${list(names, total)}` +
     `${first === undefined ? '' : `; ${first.node}: ${first.reason}`}` +
-    (triedAgain.length === 0
-      ? '; retry a node or change the config'
-      : `; ${list(triedAgain)} ${isOne ? 'is' : 'are'} tried again, and the others wait until ${isOne ? 'it is' : 'one is'} verified`)
+    (triedAgain.length === 0 ? '; retry a node or change the config' : triedAgainSentence(facts))
   );
+}
+
+function triedAgainSentence({ triedAgain = [], blocked }: RolloutFacts): string {
+  const isOne = triedAgain.length === 1;
+  const kept = blocked.find(({ node }) => triedAgain.includes(node));
+  const but = kept === undefined ? '' : `; ${kept.node} cannot be taken now: ${kept.reason}`;
+  const others = `the others wait until ${isOne ? 'it is' : 'one is'} verified`;
+  return `; ${list(triedAgain)} ${isOne ? 'is' : 'are'} tried again, and ${others}${but}`;
 }
 
 function failedCount(facts: RolloutFacts): number {

@@ -716,6 +716,47 @@ describe('a halted rollout of which a person tells to try a failed node again', 
     expect(progressOf(rollout).blocker).toMatch(/^2 nodes failed on c2 /);
   });
 
+  it.each([
+    ['its drain timed out', { outcome: 'failed', failure: 'DrainTimedOut', isTriedAgain: true }],
+    ['somebody stopped it', { outcome: 'cancelled', stoppedByRollout: true }],
+  ] as const)('lets it go once more when that try ends without a verdict: %s', (_what, ended) => {
+    const rollout = told();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', ended));
+    rollout.deferred.clear();
+
+    rollout.start('a', 'c2');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+
+    expect(progressOf(rollout).state).toBe('Rolling');
+    expect(toGrant(rollout)).toEqual(['a']);
+  });
+
+  it('lets it go once more when it had failed again, and its Node shows that no more', () => {
+    const rollout = told();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'failed', reason: 'boom' }));
+    rollout.failed.clear();
+
+    rollout.start('a', 'c2');
+    rollout.prepared({ node: 'a', config: 'c2', holdsSlot: false });
+
+    expect(toGrant(rollout)).toEqual(['a']);
+  });
+
+  it('names what keeps it from being tried', () => {
+    const rollout = told();
+    const blocked = [{ node: 'a', reason: 'cordoned by a person' }];
+    rollout.accept(
+      aView({
+        ...{ ...limit, machineCount: 9, failed: failed.slice(1), failedCount: 1 },
+        ...{ blocked, blockedCount: 1 },
+      }),
+    );
+
+    expect(progressOf(rollout).blocker).toContain('; a cannot be taken now: cordoned by a person');
+  });
+
   it('counts no node that a person holds meanwhile', () => {
     const rollout = told();
 
