@@ -9,7 +9,7 @@ import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { driftAnnotations, driftCondition, driftDegradation } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
-import { ANNOTATION, FIELD_MANAGER, NodeState } from '../../core/names';
+import { ANNOTATION, FIELD_MANAGER, NodeCondition, NodeState } from '../../core/names';
 import { awaitsAdoption } from '../../core/node/adoption';
 import { annotationOf, desiredConfigOf, isDegraded } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
@@ -232,7 +232,7 @@ export class NodeController {
     this.#tellDrift(node, state === NodeState.DEGRADED ? reason : undefined);
   }
 
-  /** As the Node says; refused when an update has written meanwhile, and the watch brings that. */
+  /** As the Node says. A conflict is tried again, as for the Node itself. */
   async #showDegradation(node: Node, known: MachineConfigNode): Promise<void> {
     const condition = driftDegradation(node, known);
     if (condition === undefined) return;
@@ -245,8 +245,7 @@ export class NodeController {
         { manager: DRIFT_OWNER, subresource: 'status' },
       );
     } catch (error) {
-      const failure = failureName(error);
-      if (failure !== 'Conflict' && failure !== 'ObjectNotFound') throw error;
+      if (failureName(error) !== 'ObjectNotFound') throw error;
     }
   }
 
@@ -359,10 +358,17 @@ function hasSameDrift(before: MachineConfigNode, after: MachineConfigNode): bool
   return (
     one?.status === other?.status &&
     one?.message === other?.message &&
+    // An update may write its own end over what the drift made of it.
+    JSON.stringify(degradationOf(before)) === JSON.stringify(degradationOf(after)) &&
     // An update that began in another pool wrote it over.
     before.spec.pool.name === after.spec.pool.name &&
     before.status?.drift?.config === after.status?.drift?.config
   );
+}
+
+function degradationOf({ status }: MachineConfigNode): readonly unknown[] {
+  const is = status?.conditions?.find(({ type }) => type === NodeCondition.NODE_DEGRADED);
+  return [is?.status, is?.message];
 }
 
 /** An update of this node writes its MachineConfigNode now. */

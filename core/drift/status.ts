@@ -171,7 +171,7 @@ export function driftAnnotations(
   };
 }
 
-/** Conditions and reasons of a refused update and of drift: what makes a node at rest Degraded. */
+/** Reasons of the `Drifted` condition that make a node at rest Degraded. */
 const DRIFT_REASONS: readonly string[] = ['ConfigDrift', 'ForceRequested'];
 
 /**
@@ -201,7 +201,10 @@ export function driftDegradation(
     return { type, status: 'True', reason, message, ...since };
   }
   if (state !== NodeState.DONE || drifted.status === 'True') return undefined;
-  if (!isSaid || !DRIFT_REASONS.includes(before.reason)) return undefined;
+  // Also what an update says that was refused for it.
+  const wasDrift =
+    isSaid && (DRIFT_REASONS.includes(before.reason) || isDriftReason(before.message));
+  if (!wasDrift) return undefined;
   return { type, status: 'False', reason, message, ...since };
 }
 

@@ -218,7 +218,9 @@ describe('drift in the NodeDegraded condition of a MachineConfigNode', () => {
 
     expect(driftDegradation(aNode('Done'), known)).toMatchObject(over);
     expect(driftDegradation(aNode('Degraded', MESSAGE), known)).toBeUndefined();
-    const failed = shown(CLEAN, T1, [says('True', 'VerifyFailed')]);
+    const refused = shown(CLEAN, T1, [says('True', 'UpdateFailed', `ConfigDrift: ${MESSAGE}`)]);
+    expect(driftDegradation(aNode('Done'), refused)).toMatchObject(over);
+    const failed = shown(CLEAN, T1, [says('True', 'VerifyFailed', 'boom')]);
     expect(driftDegradation(aNode('Done'), failed)).toBeUndefined();
   });
 
