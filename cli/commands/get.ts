@@ -5,7 +5,7 @@ import { isSimulated } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { assignNodes, isConditionTrue } from '../../core/pool';
-import { isCordonedBySlipway } from '../../core/rollout';
+import { isCordonedByPerson, isCordonedBySlipway } from '../../core/rollout';
 import { formatAge } from '../durations';
 import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
@@ -130,7 +130,8 @@ function withoutManagedFields<T extends { readonly metadata: object }>(object: T
 
 function cordonOf(node: Node): string {
   if (node.spec?.unschedulable !== true) return 'no';
-  return isCordonedBySlipway(node) ? 'by slipway' : 'by a person';
+  if (!isCordonedBySlipway(node)) return 'by a person';
+  return isCordonedByPerson(node) ? 'by slipway and a person' : 'by slipway';
 }
 
 /** Rollouts of all pools that Temporal remembers, newest first. */
