@@ -166,7 +166,7 @@ export async function differing(
 
 /**
  * Directories where there was nothing, with what somebody else has put there: a way back leaves them. Of one in another
- * the inner one.
+ * the inner one. Where nobody can look, as behind a link that a user has made, there is something of somebody's, too.
  */
 export async function keptDirectories(
   files: HostFiles,
@@ -174,9 +174,18 @@ export async function keptDirectories(
 ): Promise<readonly string[]> {
   const kept: string[] = [];
   for (const [path, { kind }] of images) {
-    if (kind === 'absent' && (await files.facts(path)).kind === 'directory') kept.push(path);
+    if (kind === 'absent' && (await isTaken(files, path))) kept.push(path);
   }
   return kept.filter((path) => !kept.some((other) => other.startsWith(`${path}/`))).sort();
+}
+
+/** By a directory. The way back is proven by now, so nothing here may fail it. */
+async function isTaken(files: HostFiles, path: string): Promise<boolean> {
+  try {
+    return (await files.facts(path)).kind === 'directory';
+  } catch {
+    return true;
+  }
 }
 
 /** How a path is now. */

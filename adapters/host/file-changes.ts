@@ -128,9 +128,10 @@ function syncContent({ change, handle }: Prepared): Promise<void> {
 async function prepare(disk: Disk, change: PathChange, made: Made): Promise<Prepared | undefined> {
   const { path, state } = change;
   if (state.kind === 'directory') {
-    if (!(await makeDirectory(disk, path, state))) return undefined;
+    const is = await makeDirectory(disk, path, state);
+    if (is === 'there') return undefined;
     made.directories.add(posix.dirname(path));
-    if (state.attributes?.exactly[LABEL] === undefined) made.labelless.push(path);
+    if (is === 'made without a label') made.labelless.push(path);
     return undefined;
   }
   const parent = disk.parentOf(path);
@@ -261,19 +262,20 @@ async function finish({ fs }: Disk, one: Prepared, made: Made): Promise<void> {
  * Under another name until it has its owner, mode and attributes, but where it is for root alone and has them from
  * the first moment: a death leaves all of it or nothing.
  *
- * @returns whether it was made; what is there already is left as it is
+ * @returns `there` = what is there already is left as it is
  */
 export async function makeDirectory(
   disk: Disk,
   path: string,
   { mode, owner, attributes: { exactly } = { exactly: {} } }: WantedDirectory,
-): Promise<boolean> {
+): Promise<'there' | 'made' | 'made without a label'> {
   const { fs } = disk;
   const parent = disk.parentOf(path);
   if (parent === undefined) throw missingParent(path);
+  let isLabelled = false;
   try {
     // A link to a directory is as good as one: `/home` is such a link on image-based systems.
-    if (lookUp(fs, parent.target) !== undefined) return false;
+    if (lookUp(fs, parent.target) !== undefined) return 'there';
     const isAsMade = isMadeSo({ mode, owner }) && Object.keys(exactly).length === 0;
     const made = isAsMade ? parent.target : temporaryIn(parent);
     if (!isAsMade) await removeTemporary(fs, made);
@@ -282,16 +284,22 @@ export async function makeDirectory(
       await withHandle(await fs.open(made, DIRECTORY), async (handle) => {
         await disk.ownership.set(path, handle, owner);
         await handle.chmod(mode);
-        await disk.attributes.write([{ fd: handle.fd, attributes: exactly }]);
+        const isWritten = await disk.attributes.write([{ fd: handle.fd, attributes: exactly }]);
+        isLabelled = isWritten && exactly[LABEL] !== undefined;
         if (disk.sync) await handle.sync();
       });
+      // A rename would put it over an empty one that somebody has made meanwhile.
+      if (!isAsMade && lookUp(fs, parent.target) !== undefined) {
+        await fs.rmdir(made);
+        return 'there';
+      }
       if (!isAsMade) await fs.rename(made, parent.target);
     } catch (error) {
       // The first failure counts.
       await fs.rmdir(made).catch(() => undefined);
       throw error;
     }
-    return true;
+    return isLabelled ? 'made' : 'made without a label';
   } finally {
     parent.close();
   }

@@ -136,7 +136,7 @@ export function createHostFiles(options: HostFilesOptions): HostFiles {
     writeLink: (path, target) => changeAll(disk, [{ path, state: { kind: 'symlink', target } }]),
     remove: (path) => changeAll(disk, [{ path, state: { kind: 'absent' } }]),
     makeDirectory: told(async (path, attributes: { mode: number; owner: Owner }) => {
-      if (await makeDirectory(disk, path, attributes)) {
+      if ((await makeDirectory(disk, path, attributes)) !== 'there') {
         await syncDirectories(disk, [posix.dirname(path)]);
       }
     }),
@@ -382,6 +382,9 @@ async function sweep(disk: Disk, path: string): Promise<void> {
   if (parent === undefined) return;
   try {
     await removeTemporary(disk.fs, temporaryIn(parent));
+  } catch (error) {
+    // Slipway's own are empty: a directory with something in it is somebody's, whatever its name.
+    if (!hasCode(error, 'ENOTEMPTY', 'EEXIST')) throw error;
   } finally {
     parent.close();
   }

@@ -50,13 +50,12 @@ export async function putBack(
   const undo: Undo = { files, packPath, parents, oneByOne, failures, present: new Set() };
   const newestFirst = [...images].reverse();
   await refuseDamaged(files, packPath, newestFirst);
-  for (const path of withParents(newestFirst)) {
-    await failures.during(path, () => files.sweep(path));
-  }
+  const paths = withParents(newestFirst);
+  for (const path of paths) await failures.during(path, () => files.sweep(path));
   const removed = await removeAll(undo, newestFirst);
   const restored = await restoreAll(undo, newestFirst);
   // What an earlier attempt put back may not be durable yet, and will not be written again.
-  await files.syncDirectories(new Set(newestFirst.map(([path]) => posix.dirname(path))));
+  await files.syncDirectories(new Set([...paths].map((path) => posix.dirname(path))));
   failures.throwIfAny();
   return removed + restored > 0;
 }

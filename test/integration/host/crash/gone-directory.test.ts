@@ -5,7 +5,7 @@
 
 import { CrashMachine } from './crash-machine';
 import { DEATHS } from './enumerate';
-import { firstBroken, type Run, runBack, runOnce, SCENARIOS, Seen } from './judge';
+import { firstBroken, type Run, runBack, runOnce, SCENARIOS, secondMoments, Seen } from './judge';
 
 /** Some hundred recoveries, on a machine that may be busy. */
 jest.setTimeout(600_000);
@@ -34,3 +34,22 @@ it.each(SCENARIOS)('is whole after $name', async (scenario) => {
   process.stdout.write(`crash points without a directory: ${seen.size}\n`);
   expect(seen.size).toBeGreaterThan(moments.length);
 });
+
+it.each(SCENARIOS)(
+  'is whole after $name when the power is cut after a worker that died had just made it again',
+  async (scenario) => {
+    const run = withoutDirectory(await runOnce(scenario));
+    const moments = await runBack(run, 'verifyUpdate');
+    const made = moments.findIndex(
+      ({ operation: { kind, path } }) => kind === 'rename' && path.endsWith(DIRECTORY),
+    );
+    // The name is there, and nobody has synced it.
+    const first = moments[made + 1];
+    if (made < 0 || first === undefined) throw new Error('it is never made again');
+
+    const seconds = await secondMoments(run, first, 'killed', 'finish');
+
+    expect(seconds).not.toEqual([]);
+    expect(await firstBroken(run, seconds, { deaths: ['synced'] })).toBeUndefined();
+  },
+);
