@@ -64,7 +64,7 @@ export function makeSmall(directory: string, mebibytes: number): SmallDisk {
     end: () => {
       rmSync(ballast, { force: true });
       copy(directory, aside);
-      execFileSync('umount', [directory]);
+      execFileSync('umount', ['--lazy', directory]);
       copy(aside, directory);
       rmSync(aside, { recursive: true });
     },
