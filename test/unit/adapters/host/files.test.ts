@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -180,6 +181,25 @@ describe('the files of a host', () => {
     await createHostFiles({ root }).makeDirectory('/etc/d', attributes);
     expect(readdirSync(at('/etc'))).toEqual(['d']);
     expect(statSync(at('/etc/d')).mode & 0o777).toBe(0o755);
+  });
+
+  it('leave a directory of somebody under the name of a temporary one, and one that appears meanwhile', async () => {
+    const temporary = at(
+      `/etc/.slipway-${createHash('sha256').update('d').digest('hex').slice(0, 16)}`,
+    );
+    mkdirSync(join(temporary, 'theirs'), { recursive: true });
+    await createHostFiles({ root }).sweep('/etc/d');
+    expect(existsSync(join(temporary, 'theirs'))).toBe(true);
+    rmSync(temporary, { recursive: true });
+
+    const ownership = {
+      ...REAL_OWNERSHIP,
+      set: async () => mkdirSync(at('/etc/d'), { mode: 0o711 }),
+    };
+    await createHostFiles({ root, ownership }).makeDirectory('/etc/d', { mode: 0o755, owner });
+
+    expect(readdirSync(at('/etc'))).toEqual(['d']);
+    expect(statSync(at('/etc/d')).mode & 0o777).toBe(0o711);
   });
 
   it('leave nothing of a directory that they cannot give to its owner', async () => {
