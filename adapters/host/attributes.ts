@@ -116,7 +116,7 @@ function run(
     child.on('close', (code) => {
       const told = Buffer.concat(errors).toString('utf8');
       if (code === 0 || isUnsupported(told)) resolve(Buffer.concat(out).toString('utf8'));
-      else reject(new Error(`${program}: ${lastLine(told, code)}`));
+      else reject(failureOf(program, lastLine(told, code)));
     });
     child.stdin.end(input);
   });
@@ -126,6 +126,19 @@ function run(
 function isUnsupported(told: string): boolean {
   const lines = told.trim().split('\n');
   return lines.every((line) => line.endsWith(': Operation not supported'));
+}
+
+/** What the system says of a disk without room; a way back then takes that which was kept for it. */
+const FULL: Readonly<Record<string, string>> = {
+  'No space left on device': 'ENOSPC',
+  'Disk quota exceeded': 'EDQUOT',
+};
+
+/** With the code of the system, where whoever hears of it has to know. */
+function failureOf(program: string, line: string): Error {
+  const error = new Error(`${program}: ${line}`);
+  const code = Object.entries(FULL).find(([words]) => line.endsWith(`: ${words}`))?.[1];
+  return code === undefined ? error : Object.assign(error, { code });
 }
 
 function lastLine(text: string, code: number | null): string {

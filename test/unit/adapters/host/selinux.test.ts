@@ -63,6 +63,14 @@ describe('programs that know what Node does not', () => {
     await expect(write('echo "setfattr: x: Permission denied" >&2; exit 1')).rejects.toThrow(
       /setfattr: x: Permission denied$/,
     );
+    await expect(
+      write('echo "setfattr: x: No space left on device" >&2; exit 1'),
+    ).rejects.toMatchObject({ code: 'ENOSPC' });
+    await expect(
+      write('echo "setfattr: x: Disk quota exceeded" >&2; exit 1'),
+    ).rejects.toMatchObject({
+      code: 'EDQUOT',
+    });
     await expect(write('echo "setfattr: x: Operation not supported" >&2; exit 1')).resolves.toBe(
       true,
     );
