@@ -110,7 +110,7 @@ export type UpdateOutcome = 'updated' | 'failed' | 'cancelled';
 export interface NodeReport {
   readonly node: string;
   readonly uid?: string;
-  /** Of the update, which says nothing more; absent = it still tidies up, or is of an earlier version. */
+  /** Of the update; absent = of an earlier version. */
   readonly runId?: string;
   readonly config: string;
   readonly outcome: UpdateOutcome;

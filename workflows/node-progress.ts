@@ -1,6 +1,6 @@
 /** What a node update knows about itself: its phase, how long each took, and what it waits for. */
 
-import { log, metricMeter, setCurrentDetails } from '@temporalio/workflow';
+import { log, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { mayFollow, NodePhase } from '../core/node/lifecycle';
 import type { UpdatePlan } from '../core/node/plan';
 import type { Failure } from './failures';
@@ -113,6 +113,7 @@ export class NodeProgress {
     return {
       node: this.input.node,
       ...(this.input.uid === undefined ? {} : { uid: this.input.uid }),
+      runId: workflowInfo().runId,
       config: this.input.config.name,
       outcome: ending.outcome,
       ...(phase === undefined ? {} : { phase }),

@@ -6,7 +6,6 @@ import {
   getExternalWorkflowHandle,
   log,
   upsertSearchAttributes,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { Failure } from './failures';
 import { nodeFinishedSignal, type NodeReport } from './messages';
@@ -17,17 +16,10 @@ import { SEARCH_ATTRIBUTE } from './search-attributes';
 /**
  * Tells the rollout how the update ended, once, and every rollout that attaches until then. What was
  * told holds unless another ending came of it. Never throws: nobody there must not hide the outcome.
- *
- * @param goesOn - the update still has to tidy up, maybe for a day, and says where it stands to whoever asks
  */
-export async function report(
-  { progress }: NodeUpdate,
-  ending: Ending,
-  goesOn = false,
-): Promise<NodeReport> {
+export async function report({ progress }: NodeUpdate, ending: Ending): Promise<NodeReport> {
   if (progress.said?.report.outcome !== ending.outcome) {
-    const run = goesOn ? {} : { runId: workflowInfo().runId };
-    progress.said = { report: { ...progress.report(ending), ...run }, attachedTo: -1 };
+    progress.said = { report: progress.report(ending), attachedTo: -1 };
     upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: ending.outcome }]);
   }
   const { said } = progress;

@@ -98,7 +98,7 @@ async function retryNode(
   node: string,
 ): Promise<RolloutAnswer> {
   if (word.waits) await word.turn();
-  if (!isToBeRetried(rollout, node)) await findToBeRetried(rollout, node);
+  const hadFailed = !isToBeRetried(rollout, node) && (await findToBeRetried(rollout, node));
   const isHeld = heldReasons(rollout).some((known) => known.node === node);
   // What is being written comes to its end first: it would be written over the word of the person.
   if (rollout.holding.has(node) && patched(HOLD_ENDS_FIRST)) {
@@ -120,7 +120,7 @@ async function retryNode(
     }
     throw error;
   }
-  rollout.tryAgain(node);
+  rollout.tryAgain(node, hadFailed);
   return answerOf(rollout);
 }
 
@@ -301,8 +301,12 @@ function knowsBlocked({ view }: Rollout): boolean {
   return view !== undefined && view.blockedCount <= view.blocked.length;
 }
 
-/** Waits for the first look, then asks for the names beyond the list. */
-async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
+/**
+ * Waits for the first look, then asks for the names beyond the list.
+ *
+ * @returns whether it is beyond the list, and counts against the config
+ */
+async function findToBeRetried(rollout: Rollout, node: string): Promise<boolean> {
   try {
     await condition(() => rollout.view !== undefined || rollout.ending !== undefined);
   } catch (error) {
@@ -310,6 +314,7 @@ async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
   }
   const { pool } = rollout;
   let found = isToBeRetried(rollout, node);
+  let hadFailed = false;
   const isUnnamed =
     !knowsLeftOut(rollout) || (!knowsBlocked(rollout) && patched(BLOCKED_ASKED_FOR));
   if (!found && isUnnamed) {
@@ -321,13 +326,12 @@ async function findToBeRetried(rollout: Rollout, node: string): Promise<void> {
       throw lookFailed(pool, node, error);
     }
     found = view.exists && isNamed(triedWhenTold(view), node);
-    if (view.exists && isNamed(view.failed, node) && view.unheard?.includes(node) !== true) {
-      rollout.triedAgain.add(node);
-    }
+    hadFailed = view.exists && isNamed(view.failed, node) && view.unheard?.includes(node) !== true;
   }
   // Meanwhile its update may have been started, or the same may have been asked.
   refuseRetryNow(rollout, node);
   if (!found) throw nothingToRetry(rollout, node);
+  return hadFailed;
 }
 
 function isNamed(reasons: readonly NamedReason[], node: string): boolean {

@@ -90,9 +90,16 @@ function hearUpdates(rollout: Rollout): void {
 /** An update that is asked where it stands while it reports its end answers both at once. */
 function hearPrepared(rollout: Rollout, prepared: Prepared): void {
   if (rollout.hasReported(prepared.node) && patched(REPORT_IS_LAST)) return;
-  // On a slow Temporal it may arrive minutes after the end, also in a later run of the rollout.
-  if (rollout.hasEnded(prepared.runId) && patched(ENDED_PREPARES_NOTHING)) return;
+  // On a slow Temporal it may arrive minutes after the report, also in a later run of the rollout.
+  if (rollout.hasEnded(prepared.runId) && isOfBefore(prepared) && patched(ENDED_PREPARES_NOTHING)) {
+    return;
+  }
   rollout.prepared(prepared);
+}
+
+/** Said before the report of its update, which may tidy up for a day since, without a slot. */
+function isOfBefore({ holdsSlot, stage }: Prepared): boolean {
+  return holdsSlot || stage !== 'preparing';
 }
 
 function hearReport(rollout: Rollout, report: NodeReport): void {

@@ -198,9 +198,14 @@ export class Rollout extends UpdatesUnderWay {
     this.inService.delete(node);
   }
 
-  /** A person said to try the node again: whatever kept it back is over. */
-  tryAgain(node: string): void {
-    if (this.hasFailed(node)) this.triedAgain.add(node);
+  /**
+   * A person said to try the node again: whatever kept it back is over.
+   *
+   * @param hadFailed - although neither a report nor a list says so
+   */
+  tryAgain(node: string, hadFailed = false): void {
+    if (hadFailed || this.hasFailed(node)) this.triedAgain.add(node);
+    else this.triedAgain.delete(node);
     this.forgetWords(node);
     this.retry.add(node);
     this.touch();

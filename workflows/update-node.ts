@@ -205,7 +205,7 @@ async function commit(update: NodeUpdate, ending: Ending): Promise<void> {
   const { progress } = update;
   const [committed] = await progress.during(
     'Completing',
-    () => Promise.allSettled([commitHost(update), report(update, ending, true)]),
+    () => Promise.allSettled([commitHost(update), report(update, ending)]),
     'the host to drop what it kept for going back',
   );
   if (committed.status === 'rejected') throw committed.reason;

@@ -7,7 +7,7 @@ import { failureName } from '../../core/errors';
 import type { AttributePort } from './attributes';
 import type { FileSystem } from './file-system';
 import type { Ownership } from './ownership';
-import { openParent, type Parent } from './root-paths';
+import { hasCode, openParent, type Parent } from './root-paths';
 
 /** The disk of a host. */
 export interface Disk {
@@ -72,7 +72,8 @@ export async function syncDirectories(disk: Disk, directories: Iterable<string>)
     try {
       await withHandle(await disk.fs.open(parent.directory, 'r'), (handle) => handle.sync());
     } catch (error) {
-      throw toldOf(directory, error);
+      // A file system that writes nothing, or syncs no directories, has nothing that could be lost.
+      if (!hasCode(error, 'EINVAL')) throw toldOf(directory, error);
     } finally {
       parent.close();
     }

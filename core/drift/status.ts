@@ -204,7 +204,8 @@ export function driftDegradation(
   // Also what an update says that was refused for it.
   const wasDrift =
     isSaid && (DRIFT_REASONS.includes(before.reason) || isDriftReason(before.message));
-  if (!wasDrift) return undefined;
+  // The Node may be older than the refusal.
+  if (!wasDrift || !isNewerThanFailure(known, drifted)) return undefined;
   return { type, status: 'False', reason, message, ...since };
 }
 

@@ -41,7 +41,7 @@ export async function startHosts(
   const credentials = new Map(
     await Promise.all(nodes.map(async (node) => [node, await credentialsOf(node)] as const)),
   );
-  const directory = mkdtempSync(join(tmpdir(), 'slipway-hosts-'));
+  const directory = mkdtempSync(join(tmpdir(), 'slipway-simulated-'));
   const hosts = startSimulatedHosts(
     {
       temporalAddress: temporal.address,

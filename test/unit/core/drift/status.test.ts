@@ -220,6 +220,11 @@ describe('drift in the NodeDegraded condition of a MachineConfigNode', () => {
     expect(driftDegradation(aNode('Degraded', MESSAGE), known)).toBeUndefined();
     const refused = shown(CLEAN, T1, [says('True', 'UpdateFailed', `ConfigDrift: ${MESSAGE}`)]);
     expect(driftDegradation(aNode('Done'), refused)).toMatchObject(over);
+    const newer = {
+      ...says('True', 'UpdateFailed', `ConfigDrift: ${MESSAGE}`),
+      lastTransitionTime: T2,
+    };
+    expect(driftDegradation(aNode('Done'), shown(CLEAN, T1, [newer]))).toBeUndefined();
     const failed = shown(CLEAN, T1, [says('True', 'VerifyFailed', 'boom')]);
     expect(driftDegradation(aNode('Done'), failed)).toBeUndefined();
   });
