@@ -54,7 +54,7 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 3, within: 10, plain: true },
     change: {
-      from: 'this.retry.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
+      from: 'this.triedAgain.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
       to: 'this.retry.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 1e11);\n        this.reports = [',
     },
   },
@@ -63,8 +63,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 3, within: 10, plain: true },
     change: {
-      from: 'this.retry.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
-      to: 'this.retry.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 600000);\n        this.reports = [',
+      from: 'this.triedAgain.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
+      to: 'this.triedAgain.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 600000);\n        this.reports = [',
     },
   },
   {
