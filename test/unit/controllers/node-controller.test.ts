@@ -391,11 +391,15 @@ it('is named after its pool again when an update that began in another pool wrot
 });
 
 describe('a node whose host has reported drift', () => {
+  /** It is over after it has begun. */
+  const since = (status: 'True' | 'False') => ({
+    lastTransitionTime: status === 'True' ? '2026-01-01T00:00:00Z' : '2026-01-01T00:01:00Z',
+  });
   const drifted = (status: 'True' | 'False', message: string): MachineConfigNode => ({
     metadata: { name: 'n1' },
     spec: { node: { name: 'n1' }, pool: { name: 'worker' }, configVersion: { desired: 'a' } },
     status: {
-      conditions: [{ type: 'Drifted', status, reason: 'ConfigDrift', message }],
+      conditions: [{ type: 'Drifted', status, reason: 'ConfigDrift', message, ...since(status) }],
       drift: { config: 'a', count: 1, findings: [], repairs: [], forced: false },
     },
   });
@@ -439,7 +443,7 @@ describe('a node whose host has reported drift', () => {
     const is = { type: 'NodeDegraded', reason: 'ConfigDrift' };
     const said = {
       metadata: { name: 'n1' },
-      status: { conditions: [{ ...is, status: 'True', message: what }] },
+      status: { conditions: [{ ...is, status: 'True', message: what, ...since('True') }] },
     };
     expect(bench.applied).toContainEqual(said);
 
@@ -454,7 +458,7 @@ describe('a node whose host has reported drift', () => {
 
     expect(bench.applied).toContainEqual({
       metadata: { name: 'n1' },
-      status: { conditions: [{ ...is, status: 'False', message: '' }] },
+      status: { conditions: [{ ...is, status: 'False', message: '', ...since('False') }] },
     });
   });
 
