@@ -4,6 +4,7 @@ import {
   NODES,
   ROLLOUT_POLICIES,
 } from '../../../adapters/kube/resources';
+import { FIELD_MANAGER } from '../../../core/names';
 import { aConfig, aFile, aNode, aPool, createNode, FakeRollouts, putOn, useBench } from './bench';
 
 jest.setTimeout(60_000);
@@ -140,6 +141,8 @@ describe('a pool whose nodes are behind', () => {
     const since = rollouts.asked.length;
 
     await annotate('w2', { [`${PREFIX}/state`]: 'Working', [`${PREFIX}/desiredConfig`]: config });
+    // Of anybody else, it would be the cordon of a person.
+    const byUpdate = { fieldManager: FIELD_MANAGER.CLUSTER_WORKER };
     await bench.api.client.patch(
       NODES,
       { name: 'w2' },
@@ -147,6 +150,7 @@ describe('a pool whose nodes are behind', () => {
         metadata: { annotations: { 'slipway.dev/cordoned-by': 'update-node/w2' } },
         spec: { unschedulable: true },
       },
+      byUpdate,
     );
     await bench.api.client.patch(
       NODES,
@@ -162,6 +166,7 @@ describe('a pool whose nodes are behind', () => {
         },
         spec: { unschedulable: null },
       },
+      byUpdate,
     );
     await settle();
 
