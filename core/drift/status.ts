@@ -149,10 +149,9 @@ export function driftAnnotations(
   node: Node,
   known: Pick<MachineConfigNode, 'status'> | undefined,
 ): DriftAnnotations | undefined {
-  const condition = driftCondition(known);
+  const condition = driftFromCurrent(node, known);
   const current = currentConfigOf(node);
-  if (condition === undefined || current === undefined) return undefined;
-  if (known === undefined || known.status?.drift?.config !== current) return undefined;
+  if (condition === undefined || current === undefined || known === undefined) return undefined;
   const state = annotationOf(node, ANNOTATION.STATE);
   const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
   const isOurs = state === NodeState.DEGRADED && isDriftReason(reason);
@@ -171,6 +170,16 @@ export function driftAnnotations(
   };
 }
 
+/** What the host has reported of the config that its node is on; undefined = nothing, or of another one. */
+function driftFromCurrent(
+  node: Node,
+  known: Pick<MachineConfigNode, 'status'> | undefined,
+): Condition | undefined {
+  const current = currentConfigOf(node);
+  const isOfCurrent = current !== undefined && known?.status?.drift?.config === current;
+  return isOfCurrent ? driftCondition(known) : undefined;
+}
+
 /** Reasons of the `Drifted` condition that make a node at rest Degraded. */
 const DRIFT_REASONS: readonly string[] = ['ConfigDrift', 'ForceRequested'];
 
@@ -183,14 +192,11 @@ export function driftDegradation(
   node: Node,
   known: Pick<MachineConfigNode, 'status'> | undefined,
 ): Condition | undefined {
-  const drifted = driftCondition(known);
-  const current = currentConfigOf(node);
-  if (drifted === undefined || current === undefined || desiredConfigOf(node) !== current) {
-    return undefined;
-  }
-  if (known?.status?.drift?.config !== current) return undefined;
+  const drifted = driftFromCurrent(node, known);
+  if (drifted === undefined || known === undefined) return undefined;
+  if (desiredConfigOf(node) !== currentConfigOf(node)) return undefined;
   const type = NodeCondition.NODE_DEGRADED;
-  const before = known.status.conditions?.find((condition) => condition.type === type);
+  const before = known.status?.conditions?.find((condition) => condition.type === type);
   const state = annotationOf(node, ANNOTATION.STATE);
   const isSaid = before?.status === 'True';
   const { reason, message, lastTransitionTime } = drifted;

@@ -314,6 +314,18 @@ it('completes a node that its owner uncordoned meanwhile, and takes only its own
   expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
 });
 
+/** An update ends in this way, and the cordon of a person stays, without its mark. */
+async function expectLeftCordoned(how: string, step: ReturnType<typeof stepFor>): Promise<void> {
+  const failed = { outcome: 'failed', unreconcilable: false, reason: 'no space left' } as const;
+  await (how === 'completes'
+    ? activities().completeNode(step)
+    : activities().releaseNode({ ...step, ...failed, hostIsBack: true }));
+
+  const node = await readNode(step.node);
+  expect(node.spec?.unschedulable).toBe(true);
+  expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
+}
+
 it.each(['completes', 'releases'])(
   '%s a node that its owner uncordoned and cordoned again meanwhile, and leaves that cordon',
   async (how) => {
@@ -332,14 +344,7 @@ it.each(['completes', 'releases'])(
     const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
     const look = activities().checkCordon({ ...step, run });
     await expect(look).rejects.toMatchObject({ name: 'CordonedByUser' });
-    const failed = { outcome: 'failed', unreconcilable: false, reason: 'no space left' } as const;
-    await (how === 'completes'
-      ? activities().completeNode(step)
-      : activities().releaseNode({ ...step, ...failed, hostIsBack: true }));
-
-    const node = await readNode(name);
-    expect(node.spec?.unschedulable).toBe(true);
-    expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
+    await expectLeftCordoned(how, step);
   },
 );
 
@@ -370,14 +375,7 @@ it.each(['completes', 'releases'])(
     // No pod can have come: the update goes on.
     const run = { id: 'run-1', startedAt: '2026-01-01T00:00:00.000Z' };
     await expect(activities().checkCordon({ ...step, run })).resolves.toBeUndefined();
-    const failed = { outcome: 'failed', unreconcilable: false, reason: 'no space left' } as const;
-    await (how === 'completes'
-      ? activities().completeNode(step)
-      : activities().releaseNode({ ...step, ...failed, hostIsBack: true }));
-
-    const node = await readNode(name);
-    expect(node.spec?.unschedulable).toBe(true);
-    expect(annotationsOf(node)).not.toHaveProperty([ANNOTATION.CORDONED_BY]);
+    await expectLeftCordoned(how, step);
     await inCache(caches.nodes, name, isCordonedByPerson);
     await expect(cordon(name, OLD)).rejects.toMatchObject({ name: 'CordonedByUser' });
   },
