@@ -1,7 +1,8 @@
 /**
- * What a rollout remembers between two looks at its pool. Bookkeeping only: which updates run, what
- * they reported, and what the view cannot show yet. The decisions are in `rollout-decisions.ts` and
- * in `core/rollout`, what it says of itself in `rollout-progress.ts`.
+ * What a rollout remembers between two looks at its pool. Bookkeeping only: which updates run,
+ * what is said of whom, and what the view cannot show yet. The ends of updates are in
+ * `ended-updates.ts`, the decisions in `rollout-decisions.ts` and in `core/rollout`, what it says of
+ * itself in `rollout-progress.ts`.
  *
  * The view comes from a cache and may be behind. Two kinds of memory make up for that: what a report
  * saw of a Node counts while the view is older than it, and a slot that was given counts until its
@@ -17,21 +18,14 @@ import type {
   SeenNode,
 } from './activity-contracts';
 import { AcceptedWords } from './accepted-words';
-import {
-  byNode,
-  instant,
-  instantsByNode,
-  reasonsByNode,
-  withInstants,
-  withReasons,
-} from './carried';
+import { byNode, instant, reasonsByNode, withReasons } from './carried';
+import { EndedUpdates } from './ended-updates';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
 import { PauseWish, type Pause } from './pause-wish';
-import { LAG_MS, UpdatesUnderWay, type Settled } from './updates-under-way';
+import { LAG_MS, UpdatesUnderWay } from './updates-under-way';
 
 /** A failure that the view still does not show by then is not one any more. */
 const FAILED_UNSEEN_MS = 300_000;
-const REPORTS_KEPT = 200;
 
 export class Rollout extends UpdatesUnderWay {
   readonly pool: string;
@@ -58,7 +52,6 @@ export class Rollout extends UpdatesUnderWay {
   readonly toHold: Set<string>;
   /** Those of which that is being written down. */
   readonly holding = new Set<string>();
-  reports: NodeReport[];
   /** The started config that this run wrote on the pool, '' = none; undefined = it wrote nothing. */
   startedWritten: string | undefined;
   isMarkingStart = false;
@@ -67,12 +60,7 @@ export class Rollout extends UpdatesUnderWay {
   /** It is being written on the pool that this rollout is not cancelled. */
   isForgetting = false;
 
-  /** Seen in service at the end of an update, while the view is older. */
-  private readonly inService = new Map<
-    string,
-    { readonly seen: SeenNode; readonly until: number }
-  >();
-  private readonly settled = new Map<string, Settled>();
+  private readonly ended: EndedUpdates;
   private readonly pauseWish: PauseWish;
   private expected: { readonly config: string; readonly until: number } | undefined;
 
@@ -90,12 +78,7 @@ export class Rollout extends UpdatesUnderWay {
     this.toHold = new Set(carry?.toHold);
     this.pauseWish = new PauseWish(carry?.pause);
     this.asNewAs = carry?.asNewAs;
-    this.reports = [...(carry?.finished ?? [])];
-    const lastReports = byNode(this.reports);
-    for (const [node, until] of instantsByNode(carry?.settled)) {
-      const report = lastReports.get(node);
-      if (report !== undefined) this.settled.set(node, { report, until });
-    }
+    this.ended = new EndedUpdates(carry);
   }
 
   // -- The view -------------------------------------------------------------------------------
@@ -105,7 +88,7 @@ export class Rollout extends UpdatesUnderWay {
     const left = [...this.broken].flatMap(([node, { leftAt: resourceVersion }]) =>
       resourceVersion === undefined ? [] : [{ node, resourceVersion }],
     );
-    return [...left, ...[...this.inService.values()].map(({ seen }) => seen)];
+    return [...left, ...this.ended.seenInService()];
   }
 
   /**
@@ -147,8 +130,11 @@ export class Rollout extends UpdatesUnderWay {
 
   /** The view may not have caught up with what is known: look again soon. */
   isViewBehind(): boolean {
-    const isSeenBehind = this.settled.size > 0 || this.inService.size > 0;
-    return isSeenBehind || this.pauseWish.carried !== undefined || this.expected !== undefined;
+    return (
+      this.ended.isAnyUnseen() ||
+      this.pauseWish.carried !== undefined ||
+      this.expected !== undefined
+    );
   }
 
   paused(): Pause {
@@ -179,7 +165,7 @@ export class Rollout extends UpdatesUnderWay {
   /** Must not be started now, although the view may call it a candidate. */
   isOutOfQuestion(node: string): boolean {
     if (this.children.has(node) || this.closing.has(node) || this.deferred.has(node)) return true;
-    if (this.isKnownUpdated(node)) return true;
+    if (this.ended.isKnownOn(this.config, node)) return true;
     return this.isLeftOut(node);
   }
 
@@ -194,8 +180,7 @@ export class Rollout extends UpdatesUnderWay {
   override start(node: string, config: string, uid?: string): void {
     super.start(node, config, uid, this.retry.has(node));
     this.failed.delete(node);
-    this.settled.delete(node);
-    this.inService.delete(node);
+    this.ended.forget(node);
   }
 
   /**
@@ -222,9 +207,9 @@ export class Rollout extends UpdatesUnderWay {
 
   /** A report counts once, also from an update that this rollout did not know of. */
   finished(report: NodeReport): void {
-    const { node, inServiceAt: resourceVersion } = report;
+    const { node } = report;
     const child = this.children.get(node);
-    if (this.reports.some((old) => old.node === node && old.finishedAt === report.finishedAt)) {
+    if (this.ended.isKnown(report)) {
       // Adopted after its report, and now it has ended.
       if (child !== undefined && !this.starting.has(node) && this.children.delete(node))
         this.hear();
@@ -234,33 +219,24 @@ export class Rollout extends UpdatesUnderWay {
     this.retry.delete(node);
     this.triedAgain.delete(node);
     this.orphanedSlots.delete(node);
-    this.reports = [...this.reports, report].slice(-REPORTS_KEPT);
-    const until = Date.now() + LAG_MS;
-    this.closing.set(node, { report, until });
-    if (report.outcome === 'updated') this.settled.set(node, { report, until });
-    if (resourceVersion !== undefined) {
-      this.inService.set(node, { seen: { node, resourceVersion }, until });
-    }
+    this.ended.note(report);
+    this.closing.set(node, { report, until: Date.now() + LAG_MS });
     if (report.hostIsBack === false) this.leaveBroken(node, report.leftAt);
     if (report.config === this.config) this.count(report, child);
     this.hear();
   }
 
-  /**
-   * Reports of nodes that were verified on the config since it is the target: one from before a
-   * detour over another config proves nothing, the node may be on that other one now.
-   */
-  updatesToTarget(): readonly NodeReport[] {
-    const since = Date.parse(this.startedAt);
-    return this.reports.filter(
-      ({ outcome, config, finishedAt }) =>
-        outcome === 'updated' && config === this.config && Date.parse(finishedAt) >= since,
-    );
+  get reports(): readonly NodeReport[] {
+    return this.ended.reports;
   }
 
-  /** Whether that run of an update has reported its end, as far as anybody remembers. */
+  /** Reports of nodes that were verified on the config since it is the target. */
+  updatesToTarget(): readonly NodeReport[] {
+    return this.ended.verifiedOn(this.config, this.startedAt);
+  }
+
   hasEnded(runId: string | undefined): boolean {
-    return runId !== undefined && this.reports.some((report) => report.runId === runId);
+    return this.ended.hasEnded(runId);
   }
 
   /** Nodes of which anything is remembered that counts. */
@@ -281,8 +257,7 @@ export class Rollout extends UpdatesUnderWay {
     this.forgetWords(node);
     this.retry.delete(node);
     this.triedAgain.delete(node);
-    this.settled.delete(node);
-    this.inService.delete(node);
+    this.ended.forget(node);
     return super.departed(departed);
   }
 
@@ -291,9 +266,7 @@ export class Rollout extends UpdatesUnderWay {
   /** Drops what was only remembered for a while. */
   expire(): void {
     const now = Date.now();
-    for (const remembered of [this.settled, this.inService]) {
-      for (const [node, { until }] of remembered) if (until <= now) remembered.delete(node);
-    }
+    this.ended.expire(now);
     this.expireUpdates(now);
     for (const [node, { finishedAt }] of this.failed) {
       if (Date.parse(finishedAt) + FAILED_UNSEEN_MS <= now) this.failed.delete(node);
@@ -314,16 +287,15 @@ export class Rollout extends UpdatesUnderWay {
     const { carried: pause } = this.pauseWish;
     return {
       ...this.carryUpdates(),
+      ...this.ended.carry(),
       startedAt: this.startedAt,
       retry: [...this.retry],
       ...(this.triedAgain.size === 0 ? {} : { triedAgain: [...this.triedAgain] }),
-      finished: this.reports,
       failedReports: [...this.failed.values()],
       updatedByUs: this.updatedByUs,
       deferred: withReasons(this.deferred),
       heldByUs: withReasons(this.heldByUs),
       toHold: [...this.toHold],
-      settled: withInstants(new Map([...this.settled].map(([node, { until }]) => [node, until]))),
       ...(pause === undefined ? {} : { pause }),
       ...this.age(),
     };
@@ -367,7 +339,7 @@ export class Rollout extends UpdatesUnderWay {
   /** Whatever the view says of it is not the last word. */
   isBeingTried(node: string): boolean {
     if (this.retry.has(node) || this.children.has(node) || this.deferred.has(node)) return true;
-    return this.isKnownUpdated(node);
+    return this.ended.isKnownOn(this.config, node);
   }
 
   /** Against the config: who was never heard does not count. */
@@ -375,11 +347,6 @@ export class Rollout extends UpdatesUnderWay {
     const { failed = [], unheard = [] } = this.view ?? {};
     if (unheard.includes(node)) return false;
     return this.failed.has(node) || failed.some((one) => one.node === node);
-  }
-
-  private isKnownUpdated(node: string): boolean {
-    const report = this.settled.get(node)?.report;
-    return report?.outcome === 'updated' && report.config === this.config;
   }
 
   private retarget(config: string): void {
@@ -401,10 +368,10 @@ export class Rollout extends UpdatesUnderWay {
     const unavailable = new Set([...view.unavailable, ...(view.outdated ?? [])]);
     const stillBroken = new Set(settleBroken([...this.broken.keys()], view.unavailable));
     for (const node of this.broken.keys()) if (!stillBroken.has(node)) this.broken.delete(node);
-    for (const node of this.settled.keys()) {
-      const behind = unavailable.has(node) || (this.isKnownUpdated(node) && open.has(node));
-      if (!behind) this.settled.delete(node);
-    }
+    this.ended.forgetUnless(
+      (node) =>
+        unavailable.has(node) || (this.ended.isKnownOn(this.config, node) && open.has(node)),
+    );
     for (const { node } of view.failed) this.failed.delete(node);
     for (const { node } of view.held) this.heldByUs.delete(node);
     this.pauseWish.forgetIfShown(view);
@@ -418,7 +385,7 @@ export class Rollout extends UpdatesUnderWay {
     for (const seen of told) {
       const { node, resourceVersion } = seen;
       if (outdated.has(node)) continue;
-      if (this.inService.get(node)?.seen === seen) this.inService.delete(node);
+      this.ended.forgetSeen(seen);
       if (this.broken.get(node)?.leftAt === resourceVersion) this.broken.delete(node);
     }
   }

@@ -54,8 +54,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 3, within: 10, plain: true },
     change: {
-      from: 'this.triedAgain.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
-      to: 'this.retry.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 1e11);\n        this.reports = [',
+      from: 'this.triedAgain.delete(node);\n        this.orphanedSlots.delete(node);\n        this.ended.note(report);',
+      to: 'this.retry.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 1e11);\n        this.ended.note(report);',
     },
   },
   {
@@ -63,8 +63,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 3, within: 10, plain: true },
     change: {
-      from: 'this.triedAgain.delete(node);\n        this.orphanedSlots.delete(node);\n        this.reports = [',
-      to: 'this.triedAgain.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 600000);\n        this.reports = [',
+      from: 'this.triedAgain.delete(node);\n        this.orphanedSlots.delete(node);\n        this.ended.note(report);',
+      to: 'this.triedAgain.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 600000);\n        this.ended.note(report);',
     },
   },
   {
@@ -139,8 +139,12 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'canary',
     ...{ seed: 13, within: 10, plain: true },
     change: {
-      from: 'finished: this.reports,\n            failedReports: [\n                ...this.failed.values()\n            ],',
-      to: 'finished: [],\n            failedReports: [],',
+      from: 'finished: this.kept,',
+      to: 'finished: [],',
+    },
+    andChange: {
+      from: 'failedReports: [\n                ...this.failed.values()\n            ],',
+      to: 'failedReports: [],',
     },
   },
   {
