@@ -29,17 +29,20 @@ export interface OpenWorkflows {
   readonly ids: ReadonlySet<string>;
 }
 
-/** What the observer can ask about one node update or rollout. */
-export interface Inquiry {
-  /**
-   * The sentence that says what a workflow waits for; undefined = it says none.
-   *
-   * @throws whatever kept the question or its answer from arriving
-   */
-  blockerOf(workflowId: string): Promise<string | undefined>;
+/** What a workflow is found to be when it is asked. */
+export interface Word {
+  readonly runs: boolean;
+  /** The sentence that says what it waits for; absent = it says none. */
+  readonly blocker?: string;
 }
 
-type Answer = 'says for what' | 'says nothing' | 'no answer';
+/** What the observer can ask about one node update or rollout. */
+export interface Inquiry {
+  /** @throws whatever kept the question or its answer from arriving */
+  ask(workflowId: string): Promise<Word>;
+}
+
+type Answer = 'says for what' | 'says nothing' | 'has ended' | 'no answer';
 
 /** One thing that waits. */
 export interface Silent {
@@ -85,17 +88,20 @@ export class Silence {
   /** @returns what has been silent for too long, each once */
   async look(open: OpenWorkflows, nowMs: number): Promise<readonly Silent[]> {
     this.#excuseUntil(nowMs);
-    const waiting = [...this.#updates(open), ...this.#orphans(open), ...this.#forgotten(open)];
+    const waiting = this.#waiting(open);
     const keys = new Set(waiting.map(({ key }) => key));
     for (const key of this.#watched.keys()) if (!keys.has(key)) this.#watched.delete(key);
     const due = waiting
       .map((one) => ({ ...one, watched: this.#watch(one.key, one.sign, nowMs) }))
       .filter(({ watched }) => isDue(watched, nowMs));
     const answers = await this.#askAll(due.map(({ ask }) => ask));
+    // To ask many on a busy machine takes minutes: who has gone on meanwhile was asked too late to be judged.
+    const signs = new Map(this.#waiting(open).map(({ key, sign }) => [key, sign]));
     const found: Silent[] = [];
     for (const [index, { key, silent, watched }] of due.entries()) {
       const answer = answers[index] ?? 'no answer';
-      if (answer === 'says for what') this.#watched.delete(key);
+      const goesOn = answer === 'says for what' || answer === 'has ended';
+      if (goesOn || signs.get(key) !== watched.sign) this.#watched.delete(key);
       else if (isTooLong(watched, answer, nowMs)) {
         watched.told = true;
         found.push(answer === 'no answer' ? unanswered(silent) : silent);
@@ -138,11 +144,16 @@ export class Silence {
   async #ask(workflowId: string | undefined): Promise<Answer> {
     if (workflowId === undefined) return 'says nothing';
     try {
-      const blocker = await this.inquiry.blockerOf(workflowId);
-      return blocker === undefined || blocker === '' ? 'says nothing' : 'says for what';
+      const { runs, blocker = '' } = await this.inquiry.ask(workflowId);
+      if (!runs) return 'has ended';
+      return blocker === '' ? 'says nothing' : 'says for what';
     } catch {
       return 'no answer';
     }
+  }
+
+  #waiting(open: OpenWorkflows): readonly Waiting[] {
+    return [...this.#updates(open), ...this.#orphans(open), ...this.#forgotten(open)];
   }
 
   /** Updates that run. */

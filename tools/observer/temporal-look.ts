@@ -1,10 +1,10 @@
 /** What Temporal shows of rollouts and updates, by names alone: no code of the product's workflows. */
 
-import { Client, Connection } from '@temporalio/client';
+import { Client, type WorkflowExecutionDescription, Connection } from '@temporalio/client';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RolloutRecord } from './record';
 import type { Sight } from './sight';
-import { Silence } from './silence';
+import { Silence, type Word } from './silence';
 
 const LOOK_EVERY_MS = 3_000;
 const PATIENCE_MS = 5_000;
@@ -46,7 +46,7 @@ export class TemporalLook {
   /** Until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const silence = new Silence(this.record, {
-      blockerOf: (id) => this.#server.blockerOf(id),
+      ask: (id) => this.#server.ask(id),
     });
     const isStopped = (): boolean => signal.aborted;
     while (!isStopped()) {
@@ -107,8 +107,8 @@ class Server {
     });
   }
 
-  blockerOf(workflowId: string): Promise<string | undefined> {
-    return this.#within(() => blockerOf(this.#client, workflowId));
+  ask(workflowId: string): Promise<Word> {
+    return this.#within(() => wordOf(this.#client, workflowId));
   }
 
   /** Once all that was asked has ended: the client asks again on a channel that is closed, and dies of it. */
@@ -127,14 +127,26 @@ interface Status {
 }
 
 /** Its own word, or what Temporal shows beside a step that is tried again. */
-async function blockerOf(client: Client, workflowId: string): Promise<string | undefined> {
+async function wordOf(client: Client, workflowId: string): Promise<Word> {
   const handle = client.workflow.getHandle(workflowId);
-  const { raw } = await handle.describe();
-  const failing = raw.pendingActivities?.find(({ lastFailure }) => lastFailure?.message != null);
-  if (failing?.lastFailure?.message != null) return failing.lastFailure.message;
+  const described = await handle.describe();
+  if (!isRunning(described)) return { runs: false };
+  const failing = described.raw.pendingActivities?.find(
+    ({ lastFailure }) => lastFailure?.message != null,
+  );
+  if (failing?.lastFailure?.message != null) {
+    return { runs: true, blocker: failing.lastFailure.message };
+  }
   const isRollout = workflowId.startsWith('pool-rollout/');
-  const status = await handle.query<Status>(isRollout ? 'progress' : 'status');
+  const said = await handle.query<Status>(isRollout ? 'progress' : 'status');
   // A rollout whose updates run has its reason in them.
-  if (isRollout && (status.children?.length ?? 0) > 0) return 'its node updates';
-  return status.blocker;
+  if (isRollout && (said.children?.length ?? 0) > 0)
+    return { runs: true, blocker: 'its node updates' };
+  if (said.blocker !== undefined) return { runs: true, blocker: said.blocker };
+  // Who has ended between the two questions waits for nothing any more.
+  return { runs: isRunning(await handle.describe()) };
+}
+
+function isRunning({ status }: WorkflowExecutionDescription): boolean {
+  return status.name === 'RUNNING';
 }

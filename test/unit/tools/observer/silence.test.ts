@@ -10,6 +10,10 @@ interface Scene {
   blockers: Record<string, string>;
   /** Whoever should answer for the workflows is away. */
   away: boolean;
+  /** Have come to their end since it was listed what runs. */
+  readonly ended: Set<string>;
+  /** Happens before the answer of a workflow. */
+  meanwhile: (id: string) => void;
   look(atMs: number, ids?: readonly string[]): Promise<readonly string[]>;
   silence: Silence;
 }
@@ -22,9 +26,16 @@ function scene(): Scene {
     record,
     blockers: { 'pool-rollout/worker': 'its nodes' },
     away: false,
+    ended: new Set(),
+    meanwhile: () => undefined,
     silence: new Silence(record, {
-      blockerOf: (id) =>
-        made.away ? Promise.reject(new Error('no worker')) : Promise.resolve(made.blockers[id]),
+      ask: (id) => {
+        made.meanwhile(id);
+        if (made.away) return Promise.reject(new Error('no worker'));
+        const blocker = made.blockers[id];
+        const said = blocker === undefined ? {} : { blocker };
+        return Promise.resolve({ runs: !made.ended.has(id), ...said });
+      },
     }),
     look: async (atMs, ids = OPEN) => {
       const found = await made.silence.look({ ids: new Set(ids) }, atMs);
@@ -62,19 +73,51 @@ test('one that says what it waits for is not silent', async () => {
   expect(await look(SILENCE_MS)).toEqual([]);
 });
 
+test('one that has ended when it is asked is not silent', async () => {
+  const { look, ended } = scene();
+  await look(0);
+  ended.add('update-node/a');
+  expect(await look(SILENCE_MS)).toEqual([]);
+  ended.clear();
+  expect(await look(2 * SILENCE_MS)).toEqual([]);
+  expect(await look(3 * SILENCE_MS)).toEqual([UPDATE_SILENT]);
+});
+
+test.each([
+  ['says nothing', false, SILENCE_MS],
+  ['does not answer', true, 45_000 + UNANSWERED_MS],
+])(
+  'one that goes on while the others are asked, and then %s, has another minute',
+  async (_what, away, atMs) => {
+    const scenery = scene();
+    const { record } = scenery;
+    await scenery.look(0);
+    scenery.away = away;
+    await scenery.look(45_000);
+    const annotations = on('rendered-worker-a', NEW, 'Working');
+    scenery.meanwhile = () => record.nodeSeen(node('a', { ready: false, annotations }), 1);
+    const ofIt = (found: readonly string[]) => found.filter((text) => text.startsWith('I6 a'));
+    expect(ofIt(await scenery.look(atMs))).toEqual([]);
+
+    scenery.away = false;
+    expect(ofIt(await scenery.look(atMs + SILENCE_MS))).toEqual([]);
+    expect(ofIt(await scenery.look(atMs + 2 * SILENCE_MS))).toEqual([UPDATE_SILENT]);
+  },
+);
+
 test('those of a large pool are asked beside each other, and not all at once', async () => {
   const ids = Array.from({ length: 250 }, (_, index) => `update-node/worker-${index}`);
   const asked: string[] = [];
   let open = 0;
   let most = 0;
   const silence = new Silence(new RolloutRecord({}), {
-    blockerOf: async (id) => {
+    ask: async (id) => {
       open += 1;
       most = Math.max(most, open);
       await new Promise(setImmediate);
       open -= 1;
       asked.push(id);
-      return id.endsWith('7') ? undefined : 'its reboot';
+      return { runs: true, ...(id.endsWith('7') ? {} : { blocker: 'its reboot' }) };
     },
   });
   await silence.look({ ids: new Set(ids) }, 0);
