@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../core/errors';
 import { type Observer, startObserver } from '../tools/observer/observer';
 import type { NodeChange } from '../tools/observer/observed';
 import type { ObserverProcess } from '../tools/observer/own-process';
@@ -29,7 +30,7 @@ import {
   type Observed,
   type SimulatedPoolOptions,
 } from './simulated-pool';
-import { whatTheRolloutSays } from './standstill';
+import { Standstill, whatTheRolloutSays } from './standstill';
 
 export interface RolloutBenchResult extends Observed {
   readonly nodes: number;
@@ -41,6 +42,8 @@ export interface RolloutBenchResult extends Observed {
   readonly makespanSeconds: number;
   /** A node verified (its uncordon is seen) → the next cordon is seen, in ms. */
   readonly slotRefillMs: { readonly p50: number; readonly p99: number };
+  /** The longest time in one piece in which a slot was free, a node waited for one, and none was cordoned. */
+  readonly standstillSeconds: number;
   readonly applyToFirstCordonMs: number;
   readonly apiWritesPerNode: number;
   readonly apiReadsPerNode: number;
@@ -122,7 +125,8 @@ async function rollOnce(
   options.onStep(`rolling ${options.nodes} nodes, ${options.maxUnavailable} at a time`);
   const appliedAtMs = Date.now();
   await stack.manifests.apply(CONFIG);
-  await untilAllMoved({ record: observer.record, stack, judge }, options, old);
+  const standstill = new Standstill();
+  await untilAllMoved({ record: observer.record, stack, judge, standstill }, options, old);
   const requests = difference(await countApiRequests(stack.cluster), before);
   const cpuMsPerNode = perNodeSince(cpuBefore, processorTimes(stack), options.nodes);
   const rssMiB = residentMiB(stack);
@@ -133,6 +137,7 @@ async function rollOnce(
   const { disksCompared, broken } = await disksOf(stack);
   return {
     ...result(observer.record, options, { appliedAtMs, requests, histories, cpuMsPerNode, seen }),
+    standstillSeconds: round(standstill.longestMs / 1000, 1),
     rssMiB,
     mostRssMiB,
     disksCompared,
@@ -153,9 +158,16 @@ async function settled(stack: Stack): Promise<void> {
 /** Longer than any node may take, whatever else the machine does. */
 const STUCK_MS = 300_000;
 
+interface Rolling {
+  readonly record: RolloutRecord;
+  readonly stack: Stack;
+  readonly judge: ObserverProcess;
+  readonly standstill: Standstill;
+}
+
 /** Resolves when every node has another current config and none is cordoned. */
 async function untilAllMoved(
-  { record, stack, judge }: { record: RolloutRecord; stack: Stack; judge: ObserverProcess },
+  { record, stack, judge, standstill }: Rolling,
   options: SimulatedPoolOptions,
   old: string,
 ): Promise<void> {
@@ -170,6 +182,7 @@ async function untilAllMoved(
     await delay(200);
     const done = countDone();
     if (done !== progress.done) progress = { done, atMs: Date.now() };
+    if (isToBeTold(standstill, record, options, done)) tellStandstill(stack, options);
     if (Date.now() - progress.atMs > patienceMs) {
       const broken = judge.violations.map(describeViolation);
       const why = [await whatTheRolloutSays(stack), ...broken].join('; ');
@@ -181,6 +194,29 @@ async function untilAllMoved(
     options.onStep(`${done} of ${options.nodes} nodes updated`);
   }
 }
+
+function isToBeTold(
+  standstill: Standstill,
+  { nodes, changes }: RolloutRecord,
+  { maxUnavailable }: SimulatedPoolOptions,
+  done: number,
+): boolean {
+  const cordoned = nodes.filter(({ unschedulable }) => unschedulable).length;
+  const hasRoom = cordoned < maxUnavailable && done + cordoned < nodes.length;
+  return standstill.look(Date.now(), changes.findLast(isCordon)?.atMs ?? 0, hasRoom);
+}
+
+/** Beside the measurement, which it must not hold up. */
+function tellStandstill(stack: Stack, { onStep }: SimulatedPoolOptions): void {
+  const at = new Date().toISOString();
+  whatTheRolloutSays(stack).then(
+    (said) => onStep(`${at} slots are free, and no node is cordoned: ${said}`),
+    (error: unknown) => onStep(`${at} slots are free; nobody says why: ${messageOf(error)}`),
+  );
+}
+
+/** What histories and requests do not tell. */
+type Seen = 'standstillSeconds' | 'rssMiB' | 'mostRssMiB' | 'disksCompared' | 'violations';
 
 interface Measured {
   readonly appliedAtMs: number;
@@ -194,7 +230,7 @@ function result(
   record: RolloutRecord,
   options: SimulatedPoolOptions,
   measured: Measured,
-): Omit<RolloutBenchResult, 'rssMiB' | 'mostRssMiB' | 'disksCompared' | 'violations'> {
+): Omit<RolloutBenchResult, Seen> {
   const { nodes, maxUnavailable, nodeTimeSeconds, canaryNodes } = options;
   const { histories } = measured;
   const { temporal, ...cpuMsPerNode } = measured.cpuMsPerNode;

@@ -1,4 +1,7 @@
-/** What a rollout that does not go on says of itself: a benchmark that gives up names the blocker. */
+/**
+ * What a rollout that does not go on says of itself: a benchmark that gives up names the blocker, and one that
+ * stands still for a while tells it at that time.
+ */
 
 import { Client, Connection } from '@temporalio/client';
 import { messageOf } from '../core/errors';
@@ -8,24 +11,81 @@ import { progressQuery } from '../workflows/messages';
 
 /** Failures of which the reason is told; the count says how many there are. */
 const TOLD = 3;
+/** No standstill before that: a full machine takes as long from slot to slot. */
+const TELL_AFTER_MS = 60_000;
+const TELL_EVERY_MS = 30_000;
+const ANSWER_MS = 20_000;
+const STAGES = ['preparing', 'waiting', 'working'] as const;
 
-/** One line: state and blocker of the worker pool's rollout, and why the first nodes failed. Never throws. */
+/** The time in which a node could have been cordoned, and none was. */
+export class Standstill {
+  /** The longest in one piece, in ms. */
+  longestMs = 0;
+  #lastCordonMs = -1;
+  #sinceMs: number | undefined;
+  #tellAtMs = 0;
+
+  /**
+   * @param lastCordonMs - when the last one was seen
+   * @param hasRoom - whether a slot is free, and a node waits for one
+   * @returns whether it has come to stand still for so long that it is to be told, now and then
+   */
+  look(atMs: number, lastCordonMs: number, hasRoom: boolean): boolean {
+    if (!hasRoom || lastCordonMs !== this.#lastCordonMs || this.#sinceMs === undefined) {
+      this.#lastCordonMs = lastCordonMs;
+      this.#sinceMs = hasRoom ? atMs : undefined;
+      this.#tellAtMs = atMs + TELL_AFTER_MS;
+      return false;
+    }
+    this.longestMs = Math.max(this.longestMs, atMs - this.#sinceMs);
+    if (atMs < this.#tellAtMs) return false;
+    this.#tellAtMs = atMs + TELL_EVERY_MS;
+    return true;
+  }
+}
+
+/** State and blocker of the worker pool's rollout, why the first nodes failed, and its task in Temporal. Never throws. */
 export async function whatTheRolloutSays({ temporal }: Stack): Promise<string> {
   const connection = Connection.lazy({ address: temporal.address });
   try {
     const client = new Client({ connection, namespace: temporal.namespace });
-    const rollout = client.workflow.getHandle(poolRolloutId('worker'));
-    const { state, blocker, slots, children, failed, failedCount } =
-      await rollout.query(progressQuery);
-    const reasons = failed.slice(0, TOLD).map(({ node, reason }) => `${node}: ${reason}`);
-    return [
-      `${state}: ${blocker ?? 'says nothing'}`,
-      `${slots.length} slots, ${children.length} updates under way, ${failedCount} failed`,
-      ...reasons,
-    ].join('; ');
-  } catch (error) {
-    return `the rollout does not answer: ${messageOf(error)}`;
+    const asked = [shownByTemporal(client), saidByItself(client)];
+    const told = await connection.withDeadline(Date.now() + ANSWER_MS, () =>
+      Promise.allSettled(asked),
+    );
+    return told
+      .map((one) =>
+        one.status === 'fulfilled'
+          ? one.value
+          : `the rollout does not answer: ${messageOf(one.reason)}`,
+      )
+      .join('; ');
   } finally {
     await connection.close();
   }
+}
+
+async function saidByItself(client: Client): Promise<string> {
+  const rollout = client.workflow.getHandle(poolRolloutId('worker'));
+  const { state, blocker, slots, children, failed, failedCount } =
+    await rollout.query(progressQuery);
+  const counts = STAGES.map((stage) => {
+    return `${children.filter((child) => child.stage === stage).length} ${stage}`;
+  });
+  const reasons = failed.slice(0, TOLD).map(({ node, reason }) => `${node}: ${reason}`);
+  return [
+    `${state}: ${blocker ?? 'says nothing'}`,
+    `${slots.length} slots, ${children.length} updates under way (${counts.join(', ')}), ${failedCount} failed`,
+    ...reasons,
+  ].join('; ');
+}
+
+/** A task that is tried again and again is no word of the rollout's own. */
+async function shownByTemporal(client: Client): Promise<string> {
+  const { raw, historyLength } = await client.workflow
+    .getHandle(poolRolloutId('worker'))
+    .describe();
+  const task = raw.pendingWorkflowTask;
+  const attempt = task == null ? 'no task' : `a task in attempt ${String(task.attempt)}`;
+  return `${historyLength} events, ${attempt}`;
 }
