@@ -1,10 +1,17 @@
 // The table of faults in docs/reliability.md. Each run brings rows of the suites that ran in it; those of
-// the other suites stay, with the commit and the rounds that they are from.
+// the other suites stay, with the commit and the rounds that they are from. A campaign stays until one of at
+// least as many rounds takes its place.
 const BEGIN = '<!-- faults: counted by `npm run faults -- --write` -->';
 const END = '<!-- /faults -->';
 const ROWS = ['suite', 'process', 'fault: survived', 'where'];
 const RUNS = ['suite', 'rounds', 'seed', 'commit'];
 const NOT_NOTED = 'not noted';
+const AS_TESTED = 'as `npm test`';
+/** Boundaries stand in the order in which an update comes to them; what else a suite names follows. */
+const PHASES = [
+  ...['Preparing', 'WaitingForSlot', 'Cordoning', 'Draining', 'Applying', 'Reloading'],
+  ...['Rebooting', 'Verifying', 'Completing', 'GoingBack', 'RebootingBack', 'VerifyingBack'],
+];
 /** What every survived fault of a suite has been found to end as, which its tests assert, and the promises that were looked at. */
 const ENDS = {
   together: ['completed, one reboot each', 'I1 to I7'],
@@ -23,43 +30,71 @@ const SHOWN = [...ROWS, 'outcome', 'checks'];
 
 /**
  * @param {readonly object[]} faults - survived ones, as the suites write them down
- * @returns {{ rows: string[][], runs: string[][] }} a row for each suite and process, and a run for each suite
+ * @returns {{ rows: string[][], runs: string[][] }} a row for each suite, process and fault, and a run for each suite
  */
 export function tablesOf(faults) {
-  const rows = new Map();
-  const runs = new Map();
-  for (const fault of faults) {
-    const { suite, victim, blow, boundary = 'at random' } = fault;
-    const key = `${suite}|${victim}`;
-    const row = rows.get(key) ?? { suite, victim, blows: new Map(), where: new Set() };
-    row.blows.set(blow, (row.blows.get(blow) ?? 0) + 1);
-    row.where.add(boundary);
-    rows.set(key, row);
-    const run = runs.get(suite) ?? RUNS.slice(1).map(() => new Set());
-    [roundsOf(fault), fault.from?.seed, fault.from?.commit].forEach((value, column) =>
-      run[column].add(String(value ?? NOT_NOTED)),
-    );
-    runs.set(suite, run);
-  }
+  const suites = Map.groupBy(faults, ({ suite }) => suite);
   return {
-    rows: [...rows.values()].map(({ suite, victim, blows, where }) => [
-      suite,
-      victim,
-      [...blows].map(([blow, count]) => `${blow}: ${count}`).join(', '),
-      [...where].join(', '),
-    ]),
-    runs: [...runs].map(([suite, columns]) => [
-      suite,
-      ...columns.map((one) => [...one].join(', ')),
-    ]),
+    rows: [...suites].flatMap(([suite, those]) => rowsOf(suite, those)),
+    runs: [...suites].map(([suite, those]) => runOf(suite, those)),
   };
+}
+
+/** The faults of each process in the same order, so that rows can be compared. */
+function rowsOf(suite, faults) {
+  const blows = [...new Set(faults.map(({ blow }) => blow))];
+  return [...Map.groupBy(faults, ({ victim }) => victim)].flatMap(([victim, those]) =>
+    blows
+      .map((blow) => [blow, those.filter((fault) => fault.blow === blow)])
+      .filter(([, struck]) => struck.length > 0)
+      .map(([blow, struck]) => [suite, victim, `${blow}: ${struck.length}`, placesOf(struck)]),
+  );
+}
+
+/** Each boundary with the times at it: `Preparing ×3, Draining ×1`. */
+function placesOf(struck) {
+  const rank = (place) => (PHASES.includes(place) ? PHASES.indexOf(place) : PHASES.length);
+  return [...Map.groupBy(struck, ({ boundary = 'at random' }) => boundary)]
+    .sort(([one], [other]) => rank(one) - rank(other))
+    .map(([place, times]) => `${place} ×${times.length}`)
+    .join(', ');
+}
+
+function runOf(suite, faults) {
+  const told = (valueOf) => [
+    ...new Set(faults.map((fault) => String(valueOf(fault) ?? NOT_NOTED))),
+  ];
+  return [
+    suite,
+    ...[roundsOf, ({ from }) => from?.seed, ({ from }) => from?.commit].map((valueOf) =>
+      told(valueOf).join(', '),
+    ),
+  ];
+}
+
+/**
+ * Why a run may not be put into the document: a run of `npm test` is a sample, and must not take the place of
+ * a campaign without a word.
+ *
+ * @returns {string | undefined} nothing when no suite ran in fewer rounds than its rows in the document are from
+ */
+export function whyNot(document, ran) {
+  const known = tablesIn(partsOf(document).old).runs;
+  const fewer = ran.runs.flatMap(([suite, rounds]) => {
+    const [, published] = known.find(([name]) => name === suite) ?? [suite, NOT_NOTED];
+    return roundsIn(rounds) < roundsIn(published)
+      ? [
+          `the suite ${suite} ran in fewer rounds (${rounds}) than its rows in the document (${published})`,
+        ]
+      : [];
+  });
+  if (fewer.length === 0) return undefined;
+  return `${fewer.join('; ')}: nothing is written. --fewer-rounds replaces them all the same, --from without another run`;
 }
 
 /** The document with the tables of a run in it, between the marks. @throws Error when it has no marks */
 export function withTables(document, ran) {
-  const [before, rest = ''] = document.split(BEGIN);
-  const [old, after] = rest.split(END);
-  if (after === undefined) throw new Error('there are no marks for the table');
+  const { before, old, after } = partsOf(document);
   const known = tablesIn(old);
   const rows = merged(known.rows, ran.rows);
   const suites = [...new Set(rows.map(([suite]) => suite))];
@@ -83,8 +118,21 @@ function endOf(suite) {
   return end;
 }
 
+function partsOf(document) {
+  const [before, rest = ''] = document.split(BEGIN);
+  const [old, after] = rest.split(END);
+  if (after === undefined) throw new Error('there are no marks for the table');
+  return { before, old, after };
+}
+
 function roundsOf({ from }) {
-  return from?.rounds === 0 ? 'as `npm test`' : from?.rounds;
+  return from?.rounds === 0 ? AS_TESTED : from?.rounds;
+}
+
+/** The most of a cell; what nobody has noted is less than any. */
+function roundsIn(cell) {
+  const numbers = { [NOT_NOTED]: -1, [AS_TESTED]: 0 };
+  return Math.max(...cell.split(', ').map((one) => numbers[one] ?? Number(one)));
 }
 
 /** Rows of the suites that ran are replaced, where the first of them stood; new suites come last. */

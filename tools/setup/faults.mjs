@@ -1,14 +1,16 @@
 // `npm run faults -- [--rounds N] [--seed S] [--only TEXT] [--write]`: strikes real processes and counts.
 // Rounds go through the whole table (docs/reliability.md); without them it is what `npm test` does.
 // `--write` puts the counts into docs/reliability.md, in place of those of the same suites, with the rounds and
-// the commit that they are from; `--into FILE` into another document. `--from FILE` takes those of an earlier run
-// instead of running anything. Exit status 1 when a promise was broken; nothing is written then.
+// the commit that they are from; `--into FILE` into another document. A run of fewer rounds than those are from is
+// refused, unless `--fewer-rounds` is given. `--from FILE` takes the counts of an earlier run (`.slipway/faults.jsonl`
+// is the last) instead of running anything. Exit status 1 when a promise was broken, or the run is refused; nothing
+// is written then.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { tablesOf, textOf, withTables } from './fault-table.mjs';
+import { tablesOf, textOf, whyNot, withTables } from './fault-table.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const { values } = parseArgs({
@@ -18,6 +20,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     from: { type: 'string' },
     write: { type: 'boolean', default: false },
+    'fewer-rounds': { type: 'boolean', default: false },
     into: { type: 'string', default: join(root, 'docs', 'reliability.md') },
   },
 });
@@ -32,10 +35,17 @@ const survived = existsSync(file)
   : [];
 const ran = tablesOf(survived);
 process.stdout.write(`\n${textOf(ran)}\n`);
-if (values.write && status === 0) {
-  writeFileSync(values.into, withTables(readFileSync(values.into, 'utf8'), ran));
+if (!values.write || status !== 0) process.exit(status);
+process.exit(write() ? 0 : 1);
+
+/** Whether the document may have what ran. */
+function write() {
+  const document = readFileSync(values.into, 'utf8');
+  const refusal = values['fewer-rounds'] ? undefined : whyNot(document, ran);
+  if (refusal === undefined) writeFileSync(values.into, withTables(document, ran));
+  else process.stderr.write(`${refusal}\n`);
+  return refusal === undefined;
 }
-process.exit(status);
 
 function strike() {
   rmSync(results, { force: true });

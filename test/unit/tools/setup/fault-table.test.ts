@@ -27,16 +27,28 @@ afterEach(() => {
   rmSync(directory, { recursive: true });
 });
 
-/** Puts what a run has survived into the document. */
-function write(document: string, faults: readonly object[]): string {
+interface Written {
+  readonly status: number | null;
+  readonly stderr: string;
+  readonly document: string;
+}
+
+/** Lets the program put what a run has survived into the document. */
+function run(document: string, faults: readonly object[], ...flags: readonly string[]): Written {
   const [from, into] = [join(directory, 'faults.jsonl'), join(directory, 'document.md')];
-  writeFileSync(from, faults.map((fault) => `${JSON.stringify(fault)}\n`).join(''));
+  writeFileSync(from, faults.map((one) => `${JSON.stringify(one)}\n`).join(''));
   writeFileSync(into, document);
   const program = join(repositoryRoot(), 'tools', 'setup', 'faults.mjs');
-  const args = [program, '--write', '--from', from, '--into', into];
+  const args = [program, '--write', '--from', from, '--into', into, ...flags];
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return { status, stderr, document: readFileSync(into, 'utf8') };
+}
+
+/** The document after a run that may be put into it. */
+function write(document: string, faults: readonly object[], ...flags: readonly string[]): string {
+  const { status, stderr, document: written } = run(document, faults, ...flags);
   expect([status, stderr]).toEqual([0, '']);
-  return readFileSync(into, 'utf8');
+  return written;
 }
 
 const rowsOf = (document: string): readonly string[] =>
@@ -62,8 +74,8 @@ test('rows of the suites that ran are replaced, the others stay, and each says w
   expect(rowsOf(first)).toEqual([
     HEADER,
     `| disks | etcd | kill: 1 | Applying ${ENDS.disks}`,
-    `| two | server | freeze: 1 | Rebooting ${ENDS.two}`,
-    `| clock | server | freeze: 1 | Rebooting ${ENDS.clock}`,
+    `| two | server | freeze: 1 | Rebooting ×1 ${ENDS.two}`,
+    `| clock | server | freeze: 1 | Rebooting ×1 ${ENDS.clock}`,
     '| suite | rounds | seed | commit |',
     '| disks | not noted | not noted | not noted |',
     '| two | 2 | 1 | abc1234 |',
@@ -74,9 +86,9 @@ test('rows of the suites that ran are replaced, the others stay, and each says w
   const second = write(first, [fault('disks', 1, 'def5678')]);
   expect(rowsOf(second)).toEqual([
     HEADER,
-    `| disks | server | freeze: 1 | Rebooting ${ENDS.disks}`,
-    `| two | server | freeze: 1 | Rebooting ${ENDS.two}`,
-    `| clock | server | freeze: 1 | Rebooting ${ENDS.clock}`,
+    `| disks | server | freeze: 1 | Rebooting ×1 ${ENDS.disks}`,
+    `| two | server | freeze: 1 | Rebooting ×1 ${ENDS.two}`,
+    `| clock | server | freeze: 1 | Rebooting ×1 ${ENDS.clock}`,
     '| suite | rounds | seed | commit |',
     '| disks | 1 | 1 | def5678 |',
     '| two | 2 | 1 | abc1234 |',
@@ -97,17 +109,76 @@ test('a run in which nothing was counted changes no count', () => {
 });
 
 test('a suite of which nobody has said how its faults end is refused, and nothing is written', () => {
-  const [from, into] = [join(directory, 'faults.jsonl'), join(directory, 'document.md')];
-  writeFileSync(from, JSON.stringify(fault('fire', 0, 'abc1234')));
-  writeFileSync(into, DOCUMENT);
-  const program = join(repositoryRoot(), 'tools', 'setup', 'faults.mjs');
-
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [program, '--write', '--from', from, '--into', into],
-    { encoding: 'utf8' },
-  );
+  const { status, stderr, document } = run(DOCUMENT, [fault('fire', 0, 'abc1234')]);
 
   expect([status, stderr]).toEqual([1, expect.stringContaining('the suite fire')]);
-  expect(readFileSync(into, 'utf8')).toBe(DOCUMENT);
+  expect(document).toBe(DOCUMENT);
+});
+
+test('each fault of a process has a row of its own, which says how often it struck at which boundary', () => {
+  const strike = (victim: string, blow: string, boundary?: string) => ({
+    ...fault('two', 2, 'abc1234'),
+    ...{ victim, blow, boundary },
+  });
+
+  const written = write(DOCUMENT, [
+    strike('server', 'kill', 'Draining'),
+    strike('etcd', 'freeze', 'Verifying'),
+    strike('server', 'freeze', 'Rebooting'),
+    strike('server', 'kill', 'to the end'),
+    strike('server', 'kill', 'Preparing'),
+    strike('etcd', 'kill'),
+    strike('server', 'kill', 'Draining'),
+  ]);
+
+  expect(rowsOf(written).filter((row) => row.startsWith('| two'))).toEqual([
+    `| two | server | kill: 4 | Preparing ×1, Draining ×2, to the end ×1 ${ENDS.two}`,
+    `| two | server | freeze: 1 | Rebooting ×1 ${ENDS.two}`,
+    `| two | etcd | kill: 1 | at random ×1 ${ENDS.two}`,
+    `| two | etcd | freeze: 1 | Verifying ×1 ${ENDS.two}`,
+    '| two | 2 | 1 | abc1234 |',
+  ]);
+});
+
+describe('a campaign of three rounds that is in the document', () => {
+  let campaign: string;
+  beforeEach(() => {
+    campaign = write(DOCUMENT, [fault('two', 3, 'abc1234'), fault('disks', 0, 'abc1234')]);
+  });
+
+  it.each([
+    [0, 'as `npm test`'],
+    [2, '2'],
+  ])('is not replaced by a run of %i, and nothing is written', (rounds, named) => {
+    const ran = [fault('disks', 5, 'def5678'), fault('two', rounds, 'def5678')];
+
+    const { status, stderr, document } = run(campaign, ran);
+
+    expect([status, stderr]).toEqual([
+      1,
+      `the suite two ran in fewer rounds (${named}) than its rows in the document (3): nothing is written. ` +
+        '--fewer-rounds replaces them all the same, --from without another run\n',
+    ]);
+    expect(document).toBe(campaign);
+  });
+
+  it.each([
+    [3, []],
+    [12, []],
+    [0, ['--fewer-rounds']],
+  ])('is replaced by a run of %i with the flags %j', (rounds, flags) => {
+    const written = write(campaign, [fault('two', rounds, 'def5678')], ...flags);
+
+    expect(rowsOf(written).at(-1)).toBe(
+      `| two | ${rounds === 0 ? 'as `npm test`' : rounds} | 1 | def5678 |`,
+    );
+  });
+
+  it('is as long as its longest part', () => {
+    const parts = [fault('two', 12, 'def5678'), fault('two', 3, 'abc1234')];
+    const both = write(campaign, parts);
+
+    expect(run(both, [fault('two', 4, 'def5678')]).status).toBe(1);
+    expect(rowsOf(both).at(-1)).toBe('| two | 12, 3 | 1 | def5678, abc1234 |');
+  });
 });
