@@ -52,16 +52,33 @@ async function brokenWithoutBug(
   const broken: string[] = [];
   for (const scenario of scenarios) {
     const key = JSON.stringify([scenario, within]);
-    const told = withoutBug.get(key) ?? runWithoutBug(scenario, within);
+    const told = withoutBug.get(key) ?? brokenIn(sound, scenario, within);
     withoutBug.set(key, told);
     broken.push(...(await told));
   }
   return broken;
 }
 
-async function runWithoutBug(scenario: Scenario, within: number): Promise<readonly string[]> {
+/** What they break where only the guard is gone that stands behind the bug. */
+async function brokenWithoutGuard(
+  { andChange: change, ...plant }: Plant,
+  scenarios: readonly Scenario[],
+): Promise<readonly string[]> {
+  if (change === undefined) return [];
+  const path = `/unguarded/${plant.seed}.js`;
+  const sandbox = await Sandbox.load(planted(bundle, { ...plant, change }), path);
+  const broken: string[] = [];
+  for (const scenario of scenarios) broken.push(...(await brokenIn(sandbox, scenario)));
+  return broken;
+}
+
+async function brokenIn(
+  sandbox: Sandbox,
+  scenario: Scenario,
+  within = horizonMs,
+): Promise<readonly string[]> {
   const { seed } = scenario;
-  const { violations } = await runSeed(seed, { sandbox: sound, scenario, horizonMs: within });
+  const { violations } = await runSeed(seed, { sandbox, scenario, horizonMs: within });
   return violations.map(({ invariant, what }) => `${seed} breaks ${invariant}: ${what}`);
 }
 
@@ -73,6 +90,7 @@ describe('a bug that is put in on purpose', () => {
 
       expect(broken).toContain(plant.breaks);
       expect(await brokenWithoutBug(scenarios)).toEqual([]);
+      expect(await brokenWithoutGuard(plant, scenarios)).toEqual([]);
     },
     600_000,
   );
