@@ -299,7 +299,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'a pause holds up nothing',
     breaks: 'pause',
-    ...{ seed: 3, within: 10, plain: true },
+    ...{ seed: 6, within: 10, plain: true },
     change: {
       from: 'if (view === undefined || ending !== undefined || viewProblem !== undefined) return true;\n    return rollout.paused().paused;',
       to: 'if (view === undefined || ending !== undefined || viewProblem !== undefined) return true;\n    return false;',
