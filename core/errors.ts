@@ -183,8 +183,9 @@ export const FAILURES = {
   },
   OrderRefused: {
     kind: 'stalled',
-    means: 'an order was for another node, or had expired',
-    next: 'retry the node; check the clocks if it happens again',
+    means:
+      'an order was for another node, had expired, or was of an update that had been taken back',
+    next: 'read the message, then retry the node; check the clocks if an order expires again',
   },
   ConfigDrift: {
     kind: 'stalled',

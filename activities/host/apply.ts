@@ -19,13 +19,13 @@ import {
   type UpdateHeader,
 } from './ports';
 import { diskFailure } from './disk-failure';
-import type { HostConfig } from './records';
+import { type HostConfig, sameConfig } from './records';
 import { heldPaths, hostPaths } from './appended';
 import { changeWithDirectories } from './directories';
 import { FORCE_CONSUMED, isForced } from './force';
 import { beforeUpdate } from './proof';
 import { refuseDrift } from './prepare';
-import { refuseUnsettled, sameConfig } from './settle';
+import { refuseUnsettled } from './settle';
 import { undoHere } from './undo';
 import { CORE_USER, passwordHash } from './wanted-paths';
 

@@ -7,7 +7,7 @@ import { leaveWayBack } from './fallback';
 import { openJournal } from './open-journal';
 import { refuseExpired } from './orders';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
-import { sameConfig } from './settle';
+import { sameConfig } from './records';
 import { appliedDeployment, isStaged, type NamedDeployment } from './standing';
 
 /** So often is a reboot armed that power cuts take back; more of them are no accident. */

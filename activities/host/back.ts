@@ -24,7 +24,7 @@ export interface GoneBack {
 }
 
 /** A way back that the machine takes by itself. */
-interface Alone {
+export interface Alone {
   readonly because: string;
   readonly reboot: boolean;
 }

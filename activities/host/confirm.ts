@@ -3,9 +3,10 @@
  * nobody can say so any more: the update may be what cut it off.
  */
 
-import { goBack } from './back';
+import { type Alone, goBack } from './back';
 import { openJournal } from './open-journal';
-import { type HostPorts, markOf, type OpenJournal } from './ports';
+import { atBest, type HostPorts, markOf, type OpenJournal } from './ports';
+import { noteBackAlone } from './runs';
 import { startedOnNewFiles } from './standing';
 
 type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
@@ -79,8 +80,24 @@ function unconfirmed({ reconnectSeconds }: Unconfirmed = {}): Unconfirmed {
 export async function goBackAlone(ports: HostPorts, because: string): Promise<boolean> {
   const journal = await openJournal(ports);
   if (journal === undefined || stays(journal)) return false;
-  await goBack(ports, { because, reboot: true });
+  await overAlone(ports, journal, { because, reboot: true });
   return true;
+}
+
+/**
+ * Over for good, as after an order: a step that is repeated would write everything again, and cut the machine off
+ * again. A way back that is gone on with was noted when it began; an update that has come since may wait for its end.
+ */
+async function overAlone(ports: HostPorts, journal: OpenJournal, alone: Alone): Promise<void> {
+  const isNew = markOf(journal, 'goingBack') === undefined;
+  const note = () => noteBackAlone(ports.files, journal.header, alone.because);
+  // First, so that a crash leaves it; but a full disk keeps nothing from being taken back.
+  if (isNew) await atBest(ports, 'cannot note that the update is taken back', note);
+  try {
+    await goBack(ports, alone);
+  } finally {
+    if (isNew) await atBest(ports, 'cannot note that the update was taken back', note);
+  }
 }
 
 /** Nobody but the journal is asked: the update may have broken the program of the operating system. */
@@ -99,7 +116,8 @@ function stays(journal: OpenJournal): boolean {
  * @throws `RollbackFailed` naming the path, `ServiceFailed` naming the service
  */
 export async function goBackInPlace(ports: HostPorts, because: string): Promise<boolean> {
-  if ((await awaitsWord(ports)) === undefined) return false;
-  await goBack(ports, { because, reboot: false });
+  const journal = await openJournal(ports);
+  if (journal === undefined || (await awaitsWord(ports)) === undefined) return false;
+  await overAlone(ports, journal, { because, reboot: false });
   return true;
 }

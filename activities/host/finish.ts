@@ -9,9 +9,9 @@ import { openJournal } from './open-journal';
 import { patiently } from './patience';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { proveKubelet, proveRunning } from './proof';
-import { dropKeptConfigs, readCurrentConfig } from './records';
+import { dropKeptConfigs, readCurrentConfig, sameConfig } from './records';
 import { performActions, runningServices } from './services';
-import { commit, sameConfig } from './settle';
+import { commit } from './settle';
 import { proveUnits } from './unit-health';
 
 /**

@@ -23,9 +23,10 @@ import {
   keepConfig,
   readCurrentConfig,
   readUnordered,
+  sameConfig,
   writeCurrentConfig,
 } from './records';
-import { hasRebooted, sameConfig } from './settle';
+import { hasRebooted } from './settle';
 import { settleAtStart } from './start';
 
 /**

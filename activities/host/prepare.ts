@@ -13,8 +13,8 @@ import { refuseWithoutWorker } from './next-worker';
 import { checkPaths } from './path-checks';
 import { changesOs, planFor } from './plan';
 import type { HostPorts, OsStatus } from './ports';
-import { dropKeptConfigs, type HostConfig } from './records';
-import { holds, sameConfig, settle } from './settle';
+import { dropKeptConfigs, type HostConfig, sameConfig } from './records';
+import { holds, settle } from './settle';
 
 /**
  * Settles half-done work, fetches and checks the config, compares the disk with the current config,

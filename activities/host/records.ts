@@ -32,6 +32,10 @@ export interface HostConfig {
   readonly raw: unknown;
 }
 
+export function sameConfig(a: ConfigReference, b: ConfigReference): boolean {
+  return a.name === b.name && a.digest === b.digest;
+}
+
 /** SHA-256 of bytes, in hex. */
 export function digestOf(bytes: Buffer | string): string {
   return createHash('sha256').update(bytes).digest('hex');

@@ -5,9 +5,13 @@
  */
 
 import { fail } from '../../core/errors';
-import type { HostActivities, HostOrder } from '../../workflows/activity-contracts';
-import { atBest, type Files, type HostPorts } from './ports';
-import { isRecord, readPrivate, writePrivate } from './records';
+import type {
+  ConfigReference,
+  HostActivities,
+  HostOrder,
+} from '../../workflows/activity-contracts';
+import { atBest, type Files, type HostPorts, type UpdateHeader } from './ports';
+import { isRecord, readPrivate, sameConfig, writePrivate } from './records';
 
 const RUNS_FILE = '/var/lib/slipway/runs.json';
 /** Older orders have expired. */
@@ -15,8 +19,12 @@ const RUNS_KEPT = 64;
 
 interface Runs {
   readonly current?: string;
+  /** What the current run brings the host to. Absent = written by a version that did not note it. */
+  readonly config?: ConfigReference;
   /** The update of the current run was taken back: nothing of it is carried out any more. */
   readonly isBack?: boolean;
+  /** Why it was; a sentence. Absent = an order said so. */
+  readonly because?: string;
   readonly past: readonly string[];
 }
 
@@ -48,7 +56,7 @@ export function isWayBack(step: keyof HostActivities): boolean {
 export async function followRun(
   ports: Pick<HostPorts, 'files' | 'warn'>,
   step: keyof HostActivities,
-  { orderId }: HostOrder,
+  { orderId, config }: HostOrder,
 ): Promise<void> {
   const { files } = ports;
   const run = runOf(orderId);
@@ -59,10 +67,11 @@ export async function followRun(
   }
   if (run === runs.current) {
     if (runs.isBack !== true || !goesOn(step)) return;
-    throw fail('OrderRefused', `order ${orderId} is of an update that was taken back`);
+    const why = runs.because === undefined ? '' : `: ${runs.because}`;
+    throw fail('OrderRefused', `order ${orderId} is of an update that was taken back${why}`);
   }
   const past = [...runs.past, ...(runs.current === undefined ? [] : [runs.current])];
-  const write = () => writeRuns(files, { current: run, past: past.slice(-RUNS_KEPT) });
+  const write = () => writeRuns(files, { current: run, config, past: past.slice(-RUNS_KEPT) });
   if (isWayBack(step)) await atBest(ports, 'cannot note which update this is', write);
   else await write();
 }
@@ -73,6 +82,22 @@ export async function noteBack(files: Files, { orderId }: HostOrder): Promise<vo
   const runs = await readRuns(files);
   if (run === undefined || run !== runs.current || runs.isBack === true) return;
   await writeRuns(files, { ...runs, isBack: true });
+}
+
+/**
+ * The same of an update that no order takes back: of the run that has begun it, or of a later one that has taken it
+ * over. One that brings the host to another config goes on.
+ */
+export async function noteBackAlone(
+  files: Files,
+  { orderId, target }: Pick<UpdateHeader, 'orderId' | 'target'>,
+  because: string,
+): Promise<void> {
+  const runs = await readRuns(files);
+  const { current, config } = runs;
+  if (current === undefined || runs.isBack === true) return;
+  const isOfUpdate = config === undefined ? current === runOf(orderId) : sameConfig(config, target);
+  if (isOfUpdate) await writeRuns(files, { ...runs, isBack: true, because });
 }
 
 /** An order ID is workflow ID, run and step. */

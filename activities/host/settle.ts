@@ -21,6 +21,7 @@ import {
   type HostConfig,
   readCurrentConfig,
   readKeptConfig,
+  sameConfig,
   writeCurrentConfig,
 } from './records';
 import { tellOfOldFiles } from './services';
@@ -243,8 +244,4 @@ export async function holds(ports: HostPorts, config: HostConfig): Promise<boole
   if ((await findDrift(ports, config.spec)) !== undefined) return false;
   if (!ports.os.managesOs) return true;
   return findOsDrift(await ports.os.status(), config.spec) === undefined;
-}
-
-export function sameConfig(a: ConfigReference, b: ConfigReference): boolean {
-  return a.name === b.name && a.digest === b.digest;
 }

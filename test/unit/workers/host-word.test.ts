@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { awaitsConfirmation, createExclusive } from '../../../activities/host';
+import { awaitsConfirmation, createExclusive, goBackAlone } from '../../../activities/host';
 import type { UpdateHeader } from '../../../activities/host/ports';
 import type { Host } from '../../../workers/host-loop';
 import { LAST_QUESTION_SECONDS } from '../../../workers/host-silence';
@@ -15,6 +15,7 @@ import {
   aHost,
   bootInto,
   orderFor,
+  type TestConfig,
   type TestHost,
 } from '../activities/host/a-host';
 
@@ -28,6 +29,14 @@ const REBOOTED = aConfig('rendered-worker-rebooted', {
   config: { storage: { files: [aFile('/etc/motd', 'new')] } },
   kernelArguments: ['nosmt'],
 });
+const OTHER = aConfig('rendered-worker-other', {
+  config: { storage: { files: [aFile('/etc/motd', 'other')] } },
+});
+/** What its orders hear from then on. */
+const REFUSED = {
+  name: 'OrderRefused',
+  message: expect.stringMatching(/taken back: Temporal was out of reach/) as string,
+};
 const POLICIES = { files: [{ path: '/etc/motd', actions: [{ type: 'None' as const }] }] };
 /** Of a repair of drift. */
 const PLAN = {
@@ -45,9 +54,15 @@ let stop: AbortController;
 let reboots: string[];
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 const order = (step: string) => orderFor(NEW, step, { disruptionPolicies: POLICIES });
+/** Of another update of the same node. */
+const later = (config: TestConfig, step: string) =>
+  orderFor(config, step, {
+    orderId: `update-node/worker-1/run-2/${step}`,
+    disruptionPolicies: POLICIES,
+  });
 
 beforeEach(async () => {
-  machine = await aHost([OLD, NEW, REBOOTED]);
+  machine = await aHost([OLD, NEW, REBOOTED, OTHER]);
   await bootInto(machine, OLD);
   reboots = [];
   host = {
@@ -99,7 +114,7 @@ it('is taken back when the time is over and the last question, too, without a re
   expect(motd()).toBe('old');
   expect(word.isAwaited).toBe(false);
   const activities = await machine.activities();
-  await expect(activities.performServiceActions(order('s'))).rejects.toThrow(/out of reach/);
+  await expect(activities.performServiceActions(order('s'))).rejects.toMatchObject(REFUSED);
   await expect(activities.verifyUpdate(order('v'))).rejects.toMatchObject({
     name: 'VerifyFailed',
     message: expect.stringMatching(/Temporal was out of reach for 600 s after/) as string,
@@ -107,6 +122,69 @@ it('is taken back when the time is over and the last question, too, without a re
   expect(await activities.goBack(order('b'))).toMatchObject({ rebooting: false });
   await activities.verifyBack(order('vb'));
   expect(reboots).toEqual([]);
+});
+
+it('is not written again when an order of it is repeated, or comes late', async () => {
+  await write();
+  await silence(600 + LAST_QUESTION_SECONDS);
+
+  const activities = await machine.activities();
+  await expect(activities.prepareUpdate(order('p'))).rejects.toMatchObject(REFUSED);
+  await expect(activities.applyUpdate(order('a'))).rejects.toMatchObject(REFUSED);
+  await expect(activities.armReboot(order('r'))).rejects.toMatchObject(REFUSED);
+  expect(motd()).toBe('old');
+});
+
+it('is written by a later update that a person asks for', async () => {
+  await write();
+  await silence(600 + LAST_QUESTION_SECONDS);
+
+  const activities = await machine.activities();
+  await activities.prepareUpdate(later(NEW, 'p'));
+  await activities.applyUpdate(later(NEW, 'a'));
+  expect(motd()).toBe('new');
+});
+
+it('is not written again by the update that has taken it over', async () => {
+  await write();
+  const activities = await machine.activities();
+  await activities.prepareUpdate(later(NEW, 'p'));
+
+  await silence(600 + LAST_QUESTION_SECONDS);
+
+  await expect(activities.applyUpdate(later(NEW, 'a'))).rejects.toMatchObject(REFUSED);
+  expect(motd()).toBe('old');
+});
+
+it('leaves an update to another config as it is, which waits for the drain of its node', async () => {
+  const restart = { type: 'Restart' as const, restart: { serviceName: 'motd.service' } };
+  const drained = {
+    files: [{ path: '/etc/motd', actions: [{ type: 'Drain' as const }, restart] }],
+  };
+  const policies = { disruptionPolicies: drained };
+  const activities = await machine.activities();
+  await activities.prepareUpdate({ ...order('p'), ...policies });
+  await activities.applyUpdate({ ...order('a'), ...policies });
+  await activities.performServiceActions({ ...order('s'), ...policies });
+  await word.look();
+  expect(await activities.prepareUpdate(later(OTHER, 'p'))).toMatchObject({ unsettled: true });
+
+  await silence(600 + LAST_QUESTION_SECONDS);
+
+  expect(motd()).toBe('old');
+  await expect(activities.applyUpdate(later(OTHER, 'a'))).rejects.toMatchObject({
+    name: 'EarlierUpdateLost',
+  });
+});
+
+it('is not written again after a boot by accident either, in which nobody was reached', async () => {
+  await write();
+  await machine.boot();
+  await goBackAlone(await machine.ports(), 'Temporal was out of reach');
+
+  const activities = await machine.activities();
+  await expect(activities.applyUpdate(order('a'))).rejects.toMatchObject(REFUSED);
+  expect(motd()).toBe('old');
 });
 
 it('has the time that its order names, and half a minute at least', async () => {
