@@ -1,6 +1,6 @@
 /**
- * Commit-confirm of an update without a reboot: a machine that has written it, restarted its services and reaches
- * nobody goes back by itself, in place, because the update may be what cut it off.
+ * Commit-confirm of an update before its reboot, or without one: a machine that has written of it, or restarted its
+ * services, and reaches nobody goes back by itself, in place, because the update may be what cut it off.
  */
 
 import { awaitsWord, goBackInPlace } from '../activities/host';
@@ -44,7 +44,7 @@ export class AwaitedWord {
     };
   }
 
-  /** To be called at the start, and whenever an order was carried out: it may have begun or ended the wait. */
+  /** To be called at the start, and whenever an order has ended, also badly: it may have begun or ended the wait. */
   async look(): Promise<void> {
     const { node, exclusive, ports } = this.#host;
     const { log, seconds } = this.#options;

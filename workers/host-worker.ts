@@ -9,6 +9,7 @@ import { createExclusive, dropFallback } from '../activities/host';
 import { createConfigClient } from '../adapters/host';
 import { messageOf } from '../core/errors';
 import { type Confirmation, confirmation, goBackByItself } from './host-confirmation';
+import { noting } from './host-noting';
 import { AwaitedWord } from './host-word';
 import { connected, withRenewals } from './host-connection';
 import { watchContact } from './temporal-contact';
@@ -32,7 +33,6 @@ import { becomeOnlyWorker, WORKER_LOCK } from './host-sole';
 import { type Connection, createHostState } from './host-state';
 import { runSimulatedHosts, type SimulatedHostEvents } from './host-simulation';
 import { createLogger, type Logger } from './logging';
-import type { HostActivities, HostOrder } from '../workflows/activity-contracts';
 
 export type {
   HostWorkerOptions,
@@ -217,7 +217,10 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
       state.settled();
       void startWhatWaited(log);
     },
-    around: (activities) => state.watch(noting(activities, () => carriedOut())),
+    around: (activities) =>
+      state.watch(
+        noting(activities, { onCarriedOut: () => carriedOut(), onEnded: () => hasEnded() }),
+      ),
     ports: { ...ports, configs: createConfigClient({ ...credentials, url: settings.serverUrl }) },
     drift: { root: settings.root, endpoint: { ...credentials, url: settings.serverUrl } },
     reboot: (reason) => {
@@ -226,6 +229,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
     },
   };
   let carriedOut = (): void => undefined;
+  let hasEnded = (): void => undefined;
   // The program before the kubelet has done so already, where it is installed.
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
@@ -250,8 +254,9 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   carriedOut = () => {
     isConfirmed = true;
     awaited.carriedOut();
-    void word.look();
   };
+  // One that has failed may have written what cuts the machine off.
+  hasEnded = () => void word.look();
   await waitJitter(settings.startJitterSeconds, signal);
   const serving = { host, running, awaited, word, connection: { shown: () => shown, show } };
   await withRenewals(settings, read, running, async (current, whileValid) => {
@@ -322,20 +327,6 @@ function serveWhileValid(
     }).finally(() => ended.abort());
     await watching;
   });
-}
-
-/** The same activities; whoever waits for it hears of each that was carried out. */
-function noting(activities: HostActivities, onCarriedOut: () => void): HostActivities {
-  const noted = Object.entries(activities).map(([name, activity]) => {
-    const run = activity as (order: HostOrder) => Promise<unknown>;
-    const note = async (order: HostOrder): Promise<unknown> => {
-      const result = await run(order);
-      onCarriedOut();
-      return result;
-    };
-    return [name, note];
-  });
-  return Object.fromEntries(noted) as HostActivities;
 }
 
 /** A rack that gets its power back does not come to Temporal at once. */

@@ -91,8 +91,8 @@ export interface HostActivities {
   /** Inspects, settles half-done work, fetches, checks, plans, stages the OS image locked. */
   prepareUpdate(order: HostOrder): Promise<PreparedUpdate>;
   /**
-   * Writes files, units, users, kernel arguments, extensions through the undo journal. Of an update without a
-   * reboot, a machine that does not reach Temporal for `reconnectSeconds` after that goes back by itself.
+   * Writes files, units, users, kernel arguments, extensions through the undo journal. A machine that does not
+   * reach Temporal for `reconnectSeconds` from then on goes back by itself, until its reboot is armed.
    */
   applyUpdate(order: HostOrder & { readonly reconnectSeconds?: number }): Promise<AppliedUpdate>;
   /** Reloads and restarts what the plan says; for updates without a reboot. */

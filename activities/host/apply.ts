@@ -57,6 +57,8 @@ export async function applyUpdate(
   const forced = await isForced(ports.files);
   const plan = planFor(ports, order, from, to, status, forced);
   refuseUnreconcilable(ports, to, plan);
+  const { reconnectSeconds } = order;
+  const within = reconnectSeconds === undefined ? {} : { reconnectSeconds };
   const header: UpdateHeader = {
     orderId: order.orderId,
     driver: ports.os.name,
@@ -65,6 +67,7 @@ export async function applyUpdate(
     previousDeployment: status.booted.id,
     before: beforeUpdate(status),
     ...(forced ? { forced } : {}),
+    ...within,
     plan,
   };
   const journal = await ports.journal.begin(order.orderId, header);
@@ -72,11 +75,10 @@ export async function applyUpdate(
     const changes = await writeConfig(ports, journal, { from, to, forced });
     await applyOs(ports, plan, { from, to });
     const { id, digest } = await enableUnits(ports, journal, plan, { from, to, forced }, changes);
-    const { reconnectSeconds } = order;
     await journal.mark({
       ...{ kind: 'applied', deployment: id },
       ...(digest === undefined ? {} : { digest }),
-      ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
+      ...within,
     });
     return { files: changes.files.size, units: changes.units.size };
   } catch (error) {

@@ -4,6 +4,7 @@
  */
 
 import { type Alone, goBack } from './back';
+import { isOfFirstBoot } from './first-boot';
 import { openJournal } from './open-journal';
 import { atBest, type HostPorts, markOf, type OpenJournal } from './ports';
 import { noteBackAlone } from './runs';
@@ -34,9 +35,9 @@ export async function awaitsConfirmation(ports: Ports): Promise<Unconfirmed | un
 }
 
 /**
- * The update without a reboot that was written in this very boot: a service that it restarts, or one that saw a file
- * change, may cut the machine off. It waits for word also when the machine takes it back by itself, in place, and
- * has not come to the end of that.
+ * The update that was written in this very boot, wholly or in part, and whose reboot is not armed, if it takes one: a
+ * service that it restarts, or one that saw a file change, may cut the machine off. It waits for word also when the
+ * machine takes it back by itself, in place, and has not come to the end of that.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -44,11 +45,12 @@ export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined>
   const journal = await openJournal(ports);
   if (journal === undefined) return undefined;
   if (isDecided(journal) && !isGoingBackAlone(journal)) return undefined;
-  const { plan, before, repair } = journal.header;
-  const applied = markOf(journal, 'applied');
-  if (applied === undefined || plan.reboot || repair === true) return undefined;
+  const { header } = journal;
+  const isArmed = markOf(journal, 'armed') !== undefined;
+  if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
   const { bootId } = await ports.os.status();
-  return before?.bootId === bootId ? unconfirmed(applied) : undefined;
+  if (header.before?.bootId !== bootId) return undefined;
+  return unconfirmed(markOf(journal, 'applied') ?? header);
 }
 
 function isDecided(journal: OpenJournal): boolean {

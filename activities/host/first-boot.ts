@@ -15,7 +15,13 @@ import { commitUpdate } from './finish';
 import { closeFirstBoot, type FirstConfig, readFirstConfig } from './first-boot-files';
 import { openJournal } from './open-journal';
 import { keepOriginal } from './originals';
-import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+import {
+  type HostPorts,
+  markOf,
+  type OpenJournal,
+  type OsStatus,
+  type UpdateHeader,
+} from './ports';
 import { prepareUpdate } from './prepare';
 import { proveRunning } from './proof';
 import {
@@ -203,10 +209,16 @@ async function prove(ports: HostPorts, { spec }: HostConfig): Promise<void> {
 
 /** Nobody orders a first boot, and nobody else begins another one when it takes long. */
 const NEVER = '9999-12-31T23:59:59.999Z';
+const FIRST_BOOT = 'first-boot/';
+
+/** Whether a first boot has begun it. */
+export function isOfFirstBoot({ orderId }: Pick<UpdateHeader, 'orderId'>): boolean {
+  return orderId.startsWith(FIRST_BOOT);
+}
 
 function firstOrder(ports: HostPorts, { reference }: HostConfig): HostOrder {
   return {
-    orderId: `first-boot/${reference.name}`,
+    orderId: `${FIRST_BOOT}${reference.name}`,
     node: ports.node,
     config: reference,
     disruptionPolicies: {},

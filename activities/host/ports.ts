@@ -60,6 +60,8 @@ export interface UpdateHeader {
   readonly previousDeployment: string;
   /** Absent = written by a version that did not record it. */
   readonly before?: BeforeUpdate;
+  /** How long the machine may be without Temporal until it has rebooted; absent = as this host is set up. */
+  readonly reconnectSeconds?: number;
   /** A person said force: the disk need not have been as the config before says. */
   readonly forced?: boolean;
   /** No update but a repair of drift: whoever finds it undoes it, and drift is found again. */
@@ -71,8 +73,8 @@ export interface UpdateHeader {
 export type UpdateMark =
   /**
    * Everything is on disk. `deployment` is the one that the next boot should start, the booted one
-   * when nothing is staged; absent = written by a version that did not record it. `reconnectSeconds` is how
-   * long the machine may be without Temporal from now on, if it does not reboot; absent = as this host is set up.
+   * when nothing is staged; absent = written by a version that did not record it. `reconnectSeconds` is that of
+   * the header, for versions that look for it here.
    */
   | {
       readonly kind: 'applied';

@@ -1,10 +1,16 @@
-/** An update without a reboot after which nobody can be reached: the machine goes back by itself, in place. */
+/** An update whose files are written, and after which nobody can be reached: the machine goes back by itself, in place. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { awaitsConfirmation, createExclusive, goBackAlone } from '../../../activities/host';
-import type { UpdateHeader } from '../../../activities/host/ports';
+import {
+  awaitsConfirmation,
+  createExclusive,
+  createHostActivities,
+  goBackAlone,
+} from '../../../activities/host';
+import type { HostPorts, UpdateHeader } from '../../../activities/host/ports';
+import type { HostActivities } from '../../../workflows/activity-contracts';
 import type { Host } from '../../../workers/host-loop';
 import { LAST_QUESTION_SECONDS } from '../../../workers/host-silence';
 import { AwaitedWord } from '../../../workers/host-word';
@@ -47,6 +53,7 @@ const PLAN = {
 } as unknown as UpdateHeader['plan'];
 
 let machine: TestHost;
+let ports: HostPorts;
 let host: Host;
 let word: AwaitedWord;
 let log: Logger;
@@ -65,11 +72,12 @@ beforeEach(async () => {
   machine = await aHost([OLD, NEW, REBOOTED, OTHER]);
   await bootInto(machine, OLD);
   reboots = [];
+  ports = await machine.ports();
   host = {
     node: 'worker-1',
     identity: 'test',
     exclusive: createExclusive(),
-    ports: await machine.ports(),
+    ports,
     reboot: async (reason) => void reboots.push(reason),
   };
   const destination = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -297,10 +305,90 @@ it('is found by the next process of the same boot', async () => {
   expect(motd()).toBe('old');
 });
 
-it('is none that takes a reboot: that one is confirmed after it', async () => {
+describe('with a reboot', () => {
+  async function writeRebooted(): Promise<HostActivities> {
+    const activities = createHostActivities(ports);
+    await activities.prepareUpdate(orderFor(REBOOTED, 'p'));
+    await activities.applyUpdate({ ...orderFor(REBOOTED, 'a'), reconnectSeconds: 90 });
+    await word.look();
+    return activities;
+  }
+
+  it('is taken back in place as long as that is not armed: a file that is written may cut the machine off', async () => {
+    const { bootId, booted } = await ports.os.status();
+    const activities = await writeRebooted();
+    expect((await ports.os.status()).staged).toBeDefined();
+    expect(word.isAwaited).toBe(true);
+
+    await silence(90 + LAST_QUESTION_SECONDS);
+
+    expect(motd()).toBe('old');
+    const status = await ports.os.status();
+    expect(status).toMatchObject({ bootId, booted });
+    expect(status.staged).toBeUndefined();
+    await expect(activities.armReboot(orderFor(REBOOTED, 'r'))).rejects.toMatchObject(REFUSED);
+    expect(await activities.goBack(orderFor(REBOOTED, 'b'))).toMatchObject({ rebooting: false });
+    await activities.verifyBack(orderFor(REBOOTED, 'vb'));
+    expect([...reboots, ...machine.reboots]).toEqual([]);
+  });
+
+  it('stays as long as Temporal answers: its node may take hours to drain', async () => {
+    await writeRebooted();
+    for (let hours = 0; hours < 40; hours += 1) {
+      await silence(90);
+      word.contact();
+    }
+    expect(motd()).toBe('new');
+  });
+
+  it('is left to its reboot once that is armed, and confirmed after it', async () => {
+    const activities = await writeRebooted();
+    await activities.armReboot(orderFor(REBOOTED, 'r'));
+    await word.look();
+
+    expect(word.isAwaited).toBe(false);
+  });
+});
+
+describe('that is written in part', () => {
+  /** The file is written, and what comes after it does not come to its end. */
+  async function writePart(): Promise<void> {
+    const setKernelArguments = () => Promise.reject(new Error('cut off'));
+    const os = { ...ports.os, setKernelArguments };
+    const activities = createHostActivities({ ...ports, os });
+    await activities.prepareUpdate(orderFor(REBOOTED, 'p'));
+    const applied = activities.applyUpdate({
+      ...orderFor(REBOOTED, 'a'),
+      reconnectSeconds: 90,
+    });
+    await expect(applied).rejects.toThrow(/cut off/);
+    expect(motd()).toBe('new');
+  }
+
+  it('is taken back in place in the time of its order', async () => {
+    await writePart();
+    await word.look();
+    await silence(90 + LAST_QUESTION_SECONDS - 1);
+    expect(motd()).toBe('new');
+    await silence(1);
+    expect(motd()).toBe('old');
+  });
+
+  it('is found by the next process of the same boot, when the first has died', async () => {
+    await writePart();
+    const next = new AwaitedWord(
+      { ...host, ports: await machine.ports() },
+      { signal: stop.signal, log, seconds: 600 },
+    );
+    await next.look();
+    await silence(90 + LAST_QUESTION_SECONDS);
+    expect(motd()).toBe('old');
+  });
+});
+
+it('is none of a first boot: nobody orders that, and it waits for nobody', async () => {
   const activities = await machine.activities();
-  await activities.prepareUpdate(orderFor(REBOOTED, 'p'));
-  await activities.applyUpdate(orderFor(REBOOTED, 'a'));
+  await activities.applyUpdate(orderFor(NEW, 'a', { orderId: `first-boot/${NEW.reference.name}` }));
   await word.look();
 
   expect(word.isAwaited).toBe(false);

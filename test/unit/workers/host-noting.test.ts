@@ -1,0 +1,39 @@
+/** Who hears of the orders of a host. */
+
+import { noting } from '../../../workers/host-noting';
+import type { HostActivities, HostOrder } from '../../../workflows/activity-contracts';
+
+const ORDER: HostOrder = {
+  orderId: 'update-node/worker-1/run-1/applyUpdate',
+  node: 'worker-1',
+  config: { name: 'rendered-worker-1', digest: '' },
+  disruptionPolicies: {},
+  notAfter: '2030-01-01T00:00:00Z',
+};
+
+let heard: string[];
+beforeEach(() => {
+  heard = [];
+});
+
+function noted(applyUpdate: HostActivities['applyUpdate']): HostActivities {
+  return noting({ applyUpdate } as HostActivities, {
+    onCarriedOut: () => heard.push('carried out'),
+    onEnded: () => heard.push('ended'),
+  });
+}
+
+it('hears of an order that is carried out, which is answered all the same', async () => {
+  const answer = { files: 1, units: 0 };
+
+  expect(await noted(() => Promise.resolve(answer)).applyUpdate(ORDER)).toBe(answer);
+
+  expect(heard).toEqual(['carried out', 'ended']);
+});
+
+it('hears of the end of one that fails: it may have written what cuts the machine off', async () => {
+  const applied = noted(() => Promise.reject(new Error('cut off'))).applyUpdate(ORDER);
+
+  await expect(applied).rejects.toThrow('cut off');
+  expect(heard).toEqual(['ended']);
+});
