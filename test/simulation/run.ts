@@ -226,6 +226,7 @@ function goodOne(configs: readonly SimulatedConfig[]): string {
     !config.unreconcilable &&
     !config.doesNotBoot &&
     !config.cutsNetwork &&
+    config.cutsWhenWritten !== true &&
     !config.neverReady &&
     !config.unitFails;
   return (configs.slice(1).find(isGood) ?? configs[0])?.name ?? '';

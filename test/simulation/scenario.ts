@@ -90,7 +90,7 @@ export function scenarioOf(seed: number, plain = false): Scenario {
     ...{ seed, nodes },
     ...more,
     pools: [worker, ...more.pools].map((pool, index) =>
-      plain ? pool : withFailingUnit(withNeverReady(pool, own), new Chance(seed * 49_979 + index)),
+      plain ? pool : withBadConfigs(pool, own, seed * 49_979 + index),
     ),
     lostRollouts: plain ? 0 : lostRolloutsOf(seed),
     twoWorkers: !plain && new Chance(seed * 49_979_687 + 203).is(0.2),
@@ -167,6 +167,21 @@ function poolFrom(chance: Chance, name: string, nodes: number): PoolScenario {
     policy: policyFrom(chance),
     configs: Array.from({ length: 4 }, (_, index) => configFrom(chance, name, index)),
   };
+}
+
+/** What is drawn for one of them changes nothing of the others. */
+function withBadConfigs(pool: PoolScenario, own: Chance, seed: number): PoolScenario {
+  const failing = withFailingUnit(withNeverReady(pool, own), new Chance(seed));
+  return withCutWhenWritten(failing, new Chance(seed * 67_867_967 + 208));
+}
+
+/** In every eighth pool one config cuts its machines off as soon as it is written, with a reboot or without. */
+function withCutWhenWritten(pool: PoolScenario, chance: Chance): PoolScenario {
+  const which = chance.is(0.12) ? chance.between(1, pool.configs.length - 1) : 0;
+  const configs = pool.configs.map((config, index) =>
+    which === 0 || index !== which ? config : { ...config, cutsWhenWritten: true },
+  );
+  return { ...pool, configs };
 }
 
 /** In every sixth pool one config leaves its nodes not Ready. Its operating system is no other config's. */

@@ -52,9 +52,13 @@ export async function performOnHost(
     checkOrder(world, host, step, order);
     const known = host.answers.get(order.orderId);
     if (known !== undefined && !(step === 'armReboot' && world.plants.forgetsArming)) return known;
-    const answer = await STEPS[step](new Work(world, host, attempt, order));
-    host.answers.set(order.orderId, answer ?? null);
-    return answer;
+    try {
+      const answer = await STEPS[step](new Work(world, host, attempt, order));
+      host.answers.set(order.orderId, answer ?? null);
+      return answer;
+    } finally {
+      host.watchWord();
+    }
   });
 }
 
@@ -69,6 +73,7 @@ function checkOrder(world: HostWorld, host: Host, step: HostStep, order: Order):
   }
   if (host.currentRun !== undefined) host.pastRuns.add(host.currentRun);
   host.currentRun = run;
+  host.currentTarget = order.config.name;
   host.isBack = false;
 }
 
@@ -159,16 +164,20 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       reboots: host.os !== target.os,
       begunIn: host.boot,
       run: runOf(work.order),
+      reconnectSeconds: work.order.reconnectSeconds ?? 600,
       ...{ applied: false, services: false, verified: false },
     };
     host.journal = journal;
     host.files = 'half';
     await work.half();
-    work.strike();
-    await work.half();
-    host.files = target.name;
-    journal.applied = true;
-    return counts();
+    if (target.cutsWhenWritten === true) host.setCut(true);
+    return unheardIfCut(work, async () => {
+      work.strike();
+      await work.half();
+      host.files = target.name;
+      journal.applied = true;
+      return counts();
+    });
   },
   performServiceActions: async (work) => {
     await applyAgain(work);
@@ -281,6 +290,16 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     return { currentConfig: host.current };
   },
 };
+
+/** Whoever is cut off by what it writes goes on writing, and nobody hears how that ended. */
+async function unheardIfCut<T>({ attempt, target }: Work, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } finally {
+    const isLast = attempt.call.type === 'applyUpdate';
+    if (isLast && target.cutsWhenWritten === true) attempt.die();
+  }
+}
 
 interface Settled {
   readonly settled?: string;

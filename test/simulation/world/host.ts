@@ -20,6 +20,8 @@ export interface SimulatedConfig {
   readonly doesNotBoot: boolean;
   /** Whoever boots it is not heard of again, until it goes back. */
   readonly cutsNetwork: boolean;
+  /** Whoever has written of it is not heard of again, until it goes back. */
+  readonly cutsWhenWritten?: boolean;
   /** Whoever boots it is right in every respect, and its node does not become Ready. */
   readonly neverReady: boolean;
   /** Whoever boots it is Ready, and one of its units does not start. */
@@ -84,6 +86,8 @@ export class Host {
   /** Answers by order, and which update is listened to. */
   answers = new Map<string, unknown>();
   currentRun: string | undefined;
+  /** What that update brings the host to. */
+  currentTarget: string | undefined;
   isBack = false;
   readonly pastRuns = new Set<string>();
   /** Ends every attempt of this process. */
@@ -92,6 +96,8 @@ export class Host {
   private turn: Promise<void> = Promise.resolve();
   private incarnation = 0;
   private bootedAt = 0;
+  /** Counts how often it was cut off. */
+  private cuts = 0;
 
   constructor(
     readonly name: string,
@@ -215,8 +221,50 @@ export class Host {
 
   setCut(isCut: boolean): void {
     this.isCut = isCut;
+    this.cuts += 1;
     this.watcher.note(this.name, isCut ? 'is cut off' : 'is reached again');
-    if (!isCut) this.wakeWaiting();
+    if (isCut) this.watchWord();
+    else this.wakeWaiting();
+  }
+
+  /** To be called at the start, and whenever an order has ended. Whoever is in contact has nothing to wait for. */
+  watchWord(): void {
+    const { journal, incarnation, cuts } = this;
+    if (journal === undefined) return;
+    const isSilent = (): boolean =>
+      this.isCut &&
+      cuts === this.cuts &&
+      incarnation === this.incarnation &&
+      this.isWordAwaited(journal);
+    if (!isSilent()) return;
+    this.clock.after(secondsAway(journal) * 1000, () => {
+      if (!isSilent()) return;
+      void this.inTurn(async () => {
+        if (isSilent()) this.goBackInPlace(journal);
+      });
+    });
+  }
+
+  /** Commit-confirm of what is written in this boot, wholly or in part, and whose reboot is not armed. */
+  private isWordAwaited(journal: Journal): boolean {
+    const { armed, begunIn, verified, goingBack } = journal;
+    const isOpen = this.journal === journal && !verified && goingBack === undefined;
+    return isOpen && armed === undefined && begunIn === this.boot;
+  }
+
+  private goBackInPlace(journal: Journal): void {
+    this.watcher.note(this.name, 'goes back in place');
+    this.isOver(journal);
+    journal.goingBack = { because: 'nobody could be reached', again: false };
+    this.files = journal.previousFiles;
+    this.staged = undefined;
+    if (journal.target.cutsWhenWritten === true) this.setCut(false);
+  }
+
+  /** No order of the update is carried out any more, whoever has begun it. */
+  private isOver({ target }: Journal): void {
+    this.answers.clear();
+    if (this.currentTarget === target.name) this.isBack = true;
   }
 
   private comeUp(): void {
@@ -225,8 +273,10 @@ export class Host {
     this.isUp = true;
     this.settleAtBoot();
     this.watcher.note(this.name, `is up, boot ${this.boot}, os ${this.os}, files ${this.files}`);
-    this.isCut =
-      this.journal?.target.cutsNetwork === true && this.files === this.journal.target.name;
+    const { target } = this.journal ?? {};
+    const cuts = target?.cutsNetwork === true || target?.cutsWhenWritten === true;
+    this.isCut = cuts && this.files === target?.name;
+    this.cuts += 1;
     const { incarnation } = this;
     this.clock.after(this.chance.between(500, 15_000), () => {
       if (incarnation === this.incarnation) this.report(true);
@@ -270,10 +320,11 @@ export class Host {
       journal.goingBack === undefined;
     if (!isOpen()) return;
     // Counted from the boot, so that a process that dies again and again does not wait for ever.
-    const until = this.bootedAt + (journal?.reconnectSeconds ?? 600) * 1000;
+    if (journal === undefined) return;
+    const until = this.bootedAt + secondsAway(journal) * 1000;
     this.clock.after(until - this.clock.now, () => {
       if (incarnation !== this.incarnation || this.isPolling() || !isOpen()) return;
-      if (journal === undefined) return;
+      this.isOver(journal);
       const because = 'nobody could be reached';
       journal.goingBack = { bootId: this.boot, due: true, because, again: false };
       this.files = journal.previousFiles;
@@ -296,6 +347,7 @@ export class Host {
     this.isWorking = true;
     this.wakeWaiting();
     this.watchContact();
+    this.watchWord();
   }
 
   private stopWorker(): void {
@@ -312,6 +364,10 @@ export class Host {
     this.waiting = [];
     for (const start of waiting) start();
   }
+}
+
+function secondsAway({ reconnectSeconds = 600 }: Journal): number {
+  return reconnectSeconds;
 }
 
 /** Whether what starts early has read the files of the update: by order, or by accident. */

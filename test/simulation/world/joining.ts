@@ -39,6 +39,6 @@ export function joinMachine(world: World, pool: string, chance: Chance): void {
 }
 
 function runs(config: SimulatedConfig): boolean {
-  const { doesNotBoot, cutsNetwork, unreconcilable, neverReady } = config;
-  return !doesNotBoot && !cutsNetwork && !unreconcilable && !neverReady;
+  const { doesNotBoot, cutsNetwork, cutsWhenWritten, unreconcilable, neverReady } = config;
+  return !doesNotBoot && !cutsNetwork && !cutsWhenWritten && !unreconcilable && !neverReady;
 }
