@@ -130,9 +130,12 @@ export interface SelectNodesInput {
   readonly inFlight: readonly string[];
   /** Those of them that wait for a slot in a rollout that stands still: `unfinished` names whom it may finish. */
   readonly waiting?: readonly string[];
-  /** Failed nodes that a person asked to retry: candidates although they failed on this target. */
+  /**
+   * Nodes that a person asked to retry: candidates although they failed on this target or were held, and first
+   * among them.
+   */
   readonly retry: readonly string[];
-  /** How many candidates to return at most. */
+  /** How many candidates to return at most, besides those. */
   readonly limit: number;
   /** A node that a person asks about: first in whichever list of the answer it is. */
   readonly asked?: string;

@@ -44,10 +44,10 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     const config = await targetOf(ports, digests, pool.metadata.name, seen.target);
     // A config that cannot be read cannot be ordered either: as if it were not rendered yet.
     const limit = config === undefined ? 0 : input.limit;
-    const { inFlight, asked, waiting } = input;
+    const { inFlight, retry, asked, waiting } = input;
     const policy = resolvePolicy(view.policies.get(input.pool)?.spec);
     const selected = selectFrom(seen, {
-      ...{ inFlight, limit, remembered, canaryNodes: policy.canaryNodes },
+      ...{ inFlight, retry, limit, remembered, canaryNodes: policy.canaryNodes },
       ...(asked === undefined ? {} : { asked }),
       ...(waiting === undefined ? {} : { waiting }),
     });

@@ -15,8 +15,13 @@ export interface SelectionLimits {
   readonly inFlight: readonly string[];
   /** Those of them of which it is asked whether an earlier update left them unfinished. */
   readonly waiting?: readonly string[];
-  /** Candidates wanted at most. */
+  /** Candidates wanted at most, besides those that a person told to try; 0 = none at all. */
   readonly limit: number;
+  /**
+   * Nodes that a person told to try (again): first among those that may start, and never cut off, because nobody
+   * else may start while a rollout is halted.
+   */
+  readonly retry?: readonly string[];
   /** Nodes that have to be verified on the target before all may try it; absent = it is not asked who tries it. */
   readonly canaryNodes?: number;
   /** A node that somebody asks about: it comes first in whichever list it is, so that no cut hides it. */
@@ -90,6 +95,8 @@ export type Candidate = Omit<RolloutCandidate, 'zone'>;
 /** Cuts a view to what one decision needs. */
 export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelection {
   const inFlight = new Set(limits.inFlight);
+  const { retry = [], limit } = limits;
+  const told = new Set(retry);
   const asked = limits.asked === undefined ? [] : [limits.asked];
   const open = <T extends { readonly node: string }>(nodes: readonly T[], named = asked) =>
     namedFirst(
@@ -97,7 +104,9 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
       named,
     );
   const leftOut = [...asked, ...(limits.remembered ?? []).map(({ node }) => node)];
-  const [candidates, blocked] = [open(view.candidates), open(view.blocked)];
+  const wanted = [...asked, ...told];
+  const [candidates, blocked] = [open(view.candidates, wanted), open(view.blocked, wanted)];
+  const toldToStart = candidates.filter(({ node }) => told.has(node)).length;
   const [failed, held] = [open(view.failed, leftOut), open(view.held, leftOut)];
   const unheard = view.unheard.filter((node) => !inFlight.has(node));
   const waiting = new Set(limits.waiting ?? []);
@@ -120,7 +129,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     updated: view.updated.length,
     ...(view.updated.length > UPDATED_NAMED ? {} : { updatedNodes: view.updated }),
     ...(trying.length === 0 ? {} : { trying }),
-    candidates: candidates.slice(0, Math.max(0, limits.limit)).map(withoutZone),
+    candidates: candidates.slice(0, limit > 0 ? limit + toldToStart : 0).map(withoutZone),
     candidateCount: candidates.length,
     failed: failed.slice(0, REASONS_SHOWN),
     failedCount: failed.length,

@@ -88,6 +88,20 @@ describe('the selection of a view', () => {
     expect(unasked[0]?.node).toBe('n0');
   });
 
+  it('names those first that a person told to try, besides as many others as are wanted', () => {
+    const candidates = names(80).map((node) => ({ node, repair: false }));
+    const view = aView({ candidates, blocked: because(60) });
+    const startable = (limit: number, retry: readonly string[]) =>
+      selectFrom(view, { inFlight: ['n3'], limit, retry }).candidates.map(({ node }) => node);
+
+    expect(startable(3, ['n70', 'n3', 'gone'])).toEqual(['n70', 'n0', 'n1', 'n2']);
+    expect(startable(1, ['n79', 'n70'])).toEqual(['n79', 'n70', 'n0']);
+    // Without a config that can be read nobody is ordered anything.
+    expect(startable(0, ['n79'])).toEqual([]);
+    const { blocked } = selectFrom(view, { inFlight: [], limit: 5, retry: ['n55'] });
+    expect(blocked.slice(0, 2).map(({ node }) => node)).toEqual(['n55', 'n0']);
+  });
+
   it('says of those that are asked about whom an update has left half done', () => {
     const half = names(3).map((node) => ({ node, repair: true, unfinished: true as const }));
     const view = aView({ candidates: [...half, { node: 'n3', repair: true }] });
