@@ -67,6 +67,8 @@ export interface ChildState {
   /** `preparing` → `waiting` (prepared, no slot) → `working` (slot granted). */
   readonly stage: 'preparing' | 'waiting' | 'working';
   readonly holdsSlot: boolean;
+  /** RFC 3339: when this rollout gave it the slot that it holds; absent = it gave none, or is of an earlier version. */
+  readonly grantedAt?: string;
   /** RFC 3339, of the stage. */
   readonly since: string;
   /** Why it has no slot yet; only in the answer to `progress`. */
@@ -232,6 +234,8 @@ export interface Prepared {
   readonly stage?: ChildState['stage'];
   /** It had one that was given for nothing, because its node seemed unavailable: give it a real one. */
   readonly returned?: true;
+  /** Which one it returns; absent = it does not say, as an update of an earlier version. */
+  readonly grantedAt?: string;
 }
 export const preparedSignal = defineSignal<[Prepared]>('prepared');
 export const progressQuery = defineQuery<RolloutProgress>('progress');
@@ -243,6 +247,8 @@ export interface Slot {
   readonly repair: boolean;
   /** Which one of the pool it is (`slotNumber`); absent = not known, as from a rollout of an earlier version. */
   readonly number?: number;
+  /** RFC 3339: tells it from the next one of the same node; absent = given by a rollout of an earlier version. */
+  readonly grantedAt?: string;
 }
 export interface Proceed extends Slot {
   /** Workflow ID of who gives it. */

@@ -103,15 +103,19 @@ export async function returnSlot(
   progress: NodeProgress,
   reason: string,
 ): Promise<void> {
+  const { grantedAt } = progress.slot ?? {};
   progress.slot = undefined;
   progress.enter('WaitingForSlot', `another slot: ${reason}`);
   // The rollout looks at the cluster, too, and may be as much behind as it was.
   await sleep(RETURN_PAUSE, { summary: brief(`another slot: ${reason}`) });
-  sayPrepared(input, progress, { returned: true });
+  // Another rollout may have given one meanwhile, which is not the one that is returned.
+  const which = grantedAt === undefined ? {} : { grantedAt };
+  sayPrepared(input, progress, { returned: true, ...which });
 }
 
 interface Occasion {
   readonly returned?: true;
+  readonly grantedAt?: string;
   /** A rollout has asked, and waits for it. */
   readonly isAnswer?: true;
   /** Who is told; absent = who gives the slot. */

@@ -233,7 +233,9 @@ export function adoptUpdate(rollout: Rollout, node: string): void {
 export function grantSlot(rollout: Rollout, node: string): void {
   rollout.grant(node);
   const slot = workflowInfo().workflowId;
-  const proceed = { slot, ...slotOf(rollout, node) };
+  const { grantedAt } = rollout.children.get(node) ?? {};
+  const named = grantedAt === undefined ? {} : { grantedAt };
+  const proceed = { slot, ...slotOf(rollout, node), ...named };
   tell(rollout, node, () => updateOf(rollout, node).signal(proceedSignal, proceed));
 }
 

@@ -35,6 +35,8 @@ const RETRY_OUTLIVES = 'retry-outlives-update-before';
 const REPORT_IS_LAST = 'report-is-last-word';
 /** Rollouts that were begun before it do so when that arrives long after the report. */
 const ENDED_PREPARES_NOTHING = 'ended-updates-prepare-nothing';
+/** Rollouts that were begun before it take the return of a slot of an earlier rollout for that of their own. */
+const RETURNS_NAMED = 'returns-name-their-slots';
 
 /** Rollouts that were begun before it did not know what reports say since: they decide without it. */
 const REPORTS_SAY_MORE = 'reports-say-left-at-and-stopped';
@@ -94,6 +96,7 @@ function hearPrepared(rollout: Rollout, prepared: Prepared): void {
   if (rollout.hasEnded(prepared.runId) && isOfBefore(prepared) && patched(ENDED_PREPARES_NOTHING)) {
     return;
   }
+  if (rollout.isReturnOfEarlier(prepared)) rollout.returnsAreNamed = patched(RETURNS_NAMED);
   rollout.prepared(prepared);
 }
 

@@ -62,10 +62,10 @@ export function readNodeReport(payload: unknown): NodeReport | undefined {
 export function readPrepared(payload: unknown): Prepared | undefined {
   const fields = fieldsOf(payload);
   if (fields === undefined) return undefined;
-  const { node, uid, runId, config, holdsSlot, stage, returned } = fields;
+  const { node, uid, runId, config, holdsSlot, stage, returned, grantedAt } = fields;
   const isPrepared =
     isName(node) &&
-    [uid, runId].every(isTextOrAbsent) &&
+    [uid, runId, grantedAt].every(isTextOrAbsent) &&
     isName(config) &&
     typeof holdsSlot === 'boolean' &&
     (stage === undefined || isOneOf(STAGES, stage)) &&
@@ -75,10 +75,15 @@ export function readPrepared(payload: unknown): Prepared | undefined {
 
 /** Payload of `proceed`. */
 export function readProceed(payload: unknown): Proceed | undefined {
-  const { slot, repair, number } = fieldsOf(payload) ?? {};
+  const { slot, repair, number, grantedAt } = fieldsOf(payload) ?? {};
   if (typeof slot !== 'string' || typeof repair !== 'boolean') return undefined;
-  if (number === undefined) return { slot, repair };
-  return isCount(number) ? { slot, repair, number } : undefined;
+  if (number !== undefined && !isCount(number)) return undefined;
+  if (!isTextOrAbsent(grantedAt)) return undefined;
+  return {
+    ...{ slot, repair },
+    ...(number === undefined ? {} : { number }),
+    ...(grantedAt === undefined ? {} : { grantedAt }),
+  };
 }
 
 /** Payload of `attach`: what reports is told to a pool rollout and to nothing else. */

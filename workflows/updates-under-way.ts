@@ -65,6 +65,8 @@ export class UpdatesUnderWay {
   lostMayTry = true;
   /** So do nodes that the view shows half done on the config, whatever this run remembers of them. */
   halfDoneTry = true;
+  /** What is returned is the slot that is named, and no later one. */
+  returnsAreNamed = true;
 
   protected readonly orphanedSlots: Map<string, number>;
   /** Left out of service; counts although the view does not show it. */
@@ -198,11 +200,13 @@ export class UpdatesUnderWay {
     const runId = said.runId ?? child?.runId;
     // It holds no slot of this pool any more, whatever it says.
     if (isDeparting(child)) return;
-    const ours = returned !== true && child?.adopting !== true && child?.holdsSlot === true;
+    const isOfEarlier = this.returnsAreNamed && this.isReturnOfEarlier(said);
+    const isReturn = returned === true && !isOfEarlier;
+    const ours = !isReturn && child?.adopting !== true && child?.holdsSlot === true;
     const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
     // Said before it got its slot; said again much later, the slot did not arrive.
     const crossed = ours && child.stage === 'working' && !holdsSlot;
-    if (crossed && Date.now() - Date.parse(child.since) < ORPHANED_SLOT_MS) return;
+    if (crossed && (isOfEarlier || Date.now() - Date.parse(child.since) < ORPHANED_SLOT_MS)) return;
     this.children.set(node, {
       node,
       config,
@@ -213,14 +217,26 @@ export class UpdatesUnderWay {
       ...(uid === undefined ? {} : { uid }),
       ...(runId === undefined ? {} : { runId }),
       ...(child?.isRetry === undefined ? {} : { isRetry: child.isRetry }),
+      ...(ours && child.grantedAt !== undefined ? { grantedAt: child.grantedAt } : {}),
     });
     this.hear();
+  }
+
+  /**
+   * Said on the way, while this rollout has given it another slot, which it uses as soon as it hears of it: it was
+   * returned to a rollout before.
+   */
+  isReturnOfEarlier({ node, returned, grantedAt }: Prepared): boolean {
+    const given = this.children.get(node)?.grantedAt;
+    if (returned !== true || grantedAt === undefined || given === undefined) return false;
+    return grantedAt !== given;
   }
 
   grant(node: string): void {
     const child = this.children.get(node);
     if (child === undefined) return;
-    this.children.set(node, { ...child, stage: 'working', holdsSlot: true, since: instant() });
+    const now = { since: instant(), grantedAt: instant() };
+    this.children.set(node, { ...child, stage: 'working', holdsSlot: true, ...now });
   }
 
   /** Updates whose end nobody tells this run: adopted ones and those of an earlier run. */

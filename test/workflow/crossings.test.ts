@@ -1,5 +1,11 @@
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
 import { ANNOTATION, poolRolloutId } from '../../core/names';
-import { retryNodeUpdate, statusQuery, stoppingSignal } from '../../workflows/messages';
+import {
+  retryNodeUpdate,
+  statusQuery,
+  stoppingSignal,
+  type Prepared,
+} from '../../workflows/messages';
 import { containing } from './support/containing';
 import type { FakeWorld } from './support/fake-world';
 import { startBench, type TestBench } from './support/temporal';
@@ -19,6 +25,25 @@ async function answersOf(update: ReturnType<FakeWorld['update']>): Promise<numbe
     (event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes?.signalName,
   );
   return sent.filter((name) => name === 'prepared').length;
+}
+
+/** The slots that the update was given, and those that it has returned, by when they were given. */
+async function slotsOf(update: ReturnType<FakeWorld['update']>) {
+  const { events } = await update.fetchHistory();
+  const all = (events ?? []).map((event) => ({
+    heard: event.workflowExecutionSignaledEventAttributes,
+    sent: event.signalExternalWorkflowExecutionInitiatedEventAttributes,
+  }));
+  const read = (input: { readonly payloads?: Payload[] | null } | null | undefined) =>
+    defaultPayloadConverter.fromPayload<Partial<Prepared>>(input?.payloads?.[0] ?? {});
+  const given = all.flatMap(({ heard }) =>
+    heard?.signalName === 'proceed' ? [read(heard.input).grantedAt] : [],
+  );
+  const prepared = all.flatMap(({ sent }) =>
+    sent?.signalName === 'prepared' ? [read(sent.input)] : [],
+  );
+  const returned = prepared.filter((said) => said.returned === true);
+  return { given, returned: returned.map(({ grantedAt }) => grantedAt) };
 }
 
 function isFailed(world: FakeWorld, node: string): boolean {
@@ -60,6 +85,9 @@ it('a node that comes back before it is repaired waits for a slot of its own', a
   expect(world.cordoned()).toEqual([first]);
   draining.open();
   await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
+  const { given, returned } = await slotsOf(world.update(second));
+  expect([given.length, returned]).toEqual([2, [expect.stringMatching(/Z$/)]]);
+  expect(given[0]).toBe(returned[0]);
   expect(world.mostUnavailable).toBe(2);
   expect(world.violations).toEqual([]);
   expect(world.leftovers()).toEqual([]);

@@ -351,6 +351,47 @@ describe('slots', () => {
     expect(toGrant(rollout)).toEqual(['a']);
   });
 
+  it('that were given before are returned too late to take the one that was given since', () => {
+    const policy = { ...DEFAULT_POLICY, canaryNodes: 1 };
+    const rollout = aRollout(aView({ policy, maxUnavailable: 2 }));
+    rollout.start('v', 'c2');
+    rollout.prepared({ node: 'v', config: 'c2', holdsSlot: false, stage: 'preparing' });
+    const waits = { node: 'u', config: 'c2', holdsSlot: false };
+    rollout.adopt('u');
+    rollout.prepared(waits);
+    expect(toGrant(rollout)).toEqual(['u']);
+    jest.advanceTimersByTime(1_000);
+    rollout.grant('u');
+    rollout.prepared({ node: 'v', config: 'c2', holdsSlot: false });
+    const given = rollout.children.get('u')?.grantedAt ?? '';
+    expect(given).toBe('2026-01-01T00:00:01.000Z');
+
+    for (const ms of [0, 600_000]) {
+      jest.advanceTimersByTime(ms);
+      // That one was given to the same update by the rollout before.
+      rollout.prepared({ ...waits, returned: true, grantedAt: '2026-01-01T00:00:00.000Z' });
+      expect(rollout.holders()).toEqual(['u']);
+      expect(toGrant(rollout)).toEqual([]);
+    }
+
+    rollout.prepared({ ...waits, returned: true, grantedAt: given });
+    expect(rollout.holders()).toEqual([]);
+    expect(toGrant(rollout)).toEqual(['v']);
+  });
+
+  it('are named as they were also in the next run, and may be returned without a name', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    const next = new Rollout({ pool: 'worker', carry: rollout.carry() });
+    expect(next.children.get('a')?.grantedAt).toBe('2026-01-01T00:00:00.000Z');
+
+    next.prepared({ node: 'a', config: 'c2', holdsSlot: true });
+    expect(next.children.get('a')?.grantedAt).toBe('2026-01-01T00:00:00.000Z');
+    next.prepared({ node: 'a', config: 'c2', holdsSlot: false, returned: true });
+    expect(next.children.get('a')).not.toHaveProperty('grantedAt');
+    expect(next.holders()).toEqual([]);
+  });
+
   it('of canaries are free for all once enough have reported, before the view shows it', () => {
     const policy = { ...DEFAULT_POLICY, canaryNodes: 1 };
     const rollout = aRollout(aView({ policy, maxUnavailable: 2 }));

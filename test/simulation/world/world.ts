@@ -2,7 +2,7 @@
 
 import { poolRolloutId, updateNodeId } from '../../../core/names';
 import type { Node } from '../../../core/node/types';
-import type { Prepared, RolloutProgress } from '../../../workflows/messages';
+import type { Prepared, Proceed, RolloutProgress } from '../../../workflows/messages';
 import { Chance, type VirtualClock } from '../clock';
 import { Invariants } from '../observer';
 import type { Scenario } from '../scenario';
@@ -56,6 +56,8 @@ export class World {
   private readonly whichWorker: Chance;
   /** Each is called with each node that Slipway cordons. */
   readonly whenCordoned: ((node: string) => void)[] = [];
+  /** When each node was given its last slot. */
+  private readonly grantedAt = new Map<string, string | undefined>();
   private added = 0;
 
   constructor({ clock, chance, trace, sandbox, scenario, plants }: WorldParts) {
@@ -352,17 +354,23 @@ export class World {
       signals: (from, to, name, input, isForOpenRun) => {
         this.note(from.id, `${name} to ${to}`);
         if (name === 'nodeFinished') invariants.reported(nodeOf(from.id));
-        if (name === 'prepared' && isReturned(input as Prepared))
+        if (name === 'prepared' && this.isReturned(nodeOf(from.id), input as Prepared))
           invariants.slotReturned(nodeOf(from.id));
         // One that is meant for a run that has ended gives no slot to anybody.
         if (name !== 'proceed' || !isForOpenRun) return;
-        const { repair } = input as { readonly repair: boolean };
+        const { repair, grantedAt } = input as Proceed;
+        this.grantedAt.set(nodeOf(to), grantedAt);
         invariants.slotGranted(nodeOf(to), poolOf(from.id), repair);
         const { atNextSlot } = this;
         this.atNextSlot = undefined;
         atNextSlot?.(nodeOf(to), poolOf(from.id));
       },
     };
+  }
+
+  /** A slot that it was given is no use to it, and it has not got another one meanwhile, nor is one on its way. */
+  private isReturned(node: string, { returned, holdsSlot, grantedAt }: Prepared): boolean {
+    return returned === true && !holdsSlot && grantedAt === this.grantedAt.get(node);
   }
 
   private updateClosed({ id, runId, status }: Execution): void {
@@ -383,9 +391,4 @@ function nodeOf(workflowId: string): string {
 /** Name of the pool that this workflow rolls out. */
 function poolOf(workflowId: string): string {
   return workflowId.slice(poolRolloutId('').length);
-}
-
-/** A slot that it was given is no use to it, and it has not got another one meanwhile. */
-function isReturned({ returned, holdsSlot }: Prepared): boolean {
-  return returned === true && !holdsSlot;
 }

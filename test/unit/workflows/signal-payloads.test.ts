@@ -29,7 +29,8 @@ const FULL_REPORT = {
   ...{ stoppedByRollout: true, leftAt: '18' },
 };
 const PREPARED = { node: 'worker-1', config: 'rendered-worker-1', holdsSlot: false };
-const FULL_PREPARED = { ...PREPARED, uid: 'uid-1', stage: 'waiting', returned: true };
+const GRANTED = { grantedAt: '2026-01-01T00:00:30.000Z' };
+const FULL_PREPARED = { ...PREPARED, ...GRANTED, uid: 'uid-1', stage: 'waiting', returned: true };
 const PROCEED = { slot: 'pool-rollout/worker', repair: false };
 const ATTACH = { reportTo: 'pool-rollout/worker' };
 const STOPPING = { reason: 'the pool is rolled to rendered-worker-2 now' };
@@ -48,7 +49,7 @@ it.each([
   ...READERS,
   ['a full nodeFinished', readNodeReport, FULL_REPORT],
   ['a full prepared', readPrepared, FULL_PREPARED],
-  ['a full proceed', readProceed, { ...PROCEED, number: 3 }],
+  ['a full proceed', readProceed, { ...PROCEED, ...GRANTED, number: 3 }],
 ] as const)('%s is read as it was sent', (_signal, read, payload) => {
   expect(read(payload)).toEqual(payload);
 });
@@ -104,6 +105,7 @@ it.each([
   ['an unknown stage', { stage: 'sleeping' }],
   ['a name that no node has', { node: 'n'.repeat(254) }],
   ['returned that is not so', { returned: false }],
+  ['a slot that has no instant', { grantedAt: 1 }],
 ])('prepared is not read with %s', (_what, wrong) => {
   expect(readPrepared({ ...FULL_PREPARED, ...wrong })).toBeUndefined();
 });
