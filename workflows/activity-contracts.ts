@@ -353,7 +353,7 @@ export interface ClusterActivities {
   releaseNode(input: ReleaseNodeInput): Promise<WrittenNode | undefined>;
   /**
    * Marks a node as held (skipped or cancelled) for a config, or clears it (`reason` absent). Refuses
-   * with `RefusedRequest` a node that belongs to another pool.
+   * with `RefusedRequest` a node that belongs to another pool. A worker of an earlier version answers nothing.
    */
   holdNode(input: {
     readonly node: string;
@@ -361,7 +361,7 @@ export interface ClusterActivities {
     readonly pool?: string;
     readonly config: string;
     readonly reason?: string;
-  }): Promise<void>;
+  }): Promise<WrittenNode | undefined>;
   /**
    * Sets `spec.paused` and the reason on the pool. A pool that is paused already keeps its reason. Refuses with
    * `RefusedRequest` to end another pause than the one that was to end.

@@ -32,7 +32,10 @@ export interface PoolRolloutCarry {
   /** Nodes whose drain timed out, oldest first: tried again after all others. */
   readonly deferred?: readonly NamedReason[];
   /** Nodes held by a message whose annotation the view has not shown yet. */
-  readonly heldByUs?: readonly NamedReason[];
+  readonly heldByUs?: readonly (NamedReason & {
+    /** `resourceVersion` of the Node on which it is written. */
+    readonly writtenAt?: string;
+  })[];
   /** Those of them whose hold is not written down yet. */
   readonly toHold?: readonly string[];
   /** Slots of updates that ended without a report, with the instant until which they count. */
@@ -137,7 +140,7 @@ export interface NodeReport {
   readonly isTriedAgain?: boolean;
   /** The host could not be taken back, so the node is out of service. */
   readonly hostIsBack?: false;
-  /** `resourceVersion` of the Node when it was left so; absent = not known. */
+  /** `resourceVersion` of the Node when it was left out of service; absent = it was not, or not known. */
   readonly leftAt?: string;
   /** Drain and reboot happened or not. */
   readonly disruption: 'none' | 'services' | 'drain' | 'reboot';

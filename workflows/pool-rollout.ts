@@ -81,6 +81,8 @@ const DELETED_MINDED = 'deleted-nodes-minded-to-the-end';
 const CANCELS_AFTER_LOOK = 'cancels-after-a-look';
 /** Rollouts that were begun before it end without the updates of a rollout before, if they have not met them. */
 const STOPS_UNMET = 'stops-updates-of-earlier-rollout';
+/** Rollouts that were begun before it forget what was said of a node when an older look shows what was before. */
+const SAID_OUTLASTS = 'what-was-said-outlasts-older-looks';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -155,6 +157,7 @@ async function look(rollout: Rollout): Promise<void> {
     return;
   }
   if (!found.exists) throw await poolIsGone(rollout);
+  if (rollout.isOlderThanSaid(found)) rollout.saidOutlasts = patched(SAID_OUTLASTS);
   if (rollout.accept(found, inService)) {
     upsertSearchAttributes([
       { key: SEARCH_ATTRIBUTE.pool, value: pool },

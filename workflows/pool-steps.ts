@@ -19,6 +19,7 @@ import type {
   PoolLook,
   SelectNodesInput,
   SelectNodesResult,
+  WrittenNode,
 } from './activity-contracts';
 import {
   attachSignal,
@@ -70,14 +71,25 @@ export function selectNodes(input: SelectNodesInput): Promise<SelectNodesResult>
 const REASON_TOLD = 'stopping-told-before-cancelled';
 
 export function holdNode(
-  { pool, config }: Pick<Rollout, 'pool' | 'config'>,
+  rollout: Rollout,
   node: string,
   reason?: string,
-): Promise<void> {
+): Promise<WrittenNode | undefined> {
+  const { pool, config } = rollout;
   const summary = reason === undefined ? `release ${node}` : `hold ${node}: ${reason}`;
-  return cluster.holdNode.executeWithOptions(optionsFor(ROLLOUT_LIMITS.holdNode, summary), [
-    { node, pool, config, ...(reason === undefined ? {} : { reason }) },
-  ]);
+  const written = cluster.holdNode.executeWithOptions(
+    optionsFor(ROLLOUT_LIMITS.holdNode, summary),
+    [{ node, pool, config, ...(reason === undefined ? {} : { reason }) }],
+  );
+  // Beside what the caller waits for, who hears also of a failure: one promise more on the way to them would be
+  // another order in histories.
+  const note = (at: WrittenNode | undefined): void => {
+    if (reason !== undefined && rollout.config === config) {
+      rollout.holdIsWritten(node, at?.resourceVersion);
+    }
+  };
+  written.then(note, () => undefined);
+  return written;
 }
 
 /** @param ends - the pause that a resume is to end */

@@ -27,6 +27,9 @@ import { LAG_MS, UpdatesUnderWay } from './updates-under-way';
 /** A failure that the view still does not show by then is not one any more. */
 const FAILED_UNSEEN_MS = 300_000;
 
+/** Of a Node whose version nobody said: no picture is older. */
+const ANY_VERSION = '0';
+
 export class Rollout extends UpdatesUnderWay {
   readonly pool: string;
   startedAt: string;
@@ -52,6 +55,8 @@ export class Rollout extends UpdatesUnderWay {
   readonly toHold: Set<string>;
   /** Those of which that is being written down. */
   readonly holding = new Set<string>();
+  /** What a report or a person has said outlasts a view that is older. */
+  saidOutlasts = true;
   /** The started config that this run wrote on the pool, '' = none; undefined = it wrote nothing. */
   startedWritten: string | undefined;
   isMarkingStart = false;
@@ -60,6 +65,8 @@ export class Rollout extends UpdatesUnderWay {
   /** It is being written on the pool that this rollout is not cancelled. */
   isForgetting = false;
 
+  /** `resourceVersion` of the Nodes on which those holds are written; absent = not yet. */
+  private readonly heldAt: Map<string, string>;
   private readonly ended: EndedUpdates;
   private readonly pauseWish: PauseWish;
   private expected: { readonly config: string; readonly until: number } | undefined;
@@ -76,6 +83,7 @@ export class Rollout extends UpdatesUnderWay {
     this.deferred = reasonsByNode(carry?.deferred);
     this.heldByUs = reasonsByNode(carry?.heldByUs);
     this.toHold = new Set(carry?.toHold);
+    this.heldAt = writtenByNode(carry);
     this.pauseWish = new PauseWish(carry?.pause);
     this.asNewAs = carry?.asNewAs;
     this.ended = new EndedUpdates(carry);
@@ -89,6 +97,14 @@ export class Rollout extends UpdatesUnderWay {
       resourceVersion === undefined ? [] : [{ node, resourceVersion }],
     );
     return [...left, ...this.ended.seenInService()];
+  }
+
+  /** Whether it shows a failure or a hold of before: what was said of that node since is not in it yet. */
+  isOlderThanSaid(view: PoolLook): boolean {
+    return (
+      view.failed.some(({ node }) => this.failed.has(node) && !this.showsReport(view, node)) ||
+      view.held.some(({ node }) => this.heldByUs.has(node) && !this.showsHold(view, node))
+    );
   }
 
   /**
@@ -226,6 +242,11 @@ export class Rollout extends UpdatesUnderWay {
     this.hear();
   }
 
+  /** @param resourceVersion - of the Node then; undefined = a worker of an earlier version has written it */
+  holdIsWritten(node: string, resourceVersion: string | undefined): void {
+    if (this.heldByUs.has(node)) this.heldAt.set(node, resourceVersion ?? ANY_VERSION);
+  }
+
   get reports(): readonly NodeReport[] {
     return this.ended.reports;
   }
@@ -294,16 +315,24 @@ export class Rollout extends UpdatesUnderWay {
       failedReports: [...this.failed.values()],
       updatedByUs: this.updatedByUs,
       deferred: withReasons(this.deferred),
-      heldByUs: withReasons(this.heldByUs),
+      heldByUs: withReasons(this.heldByUs).map((hold) => ({
+        ...hold,
+        ...this.writtenAt(hold.node),
+      })),
       toHold: [...this.toHold],
       ...(pause === undefined ? {} : { pause }),
       ...this.age(),
     };
   }
 
+  private writtenAt(node: string): { readonly writtenAt?: string } {
+    const writtenAt = this.heldAt.get(node);
+    return writtenAt === undefined || writtenAt === ANY_VERSION ? {} : { writtenAt };
+  }
+
   /** Why it was left out. */
   private forgetWords(node: string): void {
-    for (const nodes of [this.failed, this.deferred, this.heldByUs, this.toHold]) {
+    for (const nodes of [this.failed, this.deferred, this.heldByUs, this.heldAt, this.toHold]) {
       nodes.delete(node);
     }
   }
@@ -322,6 +351,7 @@ export class Rollout extends UpdatesUnderWay {
       else this.failed.set(node, report);
     } else if (isWishOfPerson(report, child) && !this.ending) {
       this.heldByUs.set(node, 'its update was cancelled in Temporal');
+      this.heldAt.delete(node);
       this.toHold.add(node);
     }
   }
@@ -357,6 +387,7 @@ export class Rollout extends UpdatesUnderWay {
     this.triedAgain.clear();
     this.deferred.clear();
     this.heldByUs.clear();
+    this.heldAt.clear();
     this.toHold.clear();
     this.updatedByUs = 0;
   }
@@ -372,11 +403,27 @@ export class Rollout extends UpdatesUnderWay {
       (node) =>
         unavailable.has(node) || (this.ended.isKnownOn(this.config, node) && open.has(node)),
     );
-    for (const { node } of view.failed) this.failed.delete(node);
-    for (const { node } of view.held) this.heldByUs.delete(node);
+    for (const { node } of view.failed) {
+      if (!this.saidOutlasts || this.showsReport(view, node)) this.failed.delete(node);
+    }
+    for (const { node } of view.held) {
+      if (this.saidOutlasts && !this.showsHold(view, node)) continue;
+      this.heldByUs.delete(node);
+      this.heldAt.delete(node);
+    }
     this.pauseWish.forgetIfShown(view);
     if (this.expected?.config === this.config) this.expected = undefined;
     this.expire();
+  }
+
+  /** A report that does not say how its node was left counts until it expires. */
+  private showsReport(view: PoolLook, node: string): boolean {
+    const { inServiceAt, leftAt } = this.failed.get(node) ?? {};
+    return isAsNewAs(view, node, inServiceAt ?? leftAt);
+  }
+
+  private showsHold(view: PoolLook, node: string): boolean {
+    return isAsNewAs(view, node, this.heldAt.get(node));
   }
 
   /** A view that is as new as the end of an update says itself how its node is. */
@@ -389,6 +436,23 @@ export class Rollout extends UpdatesUnderWay {
       if (this.broken.get(node)?.leftAt === resourceVersion) this.broken.delete(node);
     }
   }
+}
+
+/** @param version - of the Node when it was written; undefined = not written yet, or not known */
+function isAsNewAs(view: PoolLook, node: string, version: string | undefined): boolean {
+  if (version === undefined || view.outdated.includes(node)) return false;
+  return view.versions === undefined || view.versions.nodes >= Number(version);
+}
+
+/** A run of an earlier version carries no versions: any look may show what it has written. */
+function writtenByNode(carry: PoolRolloutCarry | undefined): Map<string, string> {
+  const unwritten = new Set(carry?.toHold);
+  const written = new Map<string, string>();
+  for (const { node, writtenAt } of carry?.heldByUs ?? []) {
+    const version = writtenAt ?? (unwritten.has(node) ? undefined : ANY_VERSION);
+    if (version !== undefined) written.set(node, version);
+  }
+  return written;
 }
 
 /** Somebody has cancelled the update in Temporal: neither it nor a rollout of it has done so. */

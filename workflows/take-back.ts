@@ -41,17 +41,16 @@ export async function takeBack(update: NodeUpdate, found: unknown): Promise<Endi
       ? { stoppedByRollout: true as const }
       : {}),
     ...(failure.name === DRAIN_TIMED_OUT ? { isTriedAgain: isTriedAgain(update, failure) } : {}),
-    ...(written?.inService === true ? { inServiceAt: written.resourceVersion } : {}),
+    ...leftHow(written),
     // One that serves all the same was never taken out: it leaves no slot behind.
-    ...(back.ok || written?.inService === true ? {} : leftOutOfService(written)),
+    ...(back.ok || written?.inService === true ? {} : { hostIsBack: false as const }),
   };
 }
 
-function leftOutOfService(written: WrittenNode | undefined): Pick<Ending, 'hostIsBack' | 'leftAt'> {
-  return {
-    hostIsBack: false,
-    ...(written === undefined ? {} : { leftAt: written.resourceVersion }),
-  };
+function leftHow(written: WrittenNode | undefined): Pick<Ending, 'inServiceAt' | 'leftAt'> {
+  if (written === undefined) return {};
+  const { inService, resourceVersion } = written;
+  return inService ? { inServiceAt: resourceVersion } : { leftAt: resourceVersion };
 }
 
 /** Nothing is taken back on a node that is gone: whoever comes next to its host settles it. */

@@ -90,7 +90,7 @@ export async function forgetStart(rollout: Rollout): Promise<void> {
 }
 
 /** Writes something down without waiting for it; the run does not end before it is done. */
-export function aside(rollout: Rollout, what: string, work: Promise<void>): void {
+export function aside(rollout: Rollout, what: string, work: Promise<unknown>): void {
   rollout.writingAside += 1;
   work
     .catch((error: unknown) => log.warn(`${what} is not written down`, { error }))

@@ -6,6 +6,7 @@ import type { ClusterActivities } from '../../workflows/activity-contracts';
 import type { ClusterPorts, NodeChange } from '../ports';
 import { holdChange } from './node-changes';
 import { whileAwaited } from './still-wanted';
+import { written } from './written-node';
 
 /**
  * Marks a node as held for a config, or clears the mark. Safe to run twice. It is the word of a person, so
@@ -20,12 +21,13 @@ export function createHoldNode(ports: ClusterPorts): ClusterActivities['holdNode
       refuseStranger(known, pool, ports.view.pools.list());
       return holdChange(known, config, reason);
     };
-    await ports.nodes.change(node, change, whileAwaited(ports, { node }));
+    const changed = await ports.nodes.change(node, change, whileAwaited(ports, { node }));
     ports.run().log.info(reason === undefined ? 'released hold of node' : 'held node', {
       node,
       config,
       ...(reason === undefined ? {} : { reason }),
     });
+    return written(changed);
   };
 }
 

@@ -605,6 +605,45 @@ describe('a failure', () => {
     expect(failedCount(rollout)).toBe(1);
   });
 
+  const shown = { failed: [{ node: 'a', reason: 'boom' }], failedCount: 1 };
+  const asNewAs = (nodes: number) => ({ versions: { nodes, pools: 0, policies: 0 } });
+
+  it.each([
+    ['in service', { inServiceAt: '120' }],
+    ['out of service', { inServiceAt: undefined, leftAt: '120' }],
+  ])('is kept until a view as new shows it when its node was left %s', (_where, said) => {
+    const rollout = aRollout(aView({ ...shown, ...asNewAs(90) }));
+    rollout.tryAgain('a');
+    work(rollout, 'a');
+    const report = { ...aReport('a', { outcome: 'failed', reason: 'boom' }), ...said };
+    rollout.finished(JSON.parse(JSON.stringify(report)) as NodeReport);
+
+    // Another cluster worker still sees how it failed before, then that it is at work.
+    rollout.accept(aView({ ...shown, ...asNewAs(95), outdated: ['a'] }), rollout.seenSince());
+    rollout.accept(aView({ ...asNewAs(105), candidates: [candidate('a')] }), rollout.seenSince());
+    expect(failedCount(rollout)).toBe(1);
+    expect(rollout.isLeftOut('a')).toBe(true);
+
+    rollout.accept(aView({ ...shown, ...asNewAs(120) }), rollout.seenSince());
+    rollout.accept(aView(asNewAs(130)), rollout.seenSince());
+    expect(failedCount(rollout)).toBe(0);
+  });
+
+  it('is kept for a while when its report does not say how its node was left', () => {
+    const rollout = aRollout(aView(asNewAs(90)));
+    work(rollout, 'a');
+    const report = { ...aReport('a', { outcome: 'failed' }), inServiceAt: undefined };
+    rollout.finished(JSON.parse(JSON.stringify(report)) as NodeReport);
+
+    rollout.accept(aView({ ...shown, ...asNewAs(95) }));
+    rollout.accept(aView(asNewAs(105)));
+    expect(failedCount(rollout)).toBe(1);
+
+    jest.advanceTimersByTime(300_000);
+    rollout.accept(aView(asNewAs(105)));
+    expect(failedCount(rollout)).toBe(0);
+  });
+
   it('that the view never shows does not count for ever', () => {
     const rollout = aRollout();
     work(rollout, 'a');
@@ -625,6 +664,55 @@ describe('a failure', () => {
 
     expect(failedReasons(rollout)).toEqual([]);
     expect(rollout.holders()).toEqual([]);
+  });
+});
+
+describe('a hold', () => {
+  const shown = { held: [{ node: 'a', reason: 'skipped: of before' }], heldCount: 1 };
+  const asNewAs = (nodes: number) => ({ versions: { nodes, pools: 0, policies: 0 } });
+  const cancelled = (): Rollout => {
+    const rollout = aRollout(aView({ ...shown, ...asNewAs(90) }));
+    rollout.tryAgain('a');
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'cancelled' }));
+    return rollout;
+  };
+
+  it('is kept until a view shows it that is as new as it', () => {
+    const rollout = cancelled();
+    rollout.accept(aView({ ...shown, ...asNewAs(95) }));
+    expect([...rollout.heldByUs.keys()]).toEqual(['a']);
+
+    rollout.toHold.delete('a');
+    rollout.holdIsWritten('a', '120');
+    const next = new Rollout({ pool: 'worker', carry: rollout.carry() });
+    for (const each of [rollout, next]) {
+      each.accept(aView({ ...shown, ...asNewAs(96) }));
+      each.accept(aView({ ...asNewAs(105), candidates: [candidate('a')] }));
+      expect(each.isLeftOut('a')).toBe(true);
+
+      each.accept(aView({ ...shown, ...asNewAs(120) }));
+      expect([...each.heldByUs.keys()]).toEqual([]);
+    }
+  });
+
+  it('is kept until any view shows it when nobody said how new it is', () => {
+    const rollout = cancelled();
+    rollout.holdIsWritten('a', undefined);
+
+    rollout.accept(aView({ ...shown, ...asNewAs(95) }));
+
+    expect([...rollout.heldByUs.keys()]).toEqual([]);
+  });
+
+  it('that an earlier version has carried is kept until any view shows it, once it is written', () => {
+    const heldByUs = ['a', 'b'].map((node) => ({ node, reason: 'skipped' }));
+    const carry = { ...aRollout().carry(), heldByUs, toHold: ['b'] };
+    const rollout = new Rollout({ pool: 'worker', carry });
+
+    rollout.accept(aView({ held: heldByUs, heldCount: 2 }));
+
+    expect([...rollout.heldByUs.keys()]).toEqual(['b']);
   });
 });
 

@@ -493,10 +493,11 @@ export class FakeWorld {
         return written(await change('releaseNode', input, (known) => releaseChange(known, input)));
       },
       holdNode: async ({ node, pool, config, reason }) => {
-        await change('holdNode', { node }, (known) => {
+        const held = await change('holdNode', { node }, (known) => {
           refuseStranger(known, pool, this.poolObjects());
           return holdChange(known, config, reason);
         });
+        return written(held);
       },
       setPoolPaused: async ({ paused, reason, ends }) => {
         await this.step('setPoolPaused', '');

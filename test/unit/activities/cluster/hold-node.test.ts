@@ -21,6 +21,7 @@ function scene(pool: string | undefined) {
       name: 'n',
       labels: pool === undefined ? {} : { pool },
       annotations: { [ANNOTATION.HELD_FOR]: 'rendered-other-1' },
+      resourceVersion: '17',
     },
   };
   const writes: (NodeChange | undefined)[] = [];
@@ -34,7 +35,10 @@ function scene(pool: string | undefined) {
     view: { pools: { list: () => [aPool('blue'), aPool('red')] } },
     nodes: {
       change: (_name: string, decide: (known: Node) => NodeChange | undefined) =>
-        Promise.resolve().then(() => writes.push(decide(node))),
+        Promise.resolve().then(() => {
+          writes.push(decide(node));
+          return node;
+        }),
     },
   } as unknown as ClusterPorts;
   return { writes, holdNode: createHoldNode(ports) };
@@ -44,11 +48,12 @@ const HELD = {
   annotations: { [ANNOTATION.HELD_FOR]: CONFIG, [ANNOTATION.HELD_REASON]: 'skipped by ada' },
 };
 
-it('holds a node of the pool', async () => {
+it('holds a node of the pool, and says in which version of it', async () => {
   const { writes, holdNode } = scene('blue');
 
-  await holdNode(HOLD);
+  const written = await holdNode(HOLD);
 
+  expect(written).toMatchObject({ resourceVersion: '17' });
   expect(writes).toEqual([HELD]);
 });
 
