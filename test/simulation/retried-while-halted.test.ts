@@ -8,13 +8,24 @@ const MINUTE_MS = 60_000;
 
 beforeAll(() => shippedSandbox(), 180_000);
 
-async function halted(policy: PoolScenario['policy'], edited = 0, bootsAll = true) {
+interface Told {
+  readonly nodes?: number;
+  readonly maxUnavailable?: number;
+  /** Nodes with a managed file that somebody has edited: their updates fail. */
+  readonly edited?: number;
+  readonly bootsAll?: boolean;
+}
+
+async function halted(
+  policy: PoolScenario['policy'],
+  { nodes = 12, maxUnavailable = 4, edited = 0, bootsAll = true }: Told = {},
+) {
   const configs = [1, 2].map((n) => ({ ...rebootingConfig(n), doesNotBoot: n === 2 && !bootsAll }));
   const pool = {
-    ...{ maxUnavailable: 4, configs },
+    ...{ maxUnavailable, configs },
     policy: { failureThreshold: 2, reboot: { timeoutSeconds: 120 }, ...policy },
   };
-  const { world, run } = await quietWorld({ nodes: 12, pool });
+  const { world, run } = await quietWorld({ nodes, pool });
   const tried = new Set<string>();
   world.whenCordoned.push((node) => tried.add(node));
   for (const host of [...world.hosts.values()].slice(0, edited)) host.isEdited = true;
@@ -32,7 +43,10 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
   it.each([0, 1])(
     'tries nobody else on a config that does not boot (canary %i)',
     async (canary) => {
-      const { world, run, tried, failed } = await halted({ canary: { nodes: canary } }, 0, false);
+      const { world, run, tried, failed } = await halted(
+        { canary: { nodes: canary } },
+        { bootsAll: false },
+      );
       const before = [...tried];
       expect(failed.length).toBeGreaterThanOrEqual(2);
 
@@ -49,7 +63,7 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
   );
 
   it('goes on with the others once the one that is tried again is verified', async () => {
-    const { world, run, tried, failed } = await halted({ canary: { nodes: 1 } }, 2);
+    const { world, run, tried, failed } = await halted({ canary: { nodes: 1 } }, { edited: 2 });
     const untouched = [...world.hosts.keys()].filter(
       (node) => !tried.has(node) && !failed.includes(node),
     );
@@ -66,6 +80,27 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
 
     expect(untouched.filter((node) => !tried.has(node))).toEqual([]);
     expect(await world.progress('worker')).toMatchObject({ updated: 11, failedCount: 1 });
+    expect(world.invariants.violations).toEqual([]);
+  }, 120_000);
+
+  it('tries a node that a person asks for also where more are open than a look names', async () => {
+    const { world, run, tried } = await halted(
+      { failureThreshold: 1 },
+      { nodes: 40, maxUnavailable: 1, bootsAll: false },
+    );
+    const { children = [] } = (await world.progress('worker')) ?? {};
+    const last = [...world.hosts.keys()].filter((node) => !children.some((c) => c.node === node));
+    const node = last.at(-1) ?? '';
+    const before = [...tried];
+    const has = async (list: 'held' | 'failed') =>
+      (await world.progress('worker'))?.[list].some((one) => one.node === node) === true;
+
+    world.ask('worker', 'skipNode', { node, reason: 'a spare' });
+    await until(run, () => has('held'), 1_000);
+    world.ask('worker', 'retryNode', { node });
+    await until(run, () => has('failed'), 1_000);
+
+    expect([...tried]).toEqual([...before, node]);
     expect(world.invariants.violations).toEqual([]);
   }, 120_000);
 });
