@@ -214,6 +214,8 @@ export class Watch<T extends Shown> implements DatedLookup<T> {
   /** A watch that says nothing is not modelled. */
   readonly silentMs = 0;
   onChange: (change: Change<T>) => void = () => undefined;
+  /** It is behind by so much more than it draws. */
+  delayMs = 0;
   private readonly shown = new Map<string, T>();
   private all: readonly T[] | undefined;
   private lastAt = 0;
@@ -252,7 +254,7 @@ export class Watch<T extends Shown> implements DatedLookup<T> {
   }
 
   show(name: string, object: T | undefined): void {
-    const lag = this.chance.latency(this.usualLagMs, LONGEST_LAG_MS);
+    const lag = this.delayMs + this.chance.latency(this.usualLagMs, LONGEST_LAG_MS);
     const at = Math.max(this.lastAt, this.clock.now + lag);
     this.lastAt = at;
     this.clock.after(at - this.clock.now, () => this.showAtOnce(name, object));

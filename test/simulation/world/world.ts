@@ -53,6 +53,8 @@ export class World {
   atNextSlot: ((node: string, pool: string) => void) | undefined;
   /** Called with each machine whose kubelet says that it is Ready. */
   whenReady: ((host: Host) => void) | undefined;
+  /** What the cluster worker sees that takes up every attempt; undefined = whichever is free. */
+  onlyWorker: Picture | undefined;
   private readonly whichWorker: Chance;
   /** Each is called with each node that Slipway cordons. */
   readonly whenCordoned: ((node: string) => void)[] = [];
@@ -321,10 +323,10 @@ export class World {
     get pods() {
       return this.world().pods;
     },
-    seenBy: (): Picture =>
-      this.cluster.pictures.length === 1
-        ? this.cluster.watch
-        : this.whichWorker.pick(this.cluster.pictures),
+    seenBy: (): Picture => {
+      const { pictures, watch } = this.cluster;
+      return this.onlyWorker ?? (pictures.length === 1 ? watch : this.whichWorker.pick(pictures));
+    },
     wrotePaused: (pool: string, paused: boolean) => this.invariants.words.wrote(pool, paused),
     isUpdating: (workflowId: string) => this.temporal.isRunning(workflowId),
     isOpen: (workflowId: string, runId: string) => this.temporal.isOpen(workflowId, runId),
