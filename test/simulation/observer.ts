@@ -101,7 +101,7 @@ export class Invariants {
 
   /** An update says how it ended; it may still tidy up. */
   reported(node: string): void {
-    this.tries.over(node);
+    this.tries.ended(node);
   }
 
   /** An update gives its slot back, because its cordon was refused: unless the node was written all the same, it tries nothing. */
@@ -176,7 +176,7 @@ export class Invariants {
   updateClosed(name: string, run: string, isCancelled: boolean): void {
     this.terminated.delete(name);
     this.outages.closed(name);
-    this.tries.over(name);
+    this.tries.ended(name);
     if (isCancelled && this.reboots.has(`update-node/${name}/${run} update`)) {
       this.break('cancel', `the update of ${name} rebooted and was cancelled all the same`);
     }

@@ -38,6 +38,8 @@ export class Tries {
   /** Deleted nodes: what they have proved stays proven. */
   private readonly gone: Node[] = [];
   private readonly retried = new Map<string, number>();
+  /** Nodes that a person told to try again, and whether that try has begun; until it ends they have not failed. */
+  private readonly unanswered = new Map<string, boolean>();
   private readonly failures = new Map<
     string,
     { readonly config: string; readonly since: number }
@@ -55,6 +57,7 @@ export class Tries {
   updateStarted(node: string, config: string): void {
     this.targets.set(node, config);
     this.trying.delete(node);
+    if (this.unanswered.has(node)) this.unanswered.set(node, true);
   }
 
   hasUpdate(node: string): boolean {
@@ -67,15 +70,23 @@ export class Tries {
     this.leftTrying.delete(node);
   }
 
+  /** Its update has said how it ended: one that began before a person told to try the node is no answer. */
+  ended(node: string): void {
+    this.over(node);
+    if (this.unanswered.get(node) === true) this.unanswered.delete(node);
+  }
+
   nodeGone(name: string, node: Node | undefined): void {
     if (node !== undefined) this.gone.push(node);
     this.failures.delete(name);
+    this.unanswered.delete(name);
     this.over(name);
   }
 
   /** A person says: try it again, although it failed. */
   toldToRetry(node: string): void {
     this.retried.set(node, this.clock.now);
+    this.unanswered.set(node, false);
   }
 
   /** Whether a person ever said so. */
@@ -160,7 +171,7 @@ export class Tries {
         failure.since <= decidedAt &&
         this.outages.isMemberSince(node, pool, decidedAt) &&
         !this.isUpdating(node) &&
-        !this.retried.has(node),
+        !this.unanswered.has(node),
     );
     const { failureThreshold: setting = 2 } = this.cluster.policy(pool);
     const nodes = this.outages.members(pool).length;
