@@ -1,8 +1,8 @@
 /**
- * What a rollout remembers between two looks at its pool. Bookkeeping only: which updates run,
- * what is said of whom, and what the view cannot show yet. The ends of updates are in
- * `ended-updates.ts`, the decisions in `rollout-decisions.ts` and in `core/rollout`, what it says of
- * itself in `rollout-progress.ts`.
+ * What a rollout remembers between two looks at its pool. Bookkeeping only: what the view shows, and
+ * what it cannot show yet. Which updates run is in `updates-under-way.ts`, which have ended in
+ * `ended-updates.ts`, what is said of whom in `said-of-nodes.ts`, the decisions in
+ * `rollout-decisions.ts` and in `core/rollout`, what it says of itself in `rollout-progress.ts`.
  *
  * The view comes from a cache and may be behind. Two kinds of memory make up for that: what a report
  * saw of a Node counts while the view is older than it, and a slot that was given counts until its
@@ -17,20 +17,14 @@ import type {
   RememberedNode,
   SeenNode,
 } from './activity-contracts';
-import { AcceptedWords } from './accepted-words';
-import { byNode, instant, reasonsByNode, withReasons } from './carried';
+import { byNode, instant } from './carried';
 import { EndedUpdates } from './ended-updates';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
 import { PauseWish, type Pause } from './pause-wish';
-import { LAG_MS, UpdatesUnderWay } from './updates-under-way';
+import { SaidOfNodes } from './said-of-nodes';
+import { LAG_MS } from './updates-under-way';
 
-/** A failure that the view still does not show by then is not one any more. */
-const FAILED_UNSEEN_MS = 300_000;
-
-/** Of a Node whose version nobody said: no picture is older. */
-const ANY_VERSION = '0';
-
-export class Rollout extends UpdatesUnderWay {
+export class Rollout extends SaidOfNodes {
   readonly pool: string;
   startedAt: string;
   view: PoolLook | undefined;
@@ -39,34 +33,12 @@ export class Rollout extends UpdatesUnderWay {
   /** Why the last look failed. */
   viewProblem: string | undefined;
   updatedByUs: number;
-  /** Failed on this config by our own reports; the view confirms it later, or never. */
-  readonly failed: Map<string, NodeReport>;
-  /** A person said: try again. */
-  readonly retry: Set<string>;
-  /** Those of them that had failed on this config: they count as failed until that try has ended. */
-  readonly triedAgain: Set<string>;
-  /** Rollouts that were begun before it count nobody as failed whom a person told to try again. */
-  retriedCount = false;
-  /** Drain timed out; tried again after all others. */
-  readonly deferred: Map<string, string>;
-  /** Held by a person; the view confirms it later. */
-  readonly heldByUs: Map<string, string>;
-  /** Held by us because somebody cancelled the update behind our back; to be written down. */
-  readonly toHold: Set<string>;
-  /** Those of which that is being written down. */
-  readonly holding = new Set<string>();
-  /** What a report or a person has said outlasts a view that is older. */
-  saidOutlasts = true;
   /** The started config that this run wrote on the pool, '' = none; undefined = it wrote nothing. */
   startedWritten: string | undefined;
   isMarkingStart = false;
-  /** What people have said and is not written yet. */
-  readonly words = new AcceptedWords();
   /** It is being written on the pool that this rollout is not cancelled. */
   isForgetting = false;
 
-  /** `resourceVersion` of the Nodes on which those holds are written; absent = not yet. */
-  private readonly heldAt: Map<string, string>;
   private readonly ended: EndedUpdates;
   private readonly pauseWish: PauseWish;
   private expected: { readonly config: string; readonly until: number } | undefined;
@@ -77,13 +49,6 @@ export class Rollout extends UpdatesUnderWay {
     this.pool = input.pool;
     this.startedAt = carry?.startedAt ?? instant();
     this.updatedByUs = carry?.updatedByUs ?? 0;
-    this.failed = byNode(carry?.failedReports ?? []);
-    this.retry = new Set(carry?.retry);
-    this.triedAgain = new Set(carry?.triedAgain);
-    this.deferred = reasonsByNode(carry?.deferred);
-    this.heldByUs = reasonsByNode(carry?.heldByUs);
-    this.toHold = new Set(carry?.toHold);
-    this.heldAt = writtenByNode(carry);
     this.pauseWish = new PauseWish(carry?.pause);
     this.asNewAs = carry?.asNewAs;
     this.ended = new EndedUpdates(carry);
@@ -97,14 +62,6 @@ export class Rollout extends UpdatesUnderWay {
       resourceVersion === undefined ? [] : [{ node, resourceVersion }],
     );
     return [...left, ...this.ended.seenInService()];
-  }
-
-  /** Whether it shows a failure or a hold of before: what was said of that node since is not in it yet. */
-  isOlderThanSaid(view: PoolLook): boolean {
-    return (
-      view.failed.some(({ node }) => this.failed.has(node) && !this.showsReport(view, node)) ||
-      view.held.some(({ node }) => this.heldByUs.has(node) && !this.showsHold(view, node))
-    );
   }
 
   /**
@@ -185,12 +142,6 @@ export class Rollout extends UpdatesUnderWay {
     return this.isLeftOut(node);
   }
 
-  /** Failed or held, also where that could not be written on its Node, which looks like a candidate. */
-  isLeftOut(node: string): boolean {
-    if (this.words.isToBeHeld(node)) return true;
-    return !this.retry.has(node) && (this.failed.has(node) || this.heldByUs.has(node));
-  }
-
   // -- The updates ----------------------------------------------------------------------------
 
   override start(node: string, config: string, uid?: string): void {
@@ -212,15 +163,6 @@ export class Rollout extends UpdatesUnderWay {
     this.touch();
   }
 
-  /**
-   * Whether a person has asked for the node since, not knowing that this update had yet to end. It was not
-   * begun for that, so its end is no answer.
-   */
-  isToBeTriedAfter({ node, outcome }: NodeReport): boolean {
-    if (outcome === 'updated' || !this.retry.has(node)) return false;
-    return this.children.get(node)?.isRetry !== true;
-  }
-
   /** A report counts once, also from an update that this rollout did not know of. */
   finished(report: NodeReport): void {
     const { node } = report;
@@ -232,19 +174,13 @@ export class Rollout extends UpdatesUnderWay {
       return;
     }
     this.children.delete(node);
-    this.retry.delete(node);
-    this.triedAgain.delete(node);
+    this.forgetRetry(node);
     this.orphanedSlots.delete(node);
     this.ended.note(report);
     this.closing.set(node, { report, until: Date.now() + LAG_MS });
     if (report.hostIsBack === false) this.leaveBroken(node, report.leftAt);
     if (report.config === this.config) this.count(report, child);
     this.hear();
-  }
-
-  /** @param resourceVersion - of the Node then; undefined = a worker of an earlier version has written it */
-  holdIsWritten(node: string, resourceVersion: string | undefined): void {
-    if (this.heldByUs.has(node)) this.heldAt.set(node, resourceVersion ?? ANY_VERSION);
   }
 
   get reports(): readonly NodeReport[] {
@@ -262,12 +198,7 @@ export class Rollout extends UpdatesUnderWay {
 
   /** Nodes of which anything is remembered that counts. */
   remembered(): readonly RememberedNode[] {
-    const failed = [...this.failed.values()].map(({ node, uid }) => ({
-      node,
-      ...(uid === undefined ? {} : { uid }),
-    }));
-    const others = [...this.deferred.keys(), ...this.retry, ...this.heldByUs.keys()];
-    const all = [...others.map((node) => ({ node })), ...failed, ...this.rememberedNodes()];
+    const all = [...this.rememberedSaid(), ...this.rememberedNodes()];
     // The last one of a name knows most.
     return [...byNode(all).values()].filter(({ node }) => !this.isToldThat(node, true));
   }
@@ -276,8 +207,7 @@ export class Rollout extends UpdatesUnderWay {
   override departed(departed: DepartedNode): boolean {
     const { node } = departed;
     this.forgetWords(node);
-    this.retry.delete(node);
-    this.triedAgain.delete(node);
+    this.forgetRetry(node);
     this.ended.forget(node);
     return super.departed(departed);
   }
@@ -289,9 +219,7 @@ export class Rollout extends UpdatesUnderWay {
     const now = Date.now();
     this.ended.expire(now);
     this.expireUpdates(now);
-    for (const [node, { finishedAt }] of this.failed) {
-      if (Date.parse(finishedAt) + FAILED_UNSEEN_MS <= now) this.failed.delete(node);
-    }
+    this.expireSaid(now);
     if (this.expected !== undefined && this.expected.until <= now) this.expected = undefined;
     this.pauseWish.expire(now);
   }
@@ -309,32 +237,12 @@ export class Rollout extends UpdatesUnderWay {
     return {
       ...this.carryUpdates(),
       ...this.ended.carry(),
+      ...this.carrySaid(),
       startedAt: this.startedAt,
-      retry: [...this.retry],
-      ...(this.triedAgain.size === 0 ? {} : { triedAgain: [...this.triedAgain] }),
-      failedReports: [...this.failed.values()],
       updatedByUs: this.updatedByUs,
-      deferred: withReasons(this.deferred),
-      heldByUs: withReasons(this.heldByUs).map((hold) => ({
-        ...hold,
-        ...this.writtenAt(hold.node),
-      })),
-      toHold: [...this.toHold],
       ...(pause === undefined ? {} : { pause }),
       ...this.age(),
     };
-  }
-
-  private writtenAt(node: string): { readonly writtenAt?: string } {
-    const writtenAt = this.heldAt.get(node);
-    return writtenAt === undefined || writtenAt === ANY_VERSION ? {} : { writtenAt };
-  }
-
-  /** Why it was left out. */
-  private forgetWords(node: string): void {
-    for (const nodes of [this.failed, this.deferred, this.heldByUs, this.heldAt, this.toHold]) {
-      nodes.delete(node);
-    }
   }
 
   /** What a report on the present config means for what comes. */
@@ -350,9 +258,7 @@ export class Rollout extends UpdatesUnderWay {
       if (later) this.deferred.set(node, `${reason}; tried again after the other nodes`);
       else this.failed.set(node, report);
     } else if (isWishOfPerson(report, child) && !this.ending) {
-      this.heldByUs.set(node, 'its update was cancelled in Temporal');
-      this.heldAt.delete(node);
-      this.toHold.add(node);
+      this.holdUnwritten(node, 'its update was cancelled in Temporal');
     }
   }
 
@@ -382,13 +288,7 @@ export class Rollout extends UpdatesUnderWay {
   private retarget(config: string): void {
     if (this.config !== '') this.startedAt = instant();
     this.config = config;
-    this.failed.clear();
-    this.retry.clear();
-    this.triedAgain.clear();
-    this.deferred.clear();
-    this.heldByUs.clear();
-    this.heldAt.clear();
-    this.toHold.clear();
+    this.forgetAllSaid();
     this.updatedByUs = 0;
   }
 
@@ -403,27 +303,10 @@ export class Rollout extends UpdatesUnderWay {
       (node) =>
         unavailable.has(node) || (this.ended.isKnownOn(this.config, node) && open.has(node)),
     );
-    for (const { node } of view.failed) {
-      if (!this.saidOutlasts || this.showsReport(view, node)) this.failed.delete(node);
-    }
-    for (const { node } of view.held) {
-      if (this.saidOutlasts && !this.showsHold(view, node)) continue;
-      this.heldByUs.delete(node);
-      this.heldAt.delete(node);
-    }
+    this.forgetSaidThatIsShown(view);
     this.pauseWish.forgetIfShown(view);
     if (this.expected?.config === this.config) this.expected = undefined;
     this.expire();
-  }
-
-  /** A report that does not say how its node was left counts until it expires. */
-  private showsReport(view: PoolLook, node: string): boolean {
-    const { inServiceAt, leftAt } = this.failed.get(node) ?? {};
-    return isAsNewAs(view, node, inServiceAt ?? leftAt);
-  }
-
-  private showsHold(view: PoolLook, node: string): boolean {
-    return isAsNewAs(view, node, this.heldAt.get(node));
   }
 
   /** A view that is as new as the end of an update says itself how its node is. */
@@ -436,23 +319,6 @@ export class Rollout extends UpdatesUnderWay {
       if (this.broken.get(node)?.leftAt === resourceVersion) this.broken.delete(node);
     }
   }
-}
-
-/** @param version - of the Node when it was written; undefined = not written yet, or not known */
-function isAsNewAs(view: PoolLook, node: string, version: string | undefined): boolean {
-  if (version === undefined || view.outdated.includes(node)) return false;
-  return view.versions === undefined || view.versions.nodes >= Number(version);
-}
-
-/** A run of an earlier version carries no versions: any look may show what it has written. */
-function writtenByNode(carry: PoolRolloutCarry | undefined): Map<string, string> {
-  const unwritten = new Set(carry?.toHold);
-  const written = new Map<string, string>();
-  for (const { node, writtenAt } of carry?.heldByUs ?? []) {
-    const version = writtenAt ?? (unwritten.has(node) ? undefined : ANY_VERSION);
-    if (version !== undefined) written.set(node, version);
-  }
-  return written;
 }
 
 /** Somebody has cancelled the update in Temporal: neither it nor a rollout of it has done so. */

@@ -54,8 +54,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 3, within: 10, plain: true },
     change: {
-      from: 'this.triedAgain.delete(node);\n        this.orphanedSlots.delete(node);\n        this.ended.note(report);',
-      to: 'this.retry.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 1e11);\n        this.ended.note(report);',
+      from: 'this.forgetRetry(node);\n        this.orphanedSlots.delete(node);\n        this.ended.note(report);',
+      to: 'this.forgetRetry(node);\n        this.orphanedSlots.set(node, Date.now() + 1e11);\n        this.ended.note(report);',
     },
   },
   {
@@ -63,8 +63,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I6',
     ...{ seed: 3, within: 10, plain: true },
     change: {
-      from: 'this.triedAgain.delete(node);\n        this.orphanedSlots.delete(node);\n        this.ended.note(report);',
-      to: 'this.triedAgain.delete(node);\n        this.orphanedSlots.set(node, Date.now() + 600000);\n        this.ended.note(report);',
+      from: 'this.forgetRetry(node);\n        this.orphanedSlots.delete(node);\n        this.ended.note(report);',
+      to: 'this.forgetRetry(node);\n        this.orphanedSlots.set(node, Date.now() + 600000);\n        this.ended.note(report);',
     },
   },
   {

@@ -629,6 +629,18 @@ describe('a failure', () => {
     expect(failedCount(rollout)).toBe(0);
   });
 
+  it('is shown by a look of an earlier version, which says neither its age nor what it is behind with', () => {
+    const rollout = aRollout();
+    work(rollout, 'a');
+    rollout.finished(aReport('a', { outcome: 'failed', reason: 'boom' }));
+    const look = { ...aView(shown), outdated: undefined, versions: undefined };
+
+    rollout.accept(JSON.parse(JSON.stringify(look)) as PoolLook);
+    rollout.accept(aView());
+
+    expect(failedCount(rollout)).toBe(0);
+  });
+
   it('is kept for a while when its report does not say how its node was left', () => {
     const rollout = aRollout(aView(asNewAs(90)));
     work(rollout, 'a');
