@@ -5,6 +5,7 @@
 
 import { awaitsWord, goBackInPlace } from '../activities/host';
 import { messageOf } from '../core/errors';
+import type { WritingOrder } from './host-noting';
 import { LEAST_SECONDS, portsAlone } from './host-confirmation';
 import type { Host } from './host-loop';
 import { Silence } from './host-silence';
@@ -44,18 +45,21 @@ export class AwaitedWord {
     };
   }
 
+  /** To be called when an order begins that writes files: the first of them may cut the machine off. */
+  begin({ reconnectSeconds }: Pick<WritingOrder, 'reconnectSeconds'>): void {
+    if (this.#limit === undefined) this.#await(reconnectSeconds);
+  }
+
   /** To be called at the start, and whenever an order has ended, also badly: it may have begun or ended the wait. */
   async look(): Promise<void> {
     const { node, exclusive, ports } = this.#host;
-    const { log, seconds } = this.#options;
+    const { log } = this.#options;
     try {
       const found = await exclusive(() => awaitsWord(ports));
       if (found === undefined) return this.#end();
-      const limit = Math.max(LEAST_SECONDS, found.reconnectSeconds ?? seconds);
-      log.debug({ node, seconds: limit }, 'Temporal must not be out of reach for longer');
-      this.#limit = limit;
-      this.#silence.begin(limit);
-      this.#listener?.();
+      // A silence that has begun goes on: the end of an order is no word of Temporal's.
+      if (this.#limit !== this.#limitOf(found.reconnectSeconds))
+        this.#await(found.reconnectSeconds);
     } catch (error) {
       // A damaged journal: going back by itself is what it could not do anyway.
       log.error({ node, reason: messageOf(error) }, 'no way back without orders');
@@ -66,6 +70,22 @@ export class AwaitedWord {
   /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
   contact(): void {
     if (this.#limit !== undefined) this.#silence.begin(this.#limit);
+  }
+
+  #limitOf(named: number | undefined): number {
+    return Math.max(LEAST_SECONDS, named ?? this.#options.seconds);
+  }
+
+  #await(named: number | undefined): void {
+    const limit = this.#limitOf(named);
+    const { log } = this.#options;
+    log.debug(
+      { node: this.#host.node, seconds: limit },
+      'Temporal must not be out of reach for longer',
+    );
+    this.#limit = limit;
+    this.#silence.begin(limit);
+    this.#listener?.();
   }
 
   #end(): void {

@@ -9,7 +9,7 @@ import { createExclusive, dropFallback } from '../activities/host';
 import { createConfigClient } from '../adapters/host';
 import { messageOf } from '../core/errors';
 import { type Confirmation, confirmation, goBackByItself } from './host-confirmation';
-import { noting } from './host-noting';
+import { noting, type WritingOrder } from './host-noting';
 import { AwaitedWord } from './host-word';
 import { connected, withRenewals } from './host-connection';
 import { watchContact } from './temporal-contact';
@@ -219,7 +219,11 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
     },
     around: (activities) =>
       state.watch(
-        noting(activities, { onCarriedOut: () => carriedOut(), onEnded: () => hasEnded() }),
+        noting(activities, {
+          onWriting: (order) => isWriting(order),
+          onCarriedOut: () => carriedOut(),
+          onEnded: () => hasEnded(),
+        }),
       ),
     ports: { ...ports, configs: createConfigClient({ ...credentials, url: settings.serverUrl }) },
     drift: { root: settings.root, endpoint: { ...credentials, url: settings.serverUrl } },
@@ -230,6 +234,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   };
   let carriedOut = (): void => undefined;
   let hasEnded = (): void => undefined;
+  let isWriting = (_order: WritingOrder): void => undefined;
   // The program before the kubelet has done so already, where it is installed.
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
@@ -257,6 +262,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   };
   // One that has failed may have written what cuts the machine off.
   hasEnded = () => void word.look();
+  isWriting = (order) => word.begin(order);
   await waitJitter(settings.startJitterSeconds, signal);
   const serving = { host, running, awaited, word, connection: { shown: () => shown, show } };
   await withRenewals(settings, read, running, async (current, whileValid) => {

@@ -25,6 +25,7 @@ import { changeWithDirectories } from './directories';
 import { FORCE_CONSUMED, isForced } from './force';
 import { beforeUpdate } from './proof';
 import { refuseDrift } from './prepare';
+import { isOfRun, takenBack } from './runs';
 import { refuseUnsettled } from './settle';
 import { undoHere } from './undo';
 import { CORE_USER, passwordHash } from './wanted-paths';
@@ -46,6 +47,7 @@ export async function applyUpdate(
   const from = await currentConfig(ports, order);
   if (found !== undefined && isAppliedFor(found, order)) return countsOf(found.header.plan);
   if (found !== undefined) {
+    refuseTakenBack(found, order);
     const status = await ports.os.status();
     refuseUnsettled(ports, found, status, order);
     await undoHere(ports, found, status);
@@ -224,6 +226,13 @@ async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo)
       ports.context(),
     );
   }
+}
+
+/** Also where a full disk kept it from being noted that the run is over. After a power cut it may do all of it again. */
+function refuseTakenBack(journal: OpenJournal, { orderId }: HostOrder): void {
+  const back = markOf(journal, 'goingBack');
+  if (back?.because === undefined || back.again === true) return;
+  if (isOfRun(orderId, journal.header.orderId)) throw takenBack(orderId, back.because);
 }
 
 function isAppliedFor(journal: OpenJournal, order: HostOrder): boolean {

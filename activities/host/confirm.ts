@@ -82,23 +82,27 @@ function unconfirmed({ reconnectSeconds }: Unconfirmed = {}): Unconfirmed {
 export async function goBackAlone(ports: HostPorts, because: string): Promise<boolean> {
   const journal = await openJournal(ports);
   if (journal === undefined || stays(journal)) return false;
-  await overAlone(ports, journal, { because, reboot: true });
+  await takeBackForGood(ports, journal, { because, reboot: true });
   return true;
 }
 
 /**
  * Over for good, as after an order: a step that is repeated would write everything again, and cut the machine off
- * again. A way back that is gone on with was noted when it began; an update that has come since may wait for its end.
+ * again. Noted at each try, as the disk may be full; but an update that has come since the first one may wait for the end.
  */
-async function overAlone(ports: HostPorts, journal: OpenJournal, alone: Alone): Promise<void> {
-  const isNew = markOf(journal, 'goingBack') === undefined;
-  const note = () => noteBackAlone(ports.files, journal.header, alone.because);
+async function takeBackForGood(
+  ports: HostPorts,
+  journal: OpenJournal,
+  alone: Alone,
+): Promise<void> {
+  const takenOverToo = markOf(journal, 'goingBack') === undefined;
+  const note = () => noteBackAlone(ports.files, journal.header, { ...alone, takenOverToo });
   // First, so that a crash leaves it; but a full disk keeps nothing from being taken back.
-  if (isNew) await atBest(ports, 'cannot note that the update is taken back', note);
+  await atBest(ports, 'cannot note that the update is taken back', note);
   try {
     await goBack(ports, alone);
   } finally {
-    if (isNew) await atBest(ports, 'cannot note that the update was taken back', note);
+    await atBest(ports, 'cannot note that the update was taken back', note);
   }
 }
 
@@ -120,6 +124,6 @@ function stays(journal: OpenJournal): boolean {
 export async function goBackInPlace(ports: HostPorts, because: string): Promise<boolean> {
   const journal = await openJournal(ports);
   if (journal === undefined || (await awaitsWord(ports)) === undefined) return false;
-  await overAlone(ports, journal, { because, reboot: false });
+  await takeBackForGood(ports, journal, { because, reboot: false });
   return true;
 }

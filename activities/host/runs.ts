@@ -67,8 +67,7 @@ export async function followRun(
   }
   if (run === runs.current) {
     if (runs.isBack !== true || !goesOn(step)) return;
-    const why = runs.because === undefined ? '' : `: ${runs.because}`;
-    throw fail('OrderRefused', `order ${orderId} is of an update that was taken back${why}`);
+    throw takenBack(orderId, runs.because);
   }
   const past = [...runs.past, ...(runs.current === undefined ? [] : [runs.current])];
   const write = () => writeRuns(files, { current: run, config, past: past.slice(-RUNS_KEPT) });
@@ -84,20 +83,39 @@ export async function noteBack(files: Files, { orderId }: HostOrder): Promise<vo
   await writeRuns(files, { ...runs, isBack: true });
 }
 
+interface BackAlone {
+  readonly because: string;
+  /** Also where a later run has taken the update over, which brings the host to the same config. */
+  readonly takenOverToo: boolean;
+}
+
 /**
- * The same of an update that no order takes back: of the run that has begun it, or of a later one that has taken it
- * over. One that brings the host to another config goes on.
+ * The same of an update that no order takes back: of the run that has begun it, or has taken it over. One that brings
+ * the host to another config goes on.
  */
 export async function noteBackAlone(
   files: Files,
   { orderId, target }: Pick<UpdateHeader, 'orderId' | 'target'>,
-  because: string,
+  { because, takenOverToo }: BackAlone,
 ): Promise<void> {
   const runs = await readRuns(files);
   const { current, config } = runs;
   if (current === undefined || runs.isBack === true) return;
-  const isOfUpdate = config === undefined ? current === runOf(orderId) : sameConfig(config, target);
-  if (isOfUpdate) await writeRuns(files, { ...runs, isBack: true, because });
+  const isTakenOver = takenOverToo && config !== undefined && sameConfig(config, target);
+  if (current === runOf(orderId) || isTakenOver)
+    await writeRuns(files, { ...runs, isBack: true, because });
+}
+
+/** @param because - a sentence; undefined = an order said so */
+export function takenBack(orderId: string, because: string | undefined): Error {
+  const why = because === undefined ? '' : `: ${because}`;
+  return fail('OrderRefused', `order ${orderId} is of an update that was taken back${why}`);
+}
+
+/** Whether both orders are of one run of an update. */
+export function isOfRun(orderId: string, other: string): boolean {
+  const run = runOf(orderId);
+  return run !== undefined && run === runOf(other);
 }
 
 /** An order ID is workflow ID, run and step. */

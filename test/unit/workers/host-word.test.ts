@@ -284,6 +284,54 @@ it('stays when this process is told to stop: the next one looks again', async ()
   expect(motd()).toBe('new');
 });
 
+it('counts from the moment at which it is written, however long that takes', async () => {
+  const activities = await machine.activities();
+  await activities.prepareUpdate(order('p'));
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  word.begin({ reconnectSeconds: 90 });
+  const writing = host.exclusive(async () => {
+    await activities.applyUpdate({ ...order('a'), reconnectSeconds: 90 });
+    await ended;
+  });
+  jest.advanceTimersByTime(80_000);
+  end();
+  await writing;
+  await word.look();
+
+  await silence(10 + LAST_QUESTION_SECONDS - 1);
+  expect(motd()).toBe('new');
+  await silence(1);
+  expect(motd()).toBe('old');
+});
+
+it('is taken back as soon as it is written when the time was over before that', async () => {
+  const activities = await machine.activities();
+  await activities.prepareUpdate(order('p'));
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  word.begin({});
+  const writing = host.exclusive(async () => {
+    await activities.applyUpdate(order('a'));
+    await ended;
+  });
+  jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS) * 1000);
+  end();
+  await writing;
+  await word.look();
+
+  expect(motd()).toBe('old');
+});
+
+it('is waited for no more when the order that was to write it is refused', async () => {
+  word.begin({});
+  expect(word.isAwaited).toBe(true);
+
+  await word.look();
+
+  expect(word.isAwaited).toBe(false);
+});
+
 it('is decided once it is verified', async () => {
   await write();
   await (await machine.activities()).verifyUpdate(order('v'));
@@ -297,6 +345,9 @@ it('is decided once it is verified', async () => {
 it('is found by the next process of the same boot', async () => {
   await write();
   await silence(300);
+  stop.abort();
+  stop = new AbortController();
+  word = new AwaitedWord(host, { signal: stop.signal, log, seconds: 600 });
   await word.look();
 
   await silence(600 + LAST_QUESTION_SECONDS - 1);
@@ -422,6 +473,21 @@ it('is none that mends drift: a repair that did not end is of no update', async 
   await word.look();
 
   expect(word.isAwaited).toBe(false);
+});
+
+it('is noted as taken back once the disk is free, where it was full when that began', async () => {
+  await write();
+  const full = () => Promise.reject(new Error('no space left on device'));
+  const { files } = host.ports;
+  const writeFile = jest.spyOn(files, 'writeFile').mockImplementation(full);
+  await silence(600 + LAST_QUESTION_SECONDS);
+  expect(writeFile).toHaveBeenCalledWith('/var/lib/slipway/runs.json', expect.anything());
+  writeFile.mockRestore();
+  await silence(600 + LAST_QUESTION_SECONDS);
+
+  expect(motd()).toBe('old');
+  const activities = await machine.activities();
+  await expect(activities.applyUpdate(order('a'))).rejects.toMatchObject(REFUSED);
 });
 
 describe('a way back that does not end', () => {
