@@ -198,11 +198,12 @@ async function untilAllMoved(
 function isToBeTold(
   standstill: Standstill,
   { nodes, changes }: RolloutRecord,
-  { maxUnavailable }: SimulatedPoolOptions,
+  { maxUnavailable, canaryNodes }: SimulatedPoolOptions,
   done: number,
 ): boolean {
   const cordoned = nodes.filter(({ unschedulable }) => unschedulable).length;
-  const hasRoom = cordoned < maxUnavailable && done + cordoned < nodes.length;
+  const most = done < canaryNodes ? Math.min(canaryNodes, maxUnavailable) : maxUnavailable;
+  const hasRoom = cordoned < most && done + cordoned < nodes.length;
   return standstill.look(Date.now(), changes.findLast(isCordon)?.atMs ?? 0, hasRoom);
 }
 

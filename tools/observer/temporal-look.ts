@@ -143,8 +143,9 @@ async function wordOf(client: Client, workflowId: string): Promise<Word> {
   if (isRollout && (said.children?.length ?? 0) > 0)
     return { runs: true, blocker: 'its node updates' };
   if (said.blocker !== undefined) return { runs: true, blocker: said.blocker };
-  // Who has ended between the two questions waits for nothing any more.
-  return { runs: isRunning(await handle.describe()) };
+  // Who has ended between the two questions waits for nothing any more. If nobody says so, it has said nothing.
+  const after = await handle.describe().catch(() => described);
+  return { runs: isRunning(after) };
 }
 
 function isRunning({ status }: WorkflowExecutionDescription): boolean {
