@@ -1,6 +1,6 @@
 /**
  * What reports and people have said of the nodes of a pool: who has failed, is held, is to be tried again or
- * later. The view shows it in time; until it is as new as what was said, that counts.
+ * later. The view shows it in time; until it is as new as what was said, that counts, a failure for five minutes at most.
  */
 
 import type { PoolLook, RememberedNode } from './activity-contracts';

@@ -254,7 +254,7 @@ export class Host {
 
   private goBackInPlace(journal: Journal): void {
     this.watcher.note(this.name, 'goes back in place');
-    this.isOver(journal);
+    this.endRun(journal);
     journal.goingBack = { because: 'nobody could be reached', again: false };
     this.files = journal.previousFiles;
     this.staged = undefined;
@@ -262,7 +262,7 @@ export class Host {
   }
 
   /** No order of the update is carried out any more, whoever has begun it. */
-  private isOver({ target }: Journal): void {
+  private endRun({ target }: Journal): void {
     this.answers.clear();
     if (this.currentTarget === target.name) this.isBack = true;
   }
@@ -324,7 +324,7 @@ export class Host {
     const until = this.bootedAt + secondsAway(journal) * 1000;
     this.clock.after(until - this.clock.now, () => {
       if (incarnation !== this.incarnation || this.isPolling() || !isOpen()) return;
-      this.isOver(journal);
+      this.endRun(journal);
       const because = 'nobody could be reached';
       journal.goingBack = { bootId: this.boot, due: true, because, again: false };
       this.files = journal.previousFiles;
