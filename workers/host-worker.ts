@@ -220,7 +220,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
     around: (activities) =>
       state.watch(
         noting(activities, {
-          onWriting: (order) => isWriting(order),
+          onWriting: (order) => beginsToWrite(order),
           onCarriedOut: () => carriedOut(),
           onEnded: () => hasEnded(),
         }),
@@ -234,7 +234,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   };
   let carriedOut = (): void => undefined;
   let hasEnded = (): void => undefined;
-  let isWriting = (_order: WritingOrder): void => undefined;
+  let beginsToWrite = (_order: WritingOrder): void => undefined;
   // The program before the kubelet has done so already, where it is installed.
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
@@ -262,7 +262,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   };
   // One that has failed may have written what cuts the machine off.
   hasEnded = () => void word.look();
-  isWriting = (order) => word.begin(order);
+  beginsToWrite = (order) => word.begin(order);
   await waitJitter(settings.startJitterSeconds, signal);
   const serving = { host, running, awaited, word, connection: { shown: () => shown, show } };
   await withRenewals(settings, read, running, async (current, whileValid) => {

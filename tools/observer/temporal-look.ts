@@ -1,6 +1,6 @@
 /** What Temporal shows of rollouts and updates, by names alone: no code of the product's workflows. */
 
-import { Client, type WorkflowExecutionDescription, Connection } from '@temporalio/client';
+import { Client, Connection, type WorkflowExecutionDescription } from '@temporalio/client';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RolloutRecord } from './record';
 import type { Sight } from './sight';

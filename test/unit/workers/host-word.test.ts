@@ -105,6 +105,13 @@ async function silence(seconds: number): Promise<void> {
   await host.exclusive(async () => undefined);
 }
 
+/** Opens it, and what waits for that. */
+function aGate(): [open: () => void, opened: Promise<void>] {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return [() => open(), opened];
+}
+
 /** The process is stopped for hours and goes on: what is due by then is late, before anything else comes. */
 async function standstill(): Promise<void> {
   jest.advanceTimersToNextTimer();
@@ -244,8 +251,7 @@ it('is taken back after a standstill, too, when nobody answers as long as the pr
 
 it('stays when Temporal answers while an order is still at work', async () => {
   await write();
-  let end = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
+  const [end, ended] = aGate();
   const working = host.exclusive(() => ended);
   jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS) * 1000);
 
@@ -260,8 +266,7 @@ it('stays when Temporal answers while an order is still at work', async () => {
 it('stays when an order that is still at work decides it', async () => {
   await write();
   const activities = await machine.activities();
-  let begin = (): void => undefined;
-  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const [begin, begun] = aGate();
   const verifying = host.exclusive(async () => {
     await begun;
     return activities.verifyUpdate(order('v'));
@@ -287,8 +292,7 @@ it('stays when this process is told to stop: the next one looks again', async ()
 it('counts from the moment at which it is written, however long that takes', async () => {
   const activities = await machine.activities();
   await activities.prepareUpdate(order('p'));
-  let end = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
+  const [end, ended] = aGate();
   word.begin({ reconnectSeconds: 90 });
   const writing = host.exclusive(async () => {
     await activities.applyUpdate({ ...order('a'), reconnectSeconds: 90 });
@@ -308,8 +312,7 @@ it('counts from the moment at which it is written, however long that takes', asy
 it('is taken back as soon as it is written when the time was over before that', async () => {
   const activities = await machine.activities();
   await activities.prepareUpdate(order('p'));
-  let end = (): void => undefined;
-  const ended = new Promise<void>((resolve) => (end = resolve));
+  const [end, ended] = aGate();
   word.begin({});
   const writing = host.exclusive(async () => {
     await activities.applyUpdate(order('a'));
