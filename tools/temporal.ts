@@ -74,6 +74,15 @@ const START_TIMEOUT_MS = 120_000;
  * What Slipway needs from a development server. The limits are per namespace and made for shared
  * clusters; here one namespace has the whole server. One partition per task queue keeps the
  * latency of a queue with a single poller low.
+ *
+ * All that is kept goes through one connection, and each host has task queues of its own: with
+ * thousands of them most of what went through it was the question, once a minute, whether another
+ * server had taken a queue over, twice for each one that may have tasks of an older layout; and the
+ * search attributes, which never change, asked for with each workflow.
+ *
+ * Events that reach a workflow while its task is under way are buffered, and with more than 100 of
+ * them the server drops the task with what it decided: a rollout that starts hundreds of updates at
+ * once hears of each.
  */
 const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'frontend.namespaceCount': 20_000,
@@ -81,12 +90,17 @@ const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'frontend.rps': 20_000,
   'frontend.namespaceRPS.visibility': 1_000,
   'history.rps': 50_000,
+  'history.maximumBufferedEventsBatch': 2_000,
+  'history.eventsCacheMaxSizeBytes': 64 * 1024 * 1024,
   'matching.rps': 20_000,
   'matching.numTaskqueueReadPartitions': 1,
   'matching.numTaskqueueWritePartitions': 1,
+  'matching.updateAckInterval': '10m',
+  'matching.enableMigration': false,
+  'metrics.breakdownByTaskQueue': false,
+  'metrics.breakdownByPartition': false,
   'system.enableActivityEagerExecution': true,
   'frontend.enableCancelWorkerPollsOnShutdown': true,
-  'system.forceSearchAttributesCacheRefreshOnRead': true,
 };
 
 /**
