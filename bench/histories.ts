@@ -7,6 +7,10 @@ import type { Stack } from '../tools/stack/stack';
 /** Sums over the worker pool's rollouts and every node update, all runs. */
 export interface HistoryCounts {
   readonly workflowTasks: number;
+  /** Tasks whose result the server did not take: what they decided was decided once more. */
+  readonly failedTasks: number;
+  /** Tasks that no worker began, or ended, in time. */
+  readonly lateTasks: number;
   /** Scheduled through the server; local activities are in `markers`. */
   readonly activities: number;
   readonly localActivities: number;
@@ -20,6 +24,8 @@ type Event = NonNullable<
 
 const NOTHING: HistoryCounts = {
   workflowTasks: 0,
+  failedTasks: 0,
+  lateTasks: 0,
   activities: 0,
   localActivities: 0,
   signals: 0,
@@ -59,6 +65,8 @@ function countsIn(events: readonly Event[]): HistoryCounts {
   const count = (is: (event: Event) => boolean) => events.filter(is).length;
   return {
     workflowTasks: count((event) => event.workflowTaskCompletedEventAttributes != null),
+    failedTasks: count((event) => event.workflowTaskFailedEventAttributes != null),
+    lateTasks: count((event) => event.workflowTaskTimedOutEventAttributes != null),
     activities: count((event) => event.activityTaskScheduledEventAttributes != null),
     localActivities: count(
       (event) => event.markerRecordedEventAttributes?.markerName === 'core_local_activity',
@@ -71,6 +79,8 @@ function countsIn(events: readonly Event[]): HistoryCounts {
 function sum(one: HistoryCounts, other: HistoryCounts): HistoryCounts {
   return {
     workflowTasks: one.workflowTasks + other.workflowTasks,
+    failedTasks: one.failedTasks + other.failedTasks,
+    lateTasks: one.lateTasks + other.lateTasks,
     activities: one.activities + other.activities,
     localActivities: one.localActivities + other.localActivities,
     signals: one.signals + other.signals,

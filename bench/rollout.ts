@@ -48,6 +48,9 @@ export interface RolloutBenchResult extends Observed {
   readonly apiWritesPerNode: number;
   readonly apiReadsPerNode: number;
   readonly workflowTasksPerNode: number;
+  /** Of all workflows, in all: whose result was refused, and that were not begun or ended in time. */
+  readonly failedTasks: number;
+  readonly lateTasks: number;
   /** Through the server; the local ones apart. */
   readonly activitiesPerNode: number;
   readonly localActivitiesPerNode: number;
@@ -254,6 +257,8 @@ function result(
     apiWritesPerNode: perNode(measured.requests.writes),
     apiReadsPerNode: perNode(measured.requests.reads),
     workflowTasksPerNode: perNode(histories.workflowTasks),
+    failedTasks: histories.failedTasks,
+    lateTasks: histories.lateTasks,
     activitiesPerNode: perNode(histories.activities),
     localActivitiesPerNode: perNode(histories.localActivities),
     signalsPerNode: perNode(histories.signals),
