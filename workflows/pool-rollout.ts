@@ -42,9 +42,10 @@ import { isCompleted, progressOf } from './rollout-progress';
 import { rolloutDetails } from './rollout-details';
 import { answerRolloutMessages } from './rollout-messages';
 import { Rollout } from './rollout-state';
-import { SILENCE_MS } from './updates-under-way';
 import { SEARCH_ATTRIBUTE } from './search-attributes';
+import { checkInMs, checkUpdates } from './silent-updates';
 import { brief, STILL_RUNNING } from './timeouts';
+import { SILENCE_MS } from './updates-under-way';
 import {
   aside,
   forgetCancellation,
@@ -57,10 +58,10 @@ import {
 
 /** A view that may be behind is looked at again soon. */
 const BEHIND_MS = 500;
+/** So is a pool that could not be looked at: nothing is decided until then. */
+const UNSEEN_MS = 5_000;
 /** Rollouts that were begun before it give slots while an update that runs is about to be started once more. */
 const STARTS_AWAITED = 'starts-awaited-before-slots';
-/** Rollouts that were begun before it ask for silent updates alone. */
-const ALL_ASKED = 'all-unwatched-updates-asked';
 /** Rollouts that were begun before it do not count for the canary whose update is lost or does not answer. */
 const LOST_MAY_TRY = 'lost-updates-count-for-canary';
 /** Rollouts that were begun before it count only those for the canary whom they remember. */
@@ -229,54 +230,10 @@ async function waitForNews(rollout: Rollout, seen: number): Promise<void> {
 function patience(rollout: Rollout): number {
   if (rollout.isViewBehind()) return BEHIND_MS;
   const { children, viewProblem, lastNews } = rollout;
+  if (viewProblem !== undefined) return UNSEEN_MS;
   const awake = children.size > 0 || Date.now() - lastNews < IDLE_MS;
-  const usual = awake || viewProblem !== undefined ? SILENCE_MS : IDLE_MS;
+  const usual = awake ? SILENCE_MS : IDLE_MS;
   return Math.min(usual, rollout.expiresInMs() ?? usual, checkInMs(rollout) ?? usual);
-}
-
-/** Reports of other updates do not put it off. */
-function checkInMs(rollout: Rollout): number | undefined {
-  const signs = rollout.unwatched().map(({ since }) => Date.parse(since));
-  if (signs.length === 0) return undefined;
-  const lastSign = Math.max(rollout.lastChecked, Math.min(...signs));
-  return Math.max(1, lastSign + SILENCE_MS - Date.now());
-}
-
-/**
- * An update that was terminated from outside never reports. This run hears of the end of those that
- * it started; the others are asked for when one was silent for long, and all in a long silence.
- */
-async function checkUpdates(rollout: Rollout, heard: boolean): Promise<void> {
-  const now = Date.now();
-  if (!heard && now - rollout.lastHeard >= SILENCE_MS) {
-    rollout.lastHeard = now;
-    await reconcile(rollout, [...rollout.children.keys()]);
-    return;
-  }
-  const unwatched = rollout.unwatched();
-  const isLong = (since: string): boolean => now - Date.parse(since) >= SILENCE_MS;
-  const isSilent = unwatched.some(({ since }) => isLong(since));
-  if (!isSilent || now - rollout.lastChecked < SILENCE_MS) return;
-  // All of them: who was heard a moment later would be asked for a whole minute later.
-  const silent = unwatched.filter(({ since }) => isLong(since));
-  const asked = silent.length < unwatched.length && patched(ALL_ASKED) ? unwatched : silent;
-  await reconcile(
-    rollout,
-    asked.map(({ node }) => node),
-  );
-}
-
-async function reconcile(rollout: Rollout, asked: readonly string[]): Promise<void> {
-  rollout.lastChecked = Date.now();
-  const nodes = asked.filter((node) => !rollout.starting.has(node));
-  if (nodes.length === 0) return;
-  try {
-    const running = new Set(await findRunningUpdates(nodes));
-    for (const node of nodes) if (!running.has(node)) rollout.vanished(node);
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    log.warn('it is not known which updates still run', { error });
-  }
 }
 
 /** What is under way when all is done may still bring news. */

@@ -39,6 +39,8 @@ export class UpdatesUnderWay {
   lastNews = Date.now();
   /** When it was last checked which updates still run; other reports do not count. */
   lastChecked: number;
+  /** Whether that is being asked of Temporal. */
+  isAskingSilent = false;
   /** Name of the config that the pool is rolled to; '' until the first look. */
   config: string;
   /** Set when the rollout ends before its time, with the reason. */
