@@ -35,8 +35,9 @@ async function takenOver({ seed, nodes, slots }: Told) {
     const children = (await world.progress('worker'))?.children ?? [];
     return children.find(({ stage, holdsSlot }) => stage === 'waiting' && !holdsSlot)?.node;
   };
-  await until(run, async () => changing() !== undefined && (await waiting()) !== undefined);
+  await until(run, () => changing() !== undefined);
   changing()?.killWorker(30 * MINUTE_MS);
+  await until(run, async () => (await waiting()) !== undefined);
   const next = (await waiting()) ?? '';
   await world.terminate(poolRolloutId('worker'));
   const adopted = async () => {
@@ -81,5 +82,38 @@ it.each([1, 2])('gives slots while it waits for the answer (seed %d)', async (se
 
   expect([...given]).not.toEqual([]);
   await run(2 * 60 * MINUTE_MS);
+  expect(world.invariants.violations).toEqual([]);
+});
+
+it('does not take the end of an update for that of one which began meanwhile', async () => {
+  const { world, run, next } = await takenOver({ seed: 3, nodes: 6, slots: 1 });
+  const isOpen = () => world.temporal.open().some(({ id }) => id === updateNodeId(next));
+  const begin = world.temporal.start.bind(world.temporal);
+  const refused: string[] = [];
+  jest.spyOn(world.temporal, 'start').mockImplementation((type, id, ...rest) => {
+    const execution = begin(type, id, ...rest);
+    if (execution === undefined) refused.push(id);
+    return execution;
+  });
+  let isAnswered = false;
+  answering(world, async (attempt, answer) => {
+    if (isAnswered) return answer();
+    expect(world.temporal.cancel(updateNodeId(next))).toBe(true);
+    while (isOpen()) await attempt.sleep(20);
+    const found = await answer();
+    world.ask('worker', 'retryNode', { node: next });
+    while (!isOpen()) await attempt.sleep(20);
+    isAnswered = true;
+    return found;
+  });
+
+  await until(run, () => isAnswered);
+  await run(2 * MINUTE_MS);
+
+  expect(refused).toEqual([]);
+  const { children = [] } = (await world.progress('worker')) ?? {};
+  expect(children).toContainEqual(expect.objectContaining({ node: next, holdsSlot: false }));
+  await run(2 * 60 * MINUTE_MS);
+  expect(world.temporal.open()).toEqual([]);
   expect(world.invariants.violations).toEqual([]);
 });
