@@ -101,6 +101,7 @@ const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'metrics.breakdownByPartition': false,
   'system.enableActivityEagerExecution': true,
   'frontend.enableCancelWorkerPollsOnShutdown': true,
+  'system.forceSearchAttributesCacheRefreshOnRead': false,
 };
 
 /**
