@@ -20,7 +20,7 @@ type Meaning = 'pause' | 'resume' | 'retry' | 'hold';
 
 /** A word from when it is accepted until it is answered. */
 export class AcceptedWord {
-  /** Whether it counts already, although it is being written. */
+  /** Whether it counts already, although it is not written. */
   countsNow = false;
   private hasItsTurn = false;
 
@@ -93,7 +93,7 @@ export class AcceptedWords {
     return this.open.get(thing)?.at(-1)?.meaning;
   }
 
-  /** Whether a hold of the node is being written that counts already. */
+  /** Whether a hold of the node counts already that is not written. */
   isBeingHeld(node: string): boolean {
     const words = this.open.get(node) ?? [];
     return words.some((word) => word.meaning === 'hold' && word.countsNow);

@@ -8,6 +8,7 @@ import type { ApplicationFailure } from '@temporalio/workflow';
 import type { NamedReason } from '../core/rollout/index';
 import type { PoolLook } from './activity-contracts';
 import { type AcceptedWord, inASentence } from './accepted-words';
+import { isBeforeFirstLook, refuseWithoutConfig, untilFirstLook } from './before-first-look';
 import { isCancellation, refuse } from './failures';
 import { failedReasons, heldReasons } from './left-out-nodes';
 import {
@@ -46,6 +47,7 @@ export function answerNodeRequests(rollout: Rollout): void {
     validator: (request: NodeRequest | undefined) => {
       const node = nodeOf(request);
       refuseRetryNow(rollout, node);
+      refuseWithoutConfig(rollout);
       const said = words.last(node);
       if (said === 'retry') throw retriedAlready(node);
       // Of what is being held it is known that it will be.
@@ -62,6 +64,7 @@ export function answerNodeRequests(rollout: Rollout): void {
     validator: (request: NodeRequest | undefined) => {
       refuseWhileEnding(rollout);
       const node = nodeOf(request);
+      refuseWithoutConfig(rollout);
       const said = words.last(node);
       if (said === 'retry') return;
       if (said === 'hold') throw nonsense(`${node} is being held already`);
@@ -88,6 +91,7 @@ export function answerNodeRequests(rollout: Rollout): void {
       if (child.cancelling !== undefined || words.last(node) === 'hold') {
         throw nonsense(`the update of ${node} is being stopped already`);
       }
+      refuseWithoutConfig(rollout);
     },
   });
 }
@@ -97,6 +101,7 @@ async function retryNode(
   word: AcceptedWord,
   node: string,
 ): Promise<RolloutAnswer> {
+  if (isBeforeFirstLook(rollout)) await untilFirstLook(rollout, word);
   if (word.waits) await word.turn();
   const hadFailed = !isToBeRetried(rollout, node) && (await findToBeRetried(rollout, node));
   const isHeld = heldReasons(rollout).some((known) => known.node === node);
@@ -130,7 +135,8 @@ async function skipNode(
   request: NodeRequest,
 ): Promise<RolloutAnswer> {
   const { node } = request;
-  if (!rollout.children.has(node)) await refuseUnknown(rollout, node);
+  if (isBeforeFirstLook(rollout)) await untilFirstLook(rollout, word);
+  if (!rollout.children.has(node)) await refuseUnknown(rollout, word, node);
   return holdAndStop(rollout, word, node, `skipped: ${reasonOf(request, 'no reason given')}`);
 }
 
@@ -139,8 +145,13 @@ async function cancelNode(
   word: AcceptedWord,
   request: NodeRequest,
 ): Promise<RolloutAnswer> {
-  const reason = `cancelled: ${reasonOf(request, 'no reason given')}`;
-  return holdAndStop(rollout, word, request.node, reason);
+  const { node } = request;
+  if (isBeforeFirstLook(rollout)) {
+    await untilFirstLook(rollout, word);
+    // Its update may have ended meanwhile.
+    if (!rollout.children.has(node)) await refuseUnknown(rollout, word, node);
+  }
+  return holdAndStop(rollout, word, node, `cancelled: ${reasonOf(request, 'no reason given')}`);
 }
 
 /** Holds first: a node that was stopped must not be started again at once. */
@@ -219,13 +230,15 @@ async function changeHold(
 }
 
 /** The rollout remembers only nodes that matter now, so the whole pool is asked for a name. */
-async function refuseUnknown(rollout: Rollout, node: string): Promise<void> {
+async function refuseUnknown(rollout: Rollout, word: AcceptedWord, node: string): Promise<void> {
   const { pool } = rollout;
   const question = { pool, inFlight: [], retry: [], limit: 1, asked: node };
   let view;
   try {
     view = await selectNodes({ ...question, ...rollout.age() });
   } catch (error) {
+    // Nothing keeps it back any more.
+    if (word.countsNow) rollout.touch();
     throw lookFailed(pool, node, error);
   }
   if (!view.exists) throw refuse('ObjectNotFound', `pool ${pool} does not exist`);
