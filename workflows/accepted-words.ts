@@ -99,6 +99,12 @@ export class AcceptedWords {
     return words.some((word) => word.meaning === 'hold' && word.countsNow);
   }
 
+  /** Whether a retry of the node is being written: an update of it that began now would not be that retry. */
+  isBeingRetried(node: string): boolean {
+    const words = this.open.get(node) ?? [];
+    return words.some((word) => word.meaning === 'retry' && word.countsNow);
+  }
+
   /** Whether somebody has said to leave a node out, and that waits for what was said before, or stands over it. */
   isToBeHeld(node: string): boolean {
     const words = this.open.get(node) ?? [];

@@ -37,6 +37,8 @@ const HOLD_STANDS = 'hold-to-be-written-stands-when-retry-fails';
 const RETRIED_UNTIL_HELD = 'retried-until-held';
 /** Rollouts that were begun before it look at a node whose hold could not be written with the next news only. */
 const LOOKS_AFTER_FAILURE = 'looks-again-when-a-hold-fails';
+/** Rollouts that were begun before it start the update of a node while its retry is being written. */
+const KEPT_UNTIL_RETRIED = 'kept-until-retried';
 
 export function answerNodeRequests(rollout: Rollout): void {
   const { words } = rollout;
@@ -101,32 +103,40 @@ async function retryNode(
   word: AcceptedWord,
   node: string,
 ): Promise<RolloutAnswer> {
-  if (isBeforeFirstLook(rollout)) await untilFirstLook(rollout, word);
-  if (word.waits) await word.turn();
-  const hadFailed = !isToBeRetried(rollout, node) && (await findToBeRetried(rollout, node));
-  const isHeld = heldReasons(rollout).some((known) => known.node === node);
-  // What is being written comes to its end first: it would be written over the word of the person.
-  if (rollout.holding.has(node) && patched(HOLD_ENDS_FIRST)) {
-    try {
-      await condition(() => !rollout.holding.has(node));
-    } catch (error) {
-      throw inASentence(error);
-    }
-  }
-  // It would be written over the word of the person.
-  const isToHold = rollout.toHold.delete(node);
+  // One that began meanwhile would not be the try that was asked for, and that would follow it.
+  word.countsNow = patched(KEPT_UNTIL_RETRIED);
   try {
-    // Also a hold that no look has shown: an update is refused on the mark.
-    if (isHeld || patched(RELEASED_IN_ANY_CASE)) await changeHold(rollout, node, undefined);
-  } catch (error) {
-    if (isToHold && rollout.heldByUs.has(node) && patched(HOLD_STANDS)) {
-      rollout.toHold.add(node);
-      rollout.touch();
+    if (isBeforeFirstLook(rollout)) await untilFirstLook(rollout, word);
+    if (word.waits) await word.turn();
+    const hadFailed = !isToBeRetried(rollout, node) && (await findToBeRetried(rollout, node));
+    const isHeld = heldReasons(rollout).some((known) => known.node === node);
+    // What is being written comes to its end first: it would be written over the word of the person.
+    if (rollout.holding.has(node) && patched(HOLD_ENDS_FIRST)) {
+      try {
+        await condition(() => !rollout.holding.has(node));
+      } catch (error) {
+        throw inASentence(error);
+      }
     }
+    // It would be written over the word of the person.
+    const isToHold = rollout.toHold.delete(node);
+    try {
+      // Also a hold that no look has shown: an update is refused on the mark.
+      if (isHeld || patched(RELEASED_IN_ANY_CASE)) await changeHold(rollout, node, undefined);
+    } catch (error) {
+      if (isToHold && rollout.heldByUs.has(node) && patched(HOLD_STANDS)) {
+        rollout.toHold.add(node);
+        rollout.touch();
+      }
+      throw error;
+    }
+    rollout.tryAgain(node, hadFailed);
+    return answerOf(rollout);
+  } catch (error) {
+    // Nothing keeps it back any more.
+    if (word.countsNow) rollout.touch();
     throw error;
   }
-  rollout.tryAgain(node, hadFailed);
-  return answerOf(rollout);
 }
 
 async function skipNode(

@@ -31,6 +31,8 @@ import type { Rollout } from './rollout-state';
 /** Names in a list; the counts say how many there are. */
 const SHOWN = 50;
 
+const WORDS_TO_BE_WRITTEN = 'what people have asked for to be written';
+
 /** Every node is on the config, the view knows it, and nothing runs any more. */
 export function isCompleted(rollout: Rollout): boolean {
   return (
@@ -115,7 +117,13 @@ function stateOf(rollout: Rollout): StateAndBlocker {
   const isUnderWay = state === 'Rolling' || state === 'Blocked';
   const itsOwn = heldBack(rollout) ?? unreadableConfig(rollout) ?? unknown;
   const problem = viewProblem ?? (isUnderWay ? itsOwn : undefined);
-  return problem === undefined ? found : { ...found, blocker: problem };
+  const blocker = problem ?? found.blocker ?? unwritten(rollout);
+  return blocker === undefined ? found : { ...found, blocker };
+}
+
+/** No update runs, and who is to be tried is not started before that is written. */
+function unwritten({ children, words }: Rollout): string | undefined {
+  return children.size === 0 && words.areOpen() ? `waiting for ${WORDS_TO_BE_WRITTEN}` : undefined;
 }
 
 /** What a rollout that has no update left still waits for. */
@@ -126,9 +134,7 @@ function lastWait(
   if (writing !== undefined) return writing;
   const isEnding = ending !== undefined && children.size === 0;
   if (isEnding && isSaying) return 'what it has told its updates and nodes to arrive';
-  return words.areOpen() && (isEnding || isDone)
-    ? 'what people have asked for to be written'
-    : undefined;
+  return words.areOpen() && (isEnding || isDone) ? WORDS_TO_BE_WRITTEN : undefined;
 }
 
 /** Nodes that wait although they have a slot work on nothing, and neither does whoever has not answered. */

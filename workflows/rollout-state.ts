@@ -138,7 +138,7 @@ export class Rollout extends SaidOfNodes {
   /** Must not be started now, although the view may call it a candidate. */
   isOutOfQuestion(node: string): boolean {
     if (this.children.has(node) || this.closing.has(node) || this.deferred.has(node)) return true;
-    if (this.ended.isKnownOn(this.config, node)) return true;
+    if (this.ended.isKnownOn(this.config, node) || this.words.isBeingRetried(node)) return true;
     return this.isLeftOut(node);
   }
 

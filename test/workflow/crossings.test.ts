@@ -8,6 +8,7 @@ import {
 } from '../../workflows/messages';
 import { containing } from './support/containing';
 import type { FakeWorld } from './support/fake-world';
+import { lookTwice } from './support/look-twice';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);
@@ -48,16 +49,6 @@ async function slotsOf(update: ReturnType<FakeWorld['update']>) {
 
 function isFailed(world: FakeWorld, node: string): boolean {
   return world.annotation(node, ANNOTATION.STATE) === 'Degraded';
-}
-
-/** Whatever follows from what the rollout knows now is decided when this returns. */
-async function lookTwice(world: FakeWorld): Promise<void> {
-  const looks = () => world.stepsOf('').filter((step) => step === 'selectNodes').length;
-  for (let times = 0; times < 2; times += 1) {
-    const before = looks();
-    await world.tell('look again');
-    await world.until(() => looks() > before);
-  }
 }
 
 it('a node that comes back before it is repaired waits for a slot of its own', async () => {

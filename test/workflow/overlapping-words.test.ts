@@ -4,6 +4,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { ANNOTATION } from '../../core/names';
 import { containing } from './support/containing';
 import type { FakeWorld } from './support/fake-world';
+import { lookTwice } from './support/look-twice';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(60_000);
@@ -225,5 +226,49 @@ describe('what is said of a node while something else is being written on it', (
     await unwritten;
     look.open();
     await expect(world.rollout().result()).rejects.toThrow();
+  });
+});
+
+describe('a node whose retry is being written', () => {
+  /** It is held, and its retry has lifted that on its Node; the answer to the rollout is not there yet. */
+  async function released(failing: 'applyUpdate' | 'holdNode') {
+    const world = await bench.world({ nodes: 1 });
+    const node = world.name(1);
+    world.changeNode(node, {
+      annotations: { [ANNOTATION.HELD_FOR]: 'c2', [ANNOTATION.HELD_REASON]: 'skipped' },
+    });
+    await world.startRollout();
+    await world.progressUntil(({ held }) => held.length === 1);
+    const gate = world.hold('holdNode', node);
+    world.failWith(failing, node, 'ApiRefused', 'no space left');
+    const retried = await said(world, 'retryNode', { node });
+    await gate.reached;
+    world.changeNode(node, {
+      annotations: { [ANNOTATION.HELD_FOR]: null, [ANNOTATION.HELD_REASON]: null },
+    });
+    await lookTwice(world);
+    return { world, node, gate, retried };
+  }
+
+  it('is tried once when that try fails, by the update that was asked for', async () => {
+    const { world, node, gate, retried } = await released('applyUpdate');
+    const { blocker } = await world.progress();
+    gate.open();
+    await retried.answer;
+
+    await world.progressUntil(({ failed, children }) => failed.length === 1 && !children.length);
+    expect(world.stepsOf(node).filter((step) => step === 'applyUpdate')).toHaveLength(1);
+    expect(blocker).toBe('waiting for what people have asked for to be written');
+    expect(world.violations).toEqual([]);
+    await world.rollout().terminate();
+  });
+
+  it('is updated as any other when the retry is refused all the same', async () => {
+    const { world, gate, retried } = await released('holdNode');
+    gate.open();
+
+    await expectRefused(retried.answer, 'ApiRefused');
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, held: [] });
+    expect(world.violations).toEqual([]);
   });
 });

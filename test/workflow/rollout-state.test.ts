@@ -679,6 +679,18 @@ describe('a failure', () => {
   });
 });
 
+it('a node is not started while its retry is being written', () => {
+  const rollout = aRollout(aView({ candidates: [candidate('a')], candidateCount: 1 }));
+  expect(toStart(rollout)).toHaveLength(1);
+
+  void rollout.words.accept('a', 'retry', (word) => {
+    word.countsNow = true;
+    return new Promise(() => undefined);
+  });
+
+  expect(toStart(rollout)).toEqual([]);
+});
+
 describe('a hold', () => {
   const shown = { held: [{ node: 'a', reason: 'skipped: of before' }], heldCount: 1 };
   const asNewAs = (nodes: number) => ({ versions: { nodes, pools: 0, policies: 0 } });
