@@ -9,6 +9,7 @@
  * update has reported, and beyond that while a node is left broken, whatever the view shows.
  */
 
+import { patched } from '@temporalio/workflow';
 import { settleBroken } from '../core/rollout/index';
 import type {
   DepartedNode,
@@ -23,6 +24,9 @@ import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from 
 import { PauseWish, type Pause } from './pause-wish';
 import { SaidOfNodes } from './said-of-nodes';
 import { LAG_MS } from './updates-under-way';
+
+/** Rollouts that were begun before it forget what reports before their first look say. */
+const EARLY_REPORTS_COUNT = 'reports-before-first-look-count';
 
 export class Rollout extends SaidOfNodes {
   readonly pool: string;
@@ -286,10 +290,19 @@ export class Rollout extends SaidOfNodes {
   }
 
   private retarget(config: string): void {
-    if (this.config !== '') this.startedAt = instant();
+    const isFirst = this.config === '';
+    if (!isFirst) this.startedAt = instant();
     this.config = config;
     this.forgetAllSaid();
     this.updatedByUs = 0;
+    if (isFirst) this.countEarly();
+  }
+
+  /** Reports that came while nobody knew which config they had to be of. */
+  private countEarly(): void {
+    const early = this.reports.filter(({ config }) => config === this.config);
+    if (early.length === 0 || !patched(EARLY_REPORTS_COUNT)) return;
+    for (const report of early) this.count(report, undefined);
   }
 
   private forgetWhatTheViewShows(view: PoolLook): void {

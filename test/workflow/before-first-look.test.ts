@@ -117,6 +117,17 @@ it('a node whose update of an earlier rollout is cancelled is held as well', asy
   await expectHeld(world, node, 'cancelled: hardware fault');
 });
 
+it('a node whose update somebody cancels in Temporal is held as well', async () => {
+  const { world, node, draining } = await lostUpdate();
+  await startBlind(world);
+
+  await world.update(node).cancel();
+  await expect(world.update(node).result()).rejects.toThrow();
+  draining.open();
+
+  await expectHeld(world, node, 'its update was cancelled in Temporal');
+});
+
 it.each(['skipNode', 'retryNode'])(
   '%s is refused where there is no config yet',
   async (message) => {
