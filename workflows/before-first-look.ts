@@ -37,7 +37,7 @@ export function refuseWithoutConfig({ pool, view, config }: Rollout): void {
 export async function untilFirstLook(rollout: Rollout, word: AcceptedWord): Promise<void> {
   const { pool } = rollout;
   word.countsNow = true;
-  // After one that has failed the next is due in a minute only.
+  // After one that has failed the next is due in a moment only.
   if (rollout.view === undefined) rollout.touch();
   const hasLooked = (): boolean => rollout.view !== undefined || rollout.ending !== undefined;
   const summary = brief(`waiting for the first look at pool ${pool}`);
