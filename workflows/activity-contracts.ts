@@ -291,7 +291,16 @@ export interface AwaitReadyInput extends NodeStep {
   /** The boot ID that the Node must report; absent = no reboot took place. */
   readonly bootId?: string;
   readonly readySeconds: number;
+  /** While the API server is away, neither of both goes on. */
   readonly timeoutSeconds: number;
+}
+
+/** Heartbeat details of a wait for Ready. */
+export interface AwaitReadyProgress {
+  /** What is waited for: something of the node, or the API server to say how it is. */
+  readonly blocker: string;
+  /** How much of `timeoutSeconds` is over: only time in which the node could be seen. */
+  readonly waitedMs: number;
 }
 
 /** What the Node was when it was written last. */
@@ -342,7 +351,7 @@ export interface ClusterActivities {
   checkCordon(input: CheckCordonInput): Promise<CheckedCordon | undefined>;
   /** Shows a phase on the MachineConfigNode. */
   reportNodePhase(input: ReportPhaseInput): Promise<void>;
-  /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats. */
+  /** Waits until the Node is Ready with the new boot ID for `readySeconds`; heartbeats `AwaitReadyProgress`. */
   awaitNodeReady(input: AwaitReadyInput): Promise<void>;
   /** currentConfig, state Done, uncordon if we cordoned: one PATCH; then the MachineConfigNode. */
   completeNode(input: NodeStep): Promise<WrittenNode>;

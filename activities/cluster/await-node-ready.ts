@@ -1,71 +1,170 @@
-import { fail } from '../../core/errors';
-import { unreadyCondition } from '../../core/node/predicates';
+import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { isSameNode } from '../../core/rollout';
-import type { AwaitReadyInput, ClusterActivities } from '../../workflows/activity-contracts';
-import type { ClusterPorts } from '../ports';
+import type {
+  AwaitReadyInput,
+  AwaitReadyProgress,
+  ClusterActivities,
+} from '../../workflows/activity-contracts';
+import type { ActivityRun, ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
+import { ReadyCount } from './ready-count';
+import { SILENT_MS } from './silent-picture';
 import { Wakeups } from './wakeups';
 
 const HEARTBEAT_MS = 5_000;
 
+/** So much longer than its last word the picture is trusted: where much happens, no node costs a request. */
+const WORD_HOLDS_MS = 1_000;
+
 /**
  * Waits on the watch until the node has been Ready, on the expected boot, for long enough without a
- * break. Reads only, so running twice only starts the count again.
+ * break. Reads only, so running twice only starts that count again. Nothing is decided on a picture of which
+ * nothing has been heard: the API server is asked, and while it does not answer no time counts.
+ *
+ * @throws `NodeNotReady`, `NodeDeleted`
  */
 export function createAwaitNodeReady(ports: ClusterPorts): ClusterActivities['awaitNodeReady'] {
   return async (input) => {
-    const run = ports.run();
-    const deadline = run.scheduledAtMs + input.timeoutSeconds * 1000;
-    const wakeups = new Wakeups(run.signal);
-    const unsubscribe = ports.view.nodes.subscribe(({ object }) => {
-      if (object.metadata.name === input.node) wakeups.ring();
-    });
-    let readySince: number | undefined;
-    let shown: string | undefined;
+    const wait = new ReadyWait(ports, input);
     try {
-      for (;;) {
-        const now = run.temporalNow();
-        const node = ports.view.nodes.get(input.node);
-        if (node === undefined || !isSameNode(node, input.uid)) await refuseDeleted(ports, input);
-        const blocker = blockerOf(node, input);
-        if (blocker === undefined) {
-          readySince ??= now;
-          if (now - readySince >= input.readySeconds * 1000) return;
-        } else {
-          readySince = undefined;
-          if (now >= deadline) throw notReady(input, blocker);
-          if (blocker !== shown) run.log.info('waiting for node', { node: input.node, blocker });
-          shown = blocker;
-        }
-        run.heartbeat({ blocker: blocker ?? 'Ready, watching that it stays so' });
-        const dueMs =
-          readySince === undefined ? deadline - now : readySince + input.readySeconds * 1000 - now;
-        await wakeups.wait(Math.min(HEARTBEAT_MS, dueMs));
-      }
+      await wait.untilDecided();
     } finally {
-      unsubscribe();
-      wakeups.close();
+      wait.close();
     }
   };
 }
 
-/** The picture may be behind, so the server is asked. @throws `NodeDeleted` */
-async function refuseDeleted(ports: ClusterPorts, input: AwaitReadyInput): Promise<void> {
-  refuseAnotherNode(await orDeleted(input.node, () => ports.nodes.read(input.node)), input);
+interface Look {
+  readonly node: Node;
+  /** Temporal's time, ms since the epoch. */
+  readonly at: number;
 }
 
-/** What is still missing, in words; a cordon does not count, since it is our own. */
-function blockerOf(node: Node | undefined, input: AwaitReadyInput): string | undefined {
-  if (node === undefined) return `the Node object ${input.node} does not exist`;
-  const bootId = node.status?.nodeInfo?.bootID;
-  if (input.bootId !== undefined && bootId !== input.bootId) {
-    return `the kubelet reports boot ${bootId ?? 'none'}, not yet ${input.bootId}`;
+class ReadyWait {
+  readonly #run: ActivityRun;
+  readonly #wakeups: Wakeups;
+  readonly #unsubscribe: () => void;
+  readonly #count: ReadyCount;
+  #isAsking = false;
+  /** What the API server has answered. */
+  #asked: Look | undefined;
+  /** It was away: a watch that is taken up again has yet to show what has happened meanwhile. */
+  #mustAnswer = false;
+  /** Why it has not, the last time; undefined = it is known how the node is. */
+  #unanswered: string | undefined;
+  #failure: Error | undefined;
+  #told: string | undefined;
+
+  constructor(
+    private readonly ports: Pick<ClusterPorts, 'view' | 'nodes' | 'run'>,
+    private readonly input: AwaitReadyInput,
+  ) {
+    const run = ports.run();
+    this.#run = run;
+    this.#wakeups = new Wakeups(run.signal);
+    this.#unsubscribe = ports.view.nodes.subscribe(({ object }) => {
+      if (object.metadata.name === input.node) this.#wakeups.ring();
+    });
+    const waitedMs = waitedBefore(run.lastHeartbeat);
+    this.#count = new ReadyCount(input, { beganAt: run.temporalNow(), waitedMs });
   }
-  const condition = unreadyCondition(node);
-  if (condition === undefined) return undefined;
-  const why = [condition.reason, condition.message].filter(Boolean).join(': ');
-  return `condition ${condition.type} is ${condition.status}${why === '' ? '' : ` (${why})`}`;
+
+  /** @throws `NodeNotReady`, `NodeDeleted` */
+  async untilDecided(): Promise<void> {
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure;
+      const now = this.#run.temporalNow();
+      const look = this.#look(now);
+      if (look !== undefined) this.#count.saw(look.node, look.at);
+      if (this.#count.isKnown) this.#unanswered = undefined;
+      const { verdict, dueAt } = this.#count;
+      if (verdict?.isReady === true) return;
+      if (verdict?.isReady === false) throw notReady(this.input, verdict.why);
+      const isOld = look === undefined || now - look.at > SILENT_MS;
+      if ((isOld || now >= dueAt) && !this.#isAsking) void this.#ask(now);
+      this.#tell(isOld || !this.#count.isKnown);
+      const dueMs = this.#isAsking ? HEARTBEAT_MS : dueAt - now;
+      await this.#wakeups.wait(Math.min(HEARTBEAT_MS, dueMs));
+    }
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#wakeups.close();
+  }
+
+  /** The newest that is known of the node; undefined = nothing, and the API server is to say it. */
+  #look(now: number): Look | undefined {
+    if (this.#mustAnswer) return undefined;
+    const { node: name, uid } = this.input;
+    const { nodes } = this.ports.view;
+    const shown = nodes.get(name);
+    const at = now - Math.max(0, nodes.silentMs - WORD_HOLDS_MS);
+    const asked = this.#asked;
+    if (shown === undefined || !isSameNode(shown, uid)) {
+      // The picture may be behind, or the node gone by now.
+      return asked !== undefined && now - asked.at <= HEARTBEAT_MS ? asked : undefined;
+    }
+    return asked !== undefined && at < asked.at ? asked : { node: shown, at };
+  }
+
+  /** Beside the loop, which goes on to say that it lives: a server that hangs is given up after half a minute. */
+  async #ask(at: number): Promise<void> {
+    const { node: name } = this.input;
+    this.#isAsking = true;
+    try {
+      const node = await orDeleted(name, () => this.ports.nodes.read(name));
+      refuseAnotherNode(node, this.input);
+      this.#asked = { node, at };
+      this.#mustAnswer = false;
+      this.#wakeups.ring();
+    } catch (error) {
+      this.#notAnswered(error);
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  /** A server that is away is asked again at the next heartbeat, and knows nothing unless its watch goes on. */
+  #notAnswered(error: unknown): void {
+    const failure = failureName(error);
+    if (failure === undefined || FAILURES[failure].kind !== 'transient') {
+      this.#failure = error instanceof Error ? error : new Error(messageOf(error));
+      this.#wakeups.ring();
+      return;
+    }
+    this.#unanswered = messageOf(error);
+    const now = this.#run.temporalNow();
+    const { at = -Infinity } = this.#look(now) ?? {};
+    if (now - at <= HEARTBEAT_MS) return;
+    this.#mustAnswer = true;
+    this.#count.lost(now);
+  }
+
+  /** What is waited for, and how much of the node's time is over, for whoever goes on when this worker dies. */
+  #tell(isUnknown: boolean): void {
+    const { waitedMs } = this.#count;
+    const missing = isUnknown ? unknown(this.#unanswered) : this.#count.blocker;
+    const blocker = missing ?? 'Ready, watching that it stays so';
+    this.#run.heartbeat({ blocker, waitedMs } satisfies AwaitReadyProgress);
+    // A question that was just put is no news.
+    if (isUnknown && this.#unanswered === undefined) return;
+    if (missing !== undefined && missing !== this.#told) {
+      this.#run.log.info('waiting for node', { node: this.input.node, blocker: missing });
+    }
+    this.#told = missing;
+  }
+}
+
+/** Nobody can say how the node is. */
+function unknown(reason = 'its watch says nothing'): string {
+  return `the Kubernetes API server to say how the node is: ${reason}`;
+}
+
+function waitedBefore(lastHeartbeat: unknown): number {
+  const progress = lastHeartbeat as Partial<AwaitReadyProgress> | undefined | null;
+  return typeof progress?.waitedMs === 'number' ? progress.waitedMs : 0;
 }
 
 function notReady(input: AwaitReadyInput, blocker: string): Error {

@@ -8,7 +8,7 @@
 import type { ClusterPorts } from '../ports';
 
 /** So old may be what decides whether a node is taken out of service, or its machine rebooted. */
-const SILENT_MS = 15_000;
+export const SILENT_MS = 15_000;
 
 type Ports = {
   readonly view: { readonly nodes: Pick<ClusterPorts['view']['nodes'], 'silentMs'> };

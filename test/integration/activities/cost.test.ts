@@ -72,7 +72,14 @@ it('updates a node with two pods in at most ten writes and five reads', async ()
   await activities.reportNodePhase({ ...step, phase: 'Applying', message: 'writing 3 files' });
   await activities.checkCordon({ ...step, drain: DRAIN });
   await activities.reportNodePhase({ ...step, phase: 'Rebooting', message: 'boot 1' });
-  await activities.awaitNodeReady({ ...step, readySeconds: 0, timeoutSeconds: 30 });
+  const isReady = activities.awaitNodeReady({
+    ...{ ...step, bootId: 'second' },
+    ...{ readySeconds: 0, timeoutSeconds: 30 },
+  });
+  await fixture.cluster.admin.call('PATCH', '/api/v1/nodes/priced/status', {
+    status: { nodeInfo: { bootID: 'second' } },
+  });
+  await isReady;
   await activities.completeNode(step);
 
   const writes = calls.filter((call) => WRITES.includes(call));

@@ -29,6 +29,7 @@ import type {
 import type { Chance, VirtualClock } from '../clock';
 import { isInService, isWorking } from '../outages';
 import type { Attempt } from '../temporal/attempt';
+import { awaitReady } from './await-ready';
 import type { Cluster, Picture } from './cluster';
 import type { ActivityPlants } from './plants';
 import { labelsFor } from './pools';
@@ -102,32 +103,6 @@ async function drain(world: ClusterWorld, attempt: Attempt, input: DrainNodeInpu
       evicted += 1;
     }
     await attempt.sleep(willing < 0 ? LOOK_MS : chance.between(100, LOOK_MS));
-  }
-}
-
-async function awaitReady(
-  world: ClusterWorld,
-  attempt: Attempt,
-  input: AwaitReadyInput,
-): Promise<void> {
-  const { clock } = world;
-  const picture = world.seenBy();
-  const deadline = attempt.call.scheduledAt + input.timeoutSeconds * 1000;
-  let readySince: number | undefined;
-  for (;;) {
-    const node = picture.nodes.get(input.node);
-    const isReady = node?.status?.conditions?.every(({ status }) => status === 'True') === true;
-    const isBooted = input.bootId === undefined || node?.status?.nodeInfo?.bootID === input.bootId;
-    if (isReady && isBooted) {
-      readySince ??= clock.now;
-      if (clock.now - readySince >= input.readySeconds * 1000) return;
-    } else {
-      readySince = undefined;
-      if (clock.now >= deadline) {
-        throw fail('NodeNotReady', `node ${input.node} was not Ready in ${input.timeoutSeconds} s`);
-      }
-    }
-    await attempt.sleep(Math.max(1, Math.min(LOOK_MS, input.readySeconds * 1000 || LOOK_MS)));
   }
 }
 

@@ -1,6 +1,8 @@
 import { createAwaitNodeReady } from '../../../../activities/cluster/await-node-ready';
 import type { ClusterPorts } from '../../../../activities/ports';
+import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
+import type { AwaitReadyProgress } from '../../../../workflows/activity-contracts';
 
 const START = Date.parse('2026-03-01T10:00:00Z');
 const INPUT = {
@@ -16,71 +18,263 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-function aNode(ready: 'True' | 'False'): Node {
-  const conditions = [{ type: 'Ready', status: ready }];
+function aNode(ready: 'True' | 'False', since?: string): Node {
+  const conditions = [
+    { type: 'Ready', status: ready, ...(since === undefined ? {} : { lastTransitionTime: since }) },
+  ];
   return { metadata: { name: 'n' }, spec: {}, status: { conditions } };
 }
 
-/** Waits for the node, ordered at `START`; the clock of the worker says whatever the test sets. */
-function waiting(first: Node) {
-  const beganAt = performance.now();
-  let node = first;
-  let changed = (_event: object): void => undefined;
-  const ignored = (): void => undefined;
-  const outcome = jest.fn<undefined, [string]>();
-  const ports = {
-    view: {
-      nodes: {
-        get: () => node,
-        subscribe: (told: typeof changed) => {
-          changed = told;
-          return ignored;
+/** The API server, and a watch that shows what it has, or has fallen silent. */
+class Scene {
+  readonly outcome = jest.fn<undefined, [string]>();
+  readonly heartbeats: AwaitReadyProgress[] = [];
+  asked = 0;
+  #shown: Node;
+  #isAway = false;
+  #isSilent = false;
+  #heardAt = performance.now();
+  #changed: (event: object) => void = () => undefined;
+
+  /** Waits for the node, ordered at `START`; the clock of the worker says whatever the test sets. */
+  constructor(
+    private actual: Node | undefined,
+    lastHeartbeat?: unknown,
+  ) {
+    this.#shown = actual ?? aNode('False');
+    const activity = createAwaitNodeReady(this.#ports(lastHeartbeat));
+    activity(INPUT).then(
+      () => this.outcome('ready'),
+      (error: unknown) => this.outcome((error as Error).name),
+    );
+  }
+
+  becomes(ready: 'True' | 'False', since?: string): void {
+    this.actual = aNode(ready, since);
+    this.speaks();
+  }
+
+  /** Of this node or of another one. */
+  speaks(): void {
+    if (this.#isSilent) return;
+    this.#heardAt = performance.now();
+    this.#shown = this.actual ?? this.#shown;
+    this.#changed({ object: this.#shown });
+  }
+
+  silence(): void {
+    this.#isSilent = true;
+  }
+
+  goAway(): void {
+    this.#isAway = true;
+    this.silence();
+  }
+
+  comeBack(): void {
+    this.#isAway = false;
+    this.#isSilent = false;
+    this.speaks();
+  }
+
+  /** The watch is taken up again, and has yet to show what has changed meanwhile. */
+  reopens(): void {
+    this.#isAway = false;
+    this.#heardAt = performance.now();
+    this.#changed({ object: this.#shown });
+  }
+
+  blocker(): string | undefined {
+    return this.heartbeats.at(-1)?.blocker;
+  }
+
+  #ports(lastHeartbeat: unknown): ClusterPorts {
+    const beganAt = performance.now();
+    const ignored = (): void => undefined;
+    const silentMs = () => performance.now() - this.#heardAt;
+    const ports = {
+      view: {
+        nodes: {
+          get: () => this.#shown,
+          get silentMs() {
+            return silentMs();
+          },
+          subscribe: (told: (event: object) => void) => {
+            this.#changed = told;
+            return ignored;
+          },
         },
       },
-    },
-    run: () => ({
-      signal: new AbortController().signal,
-      scheduledAtMs: START,
-      temporalNow: () => START + performance.now() - beganAt,
-      log: { debug: ignored, info: ignored, warn: ignored },
-      heartbeat: ignored,
-    }),
-    now: Date.now,
-  };
-  const activity = createAwaitNodeReady(ports as unknown as ClusterPorts);
-  activity(INPUT).then(
-    () => outcome('ready'),
-    (error: unknown) => outcome((error as Error).name),
-  );
-  const becomes = (ready: 'True' | 'False'): void => {
-    node = aNode(ready);
-    changed({ object: node });
-  };
-  return { outcome, becomes };
+      nodes: { read: () => this.#read() },
+      run: () => ({
+        signal: new AbortController().signal,
+        scheduledAtMs: START,
+        temporalNow: () => START + performance.now() - beganAt,
+        lastHeartbeat,
+        log: { debug: ignored, info: ignored, warn: ignored },
+        heartbeat: (told: AwaitReadyProgress) => this.heartbeats.push(told),
+      }),
+      now: Date.now,
+    };
+    return ports as unknown as ClusterPorts;
+  }
+
+  async #read(): Promise<Node> {
+    this.asked += 1;
+    if (this.#isAway) throw fail('ApiUnavailable', 'get node n: ECONNREFUSED');
+    if (this.actual === undefined) throw fail('ObjectNotFound', 'node n does not exist');
+    this.#shown = this.actual;
+    return this.actual;
+  }
 }
 
+const pass = (seconds: number): Promise<void> => jest.advanceTimersByTimeAsync(seconds * 1000);
+
 it('gives a node all its time on a worker whose clock goes hours ahead', async () => {
-  const { outcome } = waiting(aNode('False'));
-  await jest.advanceTimersByTimeAsync(10_000);
+  const { outcome } = new Scene(aNode('False'));
+  await pass(10);
   jest.setSystemTime(START + 7_200_000);
 
-  await jest.advanceTimersByTimeAsync(280_000);
+  await pass(280);
   expect(outcome).not.toHaveBeenCalled();
-  await jest.advanceTimersByTimeAsync(20_000);
+  await pass(20);
   expect(outcome).toHaveBeenCalledWith('NodeNotReady');
 });
 
 it.each([7_200_000, -7_200_000])(
   'has watched a node long enough only when the time is over, though the clock steps by %i ms',
   async (stepMs) => {
-    const { outcome, becomes } = waiting(aNode('False'));
-    becomes('True');
-    await jest.advanceTimersByTimeAsync(5_000);
+    const scene = new Scene(aNode('False'));
+    scene.becomes('True');
+    await pass(5);
     jest.setSystemTime(START + stepMs);
 
-    await jest.advanceTimersByTimeAsync(20_000);
-    expect(outcome).not.toHaveBeenCalled();
-    await jest.advanceTimersByTimeAsync(10_000);
-    expect(outcome).toHaveBeenCalledWith('ready');
+    await pass(20);
+    expect(scene.outcome).not.toHaveBeenCalled();
+    await pass(10);
+    expect(scene.outcome).toHaveBeenCalledWith('ready');
   },
 );
+
+describe('while the API server is away', () => {
+  it('a node keeps the time that it has, and it is said who is waited for', async () => {
+    const scene = new Scene(aNode('False'));
+    await pass(100);
+    scene.goAway();
+
+    await pass(3_600);
+    expect(scene.outcome).not.toHaveBeenCalled();
+    expect(scene.blocker()).toBe(
+      'the Kubernetes API server to say how the node is: get node n: ECONNREFUSED',
+    );
+
+    scene.comeBack();
+    await pass(195);
+    expect(scene.outcome).not.toHaveBeenCalled();
+    expect(scene.blocker()).toBe('condition Ready is False');
+    await pass(10);
+    expect(scene.outcome).toHaveBeenCalledWith('NodeNotReady');
+  });
+
+  it('a node may become Ready', async () => {
+    const scene = new Scene(aNode('False'));
+    scene.goAway();
+    await pass(3_600);
+    scene.becomes('True');
+    scene.comeBack();
+
+    await pass(25);
+    expect(scene.outcome).not.toHaveBeenCalled();
+    await pass(10);
+    expect(scene.outcome).toHaveBeenCalledWith('ready');
+  });
+
+  it('no node is proven Ready', async () => {
+    const scene = new Scene(aNode('True'));
+    scene.goAway();
+    await pass(3_600);
+    expect(scene.outcome).not.toHaveBeenCalled();
+
+    scene.comeBack();
+    await pass(25);
+    expect(scene.outcome).not.toHaveBeenCalled();
+    await pass(5);
+    expect(scene.outcome).toHaveBeenCalledWith('ready');
+  });
+
+  it('no node is proven by a watch that has yet to show what happened meanwhile', async () => {
+    const scene = new Scene(aNode('True'));
+    for (let half = 0; half < 57; half += 1) {
+      await pass(0.5);
+      scene.speaks();
+    }
+    scene.goAway();
+    await pass(600);
+    scene.becomes('False');
+    scene.reopens();
+
+    await pass(10);
+    expect(scene.outcome).not.toHaveBeenCalled();
+    expect(scene.blocker()).toBe('condition Ready is False');
+  });
+
+  it('one that fell over and is Ready again has to stay so from then on', async () => {
+    const scene = new Scene(aNode('True', '2026-03-01T09:59:00Z'));
+    for (let second = 0; second < 20; second += 1) {
+      await pass(1);
+      scene.speaks();
+    }
+    scene.goAway();
+    await pass(600);
+    scene.becomes('True', '2026-03-01T10:05:00Z');
+    scene.comeBack();
+
+    await pass(25);
+    expect(scene.outcome).not.toHaveBeenCalled();
+    await pass(10);
+    expect(scene.outcome).toHaveBeenCalledWith('ready');
+  });
+});
+
+it('believes no watch that has fallen silent', async () => {
+  const scene = new Scene(aNode('True'));
+  scene.silence();
+  await pass(5);
+  scene.becomes('False');
+
+  await pass(60);
+  expect(scene.outcome).not.toHaveBeenCalled();
+  expect(scene.blocker()).toBe('condition Ready is False');
+  await pass(300);
+  expect(scene.outcome).toHaveBeenCalledWith('NodeNotReady');
+});
+
+it('goes on with what an earlier attempt has counted, not with the time in between', async () => {
+  const { outcome } = new Scene(aNode('False'), { blocker: 'x', waitedMs: 250_000 });
+
+  await pass(45);
+  expect(outcome).not.toHaveBeenCalled();
+  await pass(10);
+  expect(outcome).toHaveBeenCalledWith('NodeNotReady');
+});
+
+it('asks for nothing while much is heard, and once where nothing else happens', async () => {
+  const busy = new Scene(aNode('True'));
+  const quiet = new Scene(aNode('True'));
+  for (let half = 0; half < 62; half += 1) {
+    await pass(0.5);
+    busy.speaks();
+  }
+
+  expect(busy.outcome).toHaveBeenCalledWith('ready');
+  expect(busy.asked).toBe(0);
+  expect(quiet.outcome).toHaveBeenCalledWith('ready');
+  expect(quiet.asked).toBe(2);
+});
+
+it('says that a node was deleted which the watch still shows', async () => {
+  const { outcome } = new Scene(undefined);
+  await pass(60);
+
+  expect(outcome).toHaveBeenCalledWith('NodeDeleted');
+});

@@ -1,0 +1,11 @@
+import { resolvePolicy } from '../../../core/rollout';
+import { clusterLimits } from '../../../workflows/timeouts';
+
+it('gives up no step of an updated node for an outage of the API server that its end survives', () => {
+  const policy = resolvePolicy(undefined);
+  const { awaitNodeReady, completeNode } = clusterLimits(policy);
+
+  const ownSeconds = policy.readySeconds + policy.reconnectSeconds;
+  expect(awaitNodeReady.total - ownSeconds).toBeGreaterThanOrEqual(completeNode.total);
+  expect(awaitNodeReady.attempt).toBe(awaitNodeReady.total);
+});
