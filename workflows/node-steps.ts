@@ -223,7 +223,8 @@ export function clusterSteps(input: UpdateNodeInput) {
         () => atOnce.checkCordon.executeWithOptions(localOptions(summary), [look]),
       );
     },
-    awaitReady: (bootId: string | undefined, readySeconds: number) => {
+    /** @param wasLook - what earlier updates only looked at, inside their workflow tasks: those still do */
+    awaitReady: (bootId: string | undefined, readySeconds: number, wasLook = false) => {
       const isReady = `${node} is Ready`;
       const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
       const boot = bootId === undefined ? {} : { bootId };
@@ -232,12 +233,11 @@ export function clusterSteps(input: UpdateNodeInput) {
         cluster.awaitNodeReady.executeWithOptions(first(limits.awaitNodeReady, summary), [
           { ...step, ...boot, readySeconds, timeoutSeconds },
         ]);
-      // A look; whoever is to stay Ready for a while is waited for in any case.
       const look = () =>
         atOnce.awaitNodeReady.executeWithOptions(localOptions(summary), [
           { ...step, ...boot, readySeconds: 0, timeoutSeconds: 0 },
         ]);
-      return readySeconds > 0 ? wait() : visibly(wait, look);
+      return readySeconds > 0 && !wasLook ? wait() : visibly(wait, look);
     },
     complete: () => {
       const summary = `${node} is done: set currentConfig, uncordon`;

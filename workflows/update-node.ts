@@ -156,9 +156,9 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   const services = 'the host to act on its services';
   if (touched) await progress.during('Reloading', host.performServiceActions, services);
   await progress.during('Verifying', () => host.verify(), 'the host to verify what it has');
-  // What was restarted may fall over a moment later; what was not stays as it was.
-  const ready = () =>
-    cluster.awaitReady(undefined, types.has('Restart') ? input.policy.readySeconds : 0);
+  // Whatever was told to act or not: a service may watch its files, and the node falls over a moment later.
+  const { readySeconds } = input.policy;
+  const ready = () => cluster.awaitReady(undefined, readySeconds, !types.has('Restart'));
   await progress.during('Verifying', ready, 'the node to be Ready');
 }
 
