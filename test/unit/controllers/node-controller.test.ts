@@ -1,21 +1,7 @@
-import type { KubeObject, Resource } from '../../../adapters/kube/resources';
-import type { ClusterPicture } from '../../../controllers/cluster-picture';
-import type { Writer } from '../../../controllers/fenced-writer';
-import { createEventRecorder } from '../../../controllers/event-recorder';
-import { NodeController } from '../../../controllers/nodes';
-import { fail } from '../../../core/errors';
-import type { MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
-import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
-import { Objects } from './listed-objects';
-import { aNode, aPool, aRendered, PREFIX, type NodeShape } from './objects';
-
-const QUIET = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+import type { RolloutPolicy } from '../../../core/pool/types';
+import { aBench, pass, stopAll } from './node-bench';
+import { aNode, aPool, PREFIX, type NodeShape } from './objects';
 
 /** A node that carries the mark of a cordon, at some version. */
 function marked(shape: NodeShape, version = '1', unschedulable = false): Node {
@@ -27,84 +13,12 @@ function marked(shape: NodeShape, version = '1', unschedulable = false): Node {
   };
 }
 
-const NOW = '2026-01-01T00:00:00Z';
-const stop: AbortController[] = [];
-
-interface Bench {
-  readonly nodes: Objects<Node>;
-  readonly pools: Objects<MachineConfigPool>;
-  readonly policies: Objects<RolloutPolicy>;
-  readonly machineConfigNodes: Objects<MachineConfigNode>;
-  readonly patches: object[];
-  readonly applied: object[];
-  /** Node, reason and message. */
-  readonly events: (readonly [string, string, string])[];
-  conflict: boolean;
-}
-
-function aBench(node: Node, pool = aPool()): Bench {
-  const nodes = new Objects<Node>([node]);
-  const pools = new Objects([pool]);
-  const policies = new Objects<RolloutPolicy>();
-  const known: MachineConfigNode = {
-    metadata: { name: 'n1' },
-    spec: {
-      node: { name: 'n1' },
-      pool: { name: 'worker' },
-      configVersion: { desired: 'not-yet-set' },
-    },
-  };
-  const machineConfigNodes = new Objects([known]);
-  const bench: Bench = {
-    ...{ nodes, pools, policies, machineConfigNodes },
-    ...{ patches: [], applied: [], events: [] },
-    conflict: false,
-  };
-  const writer: Partial<Writer> = {
-    create: async <T extends KubeObject>(_resource: unknown, object: T) => object,
-    apply: async <T extends KubeObject>(_resource: unknown, object: object) => {
-      bench.applied.push(object);
-      return {} as T;
-    },
-    patch: async <T extends KubeObject>(resource: Resource<T>, _key: unknown, patch: object) => {
-      const isNode = resource.plural === 'nodes';
-      (isNode ? bench.patches : bench.applied).push(patch);
-      if (bench.conflict) throw fail('Conflict', 'the node has changed');
-      return { metadata: { name: 'n1', resourceVersion: '8' } } as T;
-    },
-  };
-  const picture: Partial<ClusterPicture> = {
-    ...{ nodes, pools, policies, machineConfigNodes },
-    machineConfigs: new Objects<MachineConfig>([aRendered('older'), aRendered('other', 'infra')]),
-  };
-  const leading = new AbortController();
-  stop.push(leading);
-  void new NodeController(
-    {
-      ...{ picture: picture as ClusterPicture, writer: writer as Writer, log: QUIET },
-      events: createEventRecorder(
-        {
-          on: async (about, told) =>
-            void bench.events.push([about.name, told.reason, told.message]),
-        },
-        leading.signal,
-        QUIET,
-      ),
-      now: () => NOW,
-    },
-    leading.signal,
-  );
-  return bench;
-}
-
-const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
-
 beforeEach(() => {
   jest.useFakeTimers();
 });
 
 afterEach(() => {
-  for (const one of stop.splice(0)) one.abort();
+  stopAll();
   jest.useRealTimers();
 });
 

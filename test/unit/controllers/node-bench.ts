@@ -1,0 +1,97 @@
+/** What the tests of the node controller stand on. */
+
+import type { KubeObject, Resource } from '../../../adapters/kube/resources';
+import type { ClusterPicture } from '../../../controllers/cluster-picture';
+import { createEventRecorder } from '../../../controllers/event-recorder';
+import type { Writer } from '../../../controllers/fenced-writer';
+import { NodeController } from '../../../controllers/nodes';
+import { fail } from '../../../core/errors';
+import type { MachineConfig } from '../../../core/machine-config/types';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
+import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
+import { Objects } from './listed-objects';
+import { aPool, aRendered } from './objects';
+
+const QUIET = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+const NOW = '2026-01-01T00:00:00Z';
+const stop: AbortController[] = [];
+
+/** A node controller with one node and its MachineConfigNode; what it writes is only remembered. */
+export interface NodeBench {
+  readonly nodes: Objects<Node>;
+  readonly pools: Objects<MachineConfigPool>;
+  readonly policies: Objects<RolloutPolicy>;
+  readonly machineConfigNodes: Objects<MachineConfigNode>;
+  readonly patches: object[];
+  readonly applied: object[];
+  /** Node, reason and message. */
+  readonly events: (readonly [string, string, string])[];
+  conflict: boolean;
+}
+
+export function aBench(node: Node, pool = aPool()): NodeBench {
+  const nodes = new Objects<Node>([node]);
+  const pools = new Objects([pool]);
+  const policies = new Objects<RolloutPolicy>();
+  const known: MachineConfigNode = {
+    metadata: { name: 'n1' },
+    spec: {
+      node: { name: 'n1' },
+      pool: { name: 'worker' },
+      configVersion: { desired: 'not-yet-set' },
+    },
+  };
+  const machineConfigNodes = new Objects([known]);
+  const bench: NodeBench = {
+    ...{ nodes, pools, policies, machineConfigNodes },
+    ...{ patches: [], applied: [], events: [] },
+    conflict: false,
+  };
+  const writer: Partial<Writer> = {
+    create: async <T extends KubeObject>(_resource: unknown, object: T) => object,
+    apply: async <T extends KubeObject>(_resource: unknown, object: object) => {
+      bench.applied.push(object);
+      return {} as T;
+    },
+    patch: async <T extends KubeObject>(resource: Resource<T>, _key: unknown, patch: object) => {
+      const isNode = resource.plural === 'nodes';
+      (isNode ? bench.patches : bench.applied).push(patch);
+      if (bench.conflict) throw fail('Conflict', 'the node has changed');
+      return { metadata: { name: 'n1', resourceVersion: '8' } } as T;
+    },
+  };
+  const picture: Partial<ClusterPicture> = {
+    ...{ nodes, pools, policies, machineConfigNodes },
+    machineConfigs: new Objects<MachineConfig>([aRendered('older'), aRendered('other', 'infra')]),
+  };
+  const leading = new AbortController();
+  stop.push(leading);
+  void new NodeController(
+    {
+      ...{ picture: picture as ClusterPicture, writer: writer as Writer, log: QUIET },
+      events: createEventRecorder(
+        {
+          on: async (about, told) =>
+            void bench.events.push([about.name, told.reason, told.message]),
+        },
+        leading.signal,
+        QUIET,
+      ),
+      now: () => NOW,
+    },
+    leading.signal,
+  );
+  return bench;
+}
+
+export const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
+
+export function stopAll(): void {
+  for (const one of stop.splice(0)) one.abort();
+}
