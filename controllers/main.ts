@@ -12,7 +12,12 @@ import {
   whenCachesSynced,
 } from '../adapters/kube/cluster-caches';
 import { findMco } from '../adapters/kube/mco-presence';
-import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS, NAMESPACES } from '../adapters/kube/resources';
+import {
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  NAMESPACES,
+  NODES,
+} from '../adapters/kube/resources';
 import { EventWriter } from '../adapters/kube/writers';
 import { fail, failureName } from '../core/errors';
 import { FIELD_MANAGER } from '../core/names';
@@ -171,7 +176,10 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
       leading,
     ),
     new PoolStatusController({ ...shared, log: of('pool-status') }, leading),
-    new NodeController({ ...shared, log: of('nodes') }, leading),
+    new NodeController(
+      { ...shared, readNode: (name) => kube.get(NODES, { name }), log: of('nodes') },
+      leading,
+    ),
     new RolloutController(
       { ...shared, gateway, readPool: (pool) => readPool(kube, pool), log: of('rollout') },
       leading,

@@ -8,19 +8,13 @@ import { mcnConditions } from '../../core/node/conditions';
 import { NodePhase } from '../../core/node/lifecycle';
 import { annotationOf, currentConfigOf, desiredConfigOf } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
-import type { Condition } from '../../core/object-meta';
+import type { ShownStatus } from './show-status';
 
 /** The config of a node that is where it should be; undefined = it is not, or is not managed yet. */
 export function restsOn(node: Node): string | undefined {
   const config = currentConfigOf(node);
   const isDone = annotationOf(node, ANNOTATION.STATE) === NodeState.DONE;
   return isDone && config === desiredConfigOf(node) ? config : undefined;
-}
-
-export interface FirstStatus {
-  readonly observedGeneration: number;
-  readonly configVersion: { readonly desired: string; readonly current: string };
-  readonly conditions: readonly Condition[];
 }
 
 /**
@@ -33,7 +27,7 @@ export function firstStatus(
   node: Node,
   known: MachineConfigNode,
   now: string,
-): FirstStatus | undefined {
+): ShownStatus | undefined {
   const config = restsOn(node);
   const before = known.status?.conditions ?? [];
   const isShown = before.some(({ type }) => type === NodeCondition.UPDATED);

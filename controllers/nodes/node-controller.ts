@@ -1,8 +1,9 @@
 /**
  * Keeps one MachineConfigNode per Node of a pool. What an update reports on it is written by the
- * cluster worker; here it comes into being, says what its node came with, follows it to another pool,
- * and goes. Of the Node itself, the mark of a cordon that a person has taken away is cleared, one that
- * joined says what its machine came with, and one at rest whether its disk has drifted.
+ * cluster worker; here it comes into being, says what its node came with, or how an update ended that
+ * was lost before it could, follows its node to another pool, and goes. Of the Node itself, the mark of
+ * a cordon that a person has taken away is cleared, one that joined says what its machine came with, and
+ * one at rest whether its disk has drifted.
  */
 
 import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';
@@ -20,10 +21,11 @@ import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import { tellFailure, WorkQueue } from '../work-queue';
 import { cordonMarkCleared, isCordonMarkLeftOver } from './cordon-mark';
+import { EndKeeper } from './end-keeper';
 import { firstStatus, restsOn } from './first-status';
 import { joinedAnnotations } from './joined-node';
+import { FIELD_OWNER, showStatus } from './show-status';
 
-const FIELD_OWNER = `${FIELD_MANAGER.CONTROLLERS}-nodes`;
 /** Of one condition: an apply under the name above would take away what else that has applied. */
 const DRIFT_OWNER = `${FIELD_MANAGER.CONTROLLERS}-drift`;
 
@@ -40,6 +42,8 @@ export interface NodeControllerDeps {
   readonly picture: ClusterPicture;
   readonly writer: Writer;
   readonly events: EventRecorder;
+  /** As the server has it now. @throws `ObjectNotFound` */
+  readonly readNode: (name: string) => Promise<Node>;
   readonly log: Log;
   /** RFC 3339. */
   readonly now: () => string;
@@ -48,9 +52,13 @@ export interface NodeControllerDeps {
 export class NodeController {
   readonly #deps: NodeControllerDeps;
   readonly #queue: WorkQueue;
+  readonly #ends: EndKeeper;
 
   constructor(deps: NodeControllerDeps, leading: AbortSignal) {
     this.#deps = deps;
+    this.#ends = new EndKeeper(deps, (name, delayMs) => {
+      this.#queue.addAfter(name, delayMs);
+    });
     this.#queue = new WorkQueue(
       {
         work: (name) => this.#sync(name),
@@ -84,7 +92,7 @@ export class NodeController {
           this.#joined();
       }),
       machineConfigNodes.subscribe((event) => {
-        const isSame = event.type === 'modified' && hasSameDrift(event.previous, event.object);
+        const isSame = event.type === 'modified' && saysTheSame(event.previous, event.object);
         if (!isSame) this.#queue.add(event.object.metadata.name);
       }),
       pools.subscribe((event) => {
@@ -126,6 +134,7 @@ export class NodeController {
     const node = picture.nodes.get(name);
     const known = picture.machineConfigNodes.get(name);
     if (node === undefined || node.metadata.deletionTimestamp !== undefined) {
+      this.#ends.forget(name);
       if (node === undefined && known !== undefined) await this.#delete(known);
       if (known === undefined) this.#queue.forget(name);
       return;
@@ -137,7 +146,7 @@ export class NodeController {
     if (pool === undefined) return;
     if (known === undefined) await this.#create(node, pool);
     else if (known.spec.pool.name !== pool && !isUnderWay(node)) await this.#move(known, pool);
-    else if (!(await this.#adopt(node, known, pool))) await this.#showFirst(node, known);
+    else if (!(await this.#adopt(node, known, pool))) await this.#showStatus(node, known);
   }
 
   /** Written like drift. The watch brings the Node back here for its status. */
@@ -162,34 +171,11 @@ export class NodeController {
   }
 
   /** Refused when an update has written meanwhile; the watch brings that, and nothing is left to do. */
-  async #showFirst(node: Node, known: MachineConfigNode): Promise<void> {
+  async #showStatus(node: Node, known: MachineConfigNode): Promise<void> {
     const { writer, now } = this.#deps;
-    const status = firstStatus(node, known, now());
-    if (status === undefined) return;
-    const { name } = known.metadata;
-    const { desired } = status.configVersion;
-    try {
-      let { resourceVersion } = known.metadata;
-      if (known.spec.configVersion.desired !== desired) {
-        // No apply: the next one, of another field, would take this one away again.
-        const patch = { metadata: { resourceVersion }, spec: { configVersion: { desired } } };
-        const written = await writer.patch(MACHINE_CONFIG_NODES, { name }, patch, {
-          manager: FIELD_OWNER,
-        });
-        resourceVersion = written.metadata.resourceVersion;
-      }
-      await writer.apply(
-        MACHINE_CONFIG_NODES,
-        {
-          metadata: { name, ...(resourceVersion === undefined ? {} : { resourceVersion }) },
-          status,
-        },
-        { manager: FIELD_OWNER, subresource: 'status' },
-      );
-    } catch (error) {
-      const failure = failureName(error);
-      if (failure !== 'Conflict' && failure !== 'ObjectNotFound') throw error;
-    }
+    const first = firstStatus(node, known, now());
+    if (first === undefined) await this.#ends.look(node, known);
+    else await showStatus(writer, known, first);
   }
 
   async #move({ metadata: { name, uid } }: MachineConfigNode, pool: string): Promise<void> {
@@ -353,13 +339,14 @@ function hasSameMembership(before: Node, after: Node): boolean {
   );
 }
 
-function hasSameDrift(before: MachineConfigNode, after: MachineConfigNode): boolean {
+function saysTheSame(before: MachineConfigNode, after: MachineConfigNode): boolean {
   const [one, other] = [driftCondition(before), driftCondition(after)];
   return (
     one?.status === other?.status &&
     one?.message === other?.message &&
     // An update may write its own end over what the drift made of it.
     JSON.stringify(degradationOf(before)) === JSON.stringify(degradationOf(after)) &&
+    isUpdated(before) === isUpdated(after) &&
     // An update that began in another pool wrote it over.
     before.spec.pool.name === after.spec.pool.name &&
     before.status?.drift?.config === after.status?.drift?.config
@@ -369,6 +356,12 @@ function hasSameDrift(before: MachineConfigNode, after: MachineConfigNode): bool
 function degradationOf({ status }: MachineConfigNode): readonly unknown[] {
   const is = status?.conditions?.find(({ type }) => type === NodeCondition.NODE_DEGRADED);
   return [is?.status, is?.message];
+}
+
+function isUpdated({ status }: MachineConfigNode): boolean {
+  return (status?.conditions ?? []).some(
+    ({ type, status: is }) => type === NodeCondition.UPDATED && is === 'True',
+  );
 }
 
 /** An update of this node writes its MachineConfigNode now. */

@@ -5,7 +5,9 @@ import {
   NODES,
 } from '../../../adapters/kube/resources';
 import { driftStatus } from '../../../core/drift';
-import { FIELD_MANAGER } from '../../../core/names';
+import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';
+import { mcnConditions } from '../../../core/node/conditions';
+import { NodePhase } from '../../../core/node/lifecycle';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { CRDS } from '../crds/api-server';
 import { until } from '../tools/until';
@@ -255,6 +257,36 @@ describe('a MachineConfigNode', () => {
       'machineconfiguration.openshift.io/desiredConfig': config,
       'machineconfiguration.openshift.io/state': 'Done',
     });
+  });
+
+  it('says the end of an update that was lost when only its Node had said it', async () => {
+    const config = await aRenderedPool('lost');
+    const { client } = bench.api;
+    const { nodes } = bench.observer;
+    await createNode(client, aNode('unsaid', ['lost']));
+    await bench.observer.until(nodes, () => nodes.get('unsaid') !== undefined);
+    const manager = { fieldManager: FIELD_MANAGER.CLUSTER_WORKER };
+    const metadata = { name: 'unsaid' };
+    const configVersion = { desired: config };
+    const spec = { node: { name: 'unsaid' }, pool: { name: 'lost' }, configVersion };
+    await client.apply(MACHINE_CONFIG_NODES, { metadata, spec }, manager);
+    const now = '2030-01-01T00:00:00Z';
+    const conditions = mcnConditions(NodePhase.REBOOTING, undefined, { config, now });
+    const status = { observedGeneration: 1, configVersion, conditions };
+    const ofStatus = { ...manager, subresource: 'status' };
+    await client.apply(MACHINE_CONFIG_NODES, { metadata, status }, ofStatus);
+
+    const annotations = { [ANNOTATION.UPDATE_RUN]: `${now}/run-1/over` };
+    await client.patch(NODES, { name: 'unsaid' }, { metadata: { annotations } });
+    await putOn(client, 'unsaid', config);
+
+    const said = () => nodes.get('unsaid')?.status;
+    const isUpdated = (): boolean =>
+      said()?.conditions?.some(({ type, status: is }) => type === 'Updated' && is === 'True') ===
+      true;
+    await bench.observer.until(nodes, isUpdated);
+    expect(said()?.configVersion).toEqual({ current: config, desired: config });
+    expect(said()?.conditions?.filter(({ status: is }) => is === 'Unknown')).toEqual([]);
   });
 
   it('is made again when somebody deletes it', async () => {

@@ -6,6 +6,7 @@
 
 import { cordonMarkCleared, isCordonMarkLeftOver } from '../../../controllers/nodes/cordon-mark';
 import { firstStatus } from '../../../controllers/nodes/first-status';
+import { unsaidEnd } from '../../../controllers/nodes/unsaid-end';
 import { decideRollout } from '../../../controllers/rollout/decision';
 import { newsFor } from '../../../controllers/rollout/node-interest';
 import { ANNOTATION, NodeState, poolRolloutId } from '../../../core/names';
@@ -106,7 +107,7 @@ export class Controllers {
     return new Set(found.map(({ metadata }) => metadata.name));
   }
 
-  /** MachineConfigNodes of nodes that joined, and the pool of those that were moved. */
+  /** MachineConfigNodes of nodes that joined, or whose update was lost, and the pool of those that were moved. */
   private lookAtNodes(): void {
     const { cluster, clock } = this.parts;
     if (cluster.isAway) return;
@@ -123,8 +124,10 @@ export class Controllers {
       } else if (known.spec.pool.name !== pool) {
         if (annotations[ANNOTATION.STATE] === NodeState.WORKING) continue;
         cluster.writeMachineConfigNode({ ...known, spec: { ...known.spec, pool: { name: pool } } });
-      } else if (cluster.joined.has(name)) {
-        const status = firstStatus(node, known, new Date(clock.now).toISOString());
+      } else {
+        const now = new Date(clock.now).toISOString();
+        const first = cluster.joined.has(name) ? firstStatus(node, known, now) : undefined;
+        const status = first ?? unsaidEnd(node, known, now);
         if (status === undefined) continue;
         const { configVersion } = status;
         const spec = { ...known.spec, configVersion: { desired: configVersion.desired } };

@@ -10,7 +10,7 @@ import type { MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
 import { Objects } from './listed-objects';
-import { aPool, aRendered } from './objects';
+import { aNode, aPool, aRendered } from './objects';
 
 const QUIET = {
   debug: () => undefined,
@@ -33,6 +33,10 @@ export interface NodeBench {
   /** Node, reason and message. */
   readonly events: (readonly [string, string, string])[];
   conflict: boolean;
+  /** How the API server has the node; absent = as the watch shows it. */
+  actual?: Node;
+  /** How often it was asked. */
+  read: number;
 }
 
 export function aBench(node: Node, pool = aPool()): NodeBench {
@@ -51,7 +55,7 @@ export function aBench(node: Node, pool = aPool()): NodeBench {
   const bench: NodeBench = {
     ...{ nodes, pools, policies, machineConfigNodes },
     ...{ patches: [], applied: [], events: [] },
-    conflict: false,
+    ...{ conflict: false, read: 0 },
   };
   const writer: Partial<Writer> = {
     create: async <T extends KubeObject>(_resource: unknown, object: T) => object,
@@ -83,6 +87,10 @@ export function aBench(node: Node, pool = aPool()): NodeBench {
         leading.signal,
         QUIET,
       ),
+      readNode: async (name) => {
+        bench.read += 1;
+        return bench.actual ?? nodes.get(name) ?? aNode();
+      },
       now: () => NOW,
     },
     leading.signal,
