@@ -110,9 +110,9 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
     },
     // Only looks. What came before a person cordoned the node stays there, however long they are waited for.
     checkCordon: { attempt: 30, total: HOUR, giveUpOn: ['CordonedByUser'] },
-    // Only looks, and keeps the node's own time itself: an outage of the API server costs it none. So this ends
-    // only who cannot see the node for a day.
-    awaitNodeReady: { attempt: ready + 24 * HOUR, total: ready + 24 * HOUR, heartbeat: 30 },
+    // Only looks, and counts the node's own time itself, from one attempt to the next: an outage of the API server
+    // costs it none. So the total only ends who cannot see the node for a day.
+    awaitNodeReady: { attempt: ready + 5 * MINUTE, total: ready + 24 * HOUR, heartbeat: 30 },
     // Retried until they hold: a node must not stay behind half done because of an outage. Only the end of
     // their Node cancels them.
     completeNode: { attempt: 30, total: 24 * HOUR },
