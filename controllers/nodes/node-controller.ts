@@ -13,6 +13,7 @@ import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION, FIELD_MANAGER, NodeCondition, NodeState } from '../../core/names';
 import { awaitsAdoption } from '../../core/node/adoption';
 import { annotationOf, desiredConfigOf, isDegraded } from '../../core/node/predicates';
+import { lastRunOf } from '../../core/node/turn';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { primaryPoolForNode } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -334,6 +335,7 @@ function hasSameMembership(before: Node, after: Node): boolean {
     before.metadata.uid === after.metadata.uid &&
     isUnderWay(before) === isUnderWay(after) &&
     restsOn(before) === restsOn(after) &&
+    endOf(before) === endOf(after) &&
     awaitsAdoption(before) === awaitsAdoption(after) &&
     JSON.stringify(before.metadata.labels) === JSON.stringify(after.metadata.labels)
   );
@@ -362,6 +364,12 @@ function isUpdated({ status }: MachineConfigNode): boolean {
   return (status?.conditions ?? []).some(
     ({ type, status: is }) => type === NodeCondition.UPDATED && is === 'True',
   );
+}
+
+/** Which update of the node is over, and on the way to which config. */
+function endOf(node: Node): string | undefined {
+  const run = annotationOf(node, ANNOTATION.UPDATE_RUN);
+  return lastRunOf(run)?.isOver === true ? [run, desiredConfigOf(node)].join(' ') : undefined;
 }
 
 /** An update of this node writes its MachineConfigNode now. */

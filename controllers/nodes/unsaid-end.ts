@@ -69,8 +69,11 @@ function failureOf(node: Node, known: MachineConfigNode, now: string): End | und
   if (!isDegraded(node) || desired === undefined || desired === currentConfigOf(node)) {
     return undefined;
   }
-  const before = known.status?.conditions ?? [];
-  if (isTrue(before, NodeCondition.NODE_DEGRADED)) return undefined;
+  const { conditions: before = [], configVersion } = known.status ?? {};
+  const isOfThis =
+    known.spec.configVersion.desired === desired && configVersion?.desired === desired;
+  // What is said of another config is how an earlier update failed.
+  if (isOfThis && isTrue(before, NodeCondition.NODE_DEGRADED)) return undefined;
   const message = annotationOf(node, ANNOTATION.REASON);
   const isRefused = annotationOf(node, ANNOTATION.STATE) === NodeState.UNRECONCILABLE;
   const conditions = mcnConditions(NodePhase.DEGRADED, before, {

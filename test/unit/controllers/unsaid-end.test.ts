@@ -55,6 +55,22 @@ async function writtenBy(shown: Omit<Parameters<typeof showPhase>[1], 'pool' | '
 describe('the end of an update that was lost before it was said on the MachineConfigNode', () => {
   const reboots = shownIn(NodePhase.REBOOTING);
 
+  it('is another failure than the one that is said of an earlier config', () => {
+    const said = shownIn(NodePhase.DEGRADED);
+    const onC = ended(
+      { current: 'a', desired: 'c', state: 'Degraded' },
+      { [ANNOTATION.REASON]: REASON },
+    );
+
+    const unsaid = unsaidEnd(onC, said, NOW);
+
+    expect(unsaid?.configVersion).toEqual({ desired: 'c', current: 'a' });
+    expect(unsaid?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'NodeDegraded', status: 'True', message: REASON }),
+    );
+    expect(unsaidEnd(failed('Degraded'), said, NOW)).toBeUndefined();
+  });
+
   it('is what the step that was lost would have written', async () => {
     const updated = await writtenBy({ node: ON_B, phase: NodePhase.UPDATED });
     expect(unsaidEnd(ON_B, reboots, NOW)).toEqual(updated);
