@@ -155,6 +155,12 @@ export const FAILURES = {
       'the host still had an update to another config whose workflow was lost; it was taken back first',
     next: 'nothing; the node is tried again from its previous config',
   },
+  EarlierUpdateFailed: {
+    kind: 'stalled',
+    means:
+      'an update to this config had failed on the host, and was lost before its node could say so; the host was taken back, and the config is not tried again',
+    next: 'look at the failure that the message names; correct the config, or retry the node',
+  },
   NodeNotReady: {
     kind: 'stalled',
     means: 'the node did not become Ready in time after its update',

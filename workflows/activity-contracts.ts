@@ -37,6 +37,11 @@ export interface HostOrder {
   readonly disruptionPolicies: NodeDisruptionPolicy;
   /** RFC 3339. */
   readonly notAfter: string;
+  /**
+   * An earlier update has begun on the node, and nobody has heard how it ended: if the host knows that it failed on
+   * this config, that is said now. Absent = what failed before has been said, or an earlier version orders.
+   */
+  readonly afterLost?: true;
 }
 
 /** What the host found and what the update will do. No file contents, only names and reasons. */
@@ -109,8 +114,14 @@ export interface HostActivities {
   verifyUpdate(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedHost>;
   /** Makes the new config the host's current one and drops the before-images. */
   commitUpdate(order: HostOrder): Promise<void>;
-  /** Undoes the journal byte for byte; arms a reboot into the previous deployment when needed. */
-  goBack(order: HostOrder): Promise<{ readonly rebooting: boolean; readonly bootId: string }>;
+  /**
+   * Undoes the journal byte for byte; arms a reboot into the previous deployment when needed. `failed` = why, when the
+   * update has failed, for whoever comes next if it is lost before its node says so; absent = no failure, or an earlier
+   * version orders.
+   */
+  goBack(
+    order: HostOrder & { readonly failed?: string },
+  ): Promise<{ readonly rebooting: boolean; readonly bootId: string }>;
   /** Proves that the host is on its previous config again. */
   verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedBack>;
   /**

@@ -101,6 +101,8 @@ export interface UpdateNodeInput {
   readonly uid?: string;
   /** Unavailable because of an earlier update: what is half done may still be on the host. */
   readonly repair?: boolean;
+  /** Of a repair: nobody has heard how that earlier update ended. Absent = it said so, or an earlier version starts it. */
+  readonly unfinished?: true;
   /** In service, although an earlier update has begun on it: what is half done may be on the host, too. */
   readonly halfDone?: true;
   readonly policy: ResolvedPolicy;

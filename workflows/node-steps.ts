@@ -98,9 +98,10 @@ export function hostSteps(input: UpdateNodeInput) {
         optionsFor(soon, `make ${config} the current config of ${node}`),
         [orderFor(input, 'commitUpdate', soon.total)],
       ),
-    goBack: () =>
+    /** @param failed - why, when the update has failed */
+    goBack: (failed?: string) =>
       host.goBack.executeWithOptions(options('goBack', `take ${node} back to its old config`), [
-        order('goBack'),
+        { ...order('goBack'), ...(failed === undefined ? {} : { failed }) },
       ]),
     verifyBack: (rebootedFrom?: string) =>
       host.verifyBack.executeWithOptions(
@@ -124,6 +125,7 @@ export function hostSteps(input: UpdateNodeInput) {
 function orderFor(input: UpdateNodeInput, step: string, totalSeconds: number): HostOrder {
   const { workflowId, runId } = workflowInfo();
   const expires = Date.now() + (totalSeconds + CLOCK_SKEW_SECONDS) * 1000;
+  const isAfterLost = input.unfinished === true || input.halfDone === true;
   return {
     orderId: `${workflowId}/${runId}/${step}`,
     node: input.node,
@@ -131,6 +133,7 @@ function orderFor(input: UpdateNodeInput, step: string, totalSeconds: number): H
     ...(input.currentConfig === undefined ? {} : { currentConfig: input.currentConfig }),
     disruptionPolicies: input.disruptionPolicies,
     notAfter: new Date(expires).toISOString(),
+    ...(isAfterLost ? { afterLost: true as const } : {}),
   };
 }
 

@@ -166,7 +166,7 @@ const ENDS_BELONG_TO_UPDATES = 'ends-belong-to-updates';
 export async function startUpdate(
   rollout: Rollout,
   view: PoolLook,
-  { node, uid, currentConfig, repair, halfDone }: Candidate,
+  { node, uid, currentConfig, repair, unfinished, halfDone }: Candidate,
 ): Promise<void> {
   const { pool } = rollout;
   const { config, policy, disruptionPolicies } = view;
@@ -182,6 +182,7 @@ export async function startUpdate(
           {
             ...{ node, pool, config, policy, disruptionPolicies, repair },
             ...(uid === undefined ? {} : { uid }),
+            ...(unfinished === undefined ? {} : { unfinished }),
             ...(halfDone === undefined ? {} : { halfDone }),
             // A config that is gone is left to the host, which keeps its own record.
             ...(currentConfig === undefined || digest === undefined

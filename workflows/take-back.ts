@@ -24,7 +24,7 @@ export async function takeBack(update: NodeUpdate, found: unknown): Promise<Endi
   const cause = causeOf(update, error);
   // A node that was never disturbed, or is verified, has nothing to go back from.
   if (update.touched && !update.verified) progress.enter('GoingBack');
-  const back = await takeHostBack(update, cause.failure);
+  const back = await takeHostBack(update, cause);
   cluster.hideShown();
   const failure = back.problem ?? withKept(cause.failure, back.kept);
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
@@ -129,10 +129,12 @@ function isFoundHalfDone({ input: { repair, halfDone } }: NodeUpdate): boolean {
   return repair === true || (halfDone === true && patched(HALF_DONE_GIVEN_BACK));
 }
 
-function causeOf(
-  update: NodeUpdate,
-  error: unknown,
-): { readonly outcome: 'cancelled' | 'failed'; readonly failure: Failure } {
+interface Cause {
+  readonly outcome: 'cancelled' | 'failed';
+  readonly failure: Failure;
+}
+
+function causeOf(update: NodeUpdate, error: unknown): Cause {
   if (isCancellation(error)) {
     const { stopReason } = update.progress;
     const reason =
@@ -178,7 +180,10 @@ function withKept({ name, reason }: Failure, kept: readonly string[] = []): Fail
   return { ...named, reason: `${reason}; ${stays}` };
 }
 
-async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBack> {
+async function takeHostBack(
+  update: NodeUpdate,
+  { outcome, failure: cause }: Cause,
+): Promise<HostBack> {
   const { host, cluster, progress, verified, applied } = update;
   if (verified) return { ok: true };
   if (!applied) return { ok: await isHostWhole(update, cause) };
@@ -186,7 +191,10 @@ async function takeHostBack(update: NodeUpdate, cause: Failure): Promise<HostBac
   try {
     await clearAgain(update, cause);
     const goingBack = 'the host to go back to its old config';
-    const { rebooting, bootId } = await progress.during('GoingBack', host.goBack, goingBack);
+    // Until its Node says so, the host alone knows of a failure if this update is lost.
+    const counts = outcome === 'failed' && !isTriedAgain(update, cause);
+    const order = () => host.goBack(counts ? sentence(cause) : undefined);
+    const { rebooting, bootId } = await progress.during('GoingBack', order, goingBack);
     const returns = 'the machine to come back on its old config';
     progress.enter('GoingBack', rebooting ? returns : 'the host to verify its old config');
     const back = await host.verifyBack(rebooting ? bootId : undefined);

@@ -61,6 +61,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
       kind: 'goingBack',
       ...(rebooting ? boot : {}),
       ...(why === undefined ? {} : { because: why }),
+      ...blame(alone, begun),
     });
   }
   await atBest(ports, 'cannot call off the way back of last resort', () =>
@@ -87,6 +88,11 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
     ports.reboot.request('the update is taken back');
   }
   return { rebooting, bootId };
+}
+
+/** A machine that goes back by itself does so because of the update, unless an order had begun the way back. */
+function blame(alone: unknown, begun: unknown): { readonly failed?: true } {
+  return alone === undefined || begun !== undefined ? {} : { failed: true };
 }
 
 /**
@@ -175,7 +181,7 @@ async function undoUnseen(
 ): Promise<Error | undefined> {
   if (markOf(journal, 'goingBack') === undefined) {
     const bootId = await kernelBootId(ports);
-    const why = because === undefined ? {} : { because };
+    const why = because === undefined ? {} : { because, failed: true as const };
     const boot = bootId === undefined ? {} : { bootId };
     await journal.mark({ kind: 'goingBack', unseen: true, ...boot, ...why });
   }

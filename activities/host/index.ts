@@ -7,12 +7,12 @@ import type { HostActivities, HostOrder } from '../../workflows/activity-contrac
 import { applyUpdate } from './apply';
 import { armReboot } from './arming';
 import { discardStaged, goBack, verifyBack } from './back';
+import { prepareUnlessFailed } from './earlier-failure';
 import { createExclusive, type Exclusive } from './exclusive';
 import { commitUpdate, performServiceActions, verifyUpdate } from './finish';
 import { once } from './orders';
 import { patientlyWithDisk } from './patience';
 import { atBest, type HostPorts } from './ports';
-import { prepareUpdate } from './prepare';
 import { noteBack } from './runs';
 
 export { currentStep, withHeartbeats } from './current-step';
@@ -57,7 +57,8 @@ export function createHostActivities(
       return what === undefined ? work() : patientlyWithDisk(ports, what, work);
     });
   return {
-    prepareUpdate: (order) => inTurn('prepareUpdate', order, () => prepareUpdate(ports, order)),
+    prepareUpdate: (order) =>
+      inTurn('prepareUpdate', order, () => prepareUnlessFailed(ports, order)),
     applyUpdate: (order) => inTurn('applyUpdate', order, () => applyUpdate(ports, order)),
     performServiceActions: (order) =>
       inTurn('performServiceActions', order, () => performServiceActions(ports, order)),
@@ -79,10 +80,10 @@ export function createHostActivities(
  */
 async function overFor<Result>(
   ports: HostPorts,
-  order: HostOrder,
+  order: HostOrder & { readonly failed?: string },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const note = () => noteBack(ports.files, order);
+  const note = () => noteBack(ports.files, order, order.failed);
   // First, so that a crash leaves it; but a full disk keeps nothing from being taken back.
   await atBest(ports, 'cannot note that the update is taken back', note);
   const result = await work();

@@ -112,7 +112,8 @@ export type UpdateMark =
    * or because services started on the new files in it. One for each boot in which this was gone on with.
    * `due` = that boot ends: whatever process starts in it carries the reboot out. An order adds that in
    * another mark, when all that comes before the reboot is done; absent = nobody has asked for it yet.
-   * `because` = a sentence, unless an order asked for it.
+   * `because` = a sentence, unless an order asked for it. `failed` = no order did, and the update is to blame for that
+   * sentence, not an accident; absent also where a version did not note it.
    * `again` = a power cut was to blame, so the update may do everything once more. `unseen` = the
    * operating system did not tell how it is, so whether a reboot is due is not known; `bootId` is then the
    * boot in which that was, where the kernel told it.
@@ -122,6 +123,7 @@ export type UpdateMark =
       readonly bootId?: string;
       readonly due?: true;
       readonly because?: string;
+      readonly failed?: true;
       readonly again?: boolean;
       readonly unseen?: true;
     }

@@ -25,6 +25,11 @@ interface Runs {
   readonly isBack?: boolean;
   /** Why it was; a sentence. Absent = an order said so. */
   readonly because?: string;
+  /**
+   * How an update to `config` failed, the current one or one that was lost before it; a sentence. Absent = none did, or
+   * the node has said so since.
+   */
+  readonly failed?: string;
   readonly past: readonly string[];
 }
 
@@ -49,16 +54,18 @@ export function isWayBack(step: keyof HostActivities): boolean {
 }
 
 /**
- * Refuses an order of an update that is over for this host; remembers a new one.
+ * Refuses an order of an update that is over for this host; remembers a new one, and with it how a lost one to the same
+ * config failed.
  *
- * @throws `OrderRefused`
+ * @throws `OrderRefused`, `EarlierUpdateFailed`
  */
 export async function followRun(
   ports: Pick<HostPorts, 'files' | 'warn'>,
   step: keyof HostActivities,
-  { orderId, config }: HostOrder,
+  order: HostOrder,
 ): Promise<void> {
   const { files } = ports;
+  const { orderId, config } = order;
   const run = runOf(orderId);
   if (run === undefined) return;
   const runs = await readRuns(files);
@@ -66,21 +73,79 @@ export async function followRun(
     throw fail('OrderRefused', `order ${orderId} is of an update that a later one has replaced`);
   }
   if (run === runs.current) {
-    if (runs.isBack !== true || !goesOn(step)) return;
-    throw takenBack(orderId, runs.because);
+    refuseOver(runs, step, order);
+    return;
   }
   const past = [...runs.past, ...(runs.current === undefined ? [] : [runs.current])];
-  const write = () => writeRuns(files, { current: run, config, past: past.slice(-RUNS_KEPT) });
+  const next = { current: run, config, ...unsaid(runs, order), past: past.slice(-RUNS_KEPT) };
+  const write = () => writeRuns(files, next);
   if (isWayBack(step)) await atBest(ports, 'cannot note which update this is', write);
   else await write();
 }
 
-/** From here on the update of this order only ends. */
-export async function noteBack(files: Files, { orderId }: HostOrder): Promise<void> {
+/** How a lost update to the ordered config failed: its node has not said so. */
+function unsaid(
+  { config, failed }: Runs,
+  { afterLost, config: wanted }: HostOrder,
+): Pick<Runs, 'failed'> {
+  if (afterLost !== true || failed === undefined || config === undefined) return {};
+  return sameConfig(config, wanted) ? { failed } : {};
+}
+
+/** The order to prepare is the one that hears how a lost update failed; it finishes its way back before. */
+function refuseOver(
+  { isBack, because, failed }: Runs,
+  step: keyof HostActivities,
+  order: HostOrder,
+): void {
+  if (!goesOn(step)) return;
+  if (isBack === true) throw takenBack(order.orderId, because ?? failed);
+  if (failed !== undefined && step !== 'prepareUpdate') throw failedEarlier(order, failed);
+}
+
+/** @param failed - how; a sentence */
+export function failedEarlier({ node, config }: HostOrder, failed: string): Error {
+  const what = `${config.name} has failed on ${node} in an update that was lost: ${failed}`;
+  return fail('EarlierUpdateFailed', what);
+}
+
+/** How an update to the config of this order failed that was lost before it; undefined = none is known to have. */
+export async function failedBefore(
+  files: Files,
+  { orderId }: HostOrder,
+): Promise<string | undefined> {
+  const { current, failed } = await readRuns(files);
+  return current !== undefined && current === runOf(orderId) ? failed : undefined;
+}
+
+/** Remembers that for the update of this order, whose earlier orders may turn up again, and for whoever comes next. */
+export async function noteFailed(
+  files: Files,
+  { orderId }: HostOrder,
+  failed: string,
+): Promise<void> {
+  const runs = await readRuns(files);
+  if (runs.current !== runOf(orderId) || runs.failed !== undefined) return;
+  await writeRuns(files, { ...runs, failed });
+}
+
+/**
+ * From here on the update of this order only ends.
+ *
+ * @param failed - how it failed; undefined = it did not
+ */
+export async function noteBack(
+  files: Files,
+  { orderId }: HostOrder,
+  failed?: string,
+): Promise<void> {
   const run = runOf(orderId);
   const runs = await readRuns(files);
-  if (run === undefined || run !== runs.current || runs.isBack === true) return;
-  await writeRuns(files, { ...runs, isBack: true });
+  if (run === undefined || run !== runs.current) return;
+  // One that goes back because a lost one has failed goes back for that.
+  const news = failed === undefined || runs.failed !== undefined ? {} : { failed };
+  if (runs.isBack === true && news.failed === undefined) return;
+  await writeRuns(files, { ...runs, ...news, isBack: true });
 }
 
 interface BackAlone {

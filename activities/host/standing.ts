@@ -130,6 +130,17 @@ export function backDisturbs(journal: OpenJournal, status: OsStatus): boolean {
   return backTakesBoot(journal, status) || (journal.header.plan.drain && haveServices);
 }
 
+/**
+ * Why the machine has begun the way back by itself, when the update is to blame; undefined = an order began it, an
+ * accident did, or a version that did not note it.
+ */
+export function failedAlone(journal: OpenJournal): string | undefined {
+  return journal
+    .marks()
+    .flatMap((mark) => (mark.kind === 'goingBack' && mark.failed === true ? [mark.because] : []))
+    .at(0);
+}
+
 /** Boots in which the way back was gone on with. */
 function bootsBack(journal: OpenJournal): ReadonlySet<string> {
   const marks = journal.marks().flatMap((mark) => (mark.kind === 'goingBack' ? [mark.bootId] : []));

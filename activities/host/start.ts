@@ -150,7 +150,9 @@ async function undoAtStart(
   const isBootDue = isOther && !waitsForOrder && (await differsHere(journal, status));
   if (isBootDue || begun === undefined) {
     const due = isBootDue ? { bootId, due: true as const } : {};
-    await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : {}), ...due });
+    // What is only gone on with has said before whether the update is to blame.
+    const failed = begun === undefined ? { failed: true as const } : {};
+    await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : failed), ...due });
   }
   // Files first: nothing that an OS program says keeps them from going back, nor a path that stays the programs.
   const stays = await pathsThatStay(() => undoHere(ports, journal, status));

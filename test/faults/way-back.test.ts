@@ -1,6 +1,6 @@
 /**
- * Every process is struck while a machine whose update has failed goes back: it is back on its old config
- * all the same, in service, with one reboot there and one back.
+ * Every process is struck while a machine whose update has failed goes back, and Temporal loses its database: it is back
+ * on its old config all the same, in service, with one reboot there and one back.
  */
 
 import { machineConfig, plainFile } from '../e2e/support/configs';
@@ -93,7 +93,16 @@ function planned({ rounds, seed }: Campaign, victim: Victim): readonly WayBackSt
   );
 }
 
-async function failAndStrike(victim: Victim, { moment, blow }: WayBackStrike): Promise<void> {
+interface Struck {
+  readonly victim: string;
+  readonly moment: Moment;
+  readonly blow: string;
+}
+
+async function failAndStrike(
+  { victim, moment, blow }: Struck,
+  struck: () => Promise<void>,
+): Promise<void> {
   serial += 1;
   const old = world.node(NODE).annotations[CURRENT_CONFIG] ?? '';
   const before = await pictureOf(world.stack.hostRoot(NODE));
@@ -110,7 +119,7 @@ async function failAndStrike(victim: Victim, { moment, blow }: WayBackStrike): P
     }),
   );
   await world.until(`${NODE} is at ${moment}`, () => isAt(moment));
-  await strike(world.stack, victim, blow);
+  await struck();
 
   await world.until(`${NODE} has failed and serves`, () => {
     const { annotations, ready, unschedulable } = world.node(NODE);
@@ -131,7 +140,18 @@ async function failAndStrike(victim: Victim, { moment, blow }: WayBackStrike): P
 test.each(VICTIMS.map((victim) => [victim] as const))(
   '%s is struck on the way back: the node is back, named, and in service',
   async (victim) => {
-    for (const one of planned(campaign(), victim)) await failAndStrike(victim, one);
+    for (const { moment, blow } of planned(campaign(), victim)) {
+      await failAndStrike({ victim, moment, blow }, () => strike(world.stack, victim, blow));
+    }
   },
   STORY_MS * Math.max(1, campaign().rounds),
+);
+
+test.each(MOMENTS)(
+  "Temporal's database is lost at %s: the node is back, named, and not tried again",
+  async (moment) => {
+    const what = { victim: 'temporal', moment, blow: 'database gone' };
+    await failAndStrike(what, () => world.stack.temporal.lose());
+  },
+  STORY_MS,
 );

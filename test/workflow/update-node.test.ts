@@ -401,6 +401,7 @@ describe('a node update that fails', () => {
         expect.arrayContaining(['goBack', 'verifyBack', 'releaseNode']),
       );
       expect(done).not.toContain('armReboot');
+      expect(world.host(node).failed).toBeUndefined();
       releasing.open();
       const { failed } = await world.progressUntil(({ children }) => children.length === 0);
 

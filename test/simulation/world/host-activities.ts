@@ -5,10 +5,16 @@ import type { UpdatePlan } from '../../../core/node/plan';
 import type { HostActivities, HostOrder } from '../../../workflows/activity-contracts';
 import type { Attempt } from '../temporal/attempt';
 import type { Host, Journal, SimulatedConfig } from './host';
+import { planFor } from './host-plans';
+import { backTakesBoot, commit, failedEarlier, undo } from './left-on-host';
 import type { ActivityPlants } from './plants';
 
 type HostStep = keyof HostActivities;
-type Order = HostOrder & { readonly rebootedFrom?: string; readonly reconnectSeconds?: number };
+type Order = HostOrder & {
+  readonly rebootedFrom?: string;
+  readonly reconnectSeconds?: number;
+  readonly failed?: string;
+};
 
 /** What begins or goes on with an update; refused once it was taken back. */
 const GOING_ON: readonly HostStep[] = [
@@ -68,9 +74,13 @@ function checkOrder(world: HostWorld, host: Host, step: HostStep, order: Order):
   const run = runOf(order);
   if (host.pastRuns.has(run)) throw fail('OrderRefused', 'a later update has replaced this one');
   if (run === host.currentRun) {
-    if (host.isBack && GOING_ON.includes(step)) throw fail('OrderRefused', 'it was taken back');
+    if (!GOING_ON.includes(step)) return;
+    if (host.isBack) throw fail('OrderRefused', 'it was taken back');
+    if (host.failed !== undefined && step !== 'prepareUpdate') throw failedEarlier(host.failed);
     return;
   }
+  const isSame = host.currentTarget === order.config.name && order.afterLost === true;
+  if (!isSame || world.plants.forgetsFailures === true) host.failed = undefined;
   if (host.currentRun !== undefined) host.pastRuns.add(host.currentRun);
   host.currentRun = run;
   host.currentTarget = order.config.name;
@@ -127,6 +137,7 @@ class Work {
 const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } = {
   prepareUpdate: async (work) => {
     const { host, target } = work;
+    refuseFailed(work);
     const { settled, underWay } = settle(work);
     const isUnsettled =
       underWay !== undefined && host.journal !== undefined && backTakesBoot(host, host.journal);
@@ -236,6 +247,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
   goBack: async (work) => {
     const { host, order, world } = work;
     host.isBack = true;
+    host.failed ??= order.failed;
     const { journal, bootId } = host;
     if (journal === undefined) {
       host.staged = undefined;
@@ -301,6 +313,18 @@ async function unheardIfCut<T>({ attempt, target }: Work, write: () => Promise<T
   }
 }
 
+/** A lost update to the same config has failed here, and its node has not said so: it is taken back, and not tried again. */
+function refuseFailed({ host, target, order, world }: Work): void {
+  if (order.afterLost !== true || world.plants.forgetsFailures === true) return;
+  const journal = host.journal?.target.name === target.name ? host.journal : undefined;
+  const { goingBack } = journal ?? {};
+  if (goingBack?.failed === true) host.failed ??= goingBack.because;
+  if (host.failed === undefined) return;
+  if (journal !== undefined && backTakesBoot(host, journal)) return;
+  if (journal !== undefined) undo(host, journal);
+  throw failedEarlier(host.failed);
+}
+
 interface Settled {
   readonly settled?: string;
   /** What the orders that follow have to do about it. */
@@ -331,30 +355,10 @@ function settle(work: Work): Settled {
   return { settled: `undid ${name}` };
 }
 
-/** Out of the update's operating system, or of a boot that began on its files. */
-function backTakesBoot({ boot, os }: Host, { armed, goingBack, previousOs }: Journal): boolean {
-  if (os !== previousOs) return true;
-  return goingBack === undefined
-    ? armed !== undefined && armed !== boot
-    : goingBack.bootId === boot;
-}
-
 /** What proves or ends an update has nothing to say about another one. */
 function refuseOther({ host, target }: Work): void {
   if (host.journal === undefined || host.journal.target.name === target.name) return;
   throw fail('RefusedRequest', `${host.journal.target.name} is under way on ${host.name}`);
-}
-
-function commit(host: Host, config: SimulatedConfig): void {
-  host.current = config.name;
-  host.journal = undefined;
-  host.staged = undefined;
-}
-
-function undo(host: Host, journal: Journal): void {
-  host.files = journal.previousFiles;
-  host.staged = undefined;
-  host.journal = undefined;
 }
 
 /** A reboot by accident after everything was written: all of it is made again. */
@@ -374,28 +378,4 @@ function runOf({ orderId }: HostOrder): string {
 
 function counts() {
   return { files: 1, units: 0 };
-}
-
-/** @param begun - the update that is taken over: it was planned before it began */
-function planFor(host: Host, target: SimulatedConfig, begun?: Journal): UpdatePlan {
-  const reboot = begun?.reboots ?? host.os !== target.os;
-  const restart = { type: 'Restart', restart: { serviceName: 'chronyd.service' } } as const;
-  const actions = reboot ? [{ type: 'Reboot' } as const] : target.restartsService ? [restart] : [];
-  return {
-    reconcilable: target.unreconcilable
-      ? { ok: false, reason: 'disks changed', field: 'storage.disks' }
-      : { ok: true },
-    files: { changed: ['/etc/motd'], removed: [] },
-    units: { changed: [], removed: [] },
-    sshKeysChanged: false,
-    passwordChanged: false,
-    kernelArguments: { add: [], remove: [] },
-    extensions: { install: [], uninstall: [] },
-    changes: [],
-    actions,
-    drain: reboot || target.drain,
-    reboot,
-    phases: [],
-    summary: `${host.current} to ${target.name}`,
-  } as UpdatePlan;
 }

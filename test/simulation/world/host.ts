@@ -33,6 +33,8 @@ interface GoingBack {
   readonly due?: true;
   readonly because: string;
   readonly again: boolean;
+  /** No order began it, and the update is to blame. */
+  readonly failed?: true;
   /** Absent = nobody has asked for it. */
   readonly askedAt?: number;
 }
@@ -89,6 +91,8 @@ export class Host {
   /** What that update brings the host to. */
   currentTarget: string | undefined;
   isBack = false;
+  /** How an update to that failed, this one or a lost one before it. */
+  failed: string | undefined;
   readonly pastRuns = new Set<string>();
   /** Ends every attempt of this process. */
   readonly attempts = new Set<{ die(): void }>();
@@ -255,7 +259,7 @@ export class Host {
   private goBackInPlace(journal: Journal): void {
     this.watcher.note(this.name, 'goes back in place');
     this.endRun(journal);
-    journal.goingBack = { because: 'nobody could be reached', again: false };
+    journal.goingBack = { because: 'nobody could be reached', again: false, failed: true };
     this.files = journal.previousFiles;
     this.staged = undefined;
     if (journal.target.cutsWhenWritten === true) this.setCut(false);
@@ -296,7 +300,7 @@ export class Host {
       return;
     }
     const undo = (because: string, again: boolean): void => {
-      journal.goingBack = { because, again };
+      journal.goingBack = { because, again, ...(again ? {} : { failed: true }) };
       this.files = journal.previousFiles;
       this.staged = undefined;
     };
@@ -325,8 +329,8 @@ export class Host {
     this.clock.after(until - this.clock.now, () => {
       if (incarnation !== this.incarnation || this.isPolling() || !isOpen()) return;
       this.endRun(journal);
-      const because = 'nobody could be reached';
-      journal.goingBack = { bootId: this.boot, due: true, because, again: false };
+      const why = { because: 'nobody could be reached', again: false, failed: true } as const;
+      journal.goingBack = { bootId: this.boot, due: true, ...why };
       this.files = journal.previousFiles;
       this.reboot('back', journal.run);
     });

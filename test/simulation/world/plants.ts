@@ -8,6 +8,8 @@ export interface ActivityPlants {
   readonly skipsUndo?: boolean;
   /** A host that starts boots back for an order that failed before it asked for that. */
   readonly bootsBackUnasked?: boolean;
+  /** A host forgets that an update has failed on it, once that is lost. */
+  readonly forgetsFailures?: boolean;
   /** Whoever gives a node back uncordons it, whoever cordoned it. */
   readonly liftsAnyCordon?: boolean;
   /** A percentage is taken of the nodes of all pools. */

@@ -15,6 +15,8 @@ export interface FakeHost {
   armed: boolean;
   /** On what a lost update left, which does not hold: only a reboot takes it back. */
   isLeft: boolean;
+  /** How an update failed, which its node may not have said. */
+  failed?: string;
   /** What somebody else has put where only an update had something. */
   kept?: readonly string[];
 }
@@ -59,6 +61,10 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
   return {
     prepareUpdate: async (order) => {
       const host = await step('prepareUpdate', order);
+      if (order.afterLost !== true) delete host.failed;
+      if (host.failed !== undefined) {
+        throw ApplicationFailure.nonRetryable(`lost: ${host.failed}`, 'EarlierUpdateFailed');
+      }
       // As the real one: what is whole and wanted is taken over as it is.
       const tookOver = host.applied === order.config.name && !host.rebooted && !host.armed;
       const did = tookOver ? 'took over' : 'undid';
@@ -114,6 +120,7 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
     goBack: async (order) => {
       const host = await step('goBack', order);
       const rebooting = host.rebooted || host.armed || host.isLeft;
+      if (order.failed !== undefined) host.failed = order.failed;
       host.isLeft = false;
       host.applied = undefined;
       host.staged = undefined;

@@ -1,0 +1,186 @@
+/**
+ * An update that goes back is lost, with everything that Temporal knew: its node has not said yet how it ended. In
+ * quiet weather.
+ */
+
+import { ANNOTATION, updateNodeId } from '../../core/names';
+import { quietWorld, rebootingConfig, until } from './quiet-world';
+import type { Host, SimulatedConfig } from './world/host';
+import type { ActivityPlants } from './world/plants';
+import type { World } from './world/world';
+
+const MINUTE_MS = 60_000;
+const BAD = 'rendered-worker-2';
+
+/** How the second config is bad. */
+type Fault = Partial<Pick<SimulatedConfig, 'unitFails' | 'doesNotBoot' | 'cutsNetwork'>>;
+
+async function rolling(fault: Fault, plants: ActivityPlants = {}) {
+  const configOf = (number: number) => ({
+    ...rebootingConfig(number),
+    ...(number === 2 ? fault : {}),
+  });
+  const pool = {
+    ...{ maxUnavailable: 2, configs: [1, 2, 3, 4].map(configOf) },
+    policy: {
+      ...{ canary: { nodes: 1 }, failureThreshold: 1, reboot: { timeoutSeconds: 600 } },
+      verify: { readySeconds: 10, reconnectSeconds: 120 },
+    },
+  };
+  const { world, run } = await quietWorld({ seed: 1, nodes: 3, pool, plants });
+  world.controllers.begin();
+  return { world, run };
+}
+
+type Rolling = Awaited<ReturnType<typeof rolling>>;
+
+async function untilHost({ world, run }: Rolling, holds: (host: Host) => boolean): Promise<Host> {
+  const found = () => [...world.hosts.values()].find(holds);
+  await until(run, () => found() !== undefined, 5);
+  const host = found();
+  if (host === undefined) throw new Error('there is none any more');
+  return host;
+}
+
+async function loseTemporal(world: World): Promise<void> {
+  for (const { id } of world.temporal.open()) await world.terminate(id);
+}
+
+const annotation = (world: World, { name }: Host, key: string) =>
+  world.cluster.node(name).metadata.annotations?.[key];
+const cordoned = (world: World) =>
+  [...world.cluster.nodes].filter(([, { spec }]) => spec?.unschedulable).map(([name]) => name);
+const others = (world: World, { name }: Host) =>
+  [...world.hosts.values()].filter((host) => host.name !== name);
+
+/** It failed, as it would have if its update had not been lost; nobody else tried the config. */
+async function expectFailed(world: World, host: Host, reason: string): Promise<void> {
+  expect(annotation(world, host, ANNOTATION.STATE)).toBe('Degraded');
+  expect(annotation(world, host, ANNOTATION.REASON)).toContain(reason);
+  expect([host.current, host.files, host.os]).toEqual(['rendered-worker-1', host.current, 'os-1']);
+  expect(host.journal).toBeUndefined();
+  expect(cordoned(world)).toEqual([]);
+  expect(others(world, host).map(({ boot }) => boot)).toEqual([1, 1]);
+  expect(await world.progress('worker')).toMatchObject({ state: 'Halted', failedCount: 1 });
+  expect(world.invariants.violations).toEqual([]);
+}
+
+jest.setTimeout(120_000);
+
+const MOMENTS = {
+  'has been told to go back': ({ journal, boot }: Host) =>
+    boot === 2 && journal?.goingBack?.due === true,
+  'is down for it': ({ boot, isUp, journal }: Host) =>
+    boot === 2 && !isUp && journal?.goingBack !== undefined,
+  'is up on its old config': ({ boot, journal }: Host) => boot === 3 && journal !== undefined,
+  'has proven that it is back': ({ boot, journal }: Host) => boot === 3 && journal === undefined,
+} as const;
+
+describe('a canary whose update to a bad config is lost when its machine', () => {
+  const lostWhen = async (moment: keyof typeof MOMENTS, plants: ActivityPlants = {}) => {
+    const rollout = await rolling({ unitFails: true }, plants);
+    const host = await untilHost(rollout, MOMENTS[moment]);
+    expect(annotation(rollout.world, host, ANNOTATION.STATE)).toBe('Working');
+    await loseTemporal(rollout.world);
+    await rollout.run(40 * MINUTE_MS);
+    return { ...rollout, host };
+  };
+
+  it.each(Object.keys(MOMENTS) as (keyof typeof MOMENTS)[])(
+    '%s counts as failed, does not boot into it again, and is tried when told',
+    async (moment) => {
+      const { world, run, host } = await lostWhen(moment);
+      expect(host.boot).toBe(3);
+      await expectFailed(world, host, 'EarlierUpdateFailed: ');
+      expect(annotation(world, host, ANNOTATION.REASON)).toContain(
+        'VerifyFailed: unit chronyd.service has failed',
+      );
+
+      world.ask('worker', 'retryNode', { node: host.name });
+      await run(40 * MINUTE_MS);
+      expect(host.boot).toBe(5);
+      await expectFailed(world, host, 'VerifyFailed: unit chronyd.service has failed');
+
+      world.render('worker', 'rendered-worker-3');
+      await run(40 * MINUTE_MS);
+      expect([...world.hosts.values()].map(({ current }) => current)).toEqual(
+        Array.from({ length: 3 }, () => 'rendered-worker-3'),
+      );
+      expect(world.invariants.violations).toEqual([]);
+    },
+  );
+
+  it.each(Object.keys(MOMENTS) as (keyof typeof MOMENTS)[])(
+    '%s boots into it again where hosts forget: planted',
+    async (moment) => {
+      const { host } = await lostWhen(moment, { forgetsFailures: true });
+
+      expect(host.boot).toBe(5);
+    },
+  );
+
+  it('dies before it asks for the boot is taken back by the next update', async () => {
+    const rollout = await rolling({ unitFails: true });
+    const { world, run } = rollout;
+    const host = await untilHost(rollout, ({ boot, isUp }) => boot === 2 && isUp);
+    diesGoingBack(host);
+    await untilHost(rollout, ({ isWorking, isUp, journal }) => {
+      return isUp && !isWorking && journal?.goingBack !== undefined;
+    });
+    await loseTemporal(world);
+    await run(40 * MINUTE_MS);
+
+    expect(host.boot).toBe(3);
+    await expectFailed(world, host, 'VerifyFailed: unit chronyd.service has failed');
+  });
+});
+
+/** Its worker dies in the middle of the way back, once. */
+function diesGoingBack(host: Host): void {
+  let { files } = host;
+  let isFirst = true;
+  Object.defineProperty(host, 'files', {
+    get: () => files,
+    set: (wanted: string) => {
+      if (!isFirst) {
+        files = wanted;
+        return;
+      }
+      isFirst = false;
+      host.killWorker(MINUTE_MS);
+      throw new Error('the worker is dead');
+    },
+  });
+}
+
+describe('a machine that goes back by itself, whose update is lost meanwhile,', () => {
+  it.each<[string, Fault, string, number]>([
+    ['did not boot its config', { doesNotBoot: true }, 'the new deployment did not come up', 2],
+    ['was cut off by it', { cutsNetwork: true }, 'nobody could be reached', 3],
+  ])('and %s counts as failed', async (_, fault, reason, boot) => {
+    const rollout = await rolling(fault);
+    const { world, run } = rollout;
+    const host = await untilHost(rollout, ({ journal }) => journal?.goingBack?.failed === true);
+    await loseTemporal(world);
+    await run(40 * MINUTE_MS);
+
+    expect(host.boot).toBe(boot);
+    await expectFailed(world, host, reason);
+  });
+});
+
+it('a way back that was ordered for another config is no failure of the one before', async () => {
+  const rollout = await rolling({});
+  const { world, run } = rollout;
+  const host = await untilHost(rollout, ({ journal }) => journal !== undefined);
+  // So that it is not past its point of no return when the rollout hears of the other config.
+  host.killWorker(MINUTE_MS);
+  world.render('worker', 'rendered-worker-3');
+  await untilHost(rollout, ({ journal }) => journal?.goingBack !== undefined);
+  await world.terminate(updateNodeId(host.name));
+  world.render('worker', BAD);
+  await run(60 * MINUTE_MS);
+
+  expect([...world.hosts.values()].map(({ current }) => current)).toEqual([BAD, BAD, BAD]);
+  expect(world.invariants.violations).toEqual([]);
+});
