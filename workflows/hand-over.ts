@@ -20,6 +20,8 @@ const HELD_BACK_FOR = 45;
  * be said keeps nobody waiting at first: the rollout goes on in this history, and tries again after its next look.
  */
 export async function handOver(rollout: Rollout): Promise<void> {
+  // Its answer would be lost with this run, and so would each one after it: the next run is as short.
+  if (rollout.isAskingSilent) return;
   const summary = 'going on in a new run';
   await condition(() => isQuiet(rollout), CLOSING_MS, { summary });
   if (isMidSentence(rollout)) {

@@ -3,7 +3,7 @@
  * hears of the end of those that it started itself; which of the others still run is asked of Temporal.
  */
 
-import { log, patched } from '@temporalio/workflow';
+import { log, patched, workflowInfo } from '@temporalio/workflow';
 import { isCancellation } from './failures';
 import { findRunningUpdates } from './pool-steps';
 import type { Rollout } from './rollout-state';
@@ -71,6 +71,8 @@ async function askAside(rollout: Rollout, nodes: readonly string[]): Promise<voi
     if (!isCancellation(error)) throw error;
   } finally {
     rollout.isAskingSilent = false;
+    // It has kept the rollout from going on in a new run.
+    if (workflowInfo().continueAsNewSuggested) rollout.touch();
   }
 }
 
