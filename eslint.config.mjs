@@ -161,7 +161,7 @@ export default tseslint.config(
       },
       {
         regex: '^(\\.\\./)+(activities|adapters|controllers|server|workers|cli|tools)(/|$)',
-        message: 'workflows/ declares contracts (activity-contracts.ts); the others satisfy them.',
+        message: 'workflows/ declares contracts (*-contracts.ts); the others satisfy them.',
       },
     ],
   ),

@@ -9,7 +9,7 @@ import type {
   NodeStep,
   ReleaseNodeInput,
   ReportPhaseInput,
-} from '../workflows/activity-contracts';
+} from '../workflows/cluster-contracts';
 
 export interface WorkerMetrics {
   readonly registry: Registry;

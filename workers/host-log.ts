@@ -1,7 +1,7 @@
 /** What a host worker says: one line per change of a machine, and little of the SDK's own. */
 
 import { failureName, messageOf } from '../core/errors';
-import type { HostActivities, HostOrder } from '../workflows/activity-contracts';
+import type { HostActivities, HostOrder } from '../workflows/host-contracts';
 import type { Logger } from './logging';
 
 /** Each order in the words of an operator; looking and repeating are not news. */

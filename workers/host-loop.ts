@@ -17,7 +17,7 @@ import {
 } from '../activities/host';
 import { messageOf } from '../core/errors';
 import { hostQueue } from '../core/names';
-import type { HostActivities } from '../workflows/activity-contracts';
+import type { HostActivities } from '../workflows/host-contracts';
 import { type DriftPlace, watchHostDrift } from './host-drift';
 import { logged, telling } from './host-log';
 import type { Logger } from './logging';

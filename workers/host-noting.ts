@@ -1,6 +1,6 @@
 /** Who hears of the orders of a host as they begin and end. */
 
-import type { HostActivities, HostOrder } from '../workflows/activity-contracts';
+import type { HostActivities, HostOrder } from '../workflows/host-contracts';
 
 const WRITES = 'applyUpdate' satisfies keyof HostActivities;
 

@@ -25,7 +25,7 @@ import { fail } from '../core/errors';
 import { canonicalKernelType } from '../core/machine-config/diff';
 import { SIMULATED_HOST } from '../core/names';
 import { splitKernelArguments } from '../core/os';
-import type { HostActivities } from '../workflows/activity-contracts';
+import type { HostActivities } from '../workflows/host-contracts';
 import { type BootReports, createBootReports } from './host-boot-reports';
 import { createLimit } from './host-limit';
 import { type Host, runHost } from './host-loop';

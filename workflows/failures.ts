@@ -7,7 +7,8 @@ import {
   isCancellation,
 } from '@temporalio/workflow';
 import { FAILURES, messageOf, type FailureName } from '../core/errors';
-import type { ClusterActivities, HostActivities } from './activity-contracts';
+import type { ClusterActivities } from './cluster-contracts';
+import type { HostActivities } from './host-contracts';
 
 /** Why something failed. `name` is absent for what nobody threw on purpose. */
 export interface Failure {

@@ -6,7 +6,7 @@
 import { condition, patched, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
 import type { NamedReason } from '../core/rollout/index';
-import type { PoolLook } from './activity-contracts';
+import type { PoolLook } from './cluster-contracts';
 import { type AcceptedWord, inASentence } from './accepted-words';
 import { isBeforeFirstLook, refuseWithoutConfig, untilFirstLook } from './before-first-look';
 import { isCancellation, refuse } from './failures';

@@ -17,12 +17,11 @@ import type {
   ClusterActivities,
   CordonNodeInput,
   DrainNodeInput,
-  HostActivities,
-  HostOrder,
   NodeStep,
   ReleaseNodeInput,
   ReportedPhase,
-} from './activity-contracts';
+} from './cluster-contracts';
+import type { HostActivities, HostOrder } from './host-contracts';
 import type { Slot, UpdateNodeInput } from './messages';
 import { PRIORITY } from './priorities';
 import {

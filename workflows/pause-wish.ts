@@ -1,7 +1,7 @@
 /** What a rollout knows of the pause of its pool, and its view does not show yet. */
 
 import { patched } from '@temporalio/workflow';
-import type { PoolLook } from './activity-contracts';
+import type { PoolLook } from './cluster-contracts';
 import { instant } from './carried';
 import { LAG_MS } from './updates-under-way';
 

@@ -20,7 +20,7 @@ import type {
   SelectNodesInput,
   SelectNodesResult,
   WrittenNode,
-} from './activity-contracts';
+} from './cluster-contracts';
 import {
   attachSignal,
   nodeGoneSignal,

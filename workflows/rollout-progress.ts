@@ -7,7 +7,7 @@ import {
   type NamedReason,
   type StateAndBlocker,
 } from '../core/rollout/index';
-import type { PoolLook } from './activity-contracts';
+import type { PoolLook } from './cluster-contracts';
 import {
   failedCount,
   failedReasons,

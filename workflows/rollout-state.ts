@@ -17,7 +17,7 @@ import type {
   PoolLook,
   RememberedNode,
   SeenNode,
-} from './activity-contracts';
+} from './cluster-contracts';
 import { byNode, instant } from './carried';
 import { EndedUpdates } from './ended-updates';
 import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';

@@ -3,7 +3,7 @@
 import { CancelledFailure, condition, log, patched } from '@temporalio/workflow';
 import type { UpdatePlan } from '../core/node/plan';
 import { fewNames } from '../core/rollout/index';
-import type { WrittenNode } from './activity-contracts';
+import type { WrittenNode } from './cluster-contracts';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
 import type { HostSteps } from './node-steps';

@@ -15,7 +15,8 @@ import type {
 } from '@temporalio/workflow';
 import { shortLine } from '../core/encoding/one-line';
 import type { ResolvedPolicy } from '../core/pool/types';
-import type { ClusterActivities, HostActivities } from './activity-contracts';
+import type { ClusterActivities } from './cluster-contracts';
+import type { HostActivities } from './host-contracts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;

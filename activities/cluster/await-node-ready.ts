@@ -5,7 +5,7 @@ import type {
   AwaitReadyInput,
   AwaitReadyProgress,
   ClusterActivities,
-} from '../../workflows/activity-contracts';
+} from '../../workflows/cluster-contracts';
 import type { ActivityRun, ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { ReadyCount } from './ready-count';

@@ -8,7 +8,7 @@ import type {
   ClusterActivities,
   DrainNodeInput,
   NodeStep,
-} from '../../workflows/activity-contracts';
+} from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from '../ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked, refuseHeld } from './node-changes';

@@ -1,7 +1,7 @@
 import { NodeCondition } from '../../core/names';
 import { NodePhase } from '../../core/node/lifecycle';
 import { isCordonedBySlipway } from '../../core/rollout';
-import type { ClusterActivities, CordonNodeInput } from '../../workflows/activity-contracts';
+import type { ClusterActivities, CordonNodeInput } from '../../workflows/cluster-contracts';
 import type { Node } from '../../core/node/types';
 import type { ClusterPorts, NodeChange } from '../ports';
 import { changeInTurn } from './in-turn';

@@ -6,7 +6,7 @@ import type {
   DrainedNode,
   DrainNodeInput,
   DrainProgress,
-} from '../../workflows/activity-contracts';
+} from '../../workflows/cluster-contracts';
 import type { ActivityRun, ClusterPorts, EvictionOutcome } from '../ports';
 import { refuseUnheld, refuseUnheldNow } from './check-cordon';
 import { DrainPods } from './drain-pods';

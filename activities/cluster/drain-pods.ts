@@ -15,7 +15,7 @@ import {
   type Pod,
   type PodDisruptionBudget,
 } from '../../core/drain';
-import type { DrainNodeInput, DrainProgress } from '../../workflows/activity-contracts';
+import type { DrainNodeInput, DrainProgress } from '../../workflows/cluster-contracts';
 import type { EvictionOutcome } from '../ports';
 
 /** How soon a refused eviction is tried again when no budget changes in between. */

@@ -1,5 +1,5 @@
 import { observePool } from '../../core/rollout';
-import type { ClusterActivities } from '../../workflows/activity-contracts';
+import type { ClusterActivities } from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from '../ports';
 import { inParallel } from './in-parallel';
 import { membershipOf } from './pool-members';

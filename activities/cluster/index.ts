@@ -3,7 +3,7 @@
  * `activities/ports.ts`. Decisions are in `core/`; one file per activity.
  */
 
-import type { ClusterActivities } from '../../workflows/activity-contracts';
+import type { ClusterActivities } from '../../workflows/cluster-contracts';
 import { withFailures } from '../failures';
 import type { ClusterPorts } from '../ports';
 import { createAwaitNodeReady } from './await-node-ready';

@@ -28,7 +28,7 @@ import type {
   CordonNodeInput,
   NodeStep,
   ReleaseNodeInput,
-} from '../../workflows/activity-contracts';
+} from '../../workflows/cluster-contracts';
 import type { NodeChange } from '../ports';
 import { refuseAnotherNode } from './known-node';
 

@@ -1,4 +1,4 @@
-import type { CordonNodeInput, DrainedNode } from '../../workflows/activity-contracts';
+import type { CordonNodeInput, DrainedNode } from '../../workflows/cluster-contracts';
 import type { ActivityRun, ClusterPorts } from '../ports';
 import { DrainPods } from './drain-pods';
 import { missingDaemonSets } from './missing-daemon-sets';

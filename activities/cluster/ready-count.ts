@@ -6,7 +6,7 @@
 
 import { unreadyCondition } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import type { AwaitReadyInput } from '../../workflows/activity-contracts';
+import type { AwaitReadyInput } from '../../workflows/cluster-contracts';
 
 type Awaited = Pick<AwaitReadyInput, 'bootId' | 'readySeconds' | 'timeoutSeconds'>;
 

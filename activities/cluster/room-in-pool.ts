@@ -20,7 +20,7 @@ import { slotCount } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { fewNames, isLeftUnavailable, servesHalfDone, takesSlot } from '../../core/rollout';
-import type { CordonNodeInput } from '../../workflows/activity-contracts';
+import type { CordonNodeInput } from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from '../ports';
 import { inParallel } from './in-parallel';
 import { LostRuns } from './lost-runs';

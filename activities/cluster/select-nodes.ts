@@ -2,11 +2,8 @@ import { readDisruptionPolicy } from '../../core/disruption';
 import { failureName } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import { observePool, resolvePolicy, selectFrom, type Candidate } from '../../core/rollout';
-import type {
-  ClusterActivities,
-  ConfigReference,
-  SelectNodesResult,
-} from '../../workflows/activity-contracts';
+import type { ClusterActivities, SelectNodesResult } from '../../workflows/cluster-contracts';
+import type { ConfigReference } from '../../workflows/host-contracts';
 import type { ClusterPorts } from '../ports';
 import { ConfigDigests } from './config-digests';
 import { departedNodes } from './departed-nodes';

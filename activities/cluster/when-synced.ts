@@ -1,5 +1,5 @@
 import { fail } from '../../core/errors';
-import type { PictureVersions } from '../../workflows/activity-contracts';
+import type { PictureVersions } from '../../workflows/cluster-contracts';
 import type { ClusterView, DatedLookup, Lookup } from '../ports';
 
 /** A look that waits longer than this is tried again, so that the wait shows up as a failure. */

@@ -4,7 +4,7 @@ import { SHADOW_PATH } from '../../adapters/host';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
 import { sameImage } from '../../core/os';
-import type { AppliedUpdate, HostOrder } from '../../workflows/activity-contracts';
+import type { AppliedUpdate, HostOrder } from '../../workflows/host-contracts';
 import { currentConfig, desiredConfig } from './configs';
 import { enablementAfter, enablementBefore, withoutIgnitionPresets } from './enablement';
 import { openJournal } from './open-journal';

@@ -1,7 +1,7 @@
 /** The reboot of an update: armed, and armed again when a power cut came before the new deployment was. */
 
 import { fail } from '../../core/errors';
-import type { ArmedReboot, HostOrder } from '../../workflows/activity-contracts';
+import type { ArmedReboot, HostOrder } from '../../workflows/host-contracts';
 import { applyUpdate } from './apply';
 import { leaveWayBack } from './fallback';
 import { openJournal } from './open-journal';

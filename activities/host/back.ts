@@ -1,7 +1,7 @@
 /** The way back: the journal undone byte for byte, the old deployment booted, and proof of both. */
 
 import { fail, failureName, messageOf } from '../../core/errors';
-import type { DiscardedUpdate, HostOrder, VerifiedBack } from '../../workflows/activity-contracts';
+import type { DiscardedUpdate, HostOrder, VerifiedBack } from '../../workflows/host-contracts';
 import { proveFilesBack, proveOsBack, proveUndone } from './back-proof';
 import { currentConfig } from './configs';
 import { dropFallback } from './fallback';

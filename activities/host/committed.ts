@@ -5,7 +5,7 @@
  */
 
 import { fail } from '../../core/errors';
-import type { ConfigReference } from '../../workflows/activity-contracts';
+import type { ConfigReference } from '../../workflows/host-contracts';
 import { findOsDrift } from './drift';
 import type { Files, HostPorts, OsStatus } from './ports';
 import { type HostConfig, isRecord, readCurrentConfig, readPrivate, writePrivate } from './records';

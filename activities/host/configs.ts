@@ -1,6 +1,6 @@
 /** Getting hold of the configs that an order names: kept ones first, then the server. */
 
-import type { ConfigReference, HostOrder } from '../../workflows/activity-contracts';
+import type { ConfigReference, HostOrder } from '../../workflows/host-contracts';
 import type { HostPorts } from './ports';
 import {
   type HostConfig,

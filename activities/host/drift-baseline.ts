@@ -2,7 +2,7 @@
 
 import { posix } from 'node:path';
 import type { RenderedSpec } from '../../core/machine-config/types';
-import type { ConfigReference } from '../../workflows/activity-contracts';
+import type { ConfigReference } from '../../workflows/host-contracts';
 import { wantedOnHost } from './appended';
 import { NOT_COMPARED } from './drift';
 import { type ExpectedPath, expectedAt } from './drift-difference';

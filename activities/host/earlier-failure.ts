@@ -4,7 +4,7 @@
  */
 
 import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
-import type { HostOrder, PreparedUpdate } from '../../workflows/activity-contracts';
+import type { HostOrder, PreparedUpdate } from '../../workflows/host-contracts';
 import { goBack, verifyBack } from './back';
 import { openJournal } from './open-journal';
 import type { HostPorts, OpenJournal } from './ports';

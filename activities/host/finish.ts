@@ -1,7 +1,7 @@
 /** From applied to committed: services, the armed reboot, the proof, the commit. */
 
 import { fail } from '../../core/errors';
-import type { HostOrder, VerifiedHost } from '../../workflows/activity-contracts';
+import type { HostOrder, VerifiedHost } from '../../workflows/host-contracts';
 import { applyAgainIfInterrupted, goOnIfInterrupted, journalOf } from './arming';
 import { currentConfig, desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';

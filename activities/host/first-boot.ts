@@ -4,7 +4,7 @@ import { fail } from '../../core/errors';
 import { originalPath } from '../../core/machine-config';
 import { canonicalConfig } from '../../core/machine-config/canonical';
 import { splitKernelArguments } from '../../core/os';
-import type { HostOrder } from '../../workflows/activity-contracts';
+import type { HostOrder } from '../../workflows/host-contracts';
 import { applyUpdate } from './apply';
 import { claimOf, hostPaths } from './appended';
 import { armReboot } from './arming';

@@ -3,7 +3,7 @@
  * what it answered, and one that was interrupted goes on from what the journal says.
  */
 
-import type { HostActivities, HostOrder } from '../../workflows/activity-contracts';
+import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 import { applyUpdate } from './apply';
 import { armReboot } from './arming';
 import { discardStaged, goBack, verifyBack } from './back';

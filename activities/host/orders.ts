@@ -1,7 +1,7 @@
 /** Orders: which ones a host takes, and what it answered to those it has carried out. */
 
 import { fail } from '../../core/errors';
-import type { HostActivities, HostOrder } from '../../workflows/activity-contracts';
+import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 import { atBest, type Files, type HostPorts } from './ports';
 import { readPrivate, writePrivate } from './records';
 import { followRun, goesOn, isWayBack } from './runs';

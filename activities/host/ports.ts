@@ -15,7 +15,7 @@ import type {
 } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
-import type { ConfigReference } from '../../workflows/activity-contracts';
+import type { ConfigReference } from '../../workflows/host-contracts';
 
 export type { Deployment, EnablementChange, OsDriver, OsStatus, StepContext, UnitState };
 export type { PathChange, PathFacts, PathState } from '../../adapters/host';

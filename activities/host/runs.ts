@@ -5,11 +5,7 @@
  */
 
 import { fail } from '../../core/errors';
-import type {
-  ConfigReference,
-  HostActivities,
-  HostOrder,
-} from '../../workflows/activity-contracts';
+import type { ConfigReference, HostActivities, HostOrder } from '../../workflows/host-contracts';
 import { atBest, type Files, type HostPorts, type UpdateHeader } from './ports';
 import { isRecord, readPrivate, sameConfig, writePrivate } from './records';
 

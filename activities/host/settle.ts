@@ -6,7 +6,7 @@
 
 import type { UpdatePlan } from '../../core/node/plan';
 import { fail, failureName, messageOf } from '../../core/errors';
-import type { ConfigReference, HostOrder } from '../../workflows/activity-contracts';
+import type { ConfigReference, HostOrder } from '../../workflows/host-contracts';
 import { writeCommitted } from './committed';
 import { desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';

@@ -15,6 +15,7 @@ import { awaitsAdoption } from '../../core/node/adoption';
 import { annotationOf, desiredConfigOf, isDegraded } from '../../core/node/predicates';
 import { lastRunOf } from '../../core/node/turn';
 import type { MachineConfigNode, Node } from '../../core/node/types';
+import { isConditionTrue } from '../../core/pool/conditions';
 import { primaryPoolForNode } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { owningPools, type ClusterPicture } from '../cluster-picture';
@@ -361,9 +362,7 @@ function degradationOf({ status }: MachineConfigNode): readonly unknown[] {
 }
 
 function isUpdated({ status }: MachineConfigNode): boolean {
-  return (status?.conditions ?? []).some(
-    ({ type, status: is }) => type === NodeCondition.UPDATED && is === 'True',
-  );
+  return isConditionTrue(status?.conditions, NodeCondition.UPDATED);
 }
 
 /** Which update of the node is over, and on the way to which config. */

@@ -18,6 +18,7 @@ import {
 import { lastRunOf } from '../../core/node/turn';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import type { Condition } from '../../core/object-meta';
+import { isConditionTrue } from '../../core/pool/conditions';
 import type { ShownStatus } from './show-status';
 
 /**
@@ -54,7 +55,7 @@ function restOf(node: Node, known: MachineConfigNode, now: string): End | undefi
   const { desired } = known.spec.configVersion;
   const { conditions: before = [], configVersion } = known.status ?? {};
   const isSaid = desired === config && configVersion?.current === config;
-  if (isSaid && isTrue(before, NodeCondition.UPDATED)) return undefined;
+  if (isSaid && isConditionTrue(before, NodeCondition.UPDATED)) return undefined;
   const isUnderWay = ownConditions(before).some(({ status }) => status === 'Unknown');
   const conditions =
     isUnderWay && desired !== config
@@ -73,7 +74,7 @@ function failureOf(node: Node, known: MachineConfigNode, now: string): End | und
   const isOfThis =
     known.spec.configVersion.desired === desired && configVersion?.desired === desired;
   // What is said of another config is how an earlier update failed.
-  if (isOfThis && isTrue(before, NodeCondition.NODE_DEGRADED)) return undefined;
+  if (isOfThis && isConditionTrue(before, NodeCondition.NODE_DEGRADED)) return undefined;
   const message = annotationOf(node, ANNOTATION.REASON);
   const isRefused = annotationOf(node, ANNOTATION.STATE) === NodeState.UNRECONCILABLE;
   const conditions = mcnConditions(NodePhase.DEGRADED, before, {
@@ -82,8 +83,4 @@ function failureOf(node: Node, known: MachineConfigNode, now: string): End | und
     ...(isRefused ? { failure: NodeState.UNRECONCILABLE } : {}),
   });
   return { desired, conditions };
-}
-
-function isTrue(conditions: readonly Condition[], wanted: NodeCondition): boolean {
-  return conditions.some(({ type, status }) => type === wanted && status === 'True');
 }

@@ -1,7 +1,7 @@
-/** Conditions of a pool: reading one, and setting one without forgetting since when it holds. */
+/** Conditions of a pool: reading one (of a MachineConfigNode, too), and setting one without forgetting since when it holds. */
 
 import type { Condition } from '../object-meta';
-import type { PoolCondition } from '../names';
+import type { NodeCondition, PoolCondition } from '../names';
 
 /** What a condition shall say; the time is decided when it is set. */
 export interface ConditionValue {
@@ -13,7 +13,7 @@ export interface ConditionValue {
 
 export function isConditionTrue(
   conditions: readonly Condition[] | undefined,
-  type: PoolCondition,
+  type: PoolCondition | NodeCondition,
 ): boolean {
   return (
     conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false

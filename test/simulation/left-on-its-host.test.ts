@@ -2,9 +2,9 @@
 
 import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
+import { diesGoingBack } from './dies-going-back';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { PoolScenario } from './scenario';
-import type { Host } from './world/host';
 import type { ActivityPlants } from './world/plants';
 import type { World } from './world/world';
 
@@ -119,24 +119,6 @@ describe('a host that is half done, whose node a person has put back into servic
   );
 });
 
-/** Its worker dies in the middle of the way back, before it asks for the boot, and starts again when all have given up. */
-function diesGoingBack(host: Host): void {
-  let { files } = host;
-  let isFirst = true;
-  Object.defineProperty(host, 'files', {
-    get: () => files,
-    set: (wanted: string) => {
-      if (!isFirst) {
-        files = wanted;
-        return;
-      }
-      isFirst = false;
-      host.killWorker(180 * MINUTE_MS);
-      throw new Error('the worker is dead');
-    },
-  });
-}
-
 describe('a host whose worker died on the way back, and whose node a person has put back into service', () => {
   async function startedAgain(plants: ActivityPlants = {}) {
     const policy = { failureThreshold: '100%' };
@@ -144,7 +126,7 @@ describe('a host whose worker died on the way back, and whose node a person has 
     await schedules('goBack');
     const host = [...world.hosts.values()].find(({ boot }) => boot > 1);
     if (host === undefined) throw new Error('no host has booted');
-    diesGoingBack(host);
+    diesGoingBack(host, 180 * MINUTE_MS);
     await run(90 * MINUTE_MS);
     expect(cordoned(world)).toEqual([host.name]);
     world.uncordon(host.name);

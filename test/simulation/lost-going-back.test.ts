@@ -4,6 +4,7 @@
  */
 
 import { ANNOTATION, updateNodeId } from '../../core/names';
+import { diesGoingBack } from './dies-going-back';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { Host, SimulatedConfig } from './world/host';
 import type { ActivityPlants } from './world/plants';
@@ -123,7 +124,7 @@ describe('a canary whose update to a bad config is lost when its machine', () =>
     const rollout = await rolling({ unitFails: true });
     const { world, run } = rollout;
     const host = await untilHost(rollout, ({ boot, isUp }) => boot === 2 && isUp);
-    diesGoingBack(host);
+    diesGoingBack(host, MINUTE_MS);
     await untilHost(rollout, ({ isWorking, isUp, journal }) => {
       return isUp && !isWorking && journal?.goingBack !== undefined;
     });
@@ -134,24 +135,6 @@ describe('a canary whose update to a bad config is lost when its machine', () =>
     await expectFailed(world, host, 'VerifyFailed: unit chronyd.service has failed');
   });
 });
-
-/** Its worker dies in the middle of the way back, once. */
-function diesGoingBack(host: Host): void {
-  let { files } = host;
-  let isFirst = true;
-  Object.defineProperty(host, 'files', {
-    get: () => files,
-    set: (wanted: string) => {
-      if (!isFirst) {
-        files = wanted;
-        return;
-      }
-      isFirst = false;
-      host.killWorker(MINUTE_MS);
-      throw new Error('the worker is dead');
-    },
-  });
-}
 
 describe('a machine that goes back by itself, whose update is lost meanwhile,', () => {
   it.each<[string, Fault, string, number]>([

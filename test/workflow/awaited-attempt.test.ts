@@ -8,7 +8,7 @@ import { currentRun } from '../../activities/run';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
 import { installTemporalRuntime } from '../../workers/temporal-runtime';
-import type { SelectNodesResult } from '../../workflows/activity-contracts';
+import type { SelectNodesResult } from '../../workflows/cluster-contracts';
 import { workflowBundle } from './support/bundle';
 
 jest.setTimeout(120_000);

@@ -1,5 +1,5 @@
 import { DEFAULT_POLICY } from '../../core/rollout';
-import type { PoolLook } from '../../workflows/activity-contracts';
+import type { PoolLook } from '../../workflows/cluster-contracts';
 import { failedCount, failedReasons } from '../../workflows/left-out-nodes';
 import type { NodeReport } from '../../workflows/messages';
 import {

@@ -1,7 +1,7 @@
 /** That Temporal has missed a host: a cut that nobody notices proves nothing. */
 
 import type { WorkflowHandle } from '@temporalio/client';
-import type { HostActivities } from '../../../workflows/activity-contracts';
+import type { HostActivities } from '../../../workflows/host-contracts';
 import { PATIENCE_MS } from '../machine/deadline';
 import type { Fleet } from './fleet';
 import { withUpdate } from './node-updates';

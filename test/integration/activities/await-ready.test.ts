@@ -1,9 +1,7 @@
 /** The wait for a node where its API server is away, or its watch says nothing any more. */
 
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { connectKube, type KubeClient } from '../../../adapters/kube/client';
-import { startBreakableProxy, type BreakableProxy } from '../kube/breakable-proxy';
+import { startBreakableProxy, throughProxy, type BreakableProxy } from '../kube/breakable-proxy';
 import {
   eventually,
   inCache,
@@ -29,7 +27,7 @@ beforeAll(async () => {
   fixture = await startKubeFixture();
   proxy = await startBreakableProxy(Number(new URL(fixture.cluster.server).port));
   proxied = await connectKube({
-    kubeconfig: throughProxy(),
+    kubeconfig: throughProxy(fixture, proxy),
     userAgent: 'slipway-tests',
     log: fixture.log,
   });
@@ -44,13 +42,6 @@ afterAll(async () => {
   await proxy?.close();
   await fixture?.stop();
 });
-
-function throughProxy(): string {
-  const file = join(fixture.cluster.directory, 'proxied.kubeconfig');
-  const direct = readFileSync(fixture.workerKubeconfig, 'utf8');
-  writeFileSync(file, direct.replace(fixture.cluster.server, `https://127.0.0.1:${proxy.port}`));
-  return file;
-}
 
 async function status(name: string, change: object): Promise<void> {
   await fixture.cluster.admin.call('PATCH', `/api/v1/nodes/${name}/status`, { status: change });

@@ -9,11 +9,7 @@ import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { freeLoopbackPort } from '../../../workers/health-server';
 import { createLogger } from '../../../workers/logging';
 import { installTemporalRuntime } from '../../../workers/temporal-runtime';
-import type {
-  ConfigReference,
-  HostActivities,
-  HostOrder,
-} from '../../../workflows/activity-contracts';
+import type { ConfigReference, HostActivities, HostOrder } from '../../../workflows/host-contracts';
 import { eventually } from '../kube/fixture';
 import { startEndpoint, type EndpointFixture } from '../server/endpoint-fixture';
 import { startHosts, type HostsHere } from './simulated-hosts';

@@ -1,6 +1,9 @@
 /** A TCP relay to the API server whose connections a test can cut. */
 
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { KubeFixture } from './fixture';
 
 export interface BreakableProxy {
   readonly port: number;
@@ -73,4 +76,15 @@ export async function startBreakableProxy(targetPort: number): Promise<Breakable
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** The cluster worker's kubeconfig, with the relay in place of the server. */
+export function throughProxy(
+  { cluster, workerKubeconfig }: KubeFixture,
+  { port }: BreakableProxy,
+): string {
+  const file = join(cluster.directory, 'proxied.kubeconfig');
+  const direct = readFileSync(workerKubeconfig, 'utf8');
+  writeFileSync(file, direct.replace(cluster.server, `https://127.0.0.1:${port}`));
+  return file;
 }

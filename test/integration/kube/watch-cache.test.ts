@@ -1,11 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { WatchCache } from '../../../adapters/kube/cache';
 import { connectKube, type KubeClient } from '../../../adapters/kube/client';
 import { MACHINE_CONFIG_POOLS } from '../../../adapters/kube/resources';
 import type { WatchSource } from '../../../adapters/kube/watch';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { startBreakableProxy, type BreakableProxy } from './breakable-proxy';
+import { startBreakableProxy, throughProxy, type BreakableProxy } from './breakable-proxy';
 import {
   applyManifest,
   eventually,
@@ -27,7 +25,11 @@ beforeAll(async () => {
   fixture = await startKubeFixture();
   proxy = await startBreakableProxy(Number(new URL(fixture.cluster.server).port));
   log = recordedLog();
-  client = await connectKube({ kubeconfig: throughProxy(), userAgent: 'slipway-tests', log });
+  client = await connectKube({
+    kubeconfig: throughProxy(fixture, proxy),
+    userAgent: 'slipway-tests',
+    log,
+  });
 });
 
 afterAll(async () => {
@@ -35,13 +37,6 @@ afterAll(async () => {
   await proxy?.close();
   await fixture?.stop();
 });
-
-function throughProxy(): string {
-  const file = join(fixture.cluster.directory, 'proxied.kubeconfig');
-  const direct = readFileSync(fixture.workerKubeconfig, 'utf8');
-  writeFileSync(file, direct.replace(fixture.cluster.server, `https://127.0.0.1:${proxy.port}`));
-  return file;
-}
 
 /** The real client, counting what a watch costs. */
 function counted(): WatchSource & { lists: number; watches: number } {
@@ -135,7 +130,7 @@ it('waits for an API server that is away, and says so once', async () => {
 it('leaves a connection that carries nothing any more, and misses nothing', async () => {
   await writePool('stalled', 1);
   const impatient = await connectKube({
-    kubeconfig: throughProxy(),
+    kubeconfig: throughProxy(fixture, proxy),
     userAgent: 'slipway-tests',
     silenceMs: 2_000,
     log,

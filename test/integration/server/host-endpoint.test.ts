@@ -4,7 +4,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { generateKeyPairSync } from 'node:crypto';
 import { readCanonical } from '../../../activities/host/records';
 import { startCluster } from '../../../tools/cluster';
-import type { ConfigReference } from '../../../workflows/activity-contracts';
+import type { ConfigReference } from '../../../workflows/host-contracts';
 import { eventually } from '../kube/fixture';
 import { clientWith, startEndpoint, type EndpointFixture } from './endpoint-fixture';
 

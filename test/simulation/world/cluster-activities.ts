@@ -25,7 +25,7 @@ import type {
   CordonNodeInput,
   DrainNodeInput,
   SelectNodesResult,
-} from '../../../workflows/activity-contracts';
+} from '../../../workflows/cluster-contracts';
 import type { Chance, VirtualClock } from '../clock';
 import { isInService, isWorking } from '../outages';
 import type { Attempt } from '../temporal/attempt';

@@ -2,7 +2,7 @@
 
 import { fail } from '../../../core/errors';
 import type { UpdatePlan } from '../../../core/node/plan';
-import type { HostActivities, HostOrder } from '../../../workflows/activity-contracts';
+import type { HostActivities, HostOrder } from '../../../workflows/host-contracts';
 import type { Attempt } from '../temporal/attempt';
 import type { Host, Journal, SimulatedConfig } from './host';
 import { planFor } from './host-plans';

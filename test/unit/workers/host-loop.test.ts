@@ -8,7 +8,7 @@ import { createExclusive } from '../../../activities/host';
 import { createLimit } from '../../../workers/host-limit';
 import { type Host, type LastReboot, runHost } from '../../../workers/host-loop';
 import { createLogger } from '../../../workers/logging';
-import type { HostActivities } from '../../../workflows/activity-contracts';
+import type { HostActivities } from '../../../workflows/host-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../activities/host/a-host';
 
 /** What the next workers do while they run, in order. */

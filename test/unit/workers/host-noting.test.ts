@@ -1,7 +1,7 @@
 /** Who hears of the orders of a host. */
 
 import { noting } from '../../../workers/host-noting';
-import type { HostActivities, HostOrder } from '../../../workflows/activity-contracts';
+import type { HostActivities, HostOrder } from '../../../workflows/host-contracts';
 
 const ORDER: HostOrder = {
   orderId: 'update-node/worker-1/run-1/applyUpdate',

@@ -12,7 +12,7 @@ import { readHostReport } from '../../../workers/host-report';
 import { reportLines } from '../../../workers/host-report-text';
 import { createHostState, readHostState } from '../../../workers/host-state';
 import { createLogger } from '../../../workers/logging';
-import type { HostActivities } from '../../../workflows/activity-contracts';
+import type { HostActivities } from '../../../workflows/host-contracts';
 import { aConfig, orderFor } from '../activities/host/a-host';
 
 const OLD = aConfig('rendered-worker-old');

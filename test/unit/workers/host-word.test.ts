@@ -10,7 +10,7 @@ import {
   goBackAlone,
 } from '../../../activities/host';
 import type { HostPorts, UpdateHeader } from '../../../activities/host/ports';
-import type { HostActivities } from '../../../workflows/activity-contracts';
+import type { HostActivities } from '../../../workflows/host-contracts';
 import type { Host } from '../../../workers/host-loop';
 import { LAST_QUESTION_SECONDS } from '../../../workers/host-silence';
 import { AwaitedWord } from '../../../workers/host-word';

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { HostActivities, HostOrder } from '../../../workflows/activity-contracts';
+import type { HostActivities, HostOrder } from '../../../workflows/host-contracts';
 import type { FakeWorld } from './fake-world';
 
 /** One machine: which config is on it, what is half done, and how often it booted. */

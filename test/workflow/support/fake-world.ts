@@ -35,11 +35,10 @@ import type { MachineConfigPool, ResolvedPolicy } from '../../../core/pool/types
 import { DEFAULT_POLICY, observePool, selectFrom } from '../../../core/rollout';
 import type {
   ClusterActivities,
-  ConfigReference,
-  HostActivities,
   SelectNodesInput,
   SelectNodesResult,
-} from '../../../workflows/activity-contracts';
+} from '../../../workflows/cluster-contracts';
+import type { ConfigReference, HostActivities } from '../../../workflows/host-contracts';
 import {
   clusterChangedSignal,
   progressQuery,

@@ -11,7 +11,7 @@ import { CLUSTER_QUEUE, hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalOptions, type TemporalServer } from '../../../tools/temporal';
 import { installTemporalRuntime } from '../../../workers/temporal-runtime';
 import { UNREPLAYABLE_FAILS } from '../../../workers/unreplayable';
-import type { ClusterActivities } from '../../../workflows/activity-contracts';
+import type { ClusterActivities } from '../../../workflows/cluster-contracts';
 import { workflowBundle } from './bundle';
 import { FakeWorld, type WorldOptions } from './fake-world';
 

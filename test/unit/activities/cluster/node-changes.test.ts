@@ -7,7 +7,7 @@ import {
 import type { NodeChange } from '../../../../activities/ports';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
-import type { ReleaseNodeInput } from '../../../../workflows/activity-contracts';
+import type { ReleaseNodeInput } from '../../../../workflows/cluster-contracts';
 
 const OLD = 'rendered-worker-0';
 const NEW = 'rendered-worker-1';

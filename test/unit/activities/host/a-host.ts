@@ -25,7 +25,7 @@ import { digestOf } from '../../../../activities/host/records';
 import { canonicalConfig } from '../../../../core/machine-config/canonical';
 import { fail } from '../../../../core/errors';
 import type { RenderedSpec } from '../../../../core/machine-config/types';
-import type { ConfigReference, HostOrder } from '../../../../workflows/activity-contracts';
+import type { ConfigReference, HostOrder } from '../../../../workflows/host-contracts';
 
 export const NODE = 'worker-1';
 export const INSTANT = { ...DEFAULT_DURATIONS, stageSeconds: 0, applySeconds: 0, rebootSeconds: 0 };

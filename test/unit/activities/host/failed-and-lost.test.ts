@@ -7,21 +7,12 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHostActivities, goBackAlone } from '../../../../activities/host';
 import { readCurrentConfig } from '../../../../activities/host/records';
-import type { HostOrder } from '../../../../workflows/activity-contracts';
+import type { HostOrder } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from './a-host';
 import { anOstreeHost, type OstreeHost } from './an-ostree-host';
 import { dyingAt } from './describe-crashes';
 import { motdOf } from './an-os-update';
-
-const image = (digit: string) => `os@sha256:${digit.repeat(64)}`;
-const configOf = (name: string, digit: string) =>
-  aConfig(`rendered-worker-${name}`, {
-    osImageURL: image(digit),
-    config: { storage: { files: [aFile('/etc/motd', name)] } },
-  });
-const OLD = configOf('old', '1');
-const NEW = configOf('new', '2');
-const NEXT = configOf('next', '3');
+import { image, NEW, NEXT, OLD } from './os-configs';
 
 const FAILED = 'VerifyFailed: unit a.service has failed';
 /** What the node says. */

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import type { HostActivities } from '../../../../workflows/activity-contracts';
+import type { HostActivities } from '../../../../workflows/host-contracts';
 import { fail } from '../../../../core/errors';
 import { createLimit } from '../../../../workers/host-limit';
 import { logged, withoutNoise } from '../../../../workers/host-log';

@@ -8,21 +8,12 @@ import { join } from 'node:path';
 import { createHostActivities, rebootIsDue } from '../../../../activities/host';
 import { readCurrentConfig, readKeptConfig } from '../../../../activities/host/records';
 import { fail } from '../../../../core/errors';
-import type { HostOrder, PreparedUpdate } from '../../../../workflows/activity-contracts';
+import type { HostOrder, PreparedUpdate } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, orderFor, type TestConfig } from './a-host';
 import { anOstreeHost, type OstreeHost } from './an-ostree-host';
 import { dyingAt } from './describe-crashes';
 import { motdOf } from './an-os-update';
-
-const image = (digit: string) => `os@sha256:${digit.repeat(64)}`;
-const configOf = (name: string, digit: string) =>
-  aConfig(`rendered-worker-${name}`, {
-    osImageURL: image(digit),
-    config: { storage: { files: [aFile('/etc/motd', name)] } },
-  });
-const OLD = configOf('old', '1');
-const NEW = configOf('new', '2');
-const NEXT = configOf('next', '3');
+import { image, NEW, NEXT, OLD } from './os-configs';
 
 let host: OstreeHost;
 beforeEach(async () => {
