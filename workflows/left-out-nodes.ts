@@ -1,15 +1,48 @@
 /** The nodes that a rollout leaves out, and why: those that the view shows, and those that it cannot show yet. */
 
-import type { NamedReason } from '../core/rollout/index';
+import type { FailedNode, NamedReason } from '../core/rollout/index';
 import type { Rollout } from './rollout-state';
 
 export function failedReasons(rollout: Rollout): readonly NamedReason[] {
-  const shown = (rollout.view?.failed ?? []).filter(({ node }) => !rollout.isBeingTried(node));
+  const counts = (node: string) => !rollout.isBeingTried(node) || isYetToAnswer(rollout, node);
+  const shown = [
+    ...(rollout.view?.failed ?? []).filter(({ node }) => counts(node)),
+    ...shownInFlight(rollout).filter((one) => counts(one.node) || isOwnEnd(rollout, one)),
+  ];
   const known = new Set(shown.map(({ node }) => node));
-  const own = [...rollout.failed.values()].filter(
-    ({ node }) => !known.has(node) && !rollout.isBeingTried(node),
-  );
-  return [...shown, ...own.map(({ node, reason = 'failed' }) => ({ node, reason }))];
+  const own = [...rollout.failed.values()].filter(({ node }) => !known.has(node) && counts(node));
+  return [
+    ...shown.map(({ node, reason }) => ({ node, reason })),
+    ...own.map(({ node, reason = 'failed' }) => ({ node, reason })),
+  ];
+}
+
+/** Whether there may be a failure of which the update that is under way there has yet to say something. */
+export function isFailureBeforeWord({ view, failed, children }: Rollout): boolean {
+  if (view?.failedInFlight !== undefined) return true;
+  const unanswered = [...children.values()].filter(({ adopting }) => adopting === true);
+  if (unanswered.length === 0) return false;
+  const shown = new Set((view?.failed ?? []).map(({ node }) => node));
+  return unanswered.some(({ node }) => shown.has(node) || failed.has(node));
+}
+
+/** Their updates were under way when the look was made, by what the rollout knew. */
+function shownInFlight({ shownCounts, view }: Rollout): readonly FailedNode[] {
+  return shownCounts ? (view?.failedInFlight ?? []) : [];
+}
+
+/**
+ * The very update that is under way there has given the node back, before it has said so: what its end makes room for
+ * is no room for another one to try the config.
+ */
+function isOwnEnd({ children, retry }: Rollout, { node, givenBackBy }: FailedNode): boolean {
+  if (givenBackBy === undefined || retry.has(node)) return false;
+  return children.get(node)?.runId === givenBackBy;
+}
+
+/** It ran before it was asked to report here: it may be the one that has failed, or have ended since. */
+function isYetToAnswer({ shownCounts, children, retry }: Rollout, node: string): boolean {
+  return shownCounts && children.get(node)?.adopting === true && !retry.has(node);
 }
 
 /** Also those beyond the list. */

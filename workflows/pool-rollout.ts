@@ -17,6 +17,7 @@ import {
 import { poolRolloutId } from '../core/names';
 import { explain, isCancellation, refuse, sentence } from './failures';
 import { CLOSING_MS, handOver, isQuiet } from './hand-over';
+import { isFailureBeforeWord } from './left-out-nodes';
 import type { PoolRolloutInput, RolloutProgress } from './messages';
 import { shielded } from './node-update';
 import {
@@ -84,6 +85,8 @@ const CANCELS_AFTER_LOOK = 'cancels-after-a-look';
 const STOPS_UNMET = 'stops-updates-of-earlier-rollout';
 /** Rollouts that were begun before it forget what was said of a node when an older look shows what was before. */
 const SAID_OUTLASTS = 'what-was-said-outlasts-older-looks';
+/** Rollouts that were begun before it count a failure only once its update has reported it. */
+const SHOWN_COUNTS = 'failures-count-once-shown';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -174,6 +177,7 @@ function decide(rollout: Rollout): void {
   if (view === undefined) return;
   if (rollout.isAnyUnknown()) rollout.lostMayTry = patched(LOST_MAY_TRY);
   if (view.trying !== undefined) rollout.halfDoneTry = patched(HALF_DONE_TRY);
+  if (isFailureBeforeWord(rollout)) rollout.shownCounts = patched(SHOWN_COUNTS);
   if (rollout.triedAgain.size > 0) rollout.retriedCount = patched(RETRIED_COUNT);
   for (const node of rollout.toHold) hold(rollout, node);
   for (const { node } of outdated(rollout)) {

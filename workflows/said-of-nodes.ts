@@ -34,6 +34,8 @@ export class SaidOfNodes extends UpdatesUnderWay {
   readonly holding = new Set<string>();
   /** What people have said and is not written yet. */
   readonly words = new AcceptedWords();
+  /** What the view shows of an update that is under way counts before that has reported it. */
+  shownCounts = true;
   /** What a report or a person has said outlasts a view that is older. */
   saidOutlasts = true;
 

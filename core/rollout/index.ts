@@ -40,6 +40,7 @@ export {
   observePool,
   placeNode,
   type BlockedNode,
+  type FailedNode,
   type NamedReason,
   type NodePlacement,
   type PoolObservation,

@@ -1,6 +1,6 @@
 /** The part of a pool view that a workflow needs: of thousands of nodes, those that matter now. */
 
-import type { BlockedNode, NamedReason, PoolView, RolloutCandidate } from './view';
+import type { BlockedNode, FailedNode, NamedReason, PoolView, RolloutCandidate } from './view';
 
 /** At most this many reasons travel; the counts say how many there are. */
 const REASONS_SHOWN = 50;
@@ -65,6 +65,11 @@ export interface PoolSelection {
   readonly unheardCount?: number;
   /** The first of them; absent = none, or said by an earlier version. */
   readonly unheard?: readonly string[];
+  /**
+   * Of the nodes in flight: those that show a failure that counts, with the update that wrote it. One that the
+   * update under way wrote is heard from the update itself a moment later; absent = none, or said by an earlier version.
+   */
+  readonly failedInFlight?: readonly FailedNode[];
   /** Held by a person on this very config (skipped or cancelled). */
   readonly held: readonly NamedReason[];
   readonly heldCount: number;
@@ -109,6 +114,7 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const toldToStart = candidates.filter(({ node }) => told.has(node)).length;
   const [failed, held] = [open(view.failed, leftOut), open(view.held, leftOut)];
   const unheard = view.unheard.filter((node) => !inFlight.has(node));
+  const failedInFlight = failedWhileInFlight(view, inFlight);
   const waiting = new Set(limits.waiting ?? []);
   const unfinished = view.candidates
     .filter((candidate) => candidate.unfinished === true && waiting.has(candidate.node))
@@ -131,8 +137,9 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     ...(trying.length === 0 ? {} : { trying }),
     candidates: candidates.slice(0, limit > 0 ? limit + toldToStart : 0).map(withoutZone),
     candidateCount: candidates.length,
-    failed: failed.slice(0, REASONS_SHOWN),
+    failed: failed.slice(0, REASONS_SHOWN).map(({ node, reason }) => ({ node, reason })),
     failedCount: failed.length,
+    ...(failedInFlight.length === 0 ? {} : { failedInFlight }),
     ...(unheard.length === 0
       ? {}
       : { unheardCount: unheard.length, unheard: unheard.slice(0, REASONS_SHOWN) }),
@@ -148,6 +155,17 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
       .filter(({ node }) => !inFlight.has(node))
       .slice(0, UNAVAILABLE_EXPLAINED),
   };
+}
+
+function failedWhileInFlight(
+  { failed, unheard }: PoolView,
+  inFlight: ReadonlySet<string>,
+): readonly FailedNode[] {
+  const notCounted = new Set(unheard);
+  return failed
+    .filter(({ node, givenBackBy }) => inFlight.has(node) && givenBackBy !== undefined)
+    .filter(({ node }) => !notCounted.has(node))
+    .slice(0, REASONS_SHOWN);
 }
 
 /** Those of them that are named come first, in that order. */

@@ -11,6 +11,7 @@ import {
   isUpdatedTo,
   saysReady,
 } from '../node/predicates';
+import { lastRunOf } from '../node/turn';
 import type { MachineConfigNode, Node } from '../node/types';
 import { slotCount } from '../pool/capacity';
 import type { MachineConfigPool } from '../pool/types';
@@ -32,6 +33,12 @@ import { failedUnheard, isUnheard } from './unheard';
 export interface NamedReason {
   readonly node: string;
   readonly reason: string;
+}
+
+/** A node that has failed on the target, or drifted from it. */
+export interface FailedNode extends NamedReason {
+  /** Of the update that gave the node back last; absent = nobody can tell, or one has it now. */
+  readonly givenBackBy?: string;
 }
 
 /** A node that cannot be taken now. */
@@ -95,7 +102,7 @@ export interface PoolView {
   /** In the order in which they should start. */
   readonly candidates: readonly RolloutCandidate[];
   /** Failed on this very config, or drifted from it; not tried again until told. */
-  readonly failed: readonly NamedReason[];
+  readonly failed: readonly FailedNode[];
   /** Those of `failed` whose host was never heard: they do not count against the config. */
   readonly unheard: readonly string[];
   /** Skipped or cancelled by a person on this very config. */
@@ -293,7 +300,7 @@ interface SortedNodes {
     readonly repair: boolean;
     readonly unheard: boolean;
   }[];
-  readonly failed: NamedReason[];
+  readonly failed: FailedNode[];
   readonly unheard: string[];
   readonly held: NamedReason[];
   readonly blocked: BlockedNode[];
@@ -318,11 +325,17 @@ function sortIntoPlaces(observation: PoolObservation, target: string | undefined
       sorted.candidates.push({ node, repair: place.repair, unheard });
     } else {
       const { in: list, ...said } = place;
-      sorted[list].push({ node: name, ...said });
-      if (place.in === 'failed' && failedUnheard(node, known.get(name))) sorted.unheard.push(name);
+      const givenBack = list === 'failed' ? givenBackBy(node) : {};
+      sorted[list].push({ node: name, ...said, ...givenBack });
+      if (list === 'failed' && failedUnheard(node, known.get(name))) sorted.unheard.push(name);
     }
   }
   return sorted;
+}
+
+function givenBackBy(node: Node): Pick<FailedNode, 'givenBackBy'> {
+  const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
+  return last?.isOver === true ? { givenBackBy: last.id } : {};
 }
 
 function failureMessages(nodes: readonly MachineConfigNode[]): ReadonlyMap<string, string> {

@@ -3,7 +3,7 @@
  * quiet weather.
  */
 
-import { ANNOTATION, updateNodeId } from '../../core/names';
+import { ANNOTATION, poolRolloutId, updateNodeId } from '../../core/names';
 import { diesGoingBack } from './dies-going-back';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { Host, SimulatedConfig } from './world/host';
@@ -16,21 +16,32 @@ const BAD = 'rendered-worker-2';
 /** How the second config is bad. */
 type Fault = Partial<Pick<SimulatedConfig, 'unitFails' | 'doesNotBoot' | 'cutsNetwork'>>;
 
-async function rolling(fault: Fault, plants: ActivityPlants = {}) {
+interface Told {
+  readonly plants?: ActivityPlants;
+  readonly seed?: number;
+  /** One node at a time, of which none tries the config for the others. */
+  readonly oneByOne?: boolean;
+}
+
+async function rolling(fault: Fault, { plants = {}, seed = 1, oneByOne = false }: Told = {}) {
   const configOf = (number: number) => ({
     ...rebootingConfig(number),
     ...(number === 2 ? fault : {}),
   });
   const pool = {
-    ...{ maxUnavailable: 2, configs: [1, 2, 3, 4].map(configOf) },
+    ...{ maxUnavailable: oneByOne ? 1 : 2, configs: [1, 2, 3, 4].map(configOf) },
     policy: {
-      ...{ canary: { nodes: 1 }, failureThreshold: 1, reboot: { timeoutSeconds: 600 } },
+      ...{
+        canary: { nodes: oneByOne ? 0 : 1 },
+        failureThreshold: 1,
+        reboot: { timeoutSeconds: 600 },
+      },
       verify: { readySeconds: 10, reconnectSeconds: 120 },
     },
   };
-  const { world, run } = await quietWorld({ seed: 1, nodes: 3, pool, plants });
+  const { world, run, trace } = await quietWorld({ seed, nodes: 3, pool, plants });
   world.controllers.begin();
-  return { world, run };
+  return { world, run, trace };
 }
 
 type Rolling = Awaited<ReturnType<typeof rolling>>;
@@ -79,7 +90,7 @@ const MOMENTS = {
 
 describe('a canary whose update to a bad config is lost when its machine', () => {
   const lostWhen = async (moment: keyof typeof MOMENTS, plants: ActivityPlants = {}) => {
-    const rollout = await rolling({ unitFails: true }, plants);
+    const rollout = await rolling({ unitFails: true }, { plants });
     const host = await untilHost(rollout, MOMENTS[moment]);
     expect(annotation(rollout.world, host, ANNOTATION.STATE)).toBe('Working');
     await loseTemporal(rollout.world);
@@ -119,6 +130,24 @@ describe('a canary whose update to a bad config is lost when its machine', () =>
       expect(host.boot).toBe(5);
     },
   );
+
+  it('makes room for nobody, also while it serves again and its update has not said why', async () => {
+    for (let seed = 1; seed <= 40; seed += 1) {
+      const rollout = await rolling({ unitFails: true }, { seed, oneByOne: true });
+      const { world, run, trace } = rollout;
+      const host = await untilHost(rollout, MOMENTS['has proven that it is back']);
+      // The others have prepared theirs, and go on.
+      for (const id of [updateNodeId(host.name), poolRolloutId('worker')])
+        await world.terminate(id);
+      const isHalted = async () => (await world.progress('worker'))?.state === 'Halted';
+      await until(run, isHalted, 100);
+
+      const slots = trace.last(100_000).filter((line) => line.includes('proceed to '));
+      const ofOthers = slots.filter((line) => !line.includes(host.name));
+      expect({ seed, ofOthers }).toEqual({ seed, ofOthers: [] });
+      expect(world.invariants.violations).toEqual([]);
+    }
+  });
 
   it('dies before it asks for the boot is taken back by the next update', async () => {
     const rollout = await rolling({ unitFails: true });

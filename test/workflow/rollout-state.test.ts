@@ -769,6 +769,33 @@ describe('a halted rollout', () => {
     expect(toGrant(rollout)).toEqual(['d']);
   });
 
+  it('is one as soon as a look shows what the update under way has yet to say', () => {
+    const shown = (givenBackBy: string) =>
+      aView({
+        policy: { ...policy, failureThreshold: 1 },
+        failedInFlight: [{ node: 'a', reason: 'disk full', givenBackBy }],
+      });
+    const rollout = aRollout(shown('an-earlier-run'));
+    for (const node of ['a', 'd']) {
+      rollout.start(node, 'c2');
+      rollout.started(node, `run-of-${node}`);
+    }
+    rollout.prepared({ node: 'd', config: 'c2', holdsSlot: false });
+    expect(toGrant(rollout)).toEqual(['d']);
+
+    rollout.accept(shown('run-of-a'));
+    expect(toGrant(rollout)).toEqual([]);
+    expect(failedReasons(rollout)).toEqual([{ node: 'a', reason: 'disk full' }]);
+
+    rollout.finished(aReport('a', { outcome: 'failed', reason: 'disk full' }));
+    expect([failedCount(rollout), toGrant(rollout)]).toEqual([1, []]);
+
+    rollout.tryAgain('a');
+    rollout.start('a', 'c2');
+    rollout.started('a', 'next-run-of-a');
+    expect(failedReasons(rollout)).toEqual([]);
+  });
+
   it('stays one when a node that was never heard is done, and the look is older', () => {
     const rollout = aHaltedRollout();
     const unheard = { unheardCount: 1, unheard: ['c'] };

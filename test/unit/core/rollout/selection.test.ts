@@ -28,6 +28,17 @@ describe('the selection of a view', () => {
     ).not.toHaveProperty('unheardCount');
   });
 
+  it('says who shows a failure that counts while its update runs, and whose it is', () => {
+    const failed = because(5).map((one) => ({ ...one, givenBackBy: `run-of-${one.node}` }));
+    const view = aView({ failed: [...failed, ...because(6).slice(5)], unheard: ['n2'] });
+
+    const selected = selectFrom(view, { inFlight: ['n1', 'n2', 'n5'], limit: 5 });
+
+    expect(selected.failedInFlight).toEqual([failed[1]]);
+    expect(selected.failed).toEqual(because(5).filter((_, i) => i !== 1 && i !== 2));
+    expect(selectFrom(view, { inFlight: [], limit: 5 })).not.toHaveProperty('failedInFlight');
+  });
+
   it('cuts long lists and keeps their counts', () => {
     const view = aView({ failed: because(60), held: because(51), blocked: because(50) });
 

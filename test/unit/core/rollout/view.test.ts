@@ -387,6 +387,22 @@ describe('a node that is not tried again until told', () => {
 
     expect(view.failed).toEqual([{ node: 'n0', reason: 'no space left' }]);
   });
+
+  it('names the update that gave it back, and none that still has it', () => {
+    const run = '2026-01-01T00:00:00.000Z/5f1c';
+    const marked = (name: string, mark: string): Node =>
+      aNode(name, {
+        ...{ desired: B, state: 'Degraded', reason: 'boom' },
+        annotations: { [ANNOTATION.UPDATE_RUN]: mark },
+      });
+
+    const view = look([marked('n0', `${run}/over`), marked('n1', run)]);
+
+    expect(view.failed).toEqual([
+      { node: 'n0', reason: 'boom', givenBackBy: '5f1c' },
+      { node: 'n1', reason: 'boom' },
+    ]);
+  });
 });
 
 describe('a node that is not Ready, and that never said what it is on', () => {
