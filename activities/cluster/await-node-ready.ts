@@ -1,4 +1,5 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
+import { versionOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import { isSameNode } from '../../core/rollout';
 import type {
@@ -106,7 +107,10 @@ class ReadyWait {
       // The picture may be behind, or the node gone by now.
       return asked !== undefined && now - asked.at <= HEARTBEAT_MS ? asked : undefined;
     }
-    return asked !== undefined && at < asked.at ? asked : { node: shown, at };
+    if (asked === undefined) return { node: shown, at };
+    // A watch that goes on may have much to show yet from before that answer.
+    const isBehind = at < asked.at || versionOf(shown) < versionOf(asked.node);
+    return isBehind ? asked : { node: shown, at };
   }
 
   /** Beside the loop, which goes on to say that it lives: a server that hangs is given up after half a minute. */

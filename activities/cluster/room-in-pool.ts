@@ -15,6 +15,7 @@
  */
 
 import { fail, failureName } from '../../core/errors';
+import { versionOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import { slotCount } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
@@ -172,11 +173,6 @@ function countOf(
 /** What the picture shows, unless the answer is newer. */
 function newest(shown: Node, answer: Answer | undefined): Node | undefined {
   return answer === undefined || versionOf(shown) > answer.version ? shown : answer.node;
-}
-
-/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
-function versionOf({ metadata: { resourceVersion } }: Node): number {
-  return Number(resourceVersion ?? 0);
 }
 
 function membersOf(

@@ -10,6 +10,7 @@ import {
   isTargetedAt,
   isUpdatedTo,
   saysReady,
+  versionOf,
 } from '../node/predicates';
 import { lastRunOf } from '../node/turn';
 import type { MachineConfigNode, Node } from '../node/types';
@@ -180,7 +181,7 @@ export function observePool(observation: PoolObservation): PoolView {
   };
 }
 
-/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
+/** Somebody has seen a later version of them. */
 function olderThanSeen(
   nodes: readonly Node[],
   inService: NonNullable<PoolObservation['inService']>,
@@ -188,11 +189,7 @@ function olderThanSeen(
   const seen = new Map(
     inService.map(({ node, resourceVersion }) => [node, Number(resourceVersion)]),
   );
-  return new Set(
-    nodes.filter(
-      ({ metadata }) => Number(metadata.resourceVersion ?? 0) < (seen.get(metadata.name) ?? 0),
-    ),
-  );
+  return new Set(nodes.filter((node) => versionOf(node) < (seen.get(node.metadata.name) ?? 0)));
 }
 
 /** What one look at one node says. */

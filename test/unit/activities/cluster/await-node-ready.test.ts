@@ -18,11 +18,11 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-function aNode(ready: 'True' | 'False', since?: string): Node {
+function aNode(ready: 'True' | 'False', since?: string, resourceVersion = '1'): Node {
   const conditions = [
     { type: 'Ready', status: ready, ...(since === undefined ? {} : { lastTransitionTime: since }) },
   ];
-  return { metadata: { name: 'n' }, spec: {}, status: { conditions } };
+  return { metadata: { name: 'n', resourceVersion }, spec: {}, status: { conditions } };
 }
 
 /** The API server, and a watch that shows what it has, or has fallen silent. */
@@ -30,6 +30,7 @@ class Scene {
   readonly outcome = jest.fn<undefined, [string]>();
   readonly heartbeats: AwaitReadyProgress[] = [];
   asked = 0;
+  #version = 1;
   #shown: Node;
   #isAway = false;
   #isSilent = false;
@@ -50,8 +51,18 @@ class Scene {
   }
 
   becomes(ready: 'True' | 'False', since?: string): void {
-    this.actual = aNode(ready, since);
+    this.actual = aNode(ready, since, String((this.#version += 1)));
     this.speaks();
+  }
+
+  /** Of other nodes, for a while: what has become of this one it has yet to show. */
+  async lags(seconds: number): Promise<void> {
+    const behind = this.#shown;
+    for (let half = 0; half < seconds * 2; half += 1) {
+      await pass(0.5);
+      this.#shown = behind;
+      this.reopens();
+    }
   }
 
   /** Of this node or of another one. */
@@ -216,6 +227,22 @@ describe('while the API server is away', () => {
     await pass(10);
     expect(scene.outcome).not.toHaveBeenCalled();
     expect(scene.blocker()).toBe('condition Ready is False');
+  });
+
+  it('no node is proven by a watch that is behind what the API server has answered', async () => {
+    const scene = new Scene(aNode('True'));
+    await pass(5);
+    scene.goAway();
+    await pass(600);
+    scene.becomes('False');
+    scene.reopens();
+    await scene.lags(60);
+
+    expect(scene.outcome).not.toHaveBeenCalled();
+    expect(scene.blocker()).toBe('condition Ready is False');
+    scene.becomes('True');
+    await pass(40);
+    expect(scene.outcome).toHaveBeenCalledWith('ready');
   });
 
   it('one that fell over and is Ready again has to stay so from then on', async () => {
