@@ -40,6 +40,11 @@ function isOwnEnd({ children, retry }: Rollout, { node, givenBackBy }: FailedNod
   return children.get(node)?.runId === givenBackBy;
 }
 
+/** Whether the update that is under way there has ended as failed, as its Node shows, and has yet to report it. */
+export function hasGivenBackFailed(rollout: Rollout, node: string): boolean {
+  return shownInFlight(rollout).some((one) => one.node === node && isOwnEnd(rollout, one));
+}
+
 /** It ran before it was asked to report here: it may be the one that has failed, or have ended since. */
 function isYetToAnswer({ shownCounts, children, retry }: Rollout, node: string): boolean {
   return shownCounts && children.get(node)?.adopting === true && !retry.has(node);

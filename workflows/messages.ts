@@ -106,6 +106,8 @@ export interface UpdateNodeInput {
   readonly unfinished?: true;
   /** In service, although an earlier update has begun on it: what is half done may be on the host, too. */
   readonly halfDone?: true;
+  /** It had failed on this config, and a person has told to try it again: it counts as failed until this has ended. */
+  readonly triedAgain?: true;
   readonly policy: ResolvedPolicy;
   readonly disruptionPolicies: NodeDisruptionPolicy;
   /** Workflow ID that gives the slot and gets the report. */
@@ -242,6 +244,8 @@ export interface Prepared {
   readonly returned?: true;
   /** Which one it returns; absent = it does not say, as an update of an earlier version. */
   readonly grantedAt?: string;
+  /** Its node had failed on this config: a rollout that has not told it to try again must know. */
+  readonly triedAgain?: true;
 }
 export const preparedSignal = defineSignal<[Prepared]>('prepared');
 export const progressQuery = defineQuery<RolloutProgress>('progress');

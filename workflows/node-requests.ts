@@ -10,7 +10,7 @@ import type { PoolLook } from './cluster-contracts';
 import { type AcceptedWord, inASentence } from './accepted-words';
 import { isBeforeFirstLook, refuseWithoutConfig, untilFirstLook } from './before-first-look';
 import { isCancellation, refuse } from './failures';
-import { failedReasons, heldReasons } from './left-out-nodes';
+import { failedReasons, hasGivenBackFailed, heldReasons } from './left-out-nodes';
 import {
   cancelNodeUpdate,
   retryNodeUpdate,
@@ -285,7 +285,10 @@ function isOpen(rollout: Rollout, node: string): boolean {
 
 function refuseRetryNow(rollout: Rollout, node: string): void {
   refuseWhileEnding(rollout);
-  if (rollout.children.has(node)) throw nonsense(`the update of ${node} is running already`);
+  // One that its Node shows to have failed has but to report it.
+  if (rollout.children.has(node) && !hasGivenBackFailed(rollout, node)) {
+    throw nonsense(`the update of ${node} is running already`);
+  }
   if (rollout.retry.has(node)) throw retriedAlready(node);
 }
 

@@ -129,12 +129,13 @@ function sayPrepared(
   { isAnswer, to = progress.reportTo, ...returned }: Occasion = {},
 ): void {
   if (isEnd(progress.phase)) return;
-  const { node, config, uid } = input;
+  const { node, config, uid, triedAgain } = input;
   const { slot } = progress;
   const said = {
     ...{ node, config: config.name, holdsSlot: slot !== undefined, stage: stageOf(progress) },
     runId: workflowInfo().runId,
     ...(uid === undefined ? {} : { uid }),
+    ...(triedAgain === undefined ? {} : { triedAgain }),
     ...returned,
   };
   const isOther = () => to !== progress.reportTo && patched(OWN_GIVES_SLOT);

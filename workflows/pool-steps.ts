@@ -184,6 +184,7 @@ export async function startUpdate(
             ...(uid === undefined ? {} : { uid }),
             ...(unfinished === undefined ? {} : { unfinished }),
             ...(halfDone === undefined ? {} : { halfDone }),
+            ...(rollout.triedAgain.has(node) ? { triedAgain: true as const } : {}),
             // A config that is gone is left to the host, which keeps its own record.
             ...(currentConfig === undefined || digest === undefined
               ? {}

@@ -20,13 +20,21 @@ import type {
 } from './cluster-contracts';
 import { byNode, instant } from './carried';
 import { EndedUpdates } from './ended-updates';
-import type { ChildState, NodeReport, PoolRolloutCarry, PoolRolloutInput } from './messages';
+import type {
+  ChildState,
+  NodeReport,
+  PoolRolloutCarry,
+  PoolRolloutInput,
+  Prepared,
+} from './messages';
 import { PauseWish, type Pause } from './pause-wish';
 import { SaidOfNodes } from './said-of-nodes';
 import { LAG_MS } from './updates-under-way';
 
 /** Rollouts that were begun before it forget what reports before their first look say. */
 const EARLY_REPORTS_COUNT = 'reports-before-first-look-count';
+/** Rollouts that were begun before it do not ask whether an update that ran already tries a failed node again. */
+const MET_TRIES = 'met-updates-try-failed-nodes-again';
 
 export class Rollout extends SaidOfNodes {
   readonly pool: string;
@@ -167,6 +175,19 @@ export class Rollout extends SaidOfNodes {
     this.touch();
   }
 
+  /**
+   * One that a rollout before this one has started may try a node again that had failed: whether it does, only that
+   * rollout has heard from the person.
+   */
+  override prepared(said: Prepared): void {
+    const { node, config, triedAgain } = said;
+    const isMet = this.children.get(node)?.adopting === true;
+    super.prepared(said);
+    if (!isMet || triedAgain !== true || config !== this.config || !patched(MET_TRIES)) return;
+    this.retry.add(node);
+    this.triedAgain.add(node);
+  }
+
   /** A report counts once, also from an update that this rollout did not know of. */
   finished(report: NodeReport): void {
     const { node } = report;
@@ -284,9 +305,10 @@ export class Rollout extends SaidOfNodes {
 
   /** Against the config: who was never heard does not count. */
   private hasFailed(node: string): boolean {
-    const { failed = [], unheard = [] } = this.view ?? {};
+    const { failed = [], unheard = [], failedInFlight = [] } = this.view ?? {};
     if (unheard.includes(node)) return false;
-    return this.failed.has(node) || failed.some((one) => one.node === node);
+    const shown = this.shownCounts ? [...failed, ...failedInFlight] : failed;
+    return this.failed.has(node) || shown.some((one) => one.node === node);
   }
 
   private retarget(config: string): void {

@@ -62,14 +62,15 @@ export function readNodeReport(payload: unknown): NodeReport | undefined {
 export function readPrepared(payload: unknown): Prepared | undefined {
   const fields = fieldsOf(payload);
   if (fields === undefined) return undefined;
-  const { node, uid, runId, config, holdsSlot, stage, returned, grantedAt } = fields;
+  const { node, uid, runId, config, holdsSlot, stage, returned, grantedAt, triedAgain } = fields;
   const isPrepared =
     isName(node) &&
     [uid, runId, grantedAt].every(isTextOrAbsent) &&
     isName(config) &&
     typeof holdsSlot === 'boolean' &&
     (stage === undefined || isOneOf(STAGES, stage)) &&
-    (returned === undefined || returned === true);
+    (returned === undefined || returned === true) &&
+    (triedAgain === undefined || triedAgain === true);
   return isPrepared ? (payload as Prepared) : undefined;
 }
 

@@ -218,7 +218,7 @@ export class UpdatesUnderWay {
       ...(child?.cancelling === undefined ? {} : { cancelling: child.cancelling }),
       ...(uid === undefined ? {} : { uid }),
       ...(runId === undefined ? {} : { runId }),
-      ...(child?.isRetry === undefined ? {} : { isRetry: child.isRetry }),
+      ...(child?.isRetry === true || said.triedAgain === true ? { isRetry: true } : {}),
       ...(ours && child.grantedAt !== undefined ? { grantedAt: child.grantedAt } : {}),
     });
     this.hear();

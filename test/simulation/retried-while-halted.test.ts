@@ -1,5 +1,6 @@
 /** A person has the nodes tried again that halted their rollout: only these are, until one has proven that it goes. */
 
+import { poolRolloutId } from '../../core/names';
 import { shippedSandbox } from './many-seeds';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { PoolScenario } from './scenario';
@@ -51,6 +52,31 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
       expect(failed.length).toBeGreaterThanOrEqual(2);
 
       for (const node of failed) world.ask('worker', 'retryNode', { node });
+      await run(60 * MINUTE_MS);
+
+      expect([...tried]).toEqual(before);
+      expect(await world.progress('worker')).toMatchObject({
+        ...{ state: 'Halted', failedCount: failed.length },
+      });
+      expect(world.invariants.violations).toEqual([]);
+    },
+    120_000,
+  );
+
+  it.each(['working', 'preparing'])(
+    'tries nobody else either where its rollout is lost while their updates are %s',
+    async (stage) => {
+      const { world, run, tried, failed } = await halted({}, { bootsAll: false });
+      const before = [...tried];
+      expect(before.length).toBeLessThan(12);
+
+      for (const node of failed) world.ask('worker', 'retryNode', { node });
+      const ofFailed = async () => {
+        const { children = [] } = (await world.progress('worker')) ?? {};
+        return children.filter(({ node }) => failed.includes(node));
+      };
+      await until(run, async () => (await ofFailed()).some((child) => child.stage === stage), 5);
+      await world.terminate(poolRolloutId('worker'));
       await run(60 * MINUTE_MS);
 
       expect([...tried]).toEqual(before);

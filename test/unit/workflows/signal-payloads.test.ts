@@ -30,7 +30,10 @@ const FULL_REPORT = {
 };
 const PREPARED = { node: 'worker-1', config: 'rendered-worker-1', holdsSlot: false };
 const GRANTED = { grantedAt: '2026-01-01T00:00:30.000Z' };
-const FULL_PREPARED = { ...PREPARED, ...GRANTED, uid: 'uid-1', stage: 'waiting', returned: true };
+const FULL_PREPARED = {
+  ...{ ...PREPARED, ...GRANTED, uid: 'uid-1', stage: 'waiting' },
+  ...{ returned: true, triedAgain: true },
+};
 const PROCEED = { slot: 'pool-rollout/worker', repair: false };
 const ATTACH = { reportTo: 'pool-rollout/worker' };
 const STOPPING = { reason: 'the pool is rolled to rendered-worker-2 now' };
@@ -106,6 +109,7 @@ it.each([
   ['a name that no node has', { node: 'n'.repeat(254) }],
   ['returned that is not so', { returned: false }],
   ['a slot that has no instant', { grantedAt: 1 }],
+  ['a retry that is not so', { triedAgain: 'yes' }],
 ])('prepared is not read with %s', (_what, wrong) => {
   expect(readPrepared({ ...FULL_PREPARED, ...wrong })).toBeUndefined();
 });
