@@ -7,6 +7,8 @@ import { findOnPath, isExecutable } from '../binaries/search-path';
 import { readSettings, type BinarySettings } from '../binaries/settings';
 
 const PROGRAM = 'docker-registry';
+/** The mirror may be out of reach for a moment. */
+const RETRIES = ['-o', 'Acquire::Retries=5'];
 const OVERRIDE = 'SLIPWAY_DOCKER_REGISTRY';
 
 /**
@@ -43,7 +45,7 @@ async function unpack(directory: string, { environment }: BinarySettings): Promi
   await mkdir(directory, { recursive: true });
   const partial = await mkdtemp(join(directory, '.partial-'));
   try {
-    await runTool('apt-get', ['download', PROGRAM], environment, partial);
+    await runTool('apt-get', [...RETRIES, 'download', PROGRAM], environment, partial);
     const [file] = (await readdir(partial)).filter((name) => name.endsWith('.deb'));
     if (file === undefined) throw new Error(`apt-get download ${PROGRAM} left no package`);
     await runTool('dpkg', ['-x', file, 'package'], environment, partial);

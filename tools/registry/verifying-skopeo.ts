@@ -81,6 +81,9 @@ async function aptOf(work: string): Promise<readonly string[]> {
     'Dir::Etc::sourcelist': join(work, 'sources.list'),
     'Dir::Etc::sourceparts': '-',
     'APT::Sandbox::User': 'root',
+    // By itself an update that could not fetch the list of packages counts as one that went well.
+    'APT::Update::Error-Mode': 'any',
+    'Acquire::Retries': '5',
   };
   return [
     '-qq',

@@ -71,8 +71,8 @@ function install(who, names) {
   }
   process.stderr.write(`slipway: installing ${list} …\n`);
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  // Another run may be at it.
-  const patiently = ['-o', 'DPkg::Lock::Timeout=300'];
+  // Another run may be at it, and the mirror out of reach for a moment.
+  const patiently = ['-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=5'];
   const packages = ['install', '--yes', '--no-install-recommends', ...missing];
   for (const args of [['update', '--quiet'], packages]) {
     const run = spawnSync('apt-get', [...patiently, ...args], {
