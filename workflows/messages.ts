@@ -88,6 +88,8 @@ export interface ChildState {
   readonly uid?: string;
   /** Of the update: what is said to it must not reach a later one of the same node. */
   readonly runId?: string;
+  /** Its node is done and serves; it has but to have its host drop what it kept, which takes up to a day. */
+  readonly tidiesUp?: true;
   /** It was started because a person had said to try the node again, so that is done with its report. */
   readonly isRetry?: true;
 }
@@ -244,6 +246,8 @@ export interface Prepared {
   readonly returned?: true;
   /** Which one it returns; absent = it does not say, as an update of an earlier version. */
   readonly grantedAt?: string;
+  /** Its node is done and serves, and the host is yet to drop what it kept. */
+  readonly tidiesUp?: true;
   /** Its node had failed on this config: a rollout that has not told it to try again must know. */
   readonly triedAgain?: true;
 }

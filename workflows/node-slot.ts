@@ -33,6 +33,8 @@ const RETURN_PAUSE = '1s';
 
 /** Updates that were begun before it say nothing of themselves once they are cancelled. */
 const ANSWERED = 'attach-answered-in-any-case';
+/** Updates that were begun before it do not answer either while their host is to drop what it kept. */
+const TIDYING_ANSWERED = 'attach-answered-while-tidying-up';
 
 /** Updates that were begun before it get their slot from whoever attached last. */
 const OWN_GIVES_SLOT = 'own-rollout-gives-the-slot';
@@ -136,6 +138,7 @@ function sayPrepared(
     runId: workflowInfo().runId,
     ...(uid === undefined ? {} : { uid }),
     ...(triedAgain === undefined ? {} : { triedAgain }),
+    ...(progress.said?.report.outcome === 'updated' ? { tidiesUp: true as const } : {}),
     ...returned,
   };
   const isOther = () => to !== progress.reportTo && patched(OWN_GIVES_SLOT);
@@ -155,11 +158,11 @@ function sayPrepared(
 }
 
 /**
- * A cancellation in the same task would take it back before it is sent. One that has reported reports once
- * more, and that is its answer.
+ * A cancellation would take it back before it is sent. One that ends reports once more, and that is its answer;
+ * but one that has reported may ask its host for a day before it ends.
  */
 function mustArrive({ said }: NodeProgress): boolean {
-  return said === undefined && patched(ANSWERED);
+  return (said === undefined || patched(TIDYING_ANSWERED)) && patched(ANSWERED);
 }
 
 function stageOf(progress: NodeProgress): ChildState['stage'] {

@@ -87,6 +87,8 @@ const STOPS_UNMET = 'stops-updates-of-earlier-rollout';
 const SAID_OUTLASTS = 'what-was-said-outlasts-older-looks';
 /** Rollouts that were begun before it count a failure only once its update has reported it. */
 const SHOWN_COUNTS = 'failures-count-once-shown';
+/** Rollouts that were begun before it wait, when they end, also for updates whose node is done and serves. */
+const TIDYING_LEFT = 'tidying-updates-left-at-the-end';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -296,7 +298,7 @@ async function windDown(rollout: Rollout, reason: string): Promise<void> {
       hold(rollout, node);
     }
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
-    if (rollout.children.size === 0 && !rollout.isSaying) break;
+    if (isWoundDown(rollout)) break;
     void endUpdatesOfDeleted(rollout, looks);
     rollout.expire();
     const { blocker = 'node updates to end' } = progressOf(rollout);
@@ -309,6 +311,13 @@ async function windDown(rollout: Rollout, reason: string): Promise<void> {
     await checkUpdates(rollout, heard);
   }
   await condition(allHandlersFinished);
+}
+
+/** Whose host is away for long serves all the same, and keeps no pool from its next rollout. */
+function isWoundDown(rollout: Rollout): boolean {
+  const { children, isSaying } = rollout;
+  if (isSaying || rollout.awaited().length > 0) return false;
+  return children.size === 0 || patched(TIDYING_LEFT);
 }
 
 /** Updates that a rollout before this one has left running end with the pool's rollout, too. */

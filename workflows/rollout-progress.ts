@@ -132,7 +132,7 @@ function lastWait(
   isDone: boolean,
 ): string | undefined {
   if (writing !== undefined) return writing;
-  const isEnding = ending !== undefined && children.size === 0;
+  const isEnding = ending !== undefined && [...children.values()].every(({ tidiesUp }) => tidiesUp);
   if (isEnding && isSaying) return 'what it has told its updates and nodes to arrive';
   return words.areOpen() && (isEnding || isDone) ? WORDS_TO_BE_WRITTEN : undefined;
 }
@@ -156,6 +156,9 @@ function whyUnanswered({ starting }: Rollout, child: ChildState): string | undef
   // It may say that it is prepared before Temporal says that it has started.
   if (starting.has(child.node) && child.stage === 'preparing') {
     return 'waiting for Temporal to start its update';
+  }
+  if (child.tidiesUp === true) {
+    return `waiting for its update to ${child.config} to end: its host is yet to drop what it kept`;
   }
   if (isEndingWithoutSlot(child)) return `waiting for its update to ${child.config} to end`;
   if (child.adopting !== true) return undefined;

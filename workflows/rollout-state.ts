@@ -183,6 +183,7 @@ export class Rollout extends SaidOfNodes {
     const { node, config, triedAgain } = said;
     const isMet = this.children.get(node)?.adopting === true;
     super.prepared(said);
+    this.forgetTidying();
     if (!isMet || triedAgain !== true || config !== this.config || !patched(MET_TRIES)) return;
     this.retry.add(node);
     this.triedAgain.add(node);
@@ -317,6 +318,7 @@ export class Rollout extends SaidOfNodes {
     this.config = config;
     this.forgetAllSaid();
     this.updatedByUs = 0;
+    this.forgetTidying();
     if (isFirst) this.countEarly();
   }
 

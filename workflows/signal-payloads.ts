@@ -50,7 +50,7 @@ export function readNodeReport(payload: unknown): NodeReport | undefined {
     [uid, runId, phase, reason, failure, inServiceAt, leftAt].every(isTextOrAbsent) &&
     (hostIsBack === undefined || hostIsBack === false) &&
     (isTriedAgain === undefined || typeof isTriedAgain === 'boolean') &&
-    (stoppedByRollout === undefined || stoppedByRollout === true) &&
+    isTrueOrAbsent(stoppedByRollout) &&
     isPhases(fields['phases']) &&
     isOneOf(DISRUPTIONS, fields['disruption']) &&
     isInstant(fields['startedAt']) &&
@@ -62,15 +62,15 @@ export function readNodeReport(payload: unknown): NodeReport | undefined {
 export function readPrepared(payload: unknown): Prepared | undefined {
   const fields = fieldsOf(payload);
   if (fields === undefined) return undefined;
-  const { node, uid, runId, config, holdsSlot, stage, returned, grantedAt, triedAgain } = fields;
+  const { node, uid, runId, config, holdsSlot, stage, returned, grantedAt } = fields;
+  const { tidiesUp, triedAgain } = fields;
   const isPrepared =
     isName(node) &&
     [uid, runId, grantedAt].every(isTextOrAbsent) &&
     isName(config) &&
     typeof holdsSlot === 'boolean' &&
     (stage === undefined || isOneOf(STAGES, stage)) &&
-    (returned === undefined || returned === true) &&
-    (triedAgain === undefined || triedAgain === true);
+    [returned, tidiesUp, triedAgain].every(isTrueOrAbsent);
   return isPrepared ? (payload as Prepared) : undefined;
 }
 
@@ -112,6 +112,10 @@ function isName(value: unknown): value is string {
 
 function isTextOrAbsent(value: unknown): value is string | undefined {
   return value === undefined || typeof value === 'string';
+}
+
+function isTrueOrAbsent(value: unknown): value is true | undefined {
+  return value === undefined || value === true;
 }
 
 function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {

@@ -117,6 +117,18 @@ export class UpdatesUnderWay {
     return [...new Set([...holding.map(({ node }) => node), ...lost])];
   }
 
+  /** Whose node is where it shall be: a run that had not met it so would have heard that with its report. */
+  protected forgetTidying(): void {
+    for (const { node, tidiesUp, config } of this.children.values()) {
+      if (tidiesUp === true && config === this.config) this.children.delete(node);
+    }
+  }
+
+  /** Updates that a rollout has to wait for when it ends before its time: the others disturb nobody any more. */
+  awaited(): readonly ChildState[] {
+    return [...this.children.values()].filter(({ tidiesUp }) => tidiesUp !== true);
+  }
+
   /** Whether it is of any node not known which config it tries. */
   isAnyUnknown(): boolean {
     const isUnknown = ({ adopting }: ChildState) => adopting === true;
@@ -218,6 +230,7 @@ export class UpdatesUnderWay {
       ...(child?.cancelling === undefined ? {} : { cancelling: child.cancelling }),
       ...(uid === undefined ? {} : { uid }),
       ...(runId === undefined ? {} : { runId }),
+      ...(said.tidiesUp === true ? { tidiesUp: true } : {}),
       ...(child?.isRetry === true || said.triedAgain === true ? { isRetry: true } : {}),
       ...(ours && child.grantedAt !== undefined ? { grantedAt: child.grantedAt } : {}),
     });

@@ -1,6 +1,7 @@
 /** An update that has told how it ended, and whose host does not answer any more, in quiet weather. */
 
-import { quietWorld } from './quiet-world';
+import { poolRolloutId, updateNodeId } from '../../core/names';
+import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { SimulatedConfig } from './world/host';
 
 const MINUTE_MS = 60_000;
@@ -32,10 +33,89 @@ it('holds up no other node when the pool gets another config, and is named at th
 
   expect(await world.progress('worker')).toMatchObject({
     ...{ state: 'Rolling', updated: 3, machineCount: 4 },
-    blocker: `${node}: waiting for its update to rendered-worker-2 to end`,
+    blocker: `${node}: waiting for its update to rendered-worker-2 to end: its host is yet to drop what it kept`,
   });
 
   await run(3 * HOUR_MS);
   expect(world.temporal.open()).toEqual([]);
   expect(world.invariants.violations).toEqual([]);
+});
+
+/** One node is done and serves, and its host is to be asked for a day; all others are done. */
+async function tidying(canary: number) {
+  const pool = {
+    ...{ maxUnavailable: 1 + canary, configs: [1, 2, 3, 4].map(rebootingConfig) },
+    policy: {
+      ...{ canary: { nodes: canary }, reboot: { timeoutSeconds: 600 } },
+      verify: { readySeconds: 10, reconnectSeconds: 120 },
+    },
+  };
+  const { world, run } = await quietWorld({ nodes: 4, pool });
+  world.controllers.begin();
+  const hosts = [...world.hosts.values()];
+  const verified = () => hosts.find(({ journal }) => journal?.verified === true);
+  await until(run, () => verified() !== undefined, 5);
+  const host = verified();
+  if (host === undefined) throw new Error('it was verified a moment ago');
+  await run(4_000);
+  host.killWorker(30 * HOUR_MS);
+  await run(HOUR_MS);
+  const others = hosts.filter((one) => one !== host);
+  const expectOthersOn = (config: string) => {
+    expect(others.map(({ current }) => current)).toEqual(others.map(() => config));
+    expect(world.invariants.violations).toEqual([]);
+  };
+  expectOthersOn('rendered-worker-2');
+  return { world, run, others, expectOthersOn, node: host.name };
+}
+
+describe.each([0, 1])('it holds up no other node (canary %i)', (canary) => {
+  it('when a person has cancelled it in Temporal, which it cannot obey', async () => {
+    const { world, run, expectOthersOn, node } = await tidying(canary);
+    void world.temporal.cancel(updateNodeId(node));
+    await run(MINUTE_MS);
+
+    world.render('worker', 'rendered-worker-3');
+    await run(HOUR_MS);
+
+    expectOthersOn('rendered-worker-3');
+    expect(await world.progress('worker')).toMatchObject({ slots: [] });
+  });
+
+  it('when its rollout is terminated after it has told it to end', async () => {
+    const { world, run, expectOthersOn } = await tidying(canary);
+    world.render('worker', 'rendered-worker-3');
+    await run(30_000);
+    await world.terminate(poolRolloutId('worker'));
+    await run(HOUR_MS);
+
+    expectOthersOn('rendered-worker-3');
+  });
+
+  it('of the next config when its rollout is cancelled, and that ends', async () => {
+    const { world, run, others, expectOthersOn } = await tidying(canary);
+    world.render('worker', 'rendered-worker-3');
+    const isUnderWay = () => {
+      return others.some(({ journal }) => journal?.target.name === 'rendered-worker-3');
+    };
+    await until(run, isUnderWay, 50);
+    void world.temporal.cancel(poolRolloutId('worker'));
+    await run(HOUR_MS);
+    expect(world.temporal.isRunning(poolRolloutId('worker'))).toBe(false);
+
+    world.render('worker', 'rendered-worker-4');
+    await run(HOUR_MS);
+    expectOthersOn('rendered-worker-4');
+  });
+});
+
+it('is not waited for by a rollout that begins while all nodes are on the config', async () => {
+  const { world, run, expectOthersOn } = await tidying(0);
+  world.render('worker', 'rendered-worker-3');
+  await run(30_000);
+  world.render('worker', 'rendered-worker-2');
+  await run(HOUR_MS);
+
+  expectOthersOn('rendered-worker-2');
+  expect(world.temporal.isRunning(poolRolloutId('worker'))).toBe(false);
 });
