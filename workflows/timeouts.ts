@@ -175,6 +175,12 @@ export function commitSoonLimits({ reconnectSeconds }: PolicyTimes): Limits {
   return { heartbeat: 10, attempt: total, total };
 }
 
+/**
+ * A kubelet that falls silent leaves its node Ready for 50 s (`node-monitor-grace-period` since Kubernetes 1.32, before
+ * it 40 s), and as long as the controller takes to see that.
+ */
+export const SILENT_KUBELET_SECONDS = 60;
+
 /** How long a host that is in service may be away before its update is closed without it. */
 export const COMMIT_SECONDS = 24 * HOUR;
 

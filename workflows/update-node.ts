@@ -8,7 +8,7 @@ import type { UpdatePlan } from '../core/node/plan';
 import { explain, isLate } from './failures';
 import type { NodeReport, UpdateNodeInput } from './messages';
 import { endGone, takeBack } from './take-back';
-import { COMMIT_SECONDS } from './timeouts';
+import { COMMIT_SECONDS, SILENT_KUBELET_SECONDS } from './timeouts';
 import type { Ending } from './node-progress';
 import { endAs, report } from './node-report';
 import { returnSlot, waitForSlot } from './node-slot';
@@ -22,6 +22,9 @@ import {
 
 /** Updates that were begun before it complete the node first. */
 const COMMIT_FIRST = 'commit-first';
+
+/** Updates that were begun before it complete a node at once whose host does not answer any more. */
+const READY_ONCE_MORE = 'ready-once-more-without-a-commit';
 
 /** Updates that were begun before it look at the cordon while they drain, and not again. */
 const CORDON_CHECKED = 'cordon-checked';
@@ -168,12 +171,25 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
  */
 async function finish(update: NodeUpdate): Promise<Ending> {
   const isCommitted = patched(COMMIT_FIRST) && (await commitSoon(update));
+  if (!isCommitted && patched(READY_ONCE_MORE)) await stayReady(update);
   const ending = await complete(update);
   if (!isCommitted) await commit(update, ending);
   return ending;
 }
 
-/** A host that does not answer now keeps its node out of service no longer; it is asked again afterwards. */
+/**
+ * What keeps the host from answering may have ended its kubelet, too, and a node that falls silent is Ready for most
+ * of a minute more. One that is found so has failed on its config, as one that was never Ready.
+ */
+async function stayReady(update: NodeUpdate): Promise<void> {
+  const { input, progress, cluster } = update;
+  update.verified = false;
+  const longer = Math.max(input.policy.readySeconds, SILENT_KUBELET_SECONDS);
+  const ready = () => cluster.awaitReady(undefined, longer);
+  await progress.during('Verifying', ready, 'the node to be Ready for longer: its host is silent');
+}
+
+/** A host that does not answer now, of a node that stays Ready, is asked again afterwards. */
 async function commitSoon(update: NodeUpdate): Promise<boolean> {
   const { progress, host } = update;
   update.verified = true;

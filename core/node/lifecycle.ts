@@ -43,8 +43,9 @@ export const TRANSITIONS = {
   Rebooting: ['Verifying', 'GoingBack'],
   Verifying: ['Completing', 'GoingBack'],
   // Retried until it holds: the node is on its config, so there is nothing to go back from. What
-  // cannot be completed for good is said on the node.
-  Completing: ['Updated', 'Degraded'],
+  // cannot be completed for good is said on the node. Before that: a host that falls silent may have ended its
+  // kubelet, too, so that the node is watched for longer.
+  Completing: ['Verifying', 'Updated', 'Degraded'],
   GoingBack: ['Degraded', 'Cancelled'],
   Updated: ['Preparing'],
   Degraded: ['Preparing'],
