@@ -4,7 +4,7 @@ import type { FailedNode, NamedReason } from '../core/rollout/index';
 import type { Rollout } from './rollout-state';
 
 export function failedReasons(rollout: Rollout): readonly NamedReason[] {
-  const counts = (node: string) => !rollout.isBeingTried(node) || isYetToAnswer(rollout, node);
+  const counts = (node: string) => countsAsFailed(rollout, node);
   const shown = [
     ...(rollout.view?.failed ?? []).filter(({ node }) => counts(node)),
     ...shownInFlight(rollout).filter((one) => counts(one.node) || isOwnEnd(rollout, one)),
@@ -15,6 +15,11 @@ export function failedReasons(rollout: Rollout): readonly NamedReason[] {
     ...shown.map(({ node, reason }) => ({ node, reason })),
     ...own.map(({ node, reason = 'failed' }) => ({ node, reason })),
   ];
+}
+
+/** Whether a failure that is shown, or was reported, is still the last word about the node. */
+function countsAsFailed(rollout: Rollout, node: string): boolean {
+  return !rollout.isBeingTried(node) || isYetToAnswer(rollout, node);
 }
 
 /** Whether there may be a failure of which the update that is under way there has yet to say something. */
@@ -73,7 +78,7 @@ export function triedAgain(rollout: Rollout): readonly string[] {
 export function unheardCount(rollout: Rollout): number {
   const { unheardCount: shown = 0, unheard = [] } = rollout.view ?? {};
   // Those that are being tried, or are done by now, are not counted as failed either.
-  const others = unheard.filter((node) => rollout.isBeingTried(node)).length;
+  const others = unheard.filter((node) => !countsAsFailed(rollout, node)).length;
   return Math.min(shown - others, failedCount(rollout));
 }
 

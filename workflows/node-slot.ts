@@ -133,12 +133,13 @@ function sayPrepared(
   if (isEnd(progress.phase)) return;
   const { node, config, uid, triedAgain } = input;
   const { slot } = progress;
+  const tidiesUp = progress.said?.report.outcome === 'updated';
   const said = {
     ...{ node, config: config.name, holdsSlot: slot !== undefined, stage: stageOf(progress) },
     runId: workflowInfo().runId,
     ...(uid === undefined ? {} : { uid }),
-    ...(triedAgain === undefined ? {} : { triedAgain }),
-    ...(progress.said?.report.outcome === 'updated' ? { tidiesUp: true as const } : {}),
+    ...(tidiesUp ? { tidiesUp } : {}),
+    ...(triedAgain === undefined || tidiesUp ? {} : { triedAgain }),
     ...returned,
   };
   const isOther = () => to !== progress.reportTo && patched(OWN_GIVES_SLOT);

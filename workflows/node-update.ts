@@ -32,6 +32,8 @@ export interface NodeUpdate {
   applied: boolean;
   /** The host is on the new config; there is nothing to take back any more. */
   verified: boolean;
+  /** Its host was told to commit, and has not said that it did: it may be on its config for good. */
+  mayHaveCommitted: boolean;
 }
 
 /** Answers messages from here on, so call it before the first wait. */
@@ -52,6 +54,7 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     touched: false,
     applied: false,
     verified: false,
+    mayHaveCommitted: false,
   };
 }
 

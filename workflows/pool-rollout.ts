@@ -32,6 +32,7 @@ import {
 } from './pool-steps';
 import {
   candidatesWanted,
+  isAnyAboutToAnswer,
   isTurnOfDeferred,
   outdated,
   toFinish,
@@ -87,8 +88,8 @@ const STOPS_UNMET = 'stops-updates-of-earlier-rollout';
 const SAID_OUTLASTS = 'what-was-said-outlasts-older-looks';
 /** Rollouts that were begun before it count a failure only once its update has reported it. */
 const SHOWN_COUNTS = 'failures-count-once-shown';
-/** Rollouts that were begun before it wait, when they end, also for updates whose node is done and serves. */
-const TIDYING_LEFT = 'tidying-updates-left-at-the-end';
+/** Rollouts that were begun before it give slots while updates that ran already have yet to say how far they are. */
+const ANSWERS_FIRST = 'answers-awaited-before-slots';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -178,6 +179,7 @@ function decide(rollout: Rollout): void {
   const { view, config } = rollout;
   if (view === undefined) return;
   if (rollout.isAnyUnknown()) rollout.lostMayTry = patched(LOST_MAY_TRY);
+  if (isAnyAboutToAnswer(rollout)) rollout.answersFirst = patched(ANSWERS_FIRST);
   if (view.trying !== undefined) rollout.halfDoneTry = patched(HALF_DONE_TRY);
   if (isFailureBeforeWord(rollout)) rollout.shownCounts = patched(SHOWN_COUNTS);
   if (rollout.triedAgain.size > 0) rollout.retriedCount = patched(RETRIED_COUNT);
@@ -304,7 +306,7 @@ async function windDown(rollout: Rollout, reason: string): Promise<void> {
     const { blocker = 'node updates to end' } = progressOf(rollout);
     const summary = brief(`ending, because ${reason}: ${blocker}`);
     const heard = await condition(
-      () => rollout.changes !== seen || (rollout.children.size === 0 && !rollout.isSaying),
+      () => rollout.changes !== seen || isWoundDown(rollout),
       Math.min(checkInMs(rollout) ?? SILENCE_MS, rollout.expiresInMs() ?? SILENCE_MS),
       { summary },
     );
@@ -313,11 +315,9 @@ async function windDown(rollout: Rollout, reason: string): Promise<void> {
   await condition(allHandlersFinished);
 }
 
-/** Whose host is away for long serves all the same, and keeps no pool from its next rollout. */
+/** A node that serves and whose host is away for long keeps no pool from its next rollout. */
 function isWoundDown(rollout: Rollout): boolean {
-  const { children, isSaying } = rollout;
-  if (isSaying || rollout.awaited().length > 0) return false;
-  return children.size === 0 || patched(TIDYING_LEFT);
+  return !rollout.isSaying && rollout.awaited().length === 0;
 }
 
 /** Updates that a rollout before this one has left running end with the pool's rollout, too. */

@@ -36,6 +36,9 @@ const DOWN_NOT_AHEAD = 'down-nodes-are-not-ahead';
 /** Rollouts that were begun before it try nodes whose drain timed out once more only when nobody else waits. */
 const DEFERRED_GO_ON = 'deferred-wait-for-nobody-down';
 
+/** As long as updates that ran already are waited for to say how far they are. */
+const ANSWER_MS = 60_000;
+
 /** How many candidates the next look should return. */
 export function candidatesWanted(rollout: Rollout): number {
   const { view } = rollout;
@@ -74,15 +77,26 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
 export function toGrant(rollout: Rollout): readonly string[] {
   const { view, knows } = rollout;
   if (view === undefined || knows !== 'all' || mayNotGoOn(rollout)) return [];
+  const answersFirst = rollout.answersFirst && isAnyAboutToAnswer(rollout);
+  const givesNew = !rollout.saysNothingNew && !answersFirst;
   return withSlots(
     rollout,
     prepared(rollout).filter(
       ({ node, holdsSlot }) =>
-        (holdsSlot || !rollout.saysNothingNew || view.unavailable.includes(node)) &&
+        (holdsSlot || givesNew || view.unavailable.includes(node)) &&
         isFreeToGo(rollout, node) &&
         !rollout.words.isBeingHeld(node),
     ),
   );
+}
+
+/**
+ * An update that ran already may try a node again that has failed, and then all others wait for it. One that does not
+ * say so within a minute is waited for no longer: Temporal is slow, or it is of a version that does not answer.
+ */
+export function isAnyAboutToAnswer({ children }: Rollout): boolean {
+  const isFresh = ({ since }: ChildState) => Date.now() - Date.parse(since) < ANSWER_MS;
+  return [...children.values()].some((child) => child.adopting === true && isFresh(child));
 }
 
 /** Those of them that may use the slot that they have, and those that get one. */

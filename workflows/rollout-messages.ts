@@ -40,6 +40,8 @@ const RETURNS_NAMED = 'returns-name-their-slots';
 
 /** Rollouts that were begun before it did not know what reports say since: they decide without it. */
 const REPORTS_SAY_MORE = 'reports-say-left-at-and-stopped';
+/** Rollouts that were begun before it do not hear that an update tries a failed node again, or only tidies up. */
+const PREPARED_SAY_MORE = 'prepared-updates-say-more';
 
 /** As much of a wrong name as a sentence repeats. */
 const SHOWN_OF_A_NAME = 100;
@@ -96,8 +98,10 @@ function hearPrepared(rollout: Rollout, prepared: Prepared): void {
   if (rollout.hasEnded(prepared.runId) && isOfBefore(prepared) && patched(ENDED_PREPARES_NOTHING)) {
     return;
   }
+  const { tidiesUp, triedAgain, ...others } = prepared;
+  const saysMore = tidiesUp !== undefined || triedAgain !== undefined;
   if (rollout.isReturnOfEarlier(prepared)) rollout.returnsAreNamed = patched(RETURNS_NAMED);
-  rollout.prepared(prepared);
+  rollout.prepared(saysMore && !patched(PREPARED_SAY_MORE) ? others : prepared);
 }
 
 /** Said before the report of its update, which may tidy up for a day since, without a slot. */

@@ -95,7 +95,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     updated: view.updated,
     unavailable: [...new Set([...view.unavailable, ...rollout.holders()])],
     unavailableBecause: whoTakesSlots(rollout, view),
-    children: withBlockers(rollout),
+    children: withBlockers(rollout).filter((child) => ending === undefined || !child.tidiesUp),
     childrenDown: downWithoutSlot(rollout),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: failedReasons(rollout),
@@ -127,12 +127,10 @@ function unwritten({ children, words }: Rollout): string | undefined {
 }
 
 /** What a rollout that has no update left still waits for. */
-function lastWait(
-  { writing, ending, children, isSaying, words }: Rollout,
-  isDone: boolean,
-): string | undefined {
+function lastWait(rollout: Rollout, isDone: boolean): string | undefined {
+  const { writing, ending, isSaying, words } = rollout;
   if (writing !== undefined) return writing;
-  const isEnding = ending !== undefined && [...children.values()].every(({ tidiesUp }) => tidiesUp);
+  const isEnding = ending !== undefined && rollout.awaited().length === 0;
   if (isEnding && isSaying) return 'what it has told its updates and nodes to arrive';
   return words.areOpen() && (isEnding || isDone) ? WORDS_TO_BE_WRITTEN : undefined;
 }

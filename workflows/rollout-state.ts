@@ -33,8 +33,6 @@ import { LAG_MS } from './updates-under-way';
 
 /** Rollouts that were begun before it forget what reports before their first look say. */
 const EARLY_REPORTS_COUNT = 'reports-before-first-look-count';
-/** Rollouts that were begun before it do not ask whether an update that ran already tries a failed node again. */
-const MET_TRIES = 'met-updates-try-failed-nodes-again';
 
 export class Rollout extends SaidOfNodes {
   readonly pool: string;
@@ -180,11 +178,11 @@ export class Rollout extends SaidOfNodes {
    * rollout has heard from the person.
    */
   override prepared(said: Prepared): void {
-    const { node, config, triedAgain } = said;
+    const { node, config, triedAgain, tidiesUp } = said;
     const isMet = this.children.get(node)?.adopting === true;
     super.prepared(said);
-    this.forgetTidying();
-    if (!isMet || triedAgain !== true || config !== this.config || !patched(MET_TRIES)) return;
+    if (tidiesUp === true) return this.forgetTidying();
+    if (!isMet || triedAgain !== true || config !== this.config) return;
     this.retry.add(node);
     this.triedAgain.add(node);
   }

@@ -23,7 +23,7 @@ export async function takeBack(update: NodeUpdate, found: unknown): Promise<Endi
   if (gone !== undefined) return endGone(update, gone);
   const cause = causeOf(update, error);
   // A node that was never disturbed, or is verified, has nothing to go back from.
-  if (update.touched && !update.verified) progress.enter('GoingBack');
+  if (update.touched && (!update.verified || update.mayHaveCommitted)) progress.enter('GoingBack');
   const back = await takeHostBack(update, cause);
   cluster.hideShown();
   const failure = back.problem ?? withKept(cause.failure, back.kept);
@@ -185,6 +185,7 @@ async function takeHostBack(
   { outcome, failure: cause }: Cause,
 ): Promise<HostBack> {
   const { host, cluster, progress, verified, applied } = update;
+  if (update.mayHaveCommitted) return { ok: false, problem: leftAsItIs(cause) };
   if (verified) return { ok: true };
   if (!applied) return { ok: await isHostWhole(update, cause) };
   cluster.show('GoingBack', sentence(cause));
@@ -204,6 +205,12 @@ async function takeHostBack(
     const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
     return { ok: false, problem: { name: 'RollbackFailed', reason } };
   }
+}
+
+/** An order to go back must not reach a machine that is on its config for good, and whose answer was lost. */
+function leftAsItIs({ name, reason }: Failure): Failure {
+  const stays = 'its host does not say whether it has committed, so the machine stays as it is';
+  return { ...(name === undefined ? {} : { name }), reason: `${reason}; ${stays}` };
 }
 
 /** Updates that were begun before it believe the Node of a host that has said that it is half done. */

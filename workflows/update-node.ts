@@ -179,14 +179,19 @@ async function finish(update: NodeUpdate): Promise<Ending> {
 
 /**
  * What keeps the host from answering may have ended its kubelet, too, and a node that falls silent is Ready for most
- * of a minute more. One that is found so has failed on its config, as one that was never Ready.
+ * of a minute more. One that is found so has failed on its config, as one that was never Ready, and stays out of service.
  */
 async function stayReady(update: NodeUpdate): Promise<void> {
   const { input, progress, cluster } = update;
-  update.verified = false;
+  update.mayHaveCommitted = true;
   const longer = Math.max(input.policy.readySeconds, SILENT_KUBELET_SECONDS);
   const ready = () => cluster.awaitReady(undefined, longer);
-  await progress.during('Verifying', ready, 'the node to be Ready for longer: its host is silent');
+  await progress.during(
+    'Verifying',
+    ready,
+    'the node to be Ready for longer: its host has not committed',
+  );
+  update.mayHaveCommitted = false;
 }
 
 /** A host that does not answer now, of a node that stays Ready, is asked again afterwards. */

@@ -67,6 +67,8 @@ export class UpdatesUnderWay {
   lostMayTry = true;
   /** So do nodes that the view shows half done on the config, whatever this run remembers of them. */
   halfDoneTry = true;
+  /** Nobody gets a slot while updates that ran already have yet to say how far they are. */
+  answersFirst = true;
   /** What is returned is the slot that is named, and no later one. */
   returnsAreNamed = true;
 
@@ -117,7 +119,10 @@ export class UpdatesUnderWay {
     return [...new Set([...holding.map(({ node }) => node), ...lost])];
   }
 
-  /** Whose node is where it shall be: a run that had not met it so would have heard that with its report. */
+  /**
+   * Their nodes are done on the target. The run that started them has dropped them at their report, and so does one that
+   * meets them later.
+   */
   protected forgetTidying(): void {
     for (const { node, tidiesUp, config } of this.children.values()) {
       if (tidiesUp === true && config === this.config) this.children.delete(node);

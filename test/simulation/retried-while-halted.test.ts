@@ -63,10 +63,18 @@ describe('a halted rollout of which the failed nodes are tried again', () => {
     120_000,
   );
 
-  it.each(['working', 'preparing'])(
-    'tries nobody else either where its rollout is lost while their updates are %s',
-    async (stage) => {
-      const { world, run, tried, failed } = await halted({}, { bootsAll: false });
+  it.each([
+    ['working', 1],
+    ['working', 0],
+    ['preparing', 1],
+    ['preparing', 0],
+  ])(
+    'tries nobody else either where its rollout is lost while their updates are %s (canary %i)',
+    async (stage, canary) => {
+      const { world, run, tried, failed } = await halted(
+        { canary: { nodes: canary }, prepareAhead: 4 },
+        { bootsAll: false },
+      );
       const before = [...tried];
       expect(before.length).toBeLessThan(12);
 

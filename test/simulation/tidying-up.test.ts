@@ -1,6 +1,6 @@
 /** An update that has told how it ended, and whose host does not answer any more, in quiet weather. */
 
-import { poolRolloutId, updateNodeId } from '../../core/names';
+import { ANNOTATION, poolRolloutId, updateNodeId } from '../../core/names';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { SimulatedConfig } from './world/host';
 
@@ -109,7 +109,7 @@ describe.each([0, 1])('it holds up no other node (canary %i)', (canary) => {
   });
 });
 
-it('is not waited for by a rollout that begins while all nodes are on the config', async () => {
+it('is not waited for when the pool goes back to its config', async () => {
   const { world, run, expectOthersOn } = await tidying(0);
   world.render('worker', 'rendered-worker-3');
   await run(30_000);
@@ -118,4 +118,39 @@ it('is not waited for by a rollout that begins while all nodes are on the config
 
   expectOthersOn('rendered-worker-2');
   expect(world.temporal.isRunning(poolRolloutId('worker'))).toBe(false);
+});
+
+it('does not halt the rollout that meets it, although its node had failed before', async () => {
+  const pool = {
+    ...{ maxUnavailable: 1, configs: [1, 2, 3, 4].map(rebootingConfig) },
+    policy: {
+      ...{ canary: { nodes: 0 }, failureThreshold: 1, reboot: { timeoutSeconds: 600 } },
+      verify: { readySeconds: 10, reconnectSeconds: 120 },
+    },
+  };
+  const { world, run } = await quietWorld({ nodes: 4, pool });
+  for (const host of world.hosts.values()) host.isEdited = true;
+  world.controllers.begin();
+  const isHalted = async () => (await world.progress('worker'))?.state === 'Halted';
+  await until(run, isHalted, 1_000);
+  await run(MINUTE_MS);
+  const { failed = [] } = (await world.progress('worker')) ?? {};
+  const [{ node } = { node: '' }] = failed;
+  const host = world.hosts.get(node);
+  for (const one of world.hosts.values()) one.isEdited = false;
+  world.ask('worker', 'retryNode', { node });
+  await until(run, () => host?.journal?.verified === true, 50);
+  await run(4_000);
+  host?.killWorker(30 * HOUR_MS);
+  const isDone = () =>
+    world.cluster.node(node).metadata.annotations?.[ANNOTATION.CURRENT_CONFIG] ===
+    'rendered-worker-2';
+  await until(run, isDone, 50);
+  await world.terminate(poolRolloutId('worker'));
+  await run(2 * HOUR_MS);
+
+  expect(world.temporal.isRunning(poolRolloutId('worker'))).toBe(false);
+  const others = [...world.hosts.values()].filter((one) => one !== host);
+  expect(others.map(({ current }) => current)).toEqual(others.map(() => 'rendered-worker-2'));
+  expect(world.invariants.violations).toEqual([]);
 });

@@ -208,6 +208,53 @@ describe('an update that has not answered', () => {
     });
   });
 
+  const twoMeet = (): Rollout => {
+    const rollout = aRollout(aView({ maxUnavailable: 2 }));
+    rollout.adopt('a');
+    rollout.start('b', 'c2');
+    rollout.prepared({ node: 'b', config: 'c2', holdsSlot: false });
+    return rollout;
+  };
+
+  it('keeps others from their slots for a minute: it may try a failed node again', () => {
+    const rollout = twoMeet();
+    expect(toGrant(rollout)).toEqual([]);
+
+    jest.advanceTimersByTime(60_000);
+    expect(toGrant(rollout)).toEqual(['b']);
+  });
+
+  it('keeps none once it has answered, unless it tries a failed node again', () => {
+    const rollout = twoMeet();
+    const answer = { node: 'a', config: 'c2', holdsSlot: true } as const;
+    rollout.prepared(answer);
+    expect(toGrant(rollout)).toEqual(['b']);
+
+    const retried = twoMeet();
+    retried.retriedCount = true;
+    retried.accept(
+      aView({ maxUnavailable: 2, policy: { ...aView().policy, failureThreshold: 1 } }),
+    );
+    retried.prepared({ ...answer, triedAgain: true });
+    expect(progressOf(retried)).toMatchObject({ state: 'Halted', triedAgain: ['a'] });
+    expect(toGrant(retried)).toEqual([]);
+  });
+
+  it('is forgotten when it only tidies up, whatever its node was before', () => {
+    const rollout = twoMeet();
+
+    rollout.prepared({
+      node: 'a',
+      config: 'c2',
+      holdsSlot: false,
+      tidiesUp: true,
+      triedAgain: true,
+    });
+
+    expect([[...rollout.children.keys()], [...rollout.retry]]).toEqual([['b'], []]);
+    expect(toGrant(rollout)).toEqual(['b']);
+  });
+
   it('is not what a rollout waits for in which another one is at work', () => {
     const rollout = aRollout();
     work(rollout, 'b');

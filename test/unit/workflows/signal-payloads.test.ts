@@ -32,7 +32,7 @@ const PREPARED = { node: 'worker-1', config: 'rendered-worker-1', holdsSlot: fal
 const GRANTED = { grantedAt: '2026-01-01T00:00:30.000Z' };
 const FULL_PREPARED = {
   ...{ ...PREPARED, ...GRANTED, uid: 'uid-1', stage: 'waiting' },
-  ...{ returned: true, triedAgain: true },
+  ...{ returned: true, triedAgain: true, tidiesUp: true },
 };
 const PROCEED = { slot: 'pool-rollout/worker', repair: false };
 const ATTACH = { reportTo: 'pool-rollout/worker' };
@@ -110,6 +110,7 @@ it.each([
   ['returned that is not so', { returned: false }],
   ['a slot that has no instant', { grantedAt: 1 }],
   ['a retry that is not so', { triedAgain: 'yes' }],
+  ['tidying that is not so', { tidiesUp: false }],
 ])('prepared is not read with %s', (_what, wrong) => {
   expect(readPrepared({ ...FULL_PREPARED, ...wrong })).toBeUndefined();
 });
