@@ -23,7 +23,11 @@ function countsAsFailed(rollout: Rollout, node: string): boolean {
 }
 
 /** Whether there may be a failure of which the update that is under way there has yet to say something. */
-export function isFailureBeforeWord({ view, failed, children }: Rollout): boolean {
+export function mayHaveFailedUnsaid({
+  view,
+  failed,
+  children,
+}: Pick<Rollout, 'view' | 'failed' | 'children'>): boolean {
   if (view?.failedInFlight !== undefined) return true;
   const unanswered = [...children.values()].filter(({ adopting }) => adopting === true);
   if (unanswered.length === 0) return false;

@@ -17,7 +17,7 @@ import {
 import { poolRolloutId } from '../core/names';
 import { explain, isCancellation, refuse, sentence } from './failures';
 import { CLOSING_MS, handOver, isQuiet } from './hand-over';
-import { isFailureBeforeWord } from './left-out-nodes';
+import { mayHaveFailedUnsaid } from './left-out-nodes';
 import type { PoolRolloutInput, RolloutProgress } from './messages';
 import { shielded } from './node-update';
 import {
@@ -165,6 +165,10 @@ async function look(rollout: Rollout): Promise<void> {
   }
   if (!found.exists) throw await poolIsGone(rollout);
   if (rollout.isOlderThanSaid(found)) rollout.saidOutlasts = patched(SAID_OUTLASTS);
+  const { failed, children } = rollout;
+  if (mayHaveFailedUnsaid({ view: found, failed, children })) {
+    rollout.shownCounts = patched(SHOWN_COUNTS);
+  }
   if (rollout.accept(found, inService)) {
     upsertSearchAttributes([
       { key: SEARCH_ATTRIBUTE.pool, value: pool },
@@ -181,7 +185,6 @@ function decide(rollout: Rollout): void {
   if (rollout.isAnyUnknown()) rollout.lostMayTry = patched(LOST_MAY_TRY);
   if (isAnyAboutToAnswer(rollout)) rollout.answersFirst = patched(ANSWERS_FIRST);
   if (view.trying !== undefined) rollout.halfDoneTry = patched(HALF_DONE_TRY);
-  if (isFailureBeforeWord(rollout)) rollout.shownCounts = patched(SHOWN_COUNTS);
   if (rollout.triedAgain.size > 0) rollout.retriedCount = patched(RETRIED_COUNT);
   for (const node of rollout.toHold) hold(rollout, node);
   for (const { node } of outdated(rollout)) {
