@@ -1,4 +1,4 @@
-/** The Kubernetes object fields that the domain reads, spelled as in Kubernetes. */
+/** The Kubernetes object fields that the domain reads, spelled as in Kubernetes, and how their versions compare. */
 
 export interface OwnerReference {
   readonly apiVersion: string;
@@ -43,4 +43,13 @@ export interface Condition {
   readonly reason: string;
   readonly message: string;
   readonly lastTransitionTime?: string;
+}
+
+/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
+export function versionOf({
+  metadata: { resourceVersion },
+}: {
+  readonly metadata: Pick<ObjectMeta, 'resourceVersion'>;
+}): number {
+  return Number(resourceVersion ?? 0);
 }

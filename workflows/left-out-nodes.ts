@@ -1,6 +1,7 @@
 /** The nodes that a rollout leaves out, and why: those that the view shows, and those that it cannot show yet. */
 
 import type { FailedNode, NamedReason } from '../core/rollout/index';
+import type { PoolLook } from './cluster-contracts';
 import type { Rollout } from './rollout-state';
 
 export function failedReasons(rollout: Rollout): readonly NamedReason[] {
@@ -22,17 +23,12 @@ function countsAsFailed(rollout: Rollout, node: string): boolean {
   return !rollout.isBeingTried(node) || isYetToAnswer(rollout, node);
 }
 
-/** Whether there may be a failure of which the update that is under way there has yet to say something. */
-export function mayHaveFailedUnsaid({
-  view,
-  failed,
-  children,
-}: Pick<Rollout, 'view' | 'failed' | 'children'>): boolean {
-  if (view?.failedInFlight !== undefined) return true;
-  const unanswered = [...children.values()].filter(({ adopting }) => adopting === true);
-  if (unanswered.length === 0) return false;
-  const shown = new Set((view?.failed ?? []).map(({ node }) => node));
-  return unanswered.some(({ node }) => shown.has(node) || failed.has(node));
+/** Whether it shows a failure, or one was reported, of which the update that is under way there has yet to say something. */
+export function mayHaveFailedUnsaid(rollout: Rollout, view: PoolLook): boolean {
+  if (view.failedInFlight !== undefined) return true;
+  return rollout
+    .unanswered()
+    .some(({ node }) => rollout.failed.has(node) || view.failed.some((one) => one.node === node));
 }
 
 /** Their updates were under way when the look was made, by what the rollout knew. */

@@ -165,10 +165,7 @@ async function look(rollout: Rollout): Promise<void> {
   }
   if (!found.exists) throw await poolIsGone(rollout);
   if (rollout.isOlderThanSaid(found)) rollout.saidOutlasts = patched(SAID_OUTLASTS);
-  const { failed, children } = rollout;
-  if (mayHaveFailedUnsaid({ view: found, failed, children })) {
-    rollout.shownCounts = patched(SHOWN_COUNTS);
-  }
+  if (mayHaveFailedUnsaid(rollout, found)) rollout.shownCounts = patched(SHOWN_COUNTS);
   if (rollout.accept(found, inService)) {
     upsertSearchAttributes([
       { key: SEARCH_ATTRIBUTE.pool, value: pool },

@@ -94,9 +94,8 @@ export function toGrant(rollout: Rollout): readonly string[] {
  * An update that ran already may try a node again that has failed, and then all others wait for it. One that does not
  * say so within a minute is waited for no longer: Temporal is slow, or it is of a version that does not answer.
  */
-export function isAnyAboutToAnswer({ children }: Rollout): boolean {
-  const isFresh = ({ since }: ChildState) => Date.now() - Date.parse(since) < ANSWER_MS;
-  return [...children.values()].some((child) => child.adopting === true && isFresh(child));
+export function isAnyAboutToAnswer(rollout: Rollout): boolean {
+  return rollout.unanswered().some(({ since }) => Date.now() - Date.parse(since) < ANSWER_MS);
 }
 
 /** Those of them that may use the slot that they have, and those that get one. */

@@ -136,8 +136,12 @@ export class UpdatesUnderWay {
 
   /** Whether it is of any node not known which config it tries. */
   isAnyUnknown(): boolean {
-    const isUnknown = ({ adopting }: ChildState) => adopting === true;
-    return this.orphanedSlots.size > 0 || [...this.children.values()].some(isUnknown);
+    return this.orphanedSlots.size > 0 || this.unanswered().length > 0;
+  }
+
+  /** Updates that ran already, and have yet to say how far they are. */
+  unanswered(): readonly ChildState[] {
+    return [...this.children.values()].filter(({ adopting }) => adopting === true);
   }
 
   /** Until an update that ran already has answered, its config is a guess. */

@@ -1,6 +1,6 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
-import { versionOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
+import { versionOf } from '../../core/object-meta';
 import { isSameNode } from '../../core/rollout';
 import type {
   AwaitReadyInput,

@@ -15,8 +15,8 @@
  */
 
 import { fail, failureName } from '../../core/errors';
-import { versionOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
+import { versionOf } from '../../core/object-meta';
 import { slotCount } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';

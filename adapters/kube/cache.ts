@@ -4,6 +4,7 @@
  */
 
 import { messageOf } from '../../core/errors';
+import { versionOf } from '../../core/object-meta';
 import { isRecord } from './api-errors';
 import type { ListResult, WatchEvent } from './client';
 import type { KubeObject, Resource } from './resources';
@@ -301,9 +302,4 @@ function keyOf(object: KubeObject): string {
 
 function cacheKey(name: string, namespace?: string): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
-}
-
-/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
-function versionOf(object: KubeObject): number {
-  return Number(object.metadata.resourceVersion ?? 0);
 }

@@ -125,8 +125,3 @@ function imagesAgree(node: Node): boolean {
   const desired = node.metadata.annotations?.[ANNOTATION.DESIRED_IMAGE];
   return current === desired && current !== '';
 }
-
-/** Versions are numbers that grow, which the API conventions promise since Kubernetes 1.35. */
-export function versionOf({ metadata: { resourceVersion } }: Node): number {
-  return Number(resourceVersion ?? 0);
-}

@@ -10,11 +10,11 @@ import {
   isTargetedAt,
   isUpdatedTo,
   saysReady,
-  versionOf,
 } from '../node/predicates';
 import { lastRunOf } from '../node/turn';
 import type { MachineConfigNode, Node } from '../node/types';
 import { slotCount } from '../pool/capacity';
+import { versionOf } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
 import {
   isAdopted,

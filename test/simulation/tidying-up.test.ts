@@ -2,6 +2,7 @@
 
 import { ANNOTATION, poolRolloutId, updateNodeId } from '../../core/names';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
+import type { PoolScenario } from './scenario';
 import type { SimulatedConfig } from './world/host';
 
 const MINUTE_MS = 60_000;
@@ -41,15 +42,17 @@ it('holds up no other node when the pool gets another config, and is named at th
   expect(world.invariants.violations).toEqual([]);
 });
 
+function rebootingPool(maxUnavailable: number, policy: PoolScenario['policy']) {
+  const verify = { readySeconds: 10, reconnectSeconds: 120 };
+  return {
+    ...{ maxUnavailable, configs: [1, 2, 3, 4].map(rebootingConfig) },
+    policy: { reboot: { timeoutSeconds: 600 }, verify, ...policy },
+  };
+}
+
 /** One node is done and serves, and its host is to be asked for a day; all others are done. */
 async function tidying(canary: number) {
-  const pool = {
-    ...{ maxUnavailable: 1 + canary, configs: [1, 2, 3, 4].map(rebootingConfig) },
-    policy: {
-      ...{ canary: { nodes: canary }, reboot: { timeoutSeconds: 600 } },
-      verify: { readySeconds: 10, reconnectSeconds: 120 },
-    },
-  };
+  const pool = rebootingPool(1 + canary, { canary: { nodes: canary } });
   const { world, run } = await quietWorld({ nodes: 4, pool });
   world.controllers.begin();
   const hosts = [...world.hosts.values()];
@@ -121,13 +124,7 @@ it('is not waited for when the pool goes back to its config', async () => {
 });
 
 it('does not halt the rollout that meets it, although its node had failed before', async () => {
-  const pool = {
-    ...{ maxUnavailable: 1, configs: [1, 2, 3, 4].map(rebootingConfig) },
-    policy: {
-      ...{ canary: { nodes: 0 }, failureThreshold: 1, reboot: { timeoutSeconds: 600 } },
-      verify: { readySeconds: 10, reconnectSeconds: 120 },
-    },
-  };
+  const pool = rebootingPool(1, { canary: { nodes: 0 }, failureThreshold: 1 });
   const { world, run } = await quietWorld({ nodes: 4, pool });
   for (const host of world.hosts.values()) host.isEdited = true;
   world.controllers.begin();
