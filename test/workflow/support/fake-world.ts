@@ -48,7 +48,7 @@ import { OpenUpdates } from '../../../workers/temporal-client';
 import type { poolRollout } from '../../../workflows/pool-rollout';
 import type { updateNode } from '../../../workflows/update-node';
 import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';
-import { gateFor, latch, type Gate, type Hook } from './gates';
+import { gateFor, latch, orCancelled, type Gate, type Hook } from './gates';
 import { aPlan } from './plans';
 
 export interface WorldOptions {
@@ -78,6 +78,12 @@ interface Shared {
   /** Nodes that a person has put back into service: what an update has begun there, nobody goes on with. */
   readonly putBack: Set<string>;
 }
+
+/** Steps of nodes that have a slot. */
+const WITH_SLOT: ReadonlySet<string> = new Set([
+  ...['cordonNode', 'drainNode', 'applyUpdate', 'performServiceActions', 'armReboot'],
+  ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
+]);
 
 /** A step that an activity took, in order. */
 export interface Step {
@@ -121,6 +127,8 @@ export class FakeWorld {
   private readonly plans = new Map<string, UpdatePlan>();
   private readonly gates: Gate[] = [];
   private hooks: Hook[] = [];
+  /** The first node has been cordoned; undefined = nobody waits for that. */
+  private isFirstTaken: ReturnType<typeof latch> | undefined;
   private frozen: readonly Node[] | undefined;
   private watchers: (() => void)[] = [];
   private version = 1;
@@ -176,8 +184,12 @@ export class FakeWorld {
     return this.plans.get(node) ?? this.defaultPlan;
   }
 
-  /** Stops every activity of this name (on this node) until the gate is opened. */
+  /**
+   * Stops every activity of this name (on this node) until the gate is opened. Where the first node is to get there,
+   * the others are prepared after it has its slot: otherwise the one that happens to be prepared first has it.
+   */
   hold(step: string, node?: string): Gate {
+    if (node === this.name(1) && WITH_SLOT.has(step)) this.isFirstTaken ??= latch();
     const { gate, hook } = gateFor(step, node);
     this.hooks.push(hook);
     this.gates.push(gate);
@@ -210,10 +222,12 @@ export class FakeWorld {
 
   healAll(): void {
     this.hooks = [];
+    this.isFirstTaken?.resolve();
   }
 
   releaseAll(): void {
     this.hooks = [];
+    this.isFirstTaken?.resolve();
     for (const gate of this.gates) gate.open();
   }
 
@@ -362,6 +376,11 @@ export class FakeWorld {
   async step(step: string, node: string): Promise<void> {
     this.steps.push({ step, node });
     this.notify();
+    const isFirst = node === this.name(1);
+    if (isFirst && step === 'cordonNode') this.isFirstTaken?.resolve();
+    if (!isFirst && step === 'prepareUpdate' && this.isFirstTaken !== undefined) {
+      await orCancelled(this.isFirstTaken.promise);
+    }
     for (const hook of [...this.hooks]) {
       if (hook.step !== step || (hook.node !== undefined && hook.node !== node)) continue;
       if (hook.times !== undefined) {

@@ -37,7 +37,7 @@ export function gateFor(step: string, node: string | undefined): { gate: Gate; h
  * Heartbeats while it waits, because that is how a cancellation gets here. Steps that have none in the
  * product hear of it as little here.
  */
-async function orCancelled(promise: Promise<void>): Promise<void> {
+export async function orCancelled(promise: Promise<void>): Promise<void> {
   const context = Context.current();
   const hasHeartbeats = (context.info.heartbeatTimeoutMs ?? 0) > 0;
   const beat = setInterval(() => {
