@@ -22,13 +22,14 @@ export interface Confirmation {
   readonly deadline?: AbortSignal;
   /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
   readonly contact: () => void;
-  /** An order was carried out and answered: no deadline any more in this process. */
+  /** An order was carried out and answered: no deadline any more in this process, see `AwaitedWord`. */
   readonly carriedOut: () => void;
 }
 
 /**
  * Looks whether this boot is to be confirmed. The time counts from the boot, not from the start of
- * this process, so that one that crashes again and again does not wait for ever. The journal and the
+ * this process, so that one that crashes again and again does not wait for ever; unless it was verified in this boot
+ * already, and waits for its commit. The journal and the
  * kernel's boot ID are enough for it: an update may also have broken the program that manages the
  * operating system.
  *
@@ -46,7 +47,9 @@ export async function confirmation(
     const awaited = await lookAt(host, log, kernelBootId);
     if (awaited === undefined) return nothing;
     const limit = awaited.reconnectSeconds ?? seconds;
-    const left = Math.max(LEAST_SECONDS, limit - secondsUp());
+    // A machine that had somebody in reach in this boot has not been silent since it began.
+    const isSince = awaited.isVerified === true ? 0 : secondsUp();
+    const left = Math.max(LEAST_SECONDS, limit - isSince);
     log.info({ node: host.node, seconds: Math.round(left) }, 'Temporal must be reached in time');
     const deadline = createDeadline();
     deadline.begin(left);
@@ -134,7 +137,7 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
 
 /**
  * Takes the update back and boots what worked before, unless an order that was still at work has
- * verified it meanwhile: then the machine stays as it is.
+ * committed it meanwhile: then the machine stays as it is.
  *
  * @throws `RollbackFailed` naming the path
  */
@@ -148,7 +151,7 @@ export async function goBackByItself(host: Host, signal: AbortSignal, log: Logge
   const because = 'Temporal was out of reach after the reboot, so the machine went back';
   const isBack = await host.exclusive(() => goBackAlone(ports, because));
   if (isBack) await host.reboot(reason, signal);
-  else log.info({ node }, 'update was verified meanwhile, it stays');
+  else log.info({ node }, 'the update was decided meanwhile, it stays');
 }
 
 /** What a way back needs that nobody has ordered. */

@@ -1,6 +1,7 @@
 /**
- * Commit-confirm of an update before its reboot, or without one: a machine that has written of it, or restarted its
- * services, and reaches nobody goes back by itself, in place, because the update may be what cut it off.
+ * Commit-confirm while this process runs: a machine that has written of an update, or restarted its services, or booted
+ * into it, and reaches nobody goes back by itself, because the update may be what cut it off. Before its reboot, or
+ * without one, in place. From its commit on it stays.
  */
 
 import { awaitsWord, goBackInPlace } from '../activities/host';
@@ -16,12 +17,21 @@ interface Options {
   readonly log: Logger;
   /** Unless the order named another number. */
   readonly seconds: number;
+  /** For a machine that has booted into the update. */
+  readonly booted: {
+    /** An order was carried out since: before that, the deadline of the boot takes the machine back. */
+    readonly isHeard: () => boolean;
+    /** To end the connection and to take the machine back with a boot. */
+    readonly onSilence: () => void;
+  };
 }
 
 /** The time that a machine has to reach Temporal after it has written an update. */
 export class AwaitedWord {
   /** In seconds; undefined = nothing waits for word. */
   #limit: number | undefined;
+  /** What takes the machine back is a boot. */
+  #hasBooted = false;
   #listener: (() => void) | undefined;
   readonly #silence = new Silence(() => void this.#goBack());
   readonly #host: Host;
@@ -53,10 +63,11 @@ export class AwaitedWord {
   /** To be called at the start, and whenever an order has ended, also badly: it may have begun or ended the wait. */
   async look(): Promise<void> {
     const { node, exclusive, ports } = this.#host;
-    const { log } = this.#options;
+    const { log, booted } = this.#options;
     try {
       const found = await exclusive(() => awaitsWord(ports));
-      if (found === undefined) return this.#end();
+      this.#hasBooted = found?.hasBooted === true;
+      if (found === undefined || (this.#hasBooted && !booted.isHeard())) return this.#end();
       // A silence that has begun goes on: the end of an order is no word of Temporal's.
       if (this.#limit !== this.#limitOf(found.reconnectSeconds))
         this.#await(found.reconnectSeconds);
@@ -93,7 +104,22 @@ export class AwaitedWord {
     this.#limit = undefined;
   }
 
-  async #goBack(): Promise<void> {
+  #goBack(): Promise<void> {
+    return this.#hasBooted ? this.#goBackWithBoot() : this.#goBackInPlace();
+  }
+
+  async #goBackWithBoot(): Promise<void> {
+    const { node, exclusive } = this.#host;
+    const { log, signal, booted } = this.#options;
+    // An order was still at work, and meanwhile Temporal may have answered.
+    const isSilent = await exclusive(async () => !signal.aborted && this.#silence.isOver);
+    if (!isSilent) return;
+    log.warn({ node, seconds: this.#limit }, 'Temporal is out of reach');
+    this.#end();
+    booted.onSilence();
+  }
+
+  async #goBackInPlace(): Promise<void> {
     const { node, exclusive } = this.#host;
     const { log, signal } = this.#options;
     const because =

@@ -253,22 +253,34 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
       log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
     );
   }
-  const word = new AwaitedWord(host, { signal, log, seconds: settings.reconnectSeconds });
+  let isHeard = deadline === undefined;
+  const silent = new AbortController();
+  const word = new AwaitedWord(host, {
+    ...{ signal, log, seconds: settings.reconnectSeconds },
+    booted: { isHeard: () => isHeard, onSilence: () => silent.abort() },
+  });
   await word.look();
-  let isConfirmed = deadline === undefined;
   carriedOut = () => {
-    isConfirmed = true;
+    isHeard = true;
     awaited.carriedOut();
   };
   // One that has failed may have written what cuts the machine off.
   hasEnded = () => void word.look();
   beginsToWrite = (order) => word.begin(order);
   await waitJitter(settings.startJitterSeconds, signal);
-  const serving = { host, running, awaited, word, connection: { shown: () => shown, show } };
+  const cutOff = AbortSignal.any([silent.signal, ...(deadline === undefined ? [] : [deadline])]);
+  const serving = {
+    host,
+    running,
+    awaited,
+    word,
+    cutOff,
+    connection: { shown: () => shown, show },
+  };
   await withRenewals(settings, read, running, async (current, whileValid) => {
     const isCutOff = await serveWhileValid(current, whileValid, {
       ...serving,
-      isUrgent: () => !isConfirmed || word.isAwaited,
+      isUrgent: () => !isHeard || word.isAwaited,
     });
     if (isCutOff) await goBackByItself(host, signal, log);
     return !isCutOff;
@@ -280,6 +292,8 @@ interface ServingMachine {
   readonly running: Running;
   readonly awaited: Confirmation;
   readonly word: AwaitedWord;
+  /** Fires when nobody was in reach for too long: the machine goes back with a boot. */
+  readonly cutOff: AbortSignal;
   readonly connection: {
     readonly shown: () => Connection | undefined;
     readonly show: (connection: Connection) => void;
@@ -292,13 +306,11 @@ interface ServingMachine {
 function serveWhileValid(
   settings: SingleHostSettings,
   whileValid: AbortSignal,
-  { host, running, awaited, word, connection: { shown, show }, isUrgent }: ServingMachine,
+  { host, running, awaited, word, cutOff, connection: { shown, show }, isUrgent }: ServingMachine,
 ): Promise<boolean> {
   const { log } = running;
   const { node } = host;
-  const { deadline } = awaited;
-  const inTime = { log, signal: whileValid, ...(deadline === undefined ? {} : { deadline }) };
-  return connected(settings, inTime, async (connection) => {
+  return connected(settings, { log, signal: whileValid, deadline: cutOff }, async (connection) => {
     const contact = (): void => {
       awaited.contact();
       word.contact();
@@ -306,8 +318,7 @@ function serveWhileValid(
     contact();
     const ended = new AbortController();
     const watching = watchContact(connection, AbortSignal.any([whileValid, ended.signal]), {
-      // What an update breaks may break after the first word: only an order that is carried out
-      // shows that it holds.
+      // What an update breaks may break after the first word, so the time begins anew with each.
       onAnswer: () => {
         contact();
         if (shown() === 'waiting') show('connected');
@@ -323,7 +334,7 @@ function serveWhileValid(
     await runHost(host, {
       connection,
       namespace: settings.temporalNamespace,
-      signal: AbortSignal.any([whileValid, ...(deadline === undefined ? [] : [deadline])]),
+      signal: AbortSignal.any([whileValid, cutOff]),
       log,
       limit: createLimit(1),
       onPolling: () => {

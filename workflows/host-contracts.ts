@@ -57,6 +57,11 @@ export interface PreparedUpdate {
    * the config before: whoever ends before `applyUpdate` waits for `discardStaged` to put it back.
    */
   readonly tookOver?: true;
+  /**
+   * This host takes an update back by itself until it has committed it, when `verifyUpdate` says so, and `goBack` tells
+   * whether it has. Absent = a host of an earlier version: verified is decided.
+   */
+  readonly untilCommit?: true;
 }
 
 export interface DiscardedUpdate {
@@ -78,6 +83,17 @@ export interface ArmedReboot {
 
 export interface VerifiedHost {
   readonly bootId: string;
+}
+
+export interface GoneBack {
+  /** The machine goes down for it; `verifyBack` waits until it is up again. */
+  readonly rebooting: boolean;
+  /** Of the boot in which the order was carried out. */
+  readonly bootId: string;
+  /** Why the machine had begun to go back by itself, a sentence; absent = it had not. */
+  readonly because?: string;
+  /** Nothing was taken back: the host is on the config of the order for good. Only where it was asked `unlessCommitted`. */
+  readonly committed?: true;
 }
 
 export interface VerifiedBack extends VerifiedHost {
@@ -103,18 +119,23 @@ export interface HostActivities {
   /**
    * Proves that the host is on the config: deployment, kernel arguments, files, units.
    * `rebootedFrom` = boot ID that must be gone; while it is not, throws `NotYetRebooted` (waiting).
+   * `untilCommit` = its node is completed only when the host has committed, and until then a machine that does not reach
+   * Temporal for `reconnectSeconds` goes back by itself; absent = verified is decided.
    */
-  verifyUpdate(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedHost>;
+  verifyUpdate(
+    order: HostOrder & { readonly rebootedFrom?: string; readonly untilCommit?: true },
+  ): Promise<VerifiedHost>;
   /** Makes the new config the host's current one and drops the before-images. */
   commitUpdate(order: HostOrder): Promise<void>;
   /**
    * Undoes the journal byte for byte; arms a reboot into the previous deployment when needed. `failed` = why, when the
    * update has failed, for whoever comes next if it is lost before its node says so; absent = no failure, or an earlier
-   * version orders.
+   * version orders. `unlessCommitted` = a commit was ordered and has not been answered: one that has begun is brought to
+   * its end instead, and the answer says so.
    */
   goBack(
-    order: HostOrder & { readonly failed?: string },
-  ): Promise<{ readonly rebooting: boolean; readonly bootId: string }>;
+    order: HostOrder & { readonly failed?: string; readonly unlessCommitted?: true },
+  ): Promise<GoneBack>;
   /** Proves that the host is on its previous config again. */
   verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedBack>;
   /**

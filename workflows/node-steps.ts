@@ -35,6 +35,7 @@ import {
   type Limits,
   optionsFor,
   SHOWN,
+  verifyAgainLimits,
 } from './timeouts';
 
 export type HostSteps = ReturnType<typeof hostSteps>;
@@ -46,6 +47,7 @@ export function hostSteps(input: UpdateNodeInput) {
   const config = input.config.name;
   const limits = hostLimits(input.policy);
   const soon = commitSoonLimits(input.policy);
+  const again = verifyAgainLimits(input.policy);
   const host = proxyActivities<HostActivities>({
     taskQueue: hostQueue(node),
     startToCloseTimeout: '1m',
@@ -54,6 +56,7 @@ export function hostSteps(input: UpdateNodeInput) {
     optionsFor(limits[step], summary);
   const order = (step: keyof HostActivities): HostOrder =>
     orderFor(input, step, limits[step].total);
+  const undecided = (untilCommit: boolean) => (untilCommit ? { untilCommit: true as const } : {});
   const after = (rebootedFrom?: string) => (rebootedFrom === undefined ? {} : { rebootedFrom });
 
   return {
@@ -76,7 +79,8 @@ export function hostSteps(input: UpdateNodeInput) {
       host.armReboot.executeWithOptions(options('armReboot', `reboot ${node} into ${config}`), [
         { ...order('armReboot'), reconnectSeconds: input.policy.reconnectSeconds },
       ]),
-    verify: (rebootedFrom?: string) =>
+    /** @param untilCommit - its node is completed only when the host has committed */
+    verify: (rebootedFrom?: string, untilCommit = false) =>
       host.verifyUpdate.executeWithOptions(
         options(
           'verifyUpdate',
@@ -84,7 +88,17 @@ export function hostSteps(input: UpdateNodeInput) {
             ? `check that ${node} is on ${config}`
             : `wait until ${node} is back from its reboot, check that it is on ${config}`,
         ),
-        [{ ...order('verifyUpdate'), ...after(rebootedFrom) }],
+        [{ ...order('verifyUpdate'), ...after(rebootedFrom), ...undecided(untilCommit) }],
+      ),
+    /**
+     * Of a host that has not answered: it may be on its way back by itself.
+     *
+     * @param times - how often it was asked for this; each is an order of its own, since what was answered is true no more
+     */
+    verifyAgain: (times: number) =>
+      host.verifyUpdate.executeWithOptions(
+        optionsFor(again, `check that ${node} is still on ${config}`),
+        [{ ...orderFor(input, `verifyUpdate-${times}`, again.total), ...undecided(true) }],
       ),
     commit: () =>
       host.commitUpdate.executeWithOptions(
@@ -97,10 +111,17 @@ export function hostSteps(input: UpdateNodeInput) {
         optionsFor(soon, `make ${config} the current config of ${node}`),
         [orderFor(input, 'commitUpdate', soon.total)],
       ),
-    /** @param failed - why, when the update has failed */
-    goBack: (failed?: string) =>
+    /**
+     * @param failed - why, when the update has failed
+     * @param unlessCommitted - a commit was ordered, and its answer may be lost
+     */
+    goBack: (failed?: string, unlessCommitted = false) =>
       host.goBack.executeWithOptions(options('goBack', `take ${node} back to its old config`), [
-        { ...order('goBack'), ...(failed === undefined ? {} : { failed }) },
+        {
+          ...order('goBack'),
+          ...(failed === undefined ? {} : { failed }),
+          ...(unlessCommitted ? { unlessCommitted: true as const } : {}),
+        },
       ]),
     verifyBack: (rebootedFrom?: string) =>
       host.verifyBack.executeWithOptions(

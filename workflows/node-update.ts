@@ -30,9 +30,18 @@ export interface NodeUpdate {
   touched: boolean;
   /** Something on the host may have changed. */
   applied: boolean;
-  /** The host is on the new config; there is nothing to take back any more. */
+  /** The host takes an update back by itself until its commit, where it is told so. */
+  hostWaits: boolean;
+  /** It was told so. */
+  untilCommit: boolean;
+  /** It was told to commit: it may be on its config for good, and an order to go back asks whether it is. */
+  commitOrdered: boolean;
+  /**
+   * The host is on the new config; there is nothing to take back any more. With `untilCommit` for good, else since its
+   * proof.
+   */
   verified: boolean;
-  /** Its host was told to commit, and has not said that it did: it may be on its config for good. */
+  /** Without `untilCommit`: its host was told to commit, and has not said that it did. */
   mayHaveCommitted: boolean;
 }
 
@@ -53,6 +62,9 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     hostIsOn: undefined,
     touched: false,
     applied: false,
+    hostWaits: false,
+    untilCommit: false,
+    commitOrdered: false,
     verified: false,
     mayHaveCommitted: false,
   };

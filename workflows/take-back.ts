@@ -4,6 +4,7 @@ import { CancelledFailure, condition, log, patched } from '@temporalio/workflow'
 import type { UpdatePlan } from '../core/node/plan';
 import { fewNames } from '../core/rollout/index';
 import type { WrittenNode } from './cluster-contracts';
+import { complete, isCommitted, staysReady } from './completion';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
 import type { HostSteps } from './node-steps';
@@ -25,8 +26,9 @@ export async function takeBack(update: NodeUpdate, found: unknown): Promise<Endi
   // A node that was never disturbed, or is verified, has nothing to go back from.
   if (update.touched && (!update.verified || update.mayHaveCommitted)) progress.enter('GoingBack');
   const back = await takeHostBack(update, cause);
+  if (back.isCommitted === true) return completeAfterAll(update);
   cluster.hideShown();
-  const failure = back.problem ?? withKept(cause.failure, back.kept);
+  const failure = back.problem ?? withFound(cause.failure, back);
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
   const released = release(update, outcome, failure, back.ok);
   const [written] = await Promise.all([
@@ -45,6 +47,15 @@ export async function takeBack(update: NodeUpdate, found: unknown): Promise<Endi
     // One that serves all the same was never taken out: it leaves no slot behind.
     ...(back.ok || written?.inService === true ? {} : { hostIsBack: false as const }),
   };
+}
+
+/** Its host has committed, and only the answer was lost. */
+async function completeAfterAll(update: NodeUpdate): Promise<Ending> {
+  try {
+    return await complete(update);
+  } catch (error) {
+    return takeBack(update, error);
+  }
 }
 
 function leftHow(written: WrittenNode | undefined): Pick<Ending, 'inServiceAt' | 'leftAt'> {
@@ -143,7 +154,8 @@ function causeOf(update: NodeUpdate, error: unknown): Cause {
         : `its rollout stopped it: ${stopReason}`;
     return { outcome: 'cancelled', failure: { reason } };
   }
-  const failure = explain(error, update.progress.pastPointOfNoReturn);
+  const { progress, commitOrdered } = update;
+  const failure = explain(error, progress.pastPointOfNoReturn && !commitOrdered);
   return { outcome: isNoFailure(failure) ? 'cancelled' : 'failed', failure };
 }
 
@@ -170,14 +182,24 @@ interface HostBack {
   readonly problem?: Failure;
   /** Directories that stay on it, of somebody else. */
   readonly kept?: readonly string[];
+  /** Why its machine had gone back by itself. */
+  readonly because?: string;
+  /** It is on its new config for good, and its node is Ready on it. */
+  readonly isCommitted?: true;
 }
 
-/** What the way back has left is nobody's to remove but a person's, who is told where it is. */
-function withKept({ name, reason }: Failure, kept: readonly string[] = []): Failure {
-  const named = name === undefined ? {} : { name };
-  if (kept.length === 0) return { ...named, reason };
+/**
+ * The failure with what came to light on the way back: why the machine had begun it, if nobody has heard that yet; and
+ * what it has left, which is nobody's to remove but a person's, who is told where it is.
+ */
+function withFound(
+  { name, reason }: Failure,
+  { because, kept = [] }: Pick<HostBack, 'because' | 'kept'>,
+): Failure {
+  const isNews = because !== undefined && !reason.includes(because);
   const stays = `what somebody else has put into ${fewNames(kept)} stays there`;
-  return { ...named, reason: `${reason}; ${stays}` };
+  const found = [...(isNews ? [because] : []), ...(kept.length === 0 ? [] : [stays])];
+  return { ...(name === undefined ? {} : { name }), reason: [reason, ...found].join('; ') };
 }
 
 async function takeHostBack(
@@ -194,16 +216,34 @@ async function takeHostBack(
     const goingBack = 'the host to go back to its old config';
     // Until its Node says so, the host alone knows of a failure if this update is lost.
     const counts = outcome === 'failed' && !isTriedAgain(update, cause);
-    const order = () => host.goBack(counts ? sentence(cause) : undefined);
-    const { rebooting, bootId } = await progress.during('GoingBack', order, goingBack);
+    const order = () => host.goBack(counts ? sentence(cause) : undefined, update.commitOrdered);
+    const gone = await progress.during('GoingBack', order, goingBack);
+    const { rebooting, bootId, because } = gone;
+    if (gone.committed === true) return await stayCommitted(update, cause);
     const returns = 'the machine to come back on its old config';
     progress.enter('GoingBack', rebooting ? returns : 'the host to verify its old config');
     const back = await host.verifyBack(rebooting ? bootId : undefined);
     await awaitReadyAgain(update, rebooting ? back.bootId : undefined);
-    return { ok: true, ...(back.kept === undefined ? {} : { kept: back.kept }) };
+    return {
+      ...{ ok: true, ...(back.kept === undefined ? {} : { kept: back.kept }) },
+      ...(because === undefined ? {} : { because }),
+    };
   } catch (error) {
     const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
     return { ok: false, problem: { name: 'RollbackFailed', reason } };
+  }
+}
+
+/** A commit that has begun is final. Its node may have failed on the config all the same, and says so. */
+async function stayCommitted(update: NodeUpdate, cause: Failure): Promise<HostBack> {
+  isCommitted(update);
+  try {
+    await staysReady(update, 'GoingBack', 'its host has committed, and did not say so');
+    return { ok: true, isCommitted: true };
+  } catch (error) {
+    log.warn('the host has committed, and its node is not Ready', { error });
+    const stays = `its host has committed ${update.input.config.name}, so it stays on it`;
+    return { ok: true, problem: { ...cause, reason: `${cause.reason}; ${stays}` } };
   }
 }
 

@@ -66,8 +66,8 @@ export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActiv
     armReboot: { ...step, attempt: 2 * MINUTE, total: away + 5 * MINUTE },
     // Also the time for the machine to come back: a poll while it boots is `NotYetRebooted`.
     verifyUpdate: { pickUp: reboot, heartbeat: 30, attempt: 10 * MINUTE, total: reboot },
-    // The node is on its config, verified: a host that is away now has nothing to go back from. It is
-    // asked again for a day, and in between whether its Node still exists.
+    // Of hosts that have nothing to go back from once they are verified: one that is away is asked again for a day,
+    // and in between whether its Node still exists.
     commitUpdate: { heartbeat: 30, attempt: 5 * MINUTE, total: away },
     goBack: { ...back, attempt: 30 * MINUTE, total: away + reboot + 45 * MINUTE },
     verifyBack: { ...back, attempt: 10 * MINUTE, total: away + reboot },
@@ -173,6 +173,11 @@ export const SHOWN: LocalActivityOptions = {
 export function commitSoonLimits({ reconnectSeconds }: PolicyTimes): Limits {
   const total = Math.min(30, Math.max(1, reconnectSeconds));
   return { heartbeat: 10, attempt: total, total };
+}
+
+/** The proof of a host that has fallen silent: it may take its time to go back by itself, and then boots. */
+export function verifyAgainLimits(policy: PolicyTimes): Limits {
+  return hostLimits(policy).verifyBack;
 }
 
 /**

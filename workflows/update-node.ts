@@ -3,12 +3,12 @@
  * where it was with the reason reported, whatever fails or whoever cancels in between.
  */
 
-import { log, patched } from '@temporalio/workflow';
+import { patched } from '@temporalio/workflow';
 import type { UpdatePlan } from '../core/node/plan';
-import { explain, isLate } from './failures';
+import { complete, finish } from './completion';
+import { explain } from './failures';
 import type { NodeReport, UpdateNodeInput } from './messages';
 import { endGone, takeBack } from './take-back';
-import { COMMIT_SECONDS, SILENT_KUBELET_SECONDS } from './timeouts';
 import type { Ending } from './node-progress';
 import { endAs, report } from './node-report';
 import { returnSlot, waitForSlot } from './node-slot';
@@ -20,11 +20,11 @@ import {
   type NodeUpdate,
 } from './node-update';
 
-/** Updates that were begun before it complete the node first. */
-const COMMIT_FIRST = 'commit-first';
-
-/** Updates that were begun before it complete a node at once whose host does not answer any more. */
-const READY_ONCE_MORE = 'ready-once-more-without-a-commit';
+/**
+ * Updates that were begun before it, and those of hosts that do not know of it, are decided by the proof, and complete
+ * their node whether its host commits or not.
+ */
+const UNTIL_COMMIT = 'undecided-until-commit';
 
 /** Updates that were begun before it look at the cordon while they drain, and not again. */
 const CORDON_CHECKED = 'cordon-checked';
@@ -71,6 +71,7 @@ async function bring(update: NodeUpdate): Promise<Ending> {
     update.settled = prepared.unsettled !== true;
     update.tookOver = prepared.tookOver === true;
     update.hostIsOn = prepared.currentConfig;
+    update.hostWaits = prepared.untilCommit === true;
     progress.plan = prepared.plan;
     if (prepared.alreadyOnTarget) return await life.shielded(() => complete(update));
     refuseUnreconcilable(prepared.plan);
@@ -144,7 +145,7 @@ async function reboot(update: NodeUpdate, plan: UpdatePlan): Promise<void> {
   const { input, progress, host, cluster } = update;
   const before = await progress.during('Rebooting', host.armReboot, 'the host to begin its reboot');
   cluster.show('Rebooting', plan.summary);
-  const verify = () => host.verify(before.bootId);
+  const verify = () => prove(update, before.bootId);
   const after = await progress.during('Rebooting', verify, 'the machine to come back');
   const ready = () => cluster.awaitReady(after.bootId, input.policy.readySeconds);
   await progress.during('Verifying', ready, 'the node to be Ready');
@@ -158,89 +159,15 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   );
   const services = 'the host to act on its services';
   if (touched) await progress.during('Reloading', host.performServiceActions, services);
-  await progress.during('Verifying', () => host.verify(), 'the host to verify what it has');
+  await progress.during('Verifying', () => prove(update), 'the host to verify what it has');
   // Whatever was told to act or not: a service may watch its files, and the node falls over a moment later.
   const { readySeconds } = input.policy;
   const ready = () => cluster.awaitReady(undefined, readySeconds, !types.has('Restart'));
   await progress.during('Verifying', ready, 'the node to be Ready');
 }
 
-/**
- * 7. The host commits first: an update that is ended from outside now leaves a node that still waits to be
- * completed, which the next rollout sees, and never a finished node with a host that keeps a way back.
- */
-async function finish(update: NodeUpdate): Promise<Ending> {
-  const isCommitted = patched(COMMIT_FIRST) && (await commitSoon(update));
-  if (!isCommitted && patched(READY_ONCE_MORE)) await stayReady(update);
-  const ending = await complete(update);
-  if (!isCommitted) await commit(update, ending);
-  return ending;
-}
-
-/**
- * What keeps the host from answering may have ended its kubelet, too, and a node that falls silent is Ready for most
- * of a minute more. One that is found so has failed on its config, as one that was never Ready, and stays out of service.
- */
-async function stayReady(update: NodeUpdate): Promise<void> {
-  const { input, progress, cluster } = update;
-  update.mayHaveCommitted = true;
-  const longer = Math.max(input.policy.readySeconds, SILENT_KUBELET_SECONDS);
-  const ready = () => cluster.awaitReady(undefined, longer);
-  await progress.during(
-    'Verifying',
-    ready,
-    'the node to be Ready for longer: its host has not committed',
-  );
-  update.mayHaveCommitted = false;
-}
-
-/** A host that does not answer now, of a node that stays Ready, is asked again afterwards. */
-async function commitSoon(update: NodeUpdate): Promise<boolean> {
-  const { progress, host } = update;
-  update.verified = true;
-  try {
-    await progress.during('Completing', host.commitSoon, 'the host to make it its current config');
-    update.hostIsOn = update.input.config.name;
-    return true;
-  } catch (error) {
-    log.warn('the host commits later', { error });
-    return false;
-  }
-}
-
-/** The node is on its config, whatever happens now. Retried for a day. */
-async function complete(update: NodeUpdate): Promise<Ending> {
-  const { progress, cluster } = update;
-  update.verified = true;
-  cluster.hideShown();
-  const written = progress.during('Completing', cluster.complete, 'its Node to be written');
-  const { inService, resourceVersion } = await written;
-  // What it said before is no news about this Node any more.
-  update.hostIsOn = update.input.config.name;
-  progress.slot = undefined;
-  return { outcome: 'updated', ...(inService ? { inServiceAt: resourceVersion } : {}) };
-}
-
-/** The node serves already, so its rollout hears so while the host tidies up. */
-async function commit(update: NodeUpdate, ending: Ending): Promise<void> {
-  const { progress } = update;
-  const [committed] = await progress.during(
-    'Completing',
-    () => Promise.allSettled([commitHost(update), report(update, ending)]),
-    'the host to drop what it kept for going back',
-  );
-  if (committed.status === 'rejected') throw committed.reason;
-}
-
-/** A host that is away is waited for, a day long: unless its Node is gone, too. */
-async function commitHost({ host, cluster }: NodeUpdate): Promise<void> {
-  const until = Date.now() + COMMIT_SECONDS * 1000;
-  for (;;) {
-    try {
-      return await host.commit();
-    } catch (error) {
-      if (!isLate(error) || Date.now() >= until) throw error;
-      await cluster.complete();
-    }
-  }
+/** Until its commit, a host that knows of it goes back by itself when it reaches nobody. */
+function prove(update: NodeUpdate, rebootedFrom?: string) {
+  update.untilCommit = update.hostWaits && patched(UNTIL_COMMIT);
+  return update.host.verify(rebootedFrom, update.untilCommit);
 }

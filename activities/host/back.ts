@@ -1,7 +1,12 @@
 /** The way back: the journal undone byte for byte, the old deployment booted, and proof of both. */
 
 import { fail, failureName, messageOf } from '../../core/errors';
-import type { DiscardedUpdate, HostOrder, VerifiedBack } from '../../workflows/host-contracts';
+import type {
+  DiscardedUpdate,
+  GoneBack,
+  HostOrder,
+  VerifiedBack,
+} from '../../workflows/host-contracts';
 import { proveFilesBack, proveOsBack, proveUndone } from './back-proof';
 import { currentConfig } from './configs';
 import { dropFallback } from './fallback';
@@ -17,11 +22,6 @@ import { undoTakenOver } from './settle';
 import { tellOfOldFiles } from './services';
 import { backTakesBoot, refuseForeign } from './standing';
 import { isOfPaths, undoBeforeBoot } from './undo';
-
-export interface GoneBack {
-  readonly rebooting: boolean;
-  readonly bootId: string;
-}
 
 /** A way back that the machine takes by itself. */
 export interface Alone {
@@ -87,7 +87,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
     await noteDue(journal, bootId);
     ports.reboot.request('the update is taken back');
   }
-  return { rebooting, bootId };
+  return { rebooting, bootId, ...(begun?.because === undefined ? {} : { because: begun.because }) };
 }
 
 /** A machine that goes back by itself does so because of the update, unless an order had begun the way back. */

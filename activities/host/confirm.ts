@@ -16,6 +16,10 @@ type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
 export interface Unconfirmed {
   /** From the order; absent = as this host is set up. */
   readonly reconnectSeconds?: number;
+  /** It was verified in this boot, so somebody was in reach by then. Of `awaitsConfirmation`. */
+  readonly isVerified?: true;
+  /** This boot, or one by accident since, is its first: the way back takes another. Of `awaitsWord`. */
+  readonly hasBooted?: true;
 }
 
 /**
@@ -28,16 +32,25 @@ export async function awaitsConfirmation(ports: Ports): Promise<Unconfirmed | un
   const journal = await openJournal(ports);
   if (journal === undefined || isDecided(journal)) return undefined;
   const { bootId } = await ports.os.status();
+  if (!hasBooted(journal, bootId)) return undefined;
+  const isVerified = markOf(journal, 'verified') !== undefined;
+  return {
+    ...unconfirmed(markOf(journal, 'armed') ?? markOf(journal, 'applied')),
+    ...(isVerified ? { isVerified } : {}),
+  };
+}
+
+/** Whether the machine has booted into the update, or by accident onto what it wrote. */
+function hasBooted(journal: OpenJournal, bootId: string): boolean {
   const armed = markOf(journal, 'armed');
-  const hasBooted =
-    armed === undefined ? startedOnNewFiles(journal, { bootId }) : armed.bootId !== bootId;
-  return hasBooted ? unconfirmed(armed ?? markOf(journal, 'applied')) : undefined;
+  return armed === undefined ? startedOnNewFiles(journal, { bootId }) : armed.bootId !== bootId;
 }
 
 /**
  * The update that was written in this very boot, wholly or in part, and whose reboot is not armed, if it takes one: a
- * service that it restarts, or one that saw a file change, may cut the machine off. It waits for word also when the
- * machine takes it back by itself, in place, and has not come to the end of that.
+ * service that it restarts, or one that saw a file change, may cut the machine off. So may whatever starts late, or
+ * looks at its files late, after the reboot: it waits for word until it is committed. And it does when the machine takes
+ * it back by itself, in place, and has not come to the end of that.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -46,17 +59,22 @@ export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined>
   if (journal === undefined) return undefined;
   if (isDecided(journal) && !isGoingBackAlone(journal)) return undefined;
   const { header } = journal;
-  const isArmed = markOf(journal, 'armed') !== undefined;
-  if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
+  if (header.repair === true || isOfFirstBoot(header)) return undefined;
   const { bootId } = await ports.os.status();
-  if (header.before?.bootId !== bootId) return undefined;
+  const armed = markOf(journal, 'armed');
+  if (hasBooted(journal, bootId)) {
+    if (isDecided(journal)) return undefined;
+    return { ...unconfirmed(armed ?? markOf(journal, 'applied')), hasBooted: true };
+  }
+  if (armed !== undefined || header.before?.bootId !== bootId) return undefined;
   return unconfirmed(markOf(journal, 'applied') ?? header);
 }
 
+/** Nothing that the machine hears, or does not hear, changes what becomes of it. */
 function isDecided(journal: OpenJournal): boolean {
-  return (['goingBack', 'verified', 'committing'] as const).some(
-    (kind) => markOf(journal, kind) !== undefined,
-  );
+  const verified = markOf(journal, 'verified');
+  if (verified !== undefined && verified.untilCommit !== true) return true;
+  return (['goingBack', 'committing'] as const).some((kind) => markOf(journal, kind) !== undefined);
 }
 
 /**
@@ -114,7 +132,7 @@ function stays(journal: OpenJournal): boolean {
 }
 
 /**
- * Takes the update back that `awaitsWord`, without a reboot: its node may be in service, and it may be Temporal that is
+ * Takes the update back that `awaitsWord` in the boot in which it was written, without a reboot: its node may be in service, and it may be Temporal that is
  * away and not the machine. May be repeated.
  *
  * @param because - a sentence for whoever asks later
@@ -123,7 +141,8 @@ function stays(journal: OpenJournal): boolean {
  */
 export async function goBackInPlace(ports: HostPorts, because: string): Promise<boolean> {
   const journal = await openJournal(ports);
-  if (journal === undefined || (await awaitsWord(ports)) === undefined) return false;
+  const awaited = await awaitsWord(ports);
+  if (journal === undefined || awaited === undefined || awaited.hasBooted === true) return false;
   await takeBackForGood(ports, journal, { because, reboot: false });
   return true;
 }

@@ -1,7 +1,7 @@
 /** From applied to committed: services, the armed reboot, the proof, the commit. */
 
 import { fail } from '../../core/errors';
-import type { HostOrder, VerifiedHost } from '../../workflows/host-contracts';
+import type { GoneBack, HostOrder, VerifiedHost } from '../../workflows/host-contracts';
 import { applyAgainIfInterrupted, goOnIfInterrupted, journalOf } from './arming';
 import { currentConfig, desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
@@ -42,7 +42,7 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
  */
 export async function verifyUpdate(
   ports: HostPorts,
-  order: HostOrder & { readonly rebootedFrom?: string },
+  order: HostOrder & { readonly rebootedFrom?: string; readonly untilCommit?: true },
 ): Promise<VerifiedHost> {
   const status = await patiently(ports, 'look at the operating system', () => ports.os.status());
   const journal = await openJournal(ports);
@@ -62,10 +62,15 @@ export async function verifyUpdate(
   await proveRunning(ports, status, to.spec, (await readCurrentConfig(ports.files))?.spec);
   await proveKubelet(ports, journal);
   await proveUnits(ports, journal, to.spec);
-  if (journal !== undefined && markOf(journal, 'verified') === undefined) {
-    await journal.mark({ kind: 'verified' });
-  }
+  if (journal !== undefined) await noteVerified(journal, order.untilCommit);
   return { bootId: status.bootId };
+}
+
+/** Whoever ordered it last decides until when the machine may go back by itself. */
+async function noteVerified(journal: OpenJournal, untilCommit: true | undefined): Promise<void> {
+  const noted = markOf(journal, 'verified');
+  if (noted !== undefined && noted.untilCommit === untilCommit) return;
+  await journal.mark({ kind: 'verified', ...(untilCommit === undefined ? {} : { untilCommit }) });
 }
 
 /** @throws `WrongDeployment`, `VerifyFailed` when the machine is on its way back already, saying why */
@@ -106,6 +111,33 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
     return;
   }
   throw fail('RefusedRequest', `commit ${order.config.name} on ${ports.node}: it is not applied`);
+}
+
+/**
+ * What becomes of an order to go back whose update was told to commit, without an answer: a commit that has begun is
+ * final, so it is brought to its end.
+ *
+ * @returns undefined = none has begun, and the update may be taken back
+ * @throws as `commitUpdate`
+ */
+export async function endCommit(
+  ports: HostPorts,
+  { config }: HostOrder,
+): Promise<GoneBack | undefined> {
+  const journal = await openJournal(ports);
+  if (journal !== undefined && journal.header.repair !== true) {
+    const isOurs = sameConfig(journal.header.target, config);
+    if (!isOurs || markOf(journal, 'committing') === undefined) return undefined;
+    await commit(ports, journal);
+  } else {
+    const current = await readCurrentConfig(ports.files);
+    if (current === undefined || !sameConfig(current.reference, config)) return undefined;
+    await dropKeptConfigs(ports.files);
+  }
+  const { bootId } = await patiently(ports, 'look at the operating system', () =>
+    ports.os.status(),
+  );
+  return { rebooting: false, bootId, committed: true };
 }
 
 /**

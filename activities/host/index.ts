@@ -9,7 +9,7 @@ import { armReboot } from './arming';
 import { discardStaged, goBack, verifyBack } from './back';
 import { prepareUnlessFailed } from './earlier-failure';
 import { createExclusive, type Exclusive } from './exclusive';
-import { commitUpdate, performServiceActions, verifyUpdate } from './finish';
+import { commitUpdate, endCommit, performServiceActions, verifyUpdate } from './finish';
 import { once } from './orders';
 import { patientlyWithDisk } from './patience';
 import { atBest, type HostPorts } from './ports';
@@ -65,7 +65,12 @@ export function createHostActivities(
     armReboot: (order) => inTurn('armReboot', order, () => armReboot(ports, order)),
     verifyUpdate: (order) => inTurn('verifyUpdate', order, () => verifyUpdate(ports, order)),
     commitUpdate: (order) => inTurn('commitUpdate', order, () => commitUpdate(ports, order)),
-    goBack: (order) => inTurn('goBack', order, () => overFor(ports, order, () => goBack(ports))),
+    goBack: (order) =>
+      inTurn('goBack', order, async () => {
+        const committed =
+          order.unlessCommitted === true ? await endCommit(ports, order) : undefined;
+        return committed ?? overFor(ports, order, () => goBack(ports));
+      }),
     verifyBack: (order) => inTurn('verifyBack', order, () => verifyBack(ports, order)),
     discardStaged: (order) =>
       inTurn('discardStaged', order, () =>

@@ -103,9 +103,13 @@ export type UpdateMark =
       readonly reconnectSeconds?: number;
       readonly notAfter?: string;
     }
-  /** It was proven to hold: whether anybody can be reached decides nothing any more. */
-  | { readonly kind: 'verified' }
-  /** It holds: the new config becomes the current one. */
+  /**
+   * It was proven to hold here. `untilCommit` = whoever ordered that waits for the commit, so the machine still goes
+   * back by itself when nobody can be reached; absent = an earlier version ordered it, for which the update was decided
+   * with this. The latest counts.
+   */
+  | { readonly kind: 'verified'; readonly untilCommit?: true }
+  /** It holds: the new config becomes the current one. Whether anybody can be reached decides nothing any more. */
   | { readonly kind: 'committing' }
   /**
    * It does not: everything is put back; `bootId` = the boot that has to end, into the old deployment,

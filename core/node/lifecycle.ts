@@ -42,11 +42,12 @@ export const TRANSITIONS = {
   Reloading: ['Verifying', 'GoingBack'],
   Rebooting: ['Verifying', 'GoingBack'],
   Verifying: ['Completing', 'GoingBack'],
-  // Retried until it holds: the node is on its config, so there is nothing to go back from. What
-  // cannot be completed for good is said on the node. Before that: a host that falls silent may have ended its
-  // kubelet, too, so that the node is watched for longer.
-  Completing: ['Verifying', 'Updated', 'Degraded'],
-  GoingBack: ['Degraded', 'Cancelled'],
+  // The host commits, and until it has, it is not decided. One that falls silent proves itself once more, and its node is
+  // watched for longer; one that cannot commit goes back. After that it is retried until it holds, as there is nothing
+  // to go back from. What cannot be completed for good is said on the node.
+  Completing: ['Verifying', 'GoingBack', 'Updated', 'Degraded'],
+  // A host that has committed, and whose answer was lost, stays on its config.
+  GoingBack: ['Completing', 'Degraded', 'Cancelled'],
   Updated: ['Preparing'],
   Degraded: ['Preparing'],
   Cancelled: ['Preparing'],

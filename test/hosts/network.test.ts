@@ -2,9 +2,10 @@
 
 import { isApplied } from '../e2e/support/disk-at-rest';
 import { differences } from '../e2e/support/host-disk';
-import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
-import { hostConfig, plainFile } from './support/configs';
+import { changesOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { hostConfig, plainFile, service } from './support/configs';
 import { restartOnChange } from './support/disruption';
+import { POOL } from './support/fleet';
 import { untilMissed } from './support/missed';
 import { type Peer, portOf } from './support/peers';
 import { type Picture, pictureOf, rootOf } from './support/picture';
@@ -23,6 +24,21 @@ const NAME = '50-story';
 const LINK = '/etc/link.conf';
 /** The same; a path unit sees it change. */
 const WATCHED_LINK = '/etc/watched-link.conf';
+/** The same; a service takes the link down only once the journal says that the host was verified. */
+const LATE_LINK = '/etc/late-link.conf';
+const DOWN_ONCE_VERIFIED = [
+  'b=/usr/bin/busybox',
+  '$b ip link set host0 up',
+  `[ $($b cat ${LATE_LINK}) = down ] || exec $b sleep 1000000`,
+  'until $b grep -qs verified /var/lib/slipway/journal/*/log; do $b sleep 0.1; done',
+  // Its answer leaves the machine first.
+  '$b sleep 1',
+  '$b ip link set host0 down',
+  'exec $b sleep 1000000',
+]
+  .join('; ')
+  // Of systemd.
+  .replaceAll('$', '$$$$');
 /** Short, so that a story does not wait long for the way back, and longer than Temporal takes to miss a host. */
 const RECONNECT_SECONDS = 60;
 const BACK_IN_PLACE = new RegExp(
@@ -267,6 +283,54 @@ test(
   },
   STORY_MS,
 );
+
+describe('an update that cuts the machine off once its host was verified', () => {
+  /** Long enough for the cut to come before the commit, and shorter than a silent kubelet is believed. */
+  beforeEach(() => setReadySeconds(10));
+  afterEach(() => setReadySeconds(1));
+
+  test.each([
+    // There, back, and once more: what starts early had read the files that the old deployment still had.
+    ['with a reboot', ['nosmt'], 3],
+    ['without one', [], 0],
+  ])(
+    'is taken back by the machine alone, %s, and its node was never done',
+    async (_how, kernelArguments, boots) => {
+      const { machine, fleet } = world;
+      await restartOnChange(fleet.manifests, LATE_LINK, 'late-link.service');
+      const late = (state: string, added: readonly string[]) =>
+        hostConfig(NAME, {
+          kernelArguments: added,
+          files: [plainFile(LATE_LINK, state)],
+          units: [service('late-link.service', `/bin/sh -c '${DOWN_ONCE_VERIFIED}'`)],
+        });
+      const good = await world.roll(late('up', []));
+      await world.allUpdatedTo(good);
+      await world.atRest(machine.name);
+      const before = await pictureOf(machine);
+      const mark = markOf(world.record);
+      const bootsBefore = machine.launcher.boots();
+
+      const bad = await world.roll(late('down', kernelArguments));
+      const reason = await world.failedAndBack(machine.name, good);
+
+      expect(reason).toMatch(/Temporal was out of reach/);
+      await expectAsBefore(before);
+      expect(machine.launcher.boots()).toBe(bootsBefore + boots);
+      const named = changesOf(world.record, machine.name, mark).map(
+        ({ node }) => node.annotations[CURRENT_CONFIG],
+      );
+      expect(named).toContain(good);
+      expect(named).not.toContain(bad);
+    },
+    STORY_MS,
+  );
+
+  async function setReadySeconds(readySeconds: number): Promise<void> {
+    const policy = `/apis/slipway.dev/v1alpha1/rolloutpolicies/${POOL}`;
+    await world.api.call('PATCH', policy, { spec: { verify: { readySeconds } } });
+  }
+});
 
 test(
   'an image in which no host worker starts: a shell takes the machine back',

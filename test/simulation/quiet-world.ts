@@ -16,6 +16,8 @@ interface Told {
   readonly twoWorkers?: boolean;
   /** Events after which a workflow is to go on in a new run. */
   readonly longHistory?: number;
+  /** Share of the machines whose host workers are of the version before. */
+  readonly hostsOfBefore?: number;
 }
 
 /** A config of the pool `worker` with which nothing is wrong: every node is drained and reboots into it. */
@@ -35,12 +37,13 @@ export async function quietWorld({
   nodes = 2,
   twoWorkers = false,
   longHistory = 100_000,
+  hostsOfBefore = 0,
 }: Told = {}) {
   const drawn = scenarioOf(1, true);
   const calm = {
     ...{ nodes, incidents: 0, stuckPods: 0, longHistory },
     weather: { activity: 0, task: 0, memory: 0, message: 0 },
-    twoWorkers,
+    ...{ twoWorkers, hostsOfBefore },
   };
   const pools = drawn.pools.map((one) => ({ ...one, ...pool }));
   const scenario = { ...drawn, ...calm, pools };

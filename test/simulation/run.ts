@@ -227,6 +227,7 @@ function goodOne(configs: readonly SimulatedConfig[]): string {
     !config.doesNotBoot &&
     !config.cutsNetwork &&
     config.cutsWhenWritten !== true &&
+    config.cutsOnceVerified !== true &&
     !config.neverReady &&
     !config.unitFails;
   return (configs.slice(1).find(isGood) ?? configs[0])?.name ?? '';

@@ -1,4 +1,7 @@
-/** An update that has told how it ended, and whose host does not answer any more, in quiet weather. */
+/**
+ * An update that has told how it ended, and whose host does not answer any more: of a host worker of before, whose updates
+ * are decided once they are verified. In quiet weather.
+ */
 
 import { ANNOTATION, poolRolloutId, updateNodeId } from '../../core/names';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
@@ -20,7 +23,7 @@ jest.setTimeout(120_000);
 
 it('holds up no other node when the pool gets another config, and is named at the end', async () => {
   const pool = { maxUnavailable: 1, configs: [1, 2, 3, 4].map(config), policy: {} };
-  const { world, trace, run } = await quietWorld({ nodes: 4, pool });
+  const { world, trace, run } = await quietWorld({ nodes: 4, pool, hostsOfBefore: 1 });
   const committing = () =>
     /update-node\/(\S+): schedules commitUpdate/.exec(trace.last(20).join('\n'));
   world.controllers.begin();
@@ -53,7 +56,7 @@ function rebootingPool(maxUnavailable: number, policy: PoolScenario['policy']) {
 /** One node is done and serves, and its host is to be asked for a day; all others are done. */
 async function tidying(canary: number) {
   const pool = rebootingPool(1 + canary, { canary: { nodes: canary } });
-  const { world, run } = await quietWorld({ nodes: 4, pool });
+  const { world, run } = await quietWorld({ nodes: 4, pool, hostsOfBefore: 1 });
   world.controllers.begin();
   const hosts = [...world.hosts.values()];
   const verified = () => hosts.find(({ journal }) => journal?.verified === true);
@@ -125,7 +128,7 @@ it('is not waited for when the pool goes back to its config', async () => {
 
 it('does not halt the rollout that meets it, although its node had failed before', async () => {
   const pool = rebootingPool(1, { canary: { nodes: 0 }, failureThreshold: 1 });
-  const { world, run } = await quietWorld({ nodes: 4, pool });
+  const { world, run } = await quietWorld({ nodes: 4, pool, hostsOfBefore: 1 });
   for (const host of world.hosts.values()) host.isEdited = true;
   world.controllers.begin();
   const isHalted = async () => (await world.progress('worker'))?.state === 'Halted';

@@ -351,9 +351,10 @@ it('a new config that arrives while the last things are written is rolled out, t
   expect(world.violations).toEqual([]);
 });
 
-it('a verified node is never taken back, and never written by two at once', async () => {
+it('a verified node of an earlier host worker is never taken back, and never written by two at once', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
+  world.host(node).isOfBefore = true;
   world.failWith('commitUpdate', node, 'OrderRefused', 'the disk is gone', 2);
   await world.startRollout();
 
@@ -388,9 +389,10 @@ it('the host has committed before its node is said to be on the config', async (
   ]);
 });
 
-it('a slot is free as soon as its node serves, whatever its host still does', async () => {
+it('a slot is free as soon as its node serves, whatever a host of before still does', async () => {
   const world = await bench.world({ nodes: 2, policy: { reconnectSeconds: 2 } });
   const [first, second] = [world.name(1), world.name(2)];
+  world.host(first).isOfBefore = true;
   const tidying = world.hold('commitUpdate', first);
   await world.startRollout();
   await tidying.reached;
@@ -407,9 +409,10 @@ it('a slot is free as soon as its node serves, whatever its host still does', as
   expect(world.violations).toEqual([]);
 });
 
-it('a config that comes while a host tidies up waits for it, without a slot', async () => {
+it('a config that comes while a host of before tidies up waits for it, without a slot', async () => {
   const world = await bench.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
   const node = world.name(1);
+  world.host(node).isOfBefore = true;
   const tidying = world.hold('commitUpdate', node);
   await world.startRollout();
   await tidying.reached;

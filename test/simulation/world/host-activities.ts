@@ -14,6 +14,8 @@ type Order = HostOrder & {
   readonly rebootedFrom?: string;
   readonly reconnectSeconds?: number;
   readonly failed?: string;
+  readonly untilCommit?: true;
+  readonly unlessCommitted?: true;
 };
 
 /** What begins or goes on with an update; refused once it was taken back. */
@@ -152,6 +154,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       bootId: host.bootId,
       currentConfig: host.current,
       alreadyOnTarget,
+      ...(host.isOfBefore ? {} : { untilCommit: true }),
       plan: underWay ?? planFor(host, target),
       ...(settled === undefined ? {} : { settled }),
       ...(isUnsettled ? { unsettled: true } : {}),
@@ -230,7 +233,12 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     if (host.isEdited) throw fail('VerifyFailed', `${host.name} has an edited file`);
     if (host.os !== target.os) throw fail('VerifyFailed', `operating system ${host.os}`);
     if (target.unitFails) throw fail('VerifyFailed', 'unit chronyd.service has failed');
-    if (journal !== undefined) journal.verified = true;
+    if (journal !== undefined) {
+      journal.verified = true;
+      if (work.order.untilCommit === true && !host.isOfBefore) journal.untilCommit = true;
+      else delete journal.untilCommit;
+      if (target.cutsOnceVerified === true) host.cutLater(journal);
+    }
     return { bootId: host.bootId };
   },
   commitUpdate: async (work) => {
@@ -245,16 +253,21 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     }
   },
   goBack: async (work) => {
-    const { host, order, world } = work;
+    const { host, order, world, target } = work;
+    const { journal, bootId } = host;
+    const isCommitted = journal === undefined && host.current === target.name;
+    if (order.unlessCommitted === true && isCommitted && !host.isOfBefore) {
+      return { rebooting: false, bootId, committed: true };
+    }
     host.isBack = true;
     host.failed ??= order.failed;
-    const { journal, bootId } = host;
     if (journal === undefined) {
       host.staged = undefined;
       return { rebooting: false, bootId };
     }
     await work.half();
     const rebooting = backTakesBoot(host, journal);
+    const alone = journal.goingBack === undefined ? {} : { because: journal.goingBack.because };
     if (journal.goingBack === undefined) {
       const because = 'it was told to go back';
       const due = world.plants.bootsBackUnasked === true ? { due: true as const } : {};
@@ -269,7 +282,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       journal.goingBack = { ...journal.goingBack, bootId: host.boot, due: true, askedAt };
       host.requestReboot('back', runOf(order));
     }
-    return { rebooting, bootId };
+    return { rebooting, bootId, ...alone };
   },
   verifyBack: async (work) => {
     const { host } = work;

@@ -22,6 +22,8 @@ export interface SimulatedConfig {
   readonly cutsNetwork: boolean;
   /** Whoever has written of it is not heard of again, until it goes back. */
   readonly cutsWhenWritten?: boolean;
+  /** Whoever has verified it is not heard of again, until it goes back. */
+  readonly cutsOnceVerified?: boolean;
   /** Whoever boots it is right in every respect, and its node does not become Ready. */
   readonly neverReady: boolean;
   /** Whoever boots it is Ready, and one of its units does not start. */
@@ -49,6 +51,8 @@ export interface Journal {
   applied: boolean;
   services: boolean;
   verified: boolean;
+  /** Whoever verified it waits for the commit: it may still be taken back by the machine. */
+  untilCommit?: true;
   /** Boot in which the reboot was armed, and since when that was asked for. */
   armed?: number;
   armAskedAt?: number;
@@ -59,6 +63,9 @@ export interface Journal {
    */
   goingBack?: GoingBack;
 }
+
+/** `node-monitor-grace-period` of the cluster. */
+const SILENT_KUBELET_MS = 50_000;
 
 export type RebootCause = 'update' | 'back' | 'accident';
 
@@ -83,6 +90,8 @@ export class Host {
   isWorking = true;
   isCut = false;
   isDead = false;
+  /** Its host worker is of the version before: it knows nothing of `untilCommit`. */
+  isOfBefore = false;
   /** A person has edited a managed file, and has not put it back. */
   isEdited = false;
   /** Answers by order, and which update is listened to. */
@@ -223,12 +232,33 @@ export class Host {
     if (!wasDead && this.isUp) this.startWorker();
   }
 
-  setCut(isCut: boolean): void {
+  /** @param isKubeletToo - false = from Temporal alone */
+  setCut(isCut: boolean, isKubeletToo = true): void {
     this.isCut = isCut;
     this.cuts += 1;
     this.watcher.note(this.name, isCut ? 'is cut off' : 'is reached again');
-    if (isCut) this.watchWord();
-    else this.wakeWaiting();
+    if (isCut) {
+      this.watchWord();
+      if (isKubeletToo) this.fallSilent();
+    } else {
+      this.report(this.isUp);
+      this.wakeWaiting();
+    }
+  }
+
+  /** The cluster believes in its kubelet for a while. */
+  private fallSilent(): void {
+    const { cuts } = this;
+    this.clock.after(SILENT_KUBELET_MS, () => {
+      if (cuts === this.cuts && this.isCut) this.report(false);
+    });
+  }
+
+  /** Something of the config has the machine cut off a little later. */
+  cutLater(journal: Journal): void {
+    this.clock.after(1_000, () => {
+      if (this.journal === journal && this.files === journal.target.name) this.setCut(true);
+    });
   }
 
   /** To be called at the start, and whenever an order has ended. Whoever is in contact has nothing to wait for. */
@@ -249,20 +279,35 @@ export class Host {
     });
   }
 
-  /** Commit-confirm of what is written in this boot, wholly or in part, and whose reboot is not armed. */
+  /**
+   * Commit-confirm of what is written in this boot, wholly or in part, and whose reboot is not armed; and of what is
+   * verified after its boot, until the commit.
+   */
   private isWordAwaited(journal: Journal): boolean {
-    const { armed, begunIn, verified, goingBack } = journal;
-    const isOpen = this.journal === journal && !verified && goingBack === undefined;
-    return isOpen && armed === undefined && begunIn === this.boot;
+    const { armed, begunIn } = journal;
+    if (this.journal !== journal || isDecided(journal)) return false;
+    if (hasStartedOn(journal, this.boot)) return journal.verified;
+    return armed === undefined && begunIn === this.boot;
+  }
+
+  /** The boot into the update is over: nothing but another one takes it back. */
+  private goBackWithBoot(journal: Journal): void {
+    this.endRun(journal);
+    const why = { because: 'nobody could be reached', again: false, failed: true } as const;
+    journal.goingBack = { bootId: this.boot, due: true, ...why };
+    this.files = journal.previousFiles;
+    this.reboot('back', journal.run);
   }
 
   private goBackInPlace(journal: Journal): void {
+    if (hasStartedOn(journal, this.boot)) return this.goBackWithBoot(journal);
     this.watcher.note(this.name, 'goes back in place');
     this.endRun(journal);
     journal.goingBack = { because: 'nobody could be reached', again: false, failed: true };
     this.files = journal.previousFiles;
     this.staged = undefined;
-    if (journal.target.cutsWhenWritten === true) this.setCut(false);
+    const { cutsWhenWritten, cutsOnceVerified } = journal.target;
+    if (cutsWhenWritten === true || cutsOnceVerified === true) this.setCut(false);
   }
 
   /** No order of the update is carried out any more, whoever has begun it. */
@@ -283,7 +328,7 @@ export class Host {
     this.cuts += 1;
     const { incarnation } = this;
     this.clock.after(this.chance.between(500, 15_000), () => {
-      if (incarnation === this.incarnation) this.report(true);
+      if (incarnation === this.incarnation) this.report(!this.isCut);
     });
     this.clock.after(this.chance.between(500, 10_000), () => {
       if (incarnation === this.incarnation) this.startWorker();
@@ -320,19 +365,16 @@ export class Host {
       this.journal === journal &&
       journal !== undefined &&
       hasStartedOn(journal, this.boot) &&
-      !journal.verified &&
-      journal.goingBack === undefined;
+      !isDecided(journal);
     if (!isOpen()) return;
     // Counted from the boot, so that a process that dies again and again does not wait for ever.
     if (journal === undefined) return;
-    const until = this.bootedAt + secondsAway(journal) * 1000;
+    // Whoever is verified had somebody in reach in this boot.
+    const since = journal.verified ? this.clock.now : this.bootedAt;
+    const until = since + secondsAway(journal) * 1000;
     this.clock.after(until - this.clock.now, () => {
       if (incarnation !== this.incarnation || this.isPolling() || !isOpen()) return;
-      this.endRun(journal);
-      const why = { because: 'nobody could be reached', again: false, failed: true } as const;
-      journal.goingBack = { bootId: this.boot, due: true, ...why };
-      this.files = journal.previousFiles;
-      this.reboot('back', journal.run);
+      this.goBackWithBoot(journal);
     });
   }
 
@@ -372,6 +414,11 @@ export class Host {
 
 function secondsAway({ reconnectSeconds = 600 }: Journal): number {
   return reconnectSeconds;
+}
+
+/** Nothing that the machine hears, or does not hear, changes what becomes of it. */
+function isDecided({ verified, untilCommit, goingBack }: Journal): boolean {
+  return goingBack !== undefined || (verified && untilCommit !== true);
 }
 
 /** Whether what starts early has read the files of the update: by order, or by accident. */

@@ -39,6 +39,8 @@ export function joinMachine(world: World, pool: string, chance: Chance): void {
 }
 
 function runs(config: SimulatedConfig): boolean {
-  const { doesNotBoot, cutsNetwork, cutsWhenWritten, unreconcilable, neverReady } = config;
-  return !doesNotBoot && !cutsNetwork && !cutsWhenWritten && !unreconcilable && !neverReady;
+  const { doesNotBoot, cutsNetwork, cutsWhenWritten, cutsOnceVerified } = config;
+  const { unreconcilable, neverReady } = config;
+  const isCut = cutsNetwork || cutsWhenWritten === true || cutsOnceVerified === true;
+  return !doesNotBoot && !isCut && !unreconcilable && !neverReady;
 }

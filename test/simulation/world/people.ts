@@ -76,7 +76,8 @@ const INCIDENTS: readonly (readonly [name: string, weight: number, incident: Inc
     2,
     (world, chance) => {
       const host = world.anyHost(chance);
-      host?.setCut(true);
+      // From Temporal alone, or from the API server, too.
+      host?.setCut(true, chance.is(0.5));
       world.clock.after(chance.between(1_000, 400_000), () => host?.setCut(false));
     },
   ],

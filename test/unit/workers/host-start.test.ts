@@ -340,7 +340,7 @@ describe('the confirmation of an update', () => {
 
       expect(events).toEqual([]);
       expect(motd()).toBe('new');
-      expect(lines.at(-1)).toMatchObject({ msg: 'update was verified meanwhile, it stays' });
+      expect(lines.at(-1)).toMatchObject({ msg: 'the update was decided meanwhile, it stays' });
     },
   );
 });

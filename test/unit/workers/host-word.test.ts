@@ -59,6 +59,10 @@ let word: AwaitedWord;
 let log: Logger;
 let stop: AbortController;
 let reboots: string[];
+/** Whether an order was carried out since the boot. */
+let isHeard: boolean;
+/** How often the machine was to be taken back with a boot. */
+let cutOffs: number;
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 const order = (step: string) => orderFor(NEW, step, { disruptionPolicies: POLICIES });
 /** Of another update of the same node. */
@@ -83,9 +87,17 @@ beforeEach(async () => {
   const destination = new Writable({ write: (_chunk, _encoding, done) => done() });
   log = createLogger({ process: 'test', level: 'error', destination });
   stop = new AbortController();
-  word = new AwaitedWord(host, { signal: stop.signal, log, seconds: 600 });
+  isHeard = true;
+  cutOffs = 0;
+  word = aWord();
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
 });
+/** Of the process that runs. */
+function aWord(its: Host = host): AwaitedWord {
+  const booted = { isHeard: () => isHeard, onSilence: () => void (cutOffs += 1) };
+  return new AwaitedWord(its, { signal: stop.signal, log, seconds: 600, booted });
+}
+
 afterEach(() => {
   jest.useRealTimers();
   machine.remove();
@@ -335,9 +347,44 @@ it('is waited for no more when the order that was to write it is refused', async
   expect(word.isAwaited).toBe(false);
 });
 
-it('is decided once it is verified', async () => {
+it('is decided once it is verified for an update of before, which completes its node then', async () => {
   await write();
   await (await machine.activities()).verifyUpdate(order('v'));
+  await word.look();
+
+  expect(word.isAwaited).toBe(false);
+  await silence(3_600);
+  expect(motd()).toBe('new');
+});
+
+it('is taken back in place until its commit, also when it was verified', async () => {
+  await write(90);
+  const activities = await machine.activities();
+  await activities.verifyUpdate({ ...order('v'), untilCommit: true });
+  await word.look();
+  expect(word.isAwaited).toBe(true);
+
+  await silence(90 + LAST_QUESTION_SECONDS);
+
+  expect(motd()).toBe('old');
+  await expect(activities.commitUpdate(order('c'))).rejects.toMatchObject({
+    name: 'RefusedRequest',
+    message: expect.stringMatching(/taken back: Temporal was out of reach for 90 s/) as string,
+  });
+  const back = await activities.goBack({ ...order('b'), unlessCommitted: true });
+  expect(back).toMatchObject({
+    rebooting: false,
+    because: expect.stringMatching(/out of reach for 90 s/) as string,
+  });
+  await activities.verifyBack(order('vb'));
+  expect([cutOffs, ...reboots]).toEqual([0]);
+});
+
+it('is decided by its commit', async () => {
+  await write();
+  const activities = await machine.activities();
+  await activities.verifyUpdate({ ...order('v'), untilCommit: true });
+  await activities.commitUpdate(order('c'));
   await word.look();
 
   expect(word.isAwaited).toBe(false);
@@ -350,7 +397,7 @@ it('is found by the next process of the same boot', async () => {
   await silence(300);
   stop.abort();
   stop = new AbortController();
-  word = new AwaitedWord(host, { signal: stop.signal, log, seconds: 600 });
+  word = aWord();
   await word.look();
 
   await silence(600 + LAST_QUESTION_SECONDS - 1);
@@ -402,6 +449,83 @@ describe('with a reboot', () => {
 
     expect(word.isAwaited).toBe(false);
   });
+
+  /** Booted into it, and verified. */
+  async function verifiedAfterBoot(how: { readonly untilCommit?: true }): Promise<HostActivities> {
+    const written = await writeRebooted();
+    await written.armReboot({ ...orderFor(REBOOTED, 'r'), reconnectSeconds: 120 });
+    await machine.boot();
+    ports = await machine.ports();
+    host = { ...host, ports };
+    const activities = createHostActivities(ports);
+    await activities.verifyUpdate({ ...orderFor(REBOOTED, 'v'), ...how });
+    word = aWord();
+    await word.look();
+    return activities;
+  }
+
+  it('is taken back with a boot in the time of its order, when it is verified and not committed', async () => {
+    await verifiedAfterBoot({ untilCommit: true });
+    expect(word.isAwaited).toBe(true);
+
+    await silence(120 + LAST_QUESTION_SECONDS - 1);
+    expect(cutOffs).toBe(0);
+    await silence(1);
+
+    expect(cutOffs).toBe(1);
+    expect(word.isAwaited).toBe(false);
+    const noted: string[] = [];
+    const alone = { ...ports, reboot: { request: (why: string) => void noted.push(why) } };
+    expect(await goBackAlone(alone, 'Temporal was out of reach')).toBe(true);
+    expect(noted).toEqual(['the update is taken back']);
+    expect(motd()).toBe('old');
+  });
+
+  it('stays after its boot as long as Temporal answers, however long its node takes to be Ready', async () => {
+    await verifiedAfterBoot({ untilCommit: true });
+    for (let times = 0; times < 40; times += 1) {
+      await silence(120);
+      word.contact();
+    }
+    expect(cutOffs).toBe(0);
+  });
+
+  it('stays when it was committed by an order that was still at work', async () => {
+    const activities = await verifiedAfterBoot({ untilCommit: true });
+    const [open, opened] = aGate();
+    const working = host.exclusive(async () => {
+      await opened;
+      await activities.commitUpdate(orderFor(REBOOTED, 'c'));
+    });
+    jest.advanceTimersByTime((120 + LAST_QUESTION_SECONDS) * 1000);
+    open();
+    await working;
+    await host.exclusive(async () => undefined);
+
+    expect(await goBackAlone(ports, 'Temporal was out of reach')).toBe(false);
+    expect(motd()).toBe('new');
+  });
+
+  it('is left to the deadline of its boot until an order was carried out', async () => {
+    await verifiedAfterBoot({ untilCommit: true });
+    isHeard = false;
+    word = aWord();
+    await word.look();
+    expect(word.isAwaited).toBe(false);
+    expect(await awaitsConfirmation(ports)).toEqual({ reconnectSeconds: 120, isVerified: true });
+
+    isHeard = true;
+    await word.look();
+    expect(word.isAwaited).toBe(true);
+  });
+
+  it('is decided once it is verified for an update of before', async () => {
+    await verifiedAfterBoot({});
+
+    expect(word.isAwaited).toBe(false);
+    expect(await awaitsConfirmation(ports)).toBeUndefined();
+    expect(await goBackAlone(ports, 'Temporal was out of reach')).toBe(false);
+  });
 });
 
 describe('that is written in part', () => {
@@ -430,10 +554,7 @@ describe('that is written in part', () => {
 
   it('is found by the next process of the same boot, when the first has died', async () => {
     await writePart();
-    const next = new AwaitedWord(
-      { ...host, ports: await machine.ports() },
-      { signal: stop.signal, log, seconds: 600 },
-    );
+    const next = aWord({ ...host, ports: await machine.ports() });
     await next.look();
     await silence(90 + LAST_QUESTION_SECONDS);
     expect(motd()).toBe('old');
@@ -452,7 +573,8 @@ it('is none that another boot has found: that one is confirmed with a reboot', a
   await write();
   await machine.boot();
   host = { ...host, ports: await machine.ports() };
-  const later = new AwaitedWord(host, { signal: stop.signal, log, seconds: 600 });
+  isHeard = false;
+  const later = aWord();
   await later.look();
 
   expect(await awaitsConfirmation(host.ports)).toBeDefined();
@@ -507,7 +629,7 @@ describe('a way back that does not end', () => {
       return os.discard();
     };
     const ports = { ...host.ports, os: { ...os, discard } };
-    return new AwaitedWord({ ...host, ports }, { signal: stop.signal, log, seconds: 600 });
+    return aWord({ ...host, ports });
   }
 
   beforeEach(async () => {

@@ -19,6 +19,8 @@ export interface FakeHost {
   failed?: string;
   /** What somebody else has put where only an update had something. */
   kept?: readonly string[];
+  /** Of an earlier version: what is verified there is decided. */
+  isOfBefore?: true;
 }
 
 export function aHost(config: string | undefined): FakeHost {
@@ -79,6 +81,7 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
         ...(settled === undefined ? {} : { settled }),
         ...(host.isLeft ? { unsettled: true } : {}),
         ...(tookOver ? { tookOver } : {}),
+        ...(host.isOfBefore === true ? {} : { untilCommit: true }),
       };
     },
     applyUpdate: async (order) => {
@@ -119,6 +122,10 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
     },
     goBack: async (order) => {
       const host = await step('goBack', order);
+      const isCommitted = host.applied === undefined && host.config === order.config.name;
+      if (order.unlessCommitted === true && isCommitted) {
+        return { rebooting: false, bootId: bootId(order.node), committed: true };
+      }
       const rebooting = host.rebooted || host.armed || host.isLeft;
       if (order.failed !== undefined) host.failed = order.failed;
       host.isLeft = false;

@@ -2,8 +2,14 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { awaitsConfirmation, createHostActivities, goBackAlone } from '../../../../activities/host';
+import {
+  awaitsConfirmation,
+  createHostActivities,
+  goBackAlone,
+  readCurrentConfig,
+} from '../../../../activities/host';
 import type { HostPorts } from '../../../../activities/host/ports';
+import type { HostActivities } from '../../../../workflows/host-contracts';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from './a-host';
 import { motdOf, NEW, OLD } from './an-os-update';
@@ -32,7 +38,7 @@ async function rebootIntoNew(): Promise<string> {
 
 const verifying = (rebootedFrom: string) => ({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom });
 
-describe('an update that was verified', () => {
+describe('an update that was verified for one of before, which completes its node then', () => {
   it('need not reach anybody in time any more, in no later boot', async () => {
     const bootId = await rebootIntoNew();
     expect(await awaitsConfirmation(await host.ports())).toEqual({});
@@ -53,6 +59,101 @@ describe('an update that was verified', () => {
     expect(motd()).toBe('new');
     expect(host.reboots).toEqual(reboots);
     await (await host.activities()).commitUpdate(orderFor(NEW, 'commitUpdate'));
+  });
+});
+
+describe('an update that was verified, and whose node is completed only after its commit', () => {
+  const proving = (rebootedFrom: string) => ({
+    ...verifying(rebootedFrom),
+    untilCommit: true as const,
+  });
+  const back = () => ({
+    ...orderFor(NEW, 'goBack'),
+    failed: 'it was silent',
+    unlessCommitted: true as const,
+  });
+  const committing = () => orderFor(NEW, 'commitUpdate');
+
+  async function verified(): Promise<HostActivities> {
+    const bootId = await rebootIntoNew();
+    const activities = await host.activities();
+    await activities.verifyUpdate(proving(bootId));
+    return activities;
+  }
+
+  /** By the next update to the same config, which hears whether an earlier one has failed. */
+  const prepareAfter = async () =>
+    (await host.activities()).prepareUpdate(
+      orderFor(NEW, 'p', { orderId: 'update-node/n/run-2/p', afterLost: true }),
+    );
+
+  it('must reach somebody until then, in later boots too', async () => {
+    await verified();
+    expect(await awaitsConfirmation(await host.ports())).toEqual({ isVerified: true });
+    await host.boot();
+    expect(await awaitsConfirmation(await host.ports())).toEqual({ isVerified: true });
+
+    await (await host.activities()).commitUpdate(committing());
+    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+  });
+
+  it('is taken back without an order when nobody is reached', async () => {
+    await verified();
+
+    expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(true);
+
+    expect(motd()).toBe('old');
+    expect(host.reboots).toContain('the update is taken back');
+  });
+
+  it('is decided by its proof once an update of before has taken it over', async () => {
+    const activities = await verified();
+    await activities.verifyUpdate({ ...orderFor(NEW, 'v'), orderId: 'update-node/n/run-2/v' });
+
+    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(false);
+  });
+
+  it('is taken back by an order when no commit has begun', async () => {
+    const activities = await verified();
+
+    expect(await activities.goBack(back())).toMatchObject({ rebooting: true });
+
+    expect(motd()).toBe('old');
+    await host.boot();
+    await expect(prepareAfter()).rejects.toMatchObject({ name: 'EarlierUpdateFailed' });
+  });
+
+  it('stays, and says so, when it was committed', async () => {
+    const activities = await verified();
+    await activities.commitUpdate(committing());
+    const reboots = [...host.reboots];
+
+    const { bootId } = await (await host.ports()).os.status();
+    expect(await activities.goBack(back())).toEqual({ rebooting: false, bootId, committed: true });
+
+    expect(motd()).toBe('new');
+    expect(host.reboots).toEqual(reboots);
+    expect(await prepareAfter()).toMatchObject({ alreadyOnTarget: true });
+  });
+
+  it('is committed to the end, and says so, when a crash came in the middle of that', async () => {
+    const activities = await verified();
+    await (await (await host.ports()).journal.open())?.mark({ kind: 'committing' });
+
+    expect(await activities.goBack(back())).toMatchObject({ rebooting: false, committed: true });
+
+    expect(motd()).toBe('new');
+    expect(await (await host.ports()).journal.open()).toBeUndefined();
+    expect((await readCurrentConfig((await host.ports()).files))?.reference).toEqual(NEW.reference);
+  });
+
+  it('is taken back by an order that does not ask, as one of before', async () => {
+    const activities = await verified();
+
+    const order = orderFor(NEW, 'goBack');
+    expect(await activities.goBack(order)).toMatchObject({ rebooting: true });
+    expect(motd()).toBe('old');
   });
 });
 

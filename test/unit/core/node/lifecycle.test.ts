@@ -40,7 +40,7 @@ describe('the life of a node update', () => {
   });
 
   it('never ends as failed or cancelled from a disturbed node without going back first', () => {
-    // A node that is being completed is verified on its config: there is nothing to go back from.
+    // A node that is being completed has committed when it ends: there is nothing to go back from.
     const disturbed = PHASES.filter(
       (phase) => needsSlot(phase) && phase !== 'GoingBack' && phase !== 'Completing',
     );
@@ -61,9 +61,11 @@ describe('the life of a node update', () => {
     expect(TRANSITIONS.Preparing.filter(needsSlot)).toEqual(['Completing']);
   });
 
-  it('is never called off once it is verified', () => {
-    expect(mayFollow('Completing', 'GoingBack')).toBe(false);
+  it('is never called off once its host is to commit, which is taken back only when it has not', () => {
     expect(mayFollow('Completing', 'Cancelled')).toBe(false);
+    expect(mayFollow('Completing', 'GoingBack')).toBe(true);
+    expect(mayFollow('GoingBack', 'Completing')).toBe(true);
+    expect(mayFollow('GoingBack', 'Updated')).toBe(false);
   });
 
   it.each<[readonly NodePhase[], string | undefined]>([

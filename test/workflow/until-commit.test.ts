@@ -1,0 +1,136 @@
+/** From the proof to the commit: the host is undecided, so its node is not said to be done. */
+
+import { ANNOTATION, NodeState } from '../../core/names';
+import { statusQuery } from '../../workflows/messages';
+import type { FakeWorld } from './support/fake-world';
+import { aRestartPlan } from './support/plans';
+import { startBench, type TestBench } from './support/temporal';
+
+jest.setTimeout(120_000);
+
+let bench: TestBench;
+beforeAll(async () => {
+  bench = await startBench();
+}, 180_000);
+afterAll(() => bench.stop(), 60_000);
+
+/** The end of an update whose host is asked to commit for two seconds, and then for a proof. */
+const SHORT = { policy: { reconnectSeconds: 2 } };
+const ENDS = ['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'goBack', 'completeNode'];
+
+function ends(world: FakeWorld, node: string): readonly string[] {
+  return world.stepsOf(node).filter((step) => ENDS.includes(step));
+}
+
+/** Its host does not answer the commit: `isDone` = it has carried it out. */
+async function silentAtCommit(options: { readonly isDone?: boolean } = {}) {
+  const world = await bench.world({ nodes: 1, ...SHORT });
+  const node = world.name(1);
+  const committing = world.hold('commitUpdate', node);
+  await world.startRollout();
+  await committing.reached;
+  const committed = { config: 'c2', applied: undefined, staged: undefined, rebooted: false };
+  if (options.isDone === true) Object.assign(world.host(node), committed);
+  return { world, node, committing };
+}
+
+it('a host that was silent for a moment proves itself once more, commits, and only then its node is done', async () => {
+  const { world, node, committing } = await silentAtCommit();
+  const proving = world.hold('verifyUpdate', node);
+  await proving.reached;
+
+  expect(await world.update(node).query(statusQuery)).toMatchObject({
+    phase: 'Verifying',
+    blocker: 'the host to verify what it has: the host has not said that it has committed',
+  });
+  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+  expect(world.cordoned()).toEqual([node]);
+  committing.open();
+  proving.open();
+
+  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
+  expect(ends(world, node)).toEqual([
+    ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate'],
+    ...['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'completeNode'],
+  ]);
+  expect(world.leftovers()).toEqual([]);
+  expect(world.violations).toEqual([]);
+});
+
+it.each([
+  ['with a reboot', {}],
+  ['without one', { plan: aRestartPlan() }],
+])(
+  'a machine that went back by itself meanwhile, %s, has failed on the config',
+  async (_how, how) => {
+    const world = await bench.world({ nodes: 1, ...SHORT, ...how });
+    const node = world.name(1);
+    const committing = world.hold('commitUpdate', node);
+    await world.startRollout();
+    await committing.reached;
+    world.failWith('verifyUpdate', node, 'VerifyFailed', 'nobody was in reach');
+
+    const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+    committing.open();
+
+    expect(reports).toMatchObject([{ outcome: 'failed', failure: 'VerifyFailed' }]);
+    expect(ends(world, node).slice(-3)).toEqual(['verifyUpdate', 'goBack', 'awaitNodeReady']);
+    expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+    expect(world.annotation(node, ANNOTATION.REASON)).toContain('nobody was in reach');
+    expect(world.cordoned()).toEqual([]);
+    expect(world.leftovers()).toEqual([]);
+    await world.rollout().terminate();
+  },
+);
+
+it('a host that cannot commit is taken back', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const node = world.name(1);
+  world.failWith('commitUpdate', node, 'JournalFailed', 'the disk is gone');
+  await world.startRollout();
+
+  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+
+  expect(reports).toMatchObject([
+    { outcome: 'failed', failure: 'JournalFailed', phase: 'Completing' },
+  ]);
+  expect(ends(world, node).slice(-3)).toEqual(['commitUpdate', 'goBack', 'awaitNodeReady']);
+  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+  expect(world.annotation(node, ANNOTATION.REASON)).toContain('the disk is gone');
+  expect(world.cordoned()).toEqual([]);
+  expect(world.violations).toEqual([]);
+  await world.rollout().terminate();
+});
+
+describe('a host that has committed, and whose answer was lost,', () => {
+  it('stays on its config, and its node is done', async () => {
+    const { world, node, committing } = await silentAtCommit({ isDone: true });
+    world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
+
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1, failed: [] });
+    committing.open();
+
+    expect(ends(world, node).slice(-3)).toEqual(['goBack', 'awaitNodeReady', 'completeNode']);
+    expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
+    expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DONE);
+    expect(world.leftovers()).toEqual([]);
+  });
+
+  it('has failed on it when its node is not Ready, and names the config that it is on', async () => {
+    const { world, node, committing } = await silentAtCommit({ isDone: true });
+    world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
+    world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent');
+
+    const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+    committing.open();
+
+    expect(reports).toMatchObject([{ outcome: 'failed', failure: 'VerifyFailed' }]);
+    expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
+    expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DEGRADED);
+    expect(world.annotation(node, ANNOTATION.REASON)).toContain(
+      'has committed c2, so it stays on it',
+    );
+    expect(world.cordoned()).toEqual([]);
+    await world.rollout().terminate();
+  });
+});

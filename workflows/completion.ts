@@ -1,0 +1,147 @@
+/** The end of an update that holds: its host commits it, and its node is back in service. */
+
+import { log, patched } from '@temporalio/workflow';
+import type { NodePhase } from '../core/node/lifecycle';
+import { isLate } from './failures';
+import type { Ending } from './node-progress';
+import { report } from './node-report';
+import type { NodeUpdate } from './node-update';
+import { COMMIT_SECONDS, SILENT_KUBELET_SECONDS } from './timeouts';
+
+/** Updates that were begun before it complete the node first. */
+const COMMIT_FIRST = 'commit-first';
+
+/** Updates that were begun before it complete a node at once whose host does not answer any more. */
+const READY_ONCE_MORE = 'ready-once-more-without-a-commit';
+
+/** A host that is silent at each commit, and answers in between, is not waited for any longer. */
+const COMMITS_AT_MOST = 5;
+const NOT_SAID = 'the host has not said that it has committed';
+
+/**
+ * 7. The node is completed when its host has committed: until then the machine goes back by itself if it reaches
+ * nobody, and a node that says that it is done would be on its old config.
+ */
+export async function finish(update: NodeUpdate): Promise<Ending> {
+  if (!update.untilCommit) return finishWithoutCommit(update);
+  await commitFirst(update);
+  return complete(update);
+}
+
+/**
+ * A host that does not answer proves once more that it is on its config as soon as it does, unless it has gone back
+ * meanwhile; and its node, that it is Ready for longer than that of a kubelet that has fallen silent, too.
+ *
+ * @throws why the host has not committed, as far as anybody knows
+ */
+async function commitFirst(update: NodeUpdate): Promise<void> {
+  const { progress, host } = update;
+  const current = 'the host to make it its current config';
+  for (let times = 1; ; times += 1) {
+    update.commitOrdered = true;
+    try {
+      await progress.during('Completing', host.commitSoon, current);
+      isCommitted(update);
+      return;
+    } catch (error) {
+      if (!isLate(error) || times >= COMMITS_AT_MOST) throw error;
+      log.warn(NOT_SAID, { error });
+    }
+    const again = () => host.verifyAgain(times);
+    await progress.during('Verifying', again, `the host to verify what it has: ${NOT_SAID}`);
+    await staysReady(update, 'Verifying', NOT_SAID);
+  }
+}
+
+/** From here on there is nothing to take back any more. */
+export function isCommitted(update: NodeUpdate): void {
+  update.verified = true;
+  update.hostIsOn = update.input.config.name;
+}
+
+/**
+ * What keeps the host from answering may have ended its kubelet, too, and a node that falls silent is Ready for most
+ * of a minute more.
+ *
+ * @throws why it is not Ready
+ */
+export async function staysReady(
+  { input, progress, cluster }: NodeUpdate,
+  phase: NodePhase,
+  why: string,
+): Promise<void> {
+  const longer = Math.max(input.policy.readySeconds, SILENT_KUBELET_SECONDS);
+  const ready = () => cluster.awaitReady(undefined, longer);
+  await progress.during(phase, ready, `the node to be Ready for longer: ${why}`);
+}
+
+/**
+ * Of hosts that are decided once they are verified. They commit first: an update that is ended from outside now leaves
+ * a node that still waits to be completed, which the next rollout sees, and never a finished node with a host that
+ * keeps a way back.
+ */
+async function finishWithoutCommit(update: NodeUpdate): Promise<Ending> {
+  const hasCommitted = patched(COMMIT_FIRST) && (await commitSoon(update));
+  if (!hasCommitted && patched(READY_ONCE_MORE)) await stayReady(update);
+  const ending = await complete(update);
+  if (!hasCommitted) await commit(update, ending);
+  return ending;
+}
+
+/** One that is found so has failed on its config, as one that was never Ready, and stays out of service. */
+async function stayReady(update: NodeUpdate): Promise<void> {
+  update.mayHaveCommitted = true;
+  await staysReady(update, 'Verifying', 'its host has not committed');
+  update.mayHaveCommitted = false;
+}
+
+/** A host that does not answer now, of a node that stays Ready, is asked again afterwards. */
+async function commitSoon(update: NodeUpdate): Promise<boolean> {
+  const { progress, host } = update;
+  update.verified = true;
+  try {
+    await progress.during('Completing', host.commitSoon, 'the host to make it its current config');
+    update.hostIsOn = update.input.config.name;
+    return true;
+  } catch (error) {
+    log.warn('the host commits later', { error });
+    return false;
+  }
+}
+
+/** The node is on its config, whatever happens now. Retried for a day. */
+export async function complete(update: NodeUpdate): Promise<Ending> {
+  const { progress, cluster } = update;
+  update.verified = true;
+  cluster.hideShown();
+  const written = progress.during('Completing', cluster.complete, 'its Node to be written');
+  const { inService, resourceVersion } = await written;
+  // What it said before is no news about this Node any more.
+  update.hostIsOn = update.input.config.name;
+  progress.slot = undefined;
+  return { outcome: 'updated', ...(inService ? { inServiceAt: resourceVersion } : {}) };
+}
+
+/** The node serves already, so its rollout hears so while the host tidies up. */
+async function commit(update: NodeUpdate, ending: Ending): Promise<void> {
+  const { progress } = update;
+  const [committed] = await progress.during(
+    'Completing',
+    () => Promise.allSettled([commitHost(update), report(update, ending)]),
+    'the host to drop what it kept for going back',
+  );
+  if (committed.status === 'rejected') throw committed.reason;
+}
+
+/** A host that is away is waited for, a day long: unless its Node is gone, too. */
+async function commitHost({ host, cluster }: NodeUpdate): Promise<void> {
+  const until = Date.now() + COMMIT_SECONDS * 1000;
+  for (;;) {
+    try {
+      return await host.commit();
+    } catch (error) {
+      if (!isLate(error) || Date.now() >= until) throw error;
+      await cluster.complete();
+    }
+  }
+}
