@@ -7,7 +7,7 @@ import { readPrivate, writePrivate } from './records';
 import { followRun, goesOn, isWayBack } from './runs';
 
 const RESULTS_FILE = '/var/lib/slipway/orders.json';
-/** An update has nine orders at most; older ones are never repeated. */
+/** An update has nine orders, and a proof for each commit that was not answered; older ones are never repeated. */
 const RESULTS_KEPT = 32;
 
 interface RecordedResult {

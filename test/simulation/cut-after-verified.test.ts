@@ -6,7 +6,8 @@
 
 import { ANNOTATION } from '../../core/names';
 import { quietWorld, rebootingConfig } from './quiet-world';
-import type { Host, SimulatedConfig } from './world/host';
+import type { Host } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 
 const MINUTE_MS = 60_000;
 const GOOD = rebootingConfig(1);

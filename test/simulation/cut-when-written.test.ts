@@ -2,7 +2,7 @@
 
 import { ANNOTATION } from '../../core/names';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
-import type { SimulatedConfig } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 
 const MINUTE_MS = 60_000;
 const OLD = 'rendered-worker-1';

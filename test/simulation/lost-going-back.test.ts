@@ -6,7 +6,8 @@
 import { ANNOTATION, poolRolloutId, updateNodeId } from '../../core/names';
 import { diesGoingBack } from './dies-going-back';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
-import type { Host, SimulatedConfig } from './world/host';
+import type { Host } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 import type { ActivityPlants } from './world/plants';
 import type { World } from './world/world';
 

@@ -13,7 +13,8 @@ import { wrongAtRest } from './pool-status';
 import { isHalfDone, isOurs, Tries } from './tries';
 import type { Cluster, NodeWrite } from './world/cluster';
 import type { SimulatedPod } from './world/cluster-activities';
-import type { Host, RebootCause, SimulatedConfig } from './world/host';
+import type { Host, RebootCause } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 import { poolOfLabels } from './world/pools';
 import { Words } from './words';
 

@@ -2,7 +2,7 @@ import { Chance, VirtualClock } from './clock';
 import { shippedSandbox } from './many-seeds';
 import { scenarioOf, type PoolScenario } from './scenario';
 import { START, Trace } from './trace';
-import type { SimulatedConfig } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 import type { ActivityPlants } from './world/plants';
 import { World } from './world/world';
 

@@ -1,7 +1,7 @@
 /** A Node that is deleted while its machine tries a config, and is registered again by its kubelet, in quiet weather. */
 
 import { quietWorld } from './quiet-world';
-import type { SimulatedConfig } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 import { readyNode } from './world/node-objects';
 import type { World } from './world/world';
 

@@ -8,7 +8,7 @@ import { SILENCE_MS, type Violation } from './observer';
 import { scenarioOf, type Scenario } from './scenario';
 import type { Sandbox } from './temporal/sandbox';
 import { START, Trace } from './trace';
-import type { SimulatedConfig } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 import type { ActivityPlants } from './world/plants';
 import {
   Operator,

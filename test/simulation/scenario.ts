@@ -2,7 +2,7 @@
 
 import type { RolloutPolicySpec } from '../../core/pool/types';
 import { Chance } from './clock';
-import type { SimulatedConfig } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 import type { Weather } from './world/faults';
 import { POOL_NAMES, WORKER } from './world/pools';
 

@@ -2,7 +2,7 @@
 
 import { ANNOTATION, poolRolloutId, updateNodeId } from '../../core/names';
 import { quietWorld } from './quiet-world';
-import type { SimulatedConfig } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;

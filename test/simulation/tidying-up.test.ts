@@ -6,7 +6,7 @@
 import { ANNOTATION, poolRolloutId, updateNodeId } from '../../core/names';
 import { quietWorld, rebootingConfig, until } from './quiet-world';
 import type { PoolScenario } from './scenario';
-import type { SimulatedConfig } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

@@ -1,7 +1,7 @@
 /** Two cluster workers, each with its own picture of the cluster, in quiet weather. */
 
 import { quietWorld } from './quiet-world';
-import type { SimulatedConfig } from './world/host';
+import type { SimulatedConfig } from './world/journal';
 
 const MINUTE_MS = 60_000;
 

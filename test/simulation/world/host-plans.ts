@@ -1,7 +1,8 @@
 /** What an update of a simulated machine takes. */
 
 import type { UpdatePlan } from '../../../core/node/plan';
-import type { Host, Journal, SimulatedConfig } from './host';
+import type { Host } from './host';
+import type { Journal, SimulatedConfig } from './journal';
 
 /** @param begun - the update that is taken over: it was planned before it began */
 export function planFor(host: Host, target: SimulatedConfig, begun?: Journal): UpdatePlan {

@@ -2,7 +2,7 @@
 
 import { ANNOTATION } from '../../../core/names';
 import type { Chance } from '../clock';
-import type { SimulatedConfig } from './host';
+import type { SimulatedConfig } from './journal';
 import type { World } from './world';
 
 /** Until the host says what it is on, and until the kubelet is Ready, at most. */

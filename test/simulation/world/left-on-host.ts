@@ -1,7 +1,8 @@
 /** What an update leaves on a simulated machine, and how that ends. */
 
 import { fail } from '../../../core/errors';
-import type { Host, Journal, SimulatedConfig } from './host';
+import type { Host } from './host';
+import type { Journal, SimulatedConfig } from './journal';
 
 /** Out of the update's operating system, or of a boot that began on its files. */
 export function backTakesBoot(
