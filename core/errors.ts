@@ -164,7 +164,7 @@ export const FAILURES = {
   NodeNotReady: {
     kind: 'stalled',
     means: 'the node did not become Ready in time after its update',
-    next: 'look at the kubelet of the node; it was taken back to its previous config',
+    next: 'look at the kubelet of the node; it was taken back to its previous config, unless the reason says that its host had committed the new one',
   },
   // Host
   HostUnreachable: {

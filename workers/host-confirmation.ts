@@ -18,18 +18,22 @@ export const LEAST_SECONDS = 30;
 
 /** What is left of the time that a machine has to reach Temporal after it has booted an update. */
 export interface Confirmation {
-  /** Fires when the time is over; absent = there is nothing to confirm. */
+  /** Fires when the time is over; absent = there was nothing to confirm when this process started. */
   readonly deadline?: AbortSignal;
+  /** Whether the time runs. */
+  readonly isAwaited: () => boolean;
   /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
   readonly contact: () => void;
-  /** An order was carried out and answered: no deadline any more in this process, see `AwaitedWord`. */
+  /** An order was carried out and answered, so that somebody sees to the update: the time does not run any more. */
   readonly carriedOut: () => void;
+  /** To be called whenever an order has ended: after a proof the time runs again, until the commit. */
+  readonly look: () => Promise<void>;
 }
 
 /**
  * Looks whether this boot is to be confirmed. The time counts from the boot, not from the start of
- * this process, so that one that crashes again and again does not wait for ever; unless it was verified in this boot
- * already, and waits for its commit. The journal and the
+ * this process, so that one that crashes again and again does not wait for ever; but from the start where somebody was
+ * in reach in this boot, and has verified it. The journal and the
  * kernel's boot ID are enough for it: an update may also have broken the program that manages the
  * operating system.
  *
@@ -42,30 +46,58 @@ export async function confirmation(
   secondsUp: () => number = secondsSinceBoot,
   kernelBootId: () => Promise<string> = readBootId,
 ): Promise<Confirmation> {
-  const nothing: Confirmation = { contact: () => undefined, carriedOut: () => undefined };
+  const find = () => lookAtBest(host, log, kernelBootId);
+  const awaited = await find();
+  if (awaited === undefined) return NOTHING;
+  const limit = awaited.reconnectSeconds ?? seconds;
+  const counted = awaited.isVerified === true ? 0 : secondsUp();
+  const left = Math.max(LEAST_SECONDS, limit - counted);
+  log.info({ node: host.node, seconds: Math.round(left) }, 'Temporal must be reached in time');
+  const deadline = createDeadline();
+  deadline.begin(left);
+  let { commitBy } = awaited;
+  const callOffShell = callingOffShell(host, log);
+  return {
+    deadline: deadline.signal,
+    isAwaited: deadline.isRunning,
+    contact: () => {
+      if (isOver(commitBy)) deadline.end();
+      if (deadline.isRunning()) deadline.begin(limit);
+      callOffShell();
+    },
+    carriedOut: () => deadline.end(),
+    look: async () => {
+      const found = await host.exclusive(find);
+      commitBy = found?.commitBy;
+      if (found === undefined) deadline.end();
+      else if (found.isVerified === true && !deadline.isRunning()) deadline.begin(limit);
+    },
+  };
+}
+
+const NOTHING: Confirmation = {
+  isAwaited: () => false,
+  contact: () => undefined,
+  carriedOut: () => undefined,
+  look: async () => undefined,
+};
+
+/** Whether the time in which the commit was to follow is over; absent = there is none. */
+export function isOver(commitBy: Date | undefined): boolean {
+  return commitBy !== undefined && commitBy.getTime() <= Date.now();
+}
+
+/** A damaged journal: going back by itself is what the machine could not do anyway. */
+async function lookAtBest(
+  host: Host,
+  log: Logger,
+  kernelBootId: () => Promise<string>,
+): ReturnType<typeof lookAt> {
   try {
-    const awaited = await lookAt(host, log, kernelBootId);
-    if (awaited === undefined) return nothing;
-    const limit = awaited.reconnectSeconds ?? seconds;
-    // A machine that had somebody in reach in this boot has not been silent since it began.
-    const isSince = awaited.isVerified === true ? 0 : secondsUp();
-    const left = Math.max(LEAST_SECONDS, limit - isSince);
-    log.info({ node: host.node, seconds: Math.round(left) }, 'Temporal must be reached in time');
-    const deadline = createDeadline();
-    deadline.begin(left);
-    const callOffShell = callingOffShell(host, log);
-    return {
-      deadline: deadline.signal,
-      contact: () => {
-        deadline.begin(limit);
-        callOffShell();
-      },
-      carriedOut: () => deadline.end(),
-    };
+    return await lookAt(host, log, kernelBootId);
   } catch (error) {
-    // A damaged journal: going back by itself is what it could not do anyway.
     log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
-    return nothing;
+    return undefined;
   }
 }
 
@@ -100,18 +132,20 @@ async function lookAt(
   }
 }
 
-/** A deadline that may be put off, and given up. */
+/** A deadline that may be put off, and given up until it begins anew. */
 function createDeadline() {
   const controller = new AbortController();
   const silence = new Silence(() => controller.abort());
-  let isOver = false;
+  let isRunning = false;
   return {
     signal: controller.signal,
+    isRunning: () => isRunning,
     begin(seconds: number): void {
-      if (!isOver) silence.begin(seconds);
+      isRunning = true;
+      silence.begin(seconds);
     },
     end(): void {
-      isOver = true;
+      isRunning = false;
       silence.end();
     },
   };

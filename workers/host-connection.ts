@@ -18,7 +18,7 @@ const LOOK_MS = 60_000;
 interface Connecting {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Until when there must be a connection, or an order that was carried out; ends the work, too. */
+  /** Until when there must be an answer; ends the work, too. */
   readonly deadline?: AbortSignal;
 }
 

@@ -1,13 +1,12 @@
 /**
- * Commit-confirm while this process runs: a machine that has written of an update, or restarted its services, or booted
- * into it, and reaches nobody goes back by itself, because the update may be what cut it off. Before its reboot, or
- * without one, in place. From its commit on it stays.
+ * Commit-confirm of an update before its reboot, or without one until its commit: a machine that has written of it, or
+ * restarted its services, and reaches nobody goes back by itself, in place, because the update may be what cut it off.
  */
 
 import { awaitsWord, goBackInPlace } from '../activities/host';
-import { messageOf } from '../core/errors';
+import { failureName, messageOf } from '../core/errors';
 import type { WritingOrder } from './host-noting';
-import { LEAST_SECONDS, portsAlone } from './host-confirmation';
+import { isOver, LEAST_SECONDS, portsAlone } from './host-confirmation';
 import type { Host } from './host-loop';
 import { Silence } from './host-silence';
 import type { Logger } from './logging';
@@ -17,21 +16,14 @@ interface Options {
   readonly log: Logger;
   /** Unless the order named another number. */
   readonly seconds: number;
-  /** For a machine that has booted into the update. */
-  readonly booted: {
-    /** An order was carried out since: before that, the deadline of the boot takes the machine back. */
-    readonly isHeard: () => boolean;
-    /** To end the connection and to take the machine back with a boot. */
-    readonly onSilence: () => void;
-  };
 }
 
 /** The time that a machine has to reach Temporal after it has written an update. */
 export class AwaitedWord {
   /** In seconds; undefined = nothing waits for word. */
   #limit: number | undefined;
-  /** What takes the machine back is a boot. */
-  #hasBooted = false;
+  /** An answer after that ends the wait: what was verified stays. */
+  #commitBy: Date | undefined;
   #listener: (() => void) | undefined;
   readonly #silence = new Silence(() => void this.#goBack());
   readonly #host: Host;
@@ -63,23 +55,24 @@ export class AwaitedWord {
   /** To be called at the start, and whenever an order has ended, also badly: it may have begun or ended the wait. */
   async look(): Promise<void> {
     const { node, exclusive, ports } = this.#host;
-    const { log, booted } = this.#options;
+    const { log } = this.#options;
     try {
       const found = await exclusive(() => awaitsWord(ports));
-      this.#hasBooted = found?.hasBooted === true;
-      if (found === undefined || (this.#hasBooted && !booted.isHeard())) return this.#end();
+      this.#commitBy = found?.commitBy;
+      if (found === undefined) return this.#end();
       // A silence that has begun goes on: the end of an order is no word of Temporal's.
       if (this.#limit !== this.#limitOf(found.reconnectSeconds))
         this.#await(found.reconnectSeconds);
     } catch (error) {
-      // A damaged journal: going back by itself is what it could not do anyway.
       log.error({ node, reason: messageOf(error) }, 'no way back without orders');
-      this.#end();
+      // A damaged journal: going back by itself is what it could not do anyway. Anything else says nothing of the update.
+      if (failureName(error) === 'RollbackFailed') this.#end();
     }
   }
 
   /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
   contact(): void {
+    if (isOver(this.#commitBy)) this.#end();
     if (this.#limit !== undefined) this.#silence.begin(this.#limit);
   }
 
@@ -104,22 +97,7 @@ export class AwaitedWord {
     this.#limit = undefined;
   }
 
-  #goBack(): Promise<void> {
-    return this.#hasBooted ? this.#goBackWithBoot() : this.#goBackInPlace();
-  }
-
-  async #goBackWithBoot(): Promise<void> {
-    const { node, exclusive } = this.#host;
-    const { log, signal, booted } = this.#options;
-    // An order was still at work, and meanwhile Temporal may have answered.
-    const isSilent = await exclusive(async () => !signal.aborted && this.#silence.isOver);
-    if (!isSilent) return;
-    log.warn({ node, seconds: this.#limit }, 'Temporal is out of reach');
-    this.#end();
-    booted.onSilence();
-  }
-
-  async #goBackInPlace(): Promise<void> {
+  async #goBack(): Promise<void> {
     const { node, exclusive } = this.#host;
     const { log, signal } = this.#options;
     const because =

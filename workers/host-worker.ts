@@ -253,34 +253,21 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
       log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
     );
   }
-  let isHeard = deadline === undefined;
-  const silent = new AbortController();
-  const word = new AwaitedWord(host, {
-    ...{ signal, log, seconds: settings.reconnectSeconds },
-    booted: { isHeard: () => isHeard, onSilence: () => silent.abort() },
-  });
+  const word = new AwaitedWord(host, { signal, log, seconds: settings.reconnectSeconds });
   await word.look();
-  carriedOut = () => {
-    isHeard = true;
-    awaited.carriedOut();
-  };
+  carriedOut = () => awaited.carriedOut();
   // One that has failed may have written what cuts the machine off.
-  hasEnded = () => void word.look();
+  hasEnded = () => {
+    void word.look();
+    void awaited.look();
+  };
   beginsToWrite = (order) => word.begin(order);
   await waitJitter(settings.startJitterSeconds, signal);
-  const cutOff = AbortSignal.any([silent.signal, ...(deadline === undefined ? [] : [deadline])]);
-  const serving = {
-    host,
-    running,
-    awaited,
-    word,
-    cutOff,
-    connection: { shown: () => shown, show },
-  };
+  const serving = { host, running, awaited, word, connection: { shown: () => shown, show } };
   await withRenewals(settings, read, running, async (current, whileValid) => {
     const isCutOff = await serveWhileValid(current, whileValid, {
       ...serving,
-      isUrgent: () => !isHeard || word.isAwaited,
+      isUrgent: () => awaited.isAwaited() || word.isAwaited,
     });
     if (isCutOff) await goBackByItself(host, signal, log);
     return !isCutOff;
@@ -292,8 +279,6 @@ interface ServingMachine {
   readonly running: Running;
   readonly awaited: Confirmation;
   readonly word: AwaitedWord;
-  /** Fires when nobody was in reach for too long: the machine goes back with a boot. */
-  readonly cutOff: AbortSignal;
   readonly connection: {
     readonly shown: () => Connection | undefined;
     readonly show: (connection: Connection) => void;
@@ -306,11 +291,13 @@ interface ServingMachine {
 function serveWhileValid(
   settings: SingleHostSettings,
   whileValid: AbortSignal,
-  { host, running, awaited, word, cutOff, connection: { shown, show }, isUrgent }: ServingMachine,
+  { host, running, awaited, word, connection: { shown, show }, isUrgent }: ServingMachine,
 ): Promise<boolean> {
   const { log } = running;
   const { node } = host;
-  return connected(settings, { log, signal: whileValid, deadline: cutOff }, async (connection) => {
+  const { deadline } = awaited;
+  const inTime = { log, signal: whileValid, ...(deadline === undefined ? {} : { deadline }) };
+  return connected(settings, inTime, async (connection) => {
     const contact = (): void => {
       awaited.contact();
       word.contact();
@@ -334,7 +321,7 @@ function serveWhileValid(
     await runHost(host, {
       connection,
       namespace: settings.temporalNamespace,
-      signal: AbortSignal.any([whileValid, cutOff]),
+      signal: AbortSignal.any([whileValid, ...(deadline === undefined ? [] : [deadline])]),
       log,
       limit: createLimit(1),
       onPolling: () => {

@@ -23,8 +23,8 @@ const NOT_SAID = 'the host has not said that it has committed';
  * nobody, and a node that says that it is done would be on its old config.
  */
 export async function finish(update: NodeUpdate): Promise<Ending> {
-  if (!update.untilCommit) return finishWithoutCommit(update);
-  await commitFirst(update);
+  if (!update.untilCommit) return finishDecidedByProof(update);
+  await untilCommitted(update);
   return complete(update);
 }
 
@@ -34,14 +34,14 @@ export async function finish(update: NodeUpdate): Promise<Ending> {
  *
  * @throws why the host has not committed, as far as anybody knows
  */
-async function commitFirst(update: NodeUpdate): Promise<void> {
+async function untilCommitted(update: NodeUpdate): Promise<void> {
   const { progress, host } = update;
   const current = 'the host to make it its current config';
   for (let times = 1; ; times += 1) {
     update.commitOrdered = true;
     try {
       await progress.during('Completing', host.commitSoon, current);
-      isCommitted(update);
+      noteCommitted(update);
       return;
     } catch (error) {
       if (!isLate(error) || times >= COMMITS_AT_MOST) throw error;
@@ -49,12 +49,12 @@ async function commitFirst(update: NodeUpdate): Promise<void> {
     }
     const again = () => host.verifyAgain(times);
     await progress.during('Verifying', again, `the host to verify what it has: ${NOT_SAID}`);
-    await staysReady(update, 'Verifying', NOT_SAID);
+    await keepsReady(update, 'Verifying', NOT_SAID);
   }
 }
 
 /** From here on there is nothing to take back any more. */
-export function isCommitted(update: NodeUpdate): void {
+export function noteCommitted(update: NodeUpdate): void {
   update.verified = true;
   update.hostIsOn = update.input.config.name;
 }
@@ -65,7 +65,7 @@ export function isCommitted(update: NodeUpdate): void {
  *
  * @throws why it is not Ready
  */
-export async function staysReady(
+export async function keepsReady(
   { input, progress, cluster }: NodeUpdate,
   phase: NodePhase,
   why: string,
@@ -80,18 +80,18 @@ export async function staysReady(
  * a node that still waits to be completed, which the next rollout sees, and never a finished node with a host that
  * keeps a way back.
  */
-async function finishWithoutCommit(update: NodeUpdate): Promise<Ending> {
+async function finishDecidedByProof(update: NodeUpdate): Promise<Ending> {
   const hasCommitted = patched(COMMIT_FIRST) && (await commitSoon(update));
-  if (!hasCommitted && patched(READY_ONCE_MORE)) await stayReady(update);
+  if (!hasCommitted && patched(READY_ONCE_MORE)) await keepReadyWithoutCommit(update);
   const ending = await complete(update);
   if (!hasCommitted) await commit(update, ending);
   return ending;
 }
 
 /** One that is found so has failed on its config, as one that was never Ready, and stays out of service. */
-async function stayReady(update: NodeUpdate): Promise<void> {
+async function keepReadyWithoutCommit(update: NodeUpdate): Promise<void> {
   update.mayHaveCommitted = true;
-  await staysReady(update, 'Verifying', 'its host has not committed');
+  await keepsReady(update, 'Verifying', 'its host has not committed');
   update.mayHaveCommitted = false;
 }
 

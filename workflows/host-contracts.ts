@@ -57,11 +57,6 @@ export interface PreparedUpdate {
    * the config before: whoever ends before `applyUpdate` waits for `discardStaged` to put it back.
    */
   readonly tookOver?: true;
-  /**
-   * This host takes an update back by itself until it has committed it, when `verifyUpdate` says so, and `goBack` tells
-   * whether it has. Absent = a host of an earlier version: verified is decided.
-   */
-  readonly untilCommit?: true;
 }
 
 export interface DiscardedUpdate {
@@ -83,6 +78,11 @@ export interface ArmedReboot {
 
 export interface VerifiedHost {
   readonly bootId: string;
+  /**
+   * As ordered, it is not decided: the machine takes the update back by itself until it has committed it, and `goBack`
+   * tells whether it has. Absent = it was not ordered, or a host of an earlier version, for which verified is decided.
+   */
+  readonly untilCommit?: true;
 }
 
 export interface GoneBack {
@@ -92,11 +92,12 @@ export interface GoneBack {
   readonly bootId: string;
   /** Why the machine had begun to go back by itself, a sentence; absent = it had not. */
   readonly because?: string;
-  /** Nothing was taken back: the host is on the config of the order for good. Only where it was asked `unlessCommitted`. */
+  /** The host is on the config of the order for good. Only where the order `onlyAsks`. */
   readonly committed?: true;
 }
 
-export interface VerifiedBack extends VerifiedHost {
+export interface VerifiedBack {
+  readonly bootId: string;
   /** Directories that are where only the update had something, with what somebody else has put there. Absent = none. */
   readonly kept?: readonly string[];
 }
@@ -119,22 +120,22 @@ export interface HostActivities {
   /**
    * Proves that the host is on the config: deployment, kernel arguments, files, units.
    * `rebootedFrom` = boot ID that must be gone; while it is not, throws `NotYetRebooted` (waiting).
-   * `untilCommit` = its node is completed only when the host has committed, and until then a machine that does not reach
-   * Temporal for `reconnectSeconds` goes back by itself; absent = verified is decided.
+   * `commitWithinSeconds` = its node is completed only when the host has committed, which is ordered in that time; until
+   * then a machine that does not reach Temporal for `reconnectSeconds` goes back by itself. Absent = verified is decided.
    */
   verifyUpdate(
-    order: HostOrder & { readonly rebootedFrom?: string; readonly untilCommit?: true },
+    order: HostOrder & { readonly rebootedFrom?: string; readonly commitWithinSeconds?: number },
   ): Promise<VerifiedHost>;
   /** Makes the new config the host's current one and drops the before-images. */
   commitUpdate(order: HostOrder): Promise<void>;
   /**
    * Undoes the journal byte for byte; arms a reboot into the previous deployment when needed. `failed` = why, when the
    * update has failed, for whoever comes next if it is lost before its node says so; absent = no failure, or an earlier
-   * version orders. `unlessCommitted` = a commit was ordered and has not been answered: one that has begun is brought to
-   * its end instead, and the answer says so.
+   * version orders. `onlyAsks` = nothing is taken back: a commit was ordered and has not been answered, so one that has
+   * begun is brought to its end, and the answer says whether there is one.
    */
   goBack(
-    order: HostOrder & { readonly failed?: string; readonly unlessCommitted?: true },
+    order: HostOrder & { readonly failed?: string; readonly onlyAsks?: true },
   ): Promise<GoneBack>;
   /** Proves that the host is on its previous config again. */
   verifyBack(order: HostOrder & { readonly rebootedFrom?: string }): Promise<VerifiedBack>;

@@ -29,6 +29,7 @@ import {
   brief,
   CLOCK_SKEW_SECONDS,
   clusterLimits,
+  commitWithinSeconds,
   commitSoonLimits,
   GONE_ON,
   hostLimits,
@@ -41,6 +42,11 @@ import {
 export type HostSteps = ReturnType<typeof hostSteps>;
 export type ClusterSteps = ReturnType<typeof clusterSteps>;
 
+interface Proof {
+  readonly rebootedFrom?: string | undefined;
+  readonly untilCommit: boolean;
+}
+
 /** What the host of this node is asked to do. Every order carries its own ID and expiry. */
 export function hostSteps(input: UpdateNodeInput) {
   const { node } = input;
@@ -48,6 +54,7 @@ export function hostSteps(input: UpdateNodeInput) {
   const limits = hostLimits(input.policy);
   const soon = commitSoonLimits(input.policy);
   const again = verifyAgainLimits(input.policy);
+  const committing = { commitWithinSeconds: commitWithinSeconds(input.policy) };
   const host = proxyActivities<HostActivities>({
     taskQueue: hostQueue(node),
     startToCloseTimeout: '1m',
@@ -56,7 +63,6 @@ export function hostSteps(input: UpdateNodeInput) {
     optionsFor(limits[step], summary);
   const order = (step: keyof HostActivities): HostOrder =>
     orderFor(input, step, limits[step].total);
-  const undecided = (untilCommit: boolean) => (untilCommit ? { untilCommit: true as const } : {});
   const after = (rebootedFrom?: string) => (rebootedFrom === undefined ? {} : { rebootedFrom });
 
   return {
@@ -79,8 +85,8 @@ export function hostSteps(input: UpdateNodeInput) {
       host.armReboot.executeWithOptions(options('armReboot', `reboot ${node} into ${config}`), [
         { ...order('armReboot'), reconnectSeconds: input.policy.reconnectSeconds },
       ]),
-    /** @param untilCommit - its node is completed only when the host has committed */
-    verify: (rebootedFrom?: string, untilCommit = false) =>
+    /** `untilCommit` = its node is completed only when the host has committed. */
+    verify: ({ rebootedFrom, untilCommit }: Proof) =>
       host.verifyUpdate.executeWithOptions(
         options(
           'verifyUpdate',
@@ -88,7 +94,7 @@ export function hostSteps(input: UpdateNodeInput) {
             ? `check that ${node} is on ${config}`
             : `wait until ${node} is back from its reboot, check that it is on ${config}`,
         ),
-        [{ ...order('verifyUpdate'), ...after(rebootedFrom), ...undecided(untilCommit) }],
+        [{ ...order('verifyUpdate'), ...after(rebootedFrom), ...(untilCommit ? committing : {}) }],
       ),
     /**
      * Of a host that has not answered: it may be on its way back by itself.
@@ -98,7 +104,7 @@ export function hostSteps(input: UpdateNodeInput) {
     verifyAgain: (times: number) =>
       host.verifyUpdate.executeWithOptions(
         optionsFor(again, `check that ${node} is still on ${config}`),
-        [{ ...orderFor(input, `verifyUpdate-${times}`, again.total), ...undecided(true) }],
+        [{ ...orderFor(input, `verifyUpdate-${times}`, again.total), ...committing }],
       ),
     commit: () =>
       host.commitUpdate.executeWithOptions(
@@ -111,18 +117,17 @@ export function hostSteps(input: UpdateNodeInput) {
         optionsFor(soon, `make ${config} the current config of ${node}`),
         [orderFor(input, 'commitUpdate', soon.total)],
       ),
-    /**
-     * @param failed - why, when the update has failed
-     * @param unlessCommitted - a commit was ordered, and its answer may be lost
-     */
-    goBack: (failed?: string, unlessCommitted = false) =>
+    /** @param failed - why, when the update has failed */
+    goBack: (failed?: string) =>
       host.goBack.executeWithOptions(options('goBack', `take ${node} back to its old config`), [
-        {
-          ...order('goBack'),
-          ...(failed === undefined ? {} : { failed }),
-          ...(unlessCommitted ? { unlessCommitted: true as const } : {}),
-        },
+        { ...order('goBack'), ...(failed === undefined ? {} : { failed }) },
       ]),
+    /** Before that: a commit was ordered, and its answer may be lost. */
+    hasCommitted: () =>
+      host.goBack.executeWithOptions(
+        options('goBack', `hear whether ${node} has committed ${config}`),
+        [{ ...orderFor(input, 'goBack-asked', limits.goBack.total), onlyAsks: true }],
+      ),
     verifyBack: (rebootedFrom?: string) =>
       host.verifyBack.executeWithOptions(
         options('verifyBack', `check that ${node} is on its old config again`),

@@ -30,11 +30,9 @@ export interface NodeUpdate {
   touched: boolean;
   /** Something on the host may have changed. */
   applied: boolean;
-  /** The host takes an update back by itself until its commit, where it is told so. */
-  hostWaits: boolean;
-  /** It was told so. */
+  /** The host has said that it is decided by its commit: until then the machine may take the update back by itself. */
   untilCommit: boolean;
-  /** It was told to commit: it may be on its config for good, and an order to go back asks whether it is. */
+  /** With `untilCommit`: it was told to commit, so it may be on its config for good; an order to go back asks. */
   commitOrdered: boolean;
   /**
    * The host is on the new config; there is nothing to take back any more. With `untilCommit` for good, else since its
@@ -62,7 +60,6 @@ export function beginUpdate(input: UpdateNodeInput): NodeUpdate {
     hostIsOn: undefined,
     touched: false,
     applied: false,
-    hostWaits: false,
     untilCommit: false,
     commitOrdered: false,
     verified: false,

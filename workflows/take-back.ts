@@ -4,7 +4,7 @@ import { CancelledFailure, condition, log, patched } from '@temporalio/workflow'
 import { fewNames } from '../core/rollout/index';
 import type { WrittenNode } from './cluster-contracts';
 import { clearAgain } from './cleared-again';
-import { complete, isCommitted, staysReady } from './completion';
+import { complete, keepsReady, noteCommitted } from './completion';
 import { explain, isCancellation, sentence, type Failure } from './failures';
 import type { Ending } from './node-progress';
 import type { HostSteps } from './node-steps';
@@ -23,10 +23,10 @@ export async function takeBack(update: NodeUpdate, found: unknown): Promise<Endi
   const gone = goneBecause(update, error);
   if (gone !== undefined) return endGone(update, gone);
   const cause = causeOf(update, error);
-  // A node that was never disturbed, or is verified, has nothing to go back from.
+  // A node that was never disturbed, or is on its config for good, has nothing to go back from.
   if (update.touched && (!update.verified || update.mayHaveCommitted)) progress.enter('GoingBack');
   const back = await takeHostBack(update, cause);
-  if (back.isCommitted === true) return completeAfterAll(update);
+  if (back.holds === true) return completeAfterAll(update);
   cluster.hideShown();
   const failure = back.problem ?? withFound(cause.failure, back);
   const outcome = back.problem === undefined ? cause.outcome : 'failed';
@@ -154,9 +154,15 @@ function causeOf(update: NodeUpdate, error: unknown): Cause {
         : `its rollout stopped it: ${stopReason}`;
     return { outcome: 'cancelled', failure: { reason } };
   }
-  const { progress, commitOrdered } = update;
-  const failure = explain(error, progress.pastPointOfNoReturn && !commitOrdered);
+  const failure = whyFailed(update, error);
   return { outcome: isNoFailure(failure) ? 'cancelled' : 'failed', failure };
+}
+
+/** A host that is silent after its proof has failed on its config, and counts for it. */
+function whyFailed({ progress, commitOrdered }: NodeUpdate, error: unknown): Failure {
+  const failure = explain(error, progress.pastPointOfNoReturn && !commitOrdered);
+  const isSilent = commitOrdered && failure.name === 'HostUnreachable';
+  return isSilent ? { name: 'VerifyFailed', reason: failure.reason } : failure;
 }
 
 /** The node has done nothing wrong with this config: it is updated when a rollout wants it again. */
@@ -185,7 +191,7 @@ interface HostBack {
   /** Why its machine had gone back by itself. */
   readonly because?: string;
   /** It is on its new config for good, and its node is Ready on it. */
-  readonly isCommitted?: true;
+  readonly holds?: true;
 }
 
 /**
@@ -212,38 +218,47 @@ async function takeHostBack(
   if (!applied) return { ok: await isHostWhole(update, cause) };
   cluster.show('GoingBack', sentence(cause));
   try {
+    if (await hasCommitted(update)) return await stayCommitted(update, cause);
     await clearAgain(update, cause);
     const goingBack = 'the host to go back to its old config';
     // Until its Node says so, the host alone knows of a failure if this update is lost.
     const counts = outcome === 'failed' && !isTriedAgain(update, cause);
-    const order = () => host.goBack(counts ? sentence(cause) : undefined, update.commitOrdered);
-    const gone = await progress.during('GoingBack', order, goingBack);
-    const { rebooting, bootId, because } = gone;
-    if (gone.committed === true) return await stayCommitted(update, cause);
+    const order = () => host.goBack(counts ? sentence(cause) : undefined);
+    const { rebooting, bootId, because } = await progress.during('GoingBack', order, goingBack);
     const returns = 'the machine to come back on its old config';
     progress.enter('GoingBack', rebooting ? returns : 'the host to verify its old config');
     const back = await host.verifyBack(rebooting ? bootId : undefined);
     await awaitReadyAgain(update, rebooting ? back.bootId : undefined);
-    return {
-      ...{ ok: true, ...(back.kept === undefined ? {} : { kept: back.kept }) },
-      ...(because === undefined ? {} : { because }),
-    };
+    const { kept } = back;
+    const found = { ...(kept === undefined ? {} : { kept }) };
+    return { ok: true, ...found, ...(because === undefined ? {} : { because }) };
   } catch (error) {
-    const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}`;
+    const mayBe = update.commitOrdered ? '; it may have committed' : '';
+    const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}${mayBe}`;
     return { ok: false, problem: { name: 'RollbackFailed', reason } };
   }
 }
 
+/** Asked before anything is done for a way back: pods that came late would leave for nothing. */
+async function hasCommitted({ commitOrdered, progress, host }: NodeUpdate): Promise<boolean> {
+  if (!commitOrdered) return false;
+  const saying = 'the host to say whether it has committed';
+  const { committed } = await progress.during('GoingBack', host.hasCommitted, saying);
+  return committed === true;
+}
+
 /** A commit that has begun is final. Its node may have failed on the config all the same, and says so. */
 async function stayCommitted(update: NodeUpdate, cause: Failure): Promise<HostBack> {
-  isCommitted(update);
+  noteCommitted(update);
   try {
-    await staysReady(update, 'GoingBack', 'its host has committed, and did not say so');
-    return { ok: true, isCommitted: true };
+    await keepsReady(update, 'GoingBack', 'its host has committed, and did not say so');
+    return { ok: true, holds: true };
   } catch (error) {
-    log.warn('the host has committed, and its node is not Ready', { error });
+    goneBecause(update, error);
+    const { name, reason } = explain(error);
     const stays = `its host has committed ${update.input.config.name}, so it stays on it`;
-    return { ok: true, problem: { ...cause, reason: `${cause.reason}; ${stays}` } };
+    const named = name === undefined ? {} : { name };
+    return { ok: true, problem: { ...named, reason: `${reason}; ${sentence(cause)}; ${stays}` } };
   }
 }
 

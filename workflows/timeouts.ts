@@ -175,6 +175,14 @@ export function commitSoonLimits({ reconnectSeconds }: PolicyTimes): Limits {
   return { heartbeat: 10, attempt: total, total };
 }
 
+/**
+ * From a proof to the commit, as a rule: the node becomes Ready meanwhile. For longer only while the API server is away,
+ * which costs a node none of its time, and then the host takes its proof for the decision.
+ */
+export function commitWithinSeconds({ readySeconds, reconnectSeconds }: PolicyTimes): number {
+  return readySeconds + reconnectSeconds + 10 * MINUTE;
+}
+
 /** The proof of a host that has fallen silent: it may take its time to go back by itself, and then boots. */
 export function verifyAgainLimits(policy: PolicyTimes): Limits {
   return hostLimits(policy).verifyBack;

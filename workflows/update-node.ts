@@ -7,6 +7,7 @@ import { patched } from '@temporalio/workflow';
 import type { UpdatePlan } from '../core/node/plan';
 import { complete, finish } from './completion';
 import { explain } from './failures';
+import type { VerifiedHost } from './host-contracts';
 import type { NodeReport, UpdateNodeInput } from './messages';
 import { endGone, takeBack } from './take-back';
 import type { Ending } from './node-progress';
@@ -71,7 +72,6 @@ async function bring(update: NodeUpdate): Promise<Ending> {
     update.settled = prepared.unsettled !== true;
     update.tookOver = prepared.tookOver === true;
     update.hostIsOn = prepared.currentConfig;
-    update.hostWaits = prepared.untilCommit === true;
     progress.plan = prepared.plan;
     if (prepared.alreadyOnTarget) return await life.shielded(() => complete(update));
     refuseUnreconcilable(prepared.plan);
@@ -166,8 +166,10 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   await progress.during('Verifying', ready, 'the node to be Ready');
 }
 
-/** Until its commit, a host that knows of it goes back by itself when it reaches nobody. */
-function prove(update: NodeUpdate, rebootedFrom?: string) {
-  update.untilCommit = update.hostWaits && patched(UNTIL_COMMIT);
-  return update.host.verify(rebootedFrom, update.untilCommit);
+/** A host that knows of it goes back by itself when it reaches nobody, until its commit: it says so. */
+async function prove(update: NodeUpdate, rebootedFrom?: string): Promise<VerifiedHost> {
+  const untilCommit = patched(UNTIL_COMMIT);
+  const verified = await update.host.verify({ rebootedFrom, untilCommit });
+  update.untilCommit = verified.untilCommit === true;
+  return verified;
 }

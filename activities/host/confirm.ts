@@ -16,65 +16,78 @@ type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
 export interface Unconfirmed {
   /** From the order; absent = as this host is set up. */
   readonly reconnectSeconds?: number;
-  /** It was verified in this boot, so somebody was in reach by then. Of `awaitsConfirmation`. */
+  /**
+   * It was verified, and its commit is to follow by then: with an answer after that, the machine is in reach and stays,
+   * also when whoever was to order the commit is lost.
+   */
+  readonly commitBy?: Date;
+}
+
+/** One that this boot has to confirm. */
+export interface UnconfirmedBoot extends Unconfirmed {
+  /** It was verified in this very boot, so somebody was in reach by then. */
   readonly isVerified?: true;
-  /** This boot, or one by accident since, is its first: the way back takes another. Of `awaitsWord`. */
-  readonly hasBooted?: true;
 }
 
 /**
- * The update that this boot has to confirm; undefined when there is none, or none any more. A boot by
+ * The update that this boot has to confirm, until its commit; undefined when there is none, or none any more. A boot by
  * accident counts, too: the first one on new files may cut the machine off, whoever asked for it.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
-export async function awaitsConfirmation(ports: Ports): Promise<Unconfirmed | undefined> {
+export async function awaitsConfirmation(
+  ports: Ports,
+  now = new Date(),
+): Promise<UnconfirmedBoot | undefined> {
   const journal = await openJournal(ports);
-  if (journal === undefined || isDecided(journal)) return undefined;
+  if (journal === undefined || isDecided(journal, now)) return undefined;
   const { bootId } = await ports.os.status();
-  if (!hasBooted(journal, bootId)) return undefined;
-  const isVerified = markOf(journal, 'verified') !== undefined;
+  const armed = markOf(journal, 'armed');
+  const hasBooted =
+    armed === undefined ? startedOnNewFiles(journal, { bootId }) : armed.bootId !== bootId;
+  if (!hasBooted) return undefined;
+  const isVerified = markOf(journal, 'verified')?.bootId === bootId;
   return {
-    ...unconfirmed(markOf(journal, 'armed') ?? markOf(journal, 'applied')),
+    ...unconfirmed(journal, armed ?? markOf(journal, 'applied')),
     ...(isVerified ? { isVerified } : {}),
   };
 }
 
-/** Whether the machine has booted into the update, or by accident onto what it wrote. */
-function hasBooted(journal: OpenJournal, bootId: string): boolean {
-  const armed = markOf(journal, 'armed');
-  return armed === undefined ? startedOnNewFiles(journal, { bootId }) : armed.bootId !== bootId;
-}
-
 /**
  * The update that was written in this very boot, wholly or in part, and whose reboot is not armed, if it takes one: a
- * service that it restarts, or one that saw a file change, may cut the machine off. So may whatever starts late, or
- * looks at its files late, after the reboot: it waits for word until it is committed. And it does when the machine takes
- * it back by itself, in place, and has not come to the end of that.
+ * service that it restarts, or one that saw a file change, may cut the machine off. It waits for word until its commit,
+ * and when the machine takes it back by itself, in place, and has not come to the end of that.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
-export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined> {
+export async function awaitsWord(ports: Ports, now = new Date()): Promise<Unconfirmed | undefined> {
   const journal = await openJournal(ports);
   if (journal === undefined) return undefined;
-  if (isDecided(journal) && !isGoingBackAlone(journal)) return undefined;
+  if (isDecided(journal, now) && !isGoingBackAlone(journal)) return undefined;
   const { header } = journal;
-  if (header.repair === true || isOfFirstBoot(header)) return undefined;
+  const isArmed = markOf(journal, 'armed') !== undefined;
+  if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
   const { bootId } = await ports.os.status();
-  const armed = markOf(journal, 'armed');
-  if (hasBooted(journal, bootId)) {
-    if (isDecided(journal)) return undefined;
-    return { ...unconfirmed(armed ?? markOf(journal, 'applied')), hasBooted: true };
-  }
-  if (armed !== undefined || header.before?.bootId !== bootId) return undefined;
-  return unconfirmed(markOf(journal, 'applied') ?? header);
+  if (header.before?.bootId !== bootId) return undefined;
+  return unconfirmed(journal, markOf(journal, 'applied') ?? header);
 }
 
-/** Nothing that the machine hears, or does not hear, changes what becomes of it. */
-function isDecided(journal: OpenJournal): boolean {
-  const verified = markOf(journal, 'verified');
-  if (verified !== undefined && verified.untilCommit !== true) return true;
+/**
+ * Nothing that the machine hears, or does not hear, changes what becomes of it.
+ *
+ * @param now - absent = the machine has been silent since before its commit was to follow
+ */
+function isDecided(journal: OpenJournal, now?: Date): boolean {
+  if (markOf(journal, 'verified') !== undefined) {
+    const commitBy = commitTimeOf(journal);
+    if (commitBy === undefined || (now !== undefined && commitBy <= now)) return true;
+  }
   return (['goingBack', 'committing'] as const).some((kind) => markOf(journal, kind) !== undefined);
+}
+
+function commitTimeOf(journal: OpenJournal): Date | undefined {
+  const { commitBy } = markOf(journal, 'verified') ?? {};
+  return commitBy === undefined ? undefined : new Date(commitBy);
 }
 
 /**
@@ -85,8 +98,15 @@ function isGoingBackAlone(journal: OpenJournal): boolean {
   return markOf(journal, 'goingBack')?.because !== undefined;
 }
 
-function unconfirmed({ reconnectSeconds }: Unconfirmed = {}): Unconfirmed {
-  return reconnectSeconds === undefined ? {} : { reconnectSeconds };
+function unconfirmed(
+  journal: OpenJournal,
+  { reconnectSeconds }: Pick<Unconfirmed, 'reconnectSeconds'> = {},
+): Unconfirmed {
+  const commitBy = commitTimeOf(journal);
+  return {
+    ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
+    ...(commitBy === undefined ? {} : { commitBy }),
+  };
 }
 
 /**
@@ -132,7 +152,7 @@ function stays(journal: OpenJournal): boolean {
 }
 
 /**
- * Takes the update back that `awaitsWord` in the boot in which it was written, without a reboot: its node may be in service, and it may be Temporal that is
+ * Takes the update back that `awaitsWord` without a reboot: its node may be in service, and it may be Temporal that is
  * away and not the machine. May be repeated.
  *
  * @param because - a sentence for whoever asks later
@@ -141,8 +161,9 @@ function stays(journal: OpenJournal): boolean {
  */
 export async function goBackInPlace(ports: HostPorts, because: string): Promise<boolean> {
   const journal = await openJournal(ports);
-  const awaited = await awaitsWord(ports);
-  if (journal === undefined || awaited === undefined || awaited.hasBooted === true) return false;
+  // Silent since before the commit was to follow, so that time decides nothing any more.
+  const isAwaited = (await awaitsWord(ports, new Date(0))) !== undefined;
+  if (journal === undefined || !isAwaited) return false;
   await takeBackForGood(ports, journal, { because, reboot: false });
   return true;
 }

@@ -1,7 +1,12 @@
 /** From applied to committed: services, the armed reboot, the proof, the commit. */
 
 import { fail } from '../../core/errors';
-import type { GoneBack, HostOrder, VerifiedHost } from '../../workflows/host-contracts';
+import type {
+  GoneBack,
+  HostActivities,
+  HostOrder,
+  VerifiedHost,
+} from '../../workflows/host-contracts';
 import { applyAgainIfInterrupted, goOnIfInterrupted, journalOf } from './arming';
 import { currentConfig, desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
@@ -11,7 +16,7 @@ import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports
 import { proveKubelet, proveRunning } from './proof';
 import { dropKeptConfigs, readCurrentConfig, sameConfig } from './records';
 import { performActions, runningServices } from './services';
-import { commit } from './settle';
+import { commit, hasBegunToCommit } from './settle';
 import { proveUnits } from './unit-health';
 
 /**
@@ -40,10 +45,7 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
  * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest` when
  * an update to another config is under way
  */
-export async function verifyUpdate(
-  ports: HostPorts,
-  order: HostOrder & { readonly rebootedFrom?: string; readonly untilCommit?: true },
-): Promise<VerifiedHost> {
+export async function verifyUpdate(ports: HostPorts, order: VerifyingOrder): Promise<VerifiedHost> {
   const status = await patiently(ports, 'look at the operating system', () => ports.os.status());
   const journal = await openJournal(ports);
   refuseOther(ports, journal, order, 'verify');
@@ -62,15 +64,32 @@ export async function verifyUpdate(
   await proveRunning(ports, status, to.spec, (await readCurrentConfig(ports.files))?.spec);
   await proveKubelet(ports, journal);
   await proveUnits(ports, journal, to.spec);
-  if (journal !== undefined) await noteVerified(journal, order.untilCommit);
-  return { bootId: status.bootId };
+  const { bootId } = status;
+  const commitBy = commitTime(ports, order);
+  if (journal !== undefined) await noteVerified(journal, commitBy, bootId);
+  return { bootId, ...(commitBy === undefined ? {} : { untilCommit: true }) };
+}
+
+type VerifyingOrder = Parameters<HostActivities['verifyUpdate']>[0];
+
+function commitTime({ now }: HostPorts, order: VerifyingOrder): string | undefined {
+  const { commitWithinSeconds: seconds } = order;
+  return seconds === undefined
+    ? undefined
+    : new Date(now().getTime() + seconds * 1000).toISOString();
 }
 
 /** Whoever ordered it last decides until when the machine may go back by itself. */
-async function noteVerified(journal: OpenJournal, untilCommit: true | undefined): Promise<void> {
-  const noted = markOf(journal, 'verified');
-  if (noted !== undefined && noted.untilCommit === untilCommit) return;
-  await journal.mark({ kind: 'verified', ...(untilCommit === undefined ? {} : { untilCommit }) });
+async function noteVerified(
+  journal: OpenJournal,
+  commitBy: string | undefined,
+  bootId: string,
+): Promise<void> {
+  const isNoted = markOf(journal, 'verified') !== undefined;
+  if (commitBy !== undefined) await journal.mark({ kind: 'verified', commitBy, bootId });
+  else if (!isNoted || markOf(journal, 'verified')?.commitBy !== undefined) {
+    await journal.mark({ kind: 'verified' });
+  }
 }
 
 /** @throws `WrongDeployment`, `VerifyFailed` when the machine is on its way back already, saying why */
@@ -114,30 +133,29 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
 }
 
 /**
- * What becomes of an order to go back whose update was told to commit, without an answer: a commit that has begun is
- * final, so it is brought to its end.
+ * What became of an order to commit that nobody has heard the end of: one that was begun is final, so it is brought to
+ * its end. Nothing else is done.
  *
- * @returns undefined = none has begun, and the update may be taken back
  * @throws as `commitUpdate`
  */
-export async function endCommit(
-  ports: HostPorts,
-  { config }: HostOrder,
-): Promise<GoneBack | undefined> {
+export async function endCommit(ports: HostPorts, order: HostOrder): Promise<GoneBack> {
+  const committed = await hasCommitted(ports, order);
+  const status = () => ports.os.status();
+  const { bootId } = await patiently(ports, 'look at the operating system', status);
+  return { rebooting: false, bootId, ...(committed ? { committed } : {}) };
+}
+
+async function hasCommitted(ports: HostPorts, { config }: HostOrder): Promise<boolean> {
   const journal = await openJournal(ports);
   if (journal !== undefined && journal.header.repair !== true) {
-    const isOurs = sameConfig(journal.header.target, config);
-    if (!isOurs || markOf(journal, 'committing') === undefined) return undefined;
-    await commit(ports, journal);
-  } else {
-    const current = await readCurrentConfig(ports.files);
-    if (current === undefined || !sameConfig(current.reference, config)) return undefined;
-    await dropKeptConfigs(ports.files);
+    const isOurs = sameConfig(journal.header.target, config) && hasBegunToCommit(journal);
+    if (isOurs) await commit(ports, journal);
+    return isOurs;
   }
-  const { bootId } = await patiently(ports, 'look at the operating system', () =>
-    ports.os.status(),
-  );
-  return { rebooting: false, bootId, committed: true };
+  const current = await readCurrentConfig(ports.files);
+  if (current === undefined || !sameConfig(current.reference, config)) return false;
+  await dropKeptConfigs(ports.files);
+  return true;
 }
 
 /**

@@ -30,7 +30,7 @@ export { readCurrentConfig } from './records';
 /** Giving these up because of the disk would leave the host half done; what they do continues "cannot …". */
 const UNTIL_NOTED: Partial<Record<keyof HostActivities, string>> = {
   commitUpdate: 'commit the update',
-  goBack: 'take the update back',
+  goBack: 'take the update back, or end its commit',
   verifyBack: 'end the way back',
 };
 
@@ -66,11 +66,11 @@ export function createHostActivities(
     verifyUpdate: (order) => inTurn('verifyUpdate', order, () => verifyUpdate(ports, order)),
     commitUpdate: (order) => inTurn('commitUpdate', order, () => commitUpdate(ports, order)),
     goBack: (order) =>
-      inTurn('goBack', order, async () => {
-        const committed =
-          order.unlessCommitted === true ? await endCommit(ports, order) : undefined;
-        return committed ?? overFor(ports, order, () => goBack(ports));
-      }),
+      inTurn('goBack', order, () =>
+        order.onlyAsks === true
+          ? endCommit(ports, order)
+          : overFor(ports, order, () => goBack(ports)),
+      ),
     verifyBack: (order) => inTurn('verifyBack', order, () => verifyBack(ports, order)),
     discardStaged: (order) =>
       inTurn('discardStaged', order, () =>

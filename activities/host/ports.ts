@@ -104,11 +104,11 @@ export type UpdateMark =
       readonly notAfter?: string;
     }
   /**
-   * It was proven to hold here. `untilCommit` = whoever ordered that waits for the commit, so the machine still goes
-   * back by itself when nobody can be reached; absent = an earlier version ordered it, for which the update was decided
-   * with this. The latest counts.
+   * It was proven to hold in this boot. `commitBy` = whoever ordered that waits for the commit, which is to follow by
+   * then (RFC 3339), so the machine still goes back by itself when nobody can be reached; absent, as `bootId` is = an
+   * earlier version ordered it, for which the update was decided with this. The latest counts.
    */
-  | { readonly kind: 'verified'; readonly untilCommit?: true }
+  | { readonly kind: 'verified'; readonly commitBy?: string; readonly bootId?: string }
   /** It holds: the new config becomes the current one. Whether anybody can be reached decides nothing any more. */
   | { readonly kind: 'committing' }
   /**

@@ -32,7 +32,7 @@ export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise
   const from = await currentConfig(ports, order);
   const named = from === undefined ? {} : { currentConfig: from.reference.name };
   const status = await ports.os.status();
-  const common = { bootId: status.bootId, ...named, untilCommit: true as const };
+  const common = { bootId: status.bootId, ...named };
   if (underWay !== undefined) {
     const { plan, needsDrain } = underWay;
     // What disturbs the node is left for its drain; the rest is undone when this update does not go on.

@@ -101,13 +101,19 @@ async function isCommittable(
   journal: OpenJournal,
   { currentConfig }: HostOrder,
 ): Promise<boolean> {
+  if (hasBegunToCommit(journal)) return true;
   if (markOf(journal, 'goingBack') !== undefined) return false;
-  if (markOf(journal, 'committing') !== undefined) return true;
   const { target } = journal.header;
   const isNamed = currentConfig !== undefined && sameConfig(target, currentConfig);
   if (!isNamed || markOf(journal, 'verified') === undefined) return false;
   const kept = await readKeptConfig(ports.files, target);
   return kept !== undefined && (await holds(ports, kept));
+}
+
+/** A way back that came after it, because the machine did not stay on the deployment, is final. */
+export function hasBegunToCommit(journal: OpenJournal): boolean {
+  const isBack = markOf(journal, 'goingBack') !== undefined;
+  return !isBack && markOf(journal, 'committing') !== undefined;
 }
 
 /** Whether everything was written, and the machine is where orders can go on from. */

@@ -199,7 +199,7 @@ const PROGRESS = {
     steps: [NodeCondition.UNCORDONED],
     already: [NodeCondition.RESUMED],
     disturbs: true,
-    message: 'verified, returning the node to service',
+    message: 'verified, committing it and returning the node to service',
   },
 } as const satisfies Record<ForwardPhase, Progress>;
 

@@ -223,8 +223,8 @@ export const PLANTS: readonly Plant[] = [
     breaks: 'I5',
     ...{ seed: 3, within: 10 },
     change: {
-      from: 'await commitFirst(update);\n    return complete(update);',
-      to: 'const ending = await complete(update);\n    await commitFirst(update);\n    return ending;',
+      from: 'await untilCommitted(update);\n    return complete(update);',
+      to: 'const ending = await complete(update);\n    await untilCommitted(update);\n    return ending;',
     },
   },
   {

@@ -3,6 +3,7 @@
 import { ANNOTATION, NodeState } from '../../core/names';
 import { statusQuery } from '../../workflows/messages';
 import type { FakeWorld } from './support/fake-world';
+import { containing } from './support/containing';
 import { aRestartPlan } from './support/plans';
 import { startBench, type TestBench } from './support/temporal';
 
@@ -18,14 +19,20 @@ afterAll(() => bench.stop(), 60_000);
 const SHORT = { policy: { reconnectSeconds: 2 } };
 const ENDS = ['verifyUpdate', 'awaitNodeReady', 'commitUpdate', 'goBack', 'completeNode'];
 
+/** It is asked whether it has committed before it is taken back. */
+const BACK = ['goBack', 'goBack', 'awaitNodeReady'];
+
 function ends(world: FakeWorld, node: string): readonly string[] {
   return world.stepsOf(node).filter((step) => ENDS.includes(step));
 }
 
 /** Its host does not answer the commit: `isDone` = it has carried it out. */
-async function silentAtCommit(options: { readonly isDone?: boolean } = {}) {
+async function silentAtCommit(
+  options: { readonly isDone?: true; readonly isOfBefore?: true } = {},
+) {
   const world = await bench.world({ nodes: 1, ...SHORT });
   const node = world.name(1);
+  if (options.isOfBefore === true) world.host(node).isOfBefore = true;
   const committing = world.hold('commitUpdate', node);
   await world.startRollout();
   await committing.reached;
@@ -74,7 +81,7 @@ it.each([
     committing.open();
 
     expect(reports).toMatchObject([{ outcome: 'failed', failure: 'VerifyFailed' }]);
-    expect(ends(world, node).slice(-3)).toEqual(['verifyUpdate', 'goBack', 'awaitNodeReady']);
+    expect(ends(world, node).slice(-4)).toEqual(['verifyUpdate', ...BACK]);
     expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
     expect(world.annotation(node, ANNOTATION.REASON)).toContain('nobody was in reach');
     expect(world.cordoned()).toEqual([]);
@@ -94,11 +101,70 @@ it('a host that cannot commit is taken back', async () => {
   expect(reports).toMatchObject([
     { outcome: 'failed', failure: 'JournalFailed', phase: 'Completing' },
   ]);
-  expect(ends(world, node).slice(-3)).toEqual(['commitUpdate', 'goBack', 'awaitNodeReady']);
+  expect(ends(world, node).slice(-4)).toEqual(['commitUpdate', ...BACK]);
   expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
   expect(world.annotation(node, ANNOTATION.REASON)).toContain('the disk is gone');
   expect(world.cordoned()).toEqual([]);
   expect(world.violations).toEqual([]);
+  await world.rollout().terminate();
+});
+
+it('a host that stays silent has failed on its config, which counts, and is waited for', async () => {
+  const { world, node, committing } = await silentAtCommit();
+  const proving = world.hold('verifyUpdate', node);
+  await proving.reached;
+  world.failWith('goBack', node, 'RollbackFailed', 'not to be reached');
+
+  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  proving.open();
+  committing.open();
+
+  const reason = containing('it may have committed');
+  expect(reports).toMatchObject([{ outcome: 'failed', failure: 'RollbackFailed', reason }]);
+  expect(reports).toMatchObject([{ reason: containing('VerifyFailed: ') }]);
+  expect(world.cordoned()).toEqual([node]);
+  await world.rollout().terminate();
+});
+
+it('a host that answers in between, and never the commit, is taken back after five of them', async () => {
+  const { world, node, committing } = await silentAtCommit();
+
+  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  committing.open();
+
+  expect(reports).toMatchObject([{ outcome: 'failed', phase: 'Completing' }]);
+  expect(world.stepsOf(node).filter((step) => step === 'commitUpdate').length).toBeGreaterThan(4);
+  expect(world.stepsOf(node).filter((step) => step === 'verifyUpdate')).toHaveLength(5);
+  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+  expect(world.cordoned()).toEqual([]);
+  expect(world.leftovers()).toEqual([]);
+  await world.rollout().terminate();
+});
+
+it('a node that is not Ready any more when its host answers again has failed on its config', async () => {
+  const { world, node, committing } = await silentAtCommit();
+  world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent', 1);
+
+  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  committing.open();
+
+  expect(reports).toMatchObject([{ outcome: 'failed', failure: 'NodeNotReady' }]);
+  expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c1');
+  expect(world.cordoned()).toEqual([]);
+  await world.rollout().terminate();
+});
+
+it('the worker that verifies decides: one of before is decided by its proof', async () => {
+  const { world, node, committing } = await silentAtCommit({ isOfBefore: true });
+  world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent');
+
+  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  committing.open();
+
+  const reason = containing('does not say whether it has committed, so the machine stays as it is');
+  expect(reports).toMatchObject([{ outcome: 'failed', reason }]);
+  expect(world.stepsOf(node)).not.toContain('goBack');
+  expect(world.cordoned()).toEqual([node]);
   await world.rollout().terminate();
 });
 
@@ -124,7 +190,7 @@ describe('a host that has committed, and whose answer was lost,', () => {
     const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
     committing.open();
 
-    expect(reports).toMatchObject([{ outcome: 'failed', failure: 'VerifyFailed' }]);
+    expect(reports).toMatchObject([{ outcome: 'failed', failure: 'NodeNotReady' }]);
     expect(world.annotation(node, ANNOTATION.CURRENT_CONFIG)).toBe('c2');
     expect(world.annotation(node, ANNOTATION.STATE)).toBe(NodeState.DEGRADED);
     expect(world.annotation(node, ANNOTATION.REASON)).toContain(

@@ -70,6 +70,7 @@ const STEPS: readonly (readonly [string, readonly string[]])[] = [
   ['the host to make it its current config', ['commitUpdate']],
   ['the host to drop what it kept for going back', ['commitUpdate']],
   ['the host to go back to its old config', ['goBack']],
+  ['the host to say whether it has committed', ['goBack']],
   ['the host to undo what it had taken over', ['discardStaged']],
   ['the host to drop what it has staged', ['discardStaged']],
 ];

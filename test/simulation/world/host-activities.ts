@@ -15,8 +15,8 @@ type Order = HostOrder & {
   readonly rebootedFrom?: string;
   readonly reconnectSeconds?: number;
   readonly failed?: string;
-  readonly untilCommit?: true;
-  readonly unlessCommitted?: true;
+  readonly commitWithinSeconds?: number;
+  readonly onlyAsks?: true;
 };
 
 /** What begins or goes on with an update; refused once it was taken back. */
@@ -155,7 +155,6 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       bootId: host.bootId,
       currentConfig: host.current,
       alreadyOnTarget,
-      ...(host.isOfBefore ? {} : { untilCommit: true }),
       plan: underWay ?? planFor(host, target),
       ...(settled === undefined ? {} : { settled }),
       ...(isUnsettled ? { unsettled: true } : {}),
@@ -234,13 +233,16 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     if (host.isEdited) throw fail('VerifyFailed', `${host.name} has an edited file`);
     if (host.os !== target.os) throw fail('VerifyFailed', `operating system ${host.os}`);
     if (target.unitFails) throw fail('VerifyFailed', 'unit chronyd.service has failed');
+    const { commitWithinSeconds } = work.order;
+    const isAsked = commitWithinSeconds !== undefined && !host.isOfBefore;
     if (journal !== undefined) {
+      delete journal.commitBy;
+      if (isAsked) journal.commitBy = work.world.now() + commitWithinSeconds * 1000;
       journal.verified = true;
-      if (work.order.untilCommit === true && !host.isOfBefore) journal.untilCommit = true;
-      else delete journal.untilCommit;
+      journal.verifiedIn = host.boot;
       if (target.cutsOnceVerified === true) host.cutLater(journal);
     }
-    return { bootId: host.bootId };
+    return { bootId: host.bootId, ...(isAsked ? { untilCommit: true } : {}) };
   },
   commitUpdate: async (work) => {
     const { host, target } = work;
@@ -256,9 +258,9 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
   goBack: async (work) => {
     const { host, order, world, target } = work;
     const { journal, bootId } = host;
-    const isCommitted = journal === undefined && host.current === target.name;
-    if (order.unlessCommitted === true && isCommitted && !host.isOfBefore) {
-      return { rebooting: false, bootId, committed: true };
+    if (order.onlyAsks === true) {
+      const committed = journal === undefined && host.current === target.name;
+      return { rebooting: false, bootId, ...(committed ? { committed } : {}) };
     }
     host.isBack = true;
     host.failed ??= order.failed;
@@ -268,7 +270,8 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     }
     await work.half();
     const rebooting = backTakesBoot(host, journal);
-    const alone = journal.goingBack === undefined ? {} : { because: journal.goingBack.because };
+    const isAlone = journal.goingBack?.failed === true;
+    const alone = isAlone ? { because: journal.goingBack?.because } : {};
     if (journal.goingBack === undefined) {
       const because = 'it was told to go back';
       const due = world.plants.bootsBackUnasked === true ? { due: true as const } : {};

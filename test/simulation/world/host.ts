@@ -214,11 +214,12 @@ export class Host {
   watchWord(): void {
     const { journal, incarnation, cuts } = this;
     if (journal === undefined) return;
+    const since = this.clock.now;
     const isSilent = (): boolean =>
       this.isCut &&
       cuts === this.cuts &&
       incarnation === this.incarnation &&
-      this.isWordAwaited(journal);
+      this.isWordAwaited(journal, since);
     if (!isSilent()) return;
     this.clock.after(secondsAway(journal) * 1000, () => {
       if (!isSilent()) return;
@@ -232,10 +233,10 @@ export class Host {
    * Commit-confirm of what is written in this boot, wholly or in part, and whose reboot is not armed; and of what is
    * verified after its boot, until the commit.
    */
-  private isWordAwaited(journal: Journal): boolean {
-    const { armed, begunIn } = journal;
-    if (this.journal !== journal || isDecided(journal)) return false;
-    if (hasStartedOn(journal, this.boot)) return journal.verified;
+  private isWordAwaited(journal: Journal, since: number): boolean {
+    const { armed, begunIn, verifiedIn } = journal;
+    if (this.journal !== journal || isDecided(journal, since)) return false;
+    if (hasStartedOn(journal, this.boot)) return verifiedIn === this.boot;
     return armed === undefined && begunIn === this.boot;
   }
 
@@ -272,7 +273,8 @@ export class Host {
     this.settleAtBoot();
     this.watcher.note(this.name, `is up, boot ${this.boot}, os ${this.os}, files ${this.files}`);
     const { target } = this.journal ?? {};
-    const cuts = target?.cutsNetwork === true || target?.cutsWhenWritten === true;
+    const isLate = target?.cutsOnceVerified === true && this.journal?.verified === true;
+    const cuts = target?.cutsNetwork === true || target?.cutsWhenWritten === true || isLate;
     this.isCut = cuts && this.files === target?.name;
     this.cuts += 1;
     const { incarnation } = this;
@@ -310,16 +312,17 @@ export class Host {
   /** Commit-confirm: whoever cannot be reached after the first boot on an update goes back by itself. */
   private watchContact(): void {
     const { journal, incarnation } = this;
+    const from = this.clock.now;
     const isOpen = (): boolean =>
       this.journal === journal &&
       journal !== undefined &&
       hasStartedOn(journal, this.boot) &&
-      !isDecided(journal);
+      !isDecided(journal, from);
     if (!isOpen()) return;
     // Counted from the boot, so that a process that dies again and again does not wait for ever.
     if (journal === undefined) return;
     // Whoever is verified had somebody in reach in this boot.
-    const since = journal.verified ? this.clock.now : this.bootedAt;
+    const since = journal.verifiedIn === this.boot ? from : this.bootedAt;
     const until = since + secondsAway(journal) * 1000;
     this.clock.after(until - this.clock.now, () => {
       if (incarnation !== this.incarnation || this.isPolling() || !isOpen()) return;

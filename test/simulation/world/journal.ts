@@ -45,8 +45,10 @@ export interface Journal {
   applied: boolean;
   services: boolean;
   verified: boolean;
-  /** Whoever verified it waits for the commit: it may still be taken back by the machine. */
-  untilCommit?: true;
+  /** Boot in which it was verified last. */
+  verifiedIn?: number;
+  /** Whoever verified it waits for the commit, which is to follow by then: the machine may still take it back. */
+  commitBy?: number;
   /** Boot in which the reboot was armed, and since when that was asked for. */
   armed?: number;
   armAskedAt?: number;
@@ -62,9 +64,10 @@ export function secondsAway({ reconnectSeconds = 600 }: Journal): number {
   return reconnectSeconds;
 }
 
-/** Nothing that the machine hears, or does not hear, changes what becomes of it. */
-export function isDecided({ verified, untilCommit, goingBack }: Journal): boolean {
-  return goingBack !== undefined || (verified && untilCommit !== true);
+/** Nothing that a machine hears, or does not hear from now on, changes what becomes of it. */
+export function isDecided({ verified, commitBy, goingBack }: Journal, now: number): boolean {
+  if (goingBack !== undefined) return true;
+  return verified && (commitBy === undefined || commitBy <= now);
 }
 
 /** Whether what starts early has read the files of the update: by order, or by accident. */

@@ -288,6 +288,79 @@ describe('the confirmation of an update', () => {
     expect((await confirmation(host, 600, log, () => 0)).deadline).toBeUndefined();
   });
 
+  describe('once it was verified, and waits for its commit,', () => {
+    const proof = () => ({ ...orderFor(NEW, 'v'), commitWithinSeconds: 1_200 });
+
+    /** Of a process in which that order was carried out. */
+    async function verified(first: () => Promise<void> = async () => undefined) {
+      await machine.boot();
+      await refresh();
+      const { bootId } = await host.ports.os.status();
+      const kernel = async () => bootId;
+      const found = await confirmation(host, 600, log, () => 100, kernel);
+      await (await machine.activities()).verifyUpdate(proof());
+      found.carriedOut();
+      await first();
+      await found.look();
+      return found;
+    }
+
+    it('has all of its time again, and with each answer', async () => {
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+      try {
+        const { deadline, contact, isAwaited } = await verified();
+        jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS - 1) * 1000);
+        contact();
+        jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS - 1) * 1000);
+        expect([deadline?.aborted, isAwaited()]).toEqual([false, true]);
+        jest.advanceTimersByTime(1000);
+        expect(deadline?.aborted).toBe(true);
+      } finally {
+        jest.useRealTimers();
+      }
+    });
+
+    it('has it also when the program of the operating system does not answer then', async () => {
+      const { isAwaited } = await verified(async () => {
+        const status = async () => Promise.reject(new Error('busy'));
+        Object.assign(host, { ports: { ...host.ports, os: { ...host.ports.os, status } } });
+      });
+
+      expect(isAwaited()).toBe(true);
+    });
+
+    it('is decided by its commit', async () => {
+      const committed = await verified();
+      await (await machine.activities()).commitUpdate(orderFor(NEW, 'c'));
+      await committed.look();
+      expect(committed.isAwaited()).toBe(false);
+    });
+
+    it('is decided by an answer after the time in which that was to follow', async () => {
+      const { isAwaited, contact } = await verified();
+      const later = machine.clock.now.getTime() + 1_200_000;
+      jest.spyOn(Date, 'now').mockReturnValue(later);
+      contact();
+      jest.restoreAllMocks();
+
+      expect(isAwaited()).toBe(false);
+    });
+
+    it('counts from the start of a process in the same boot, not from the boot', async () => {
+      await verified();
+      jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+      try {
+        const { deadline } = await confirmation(host, 600, log, () => 100_000);
+        jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS - 1) * 1000);
+        expect(deadline?.aborted).toBe(false);
+        jest.advanceTimersByTime(1000);
+        expect(deadline?.aborted).toBe(true);
+      } finally {
+        jest.useRealTimers();
+      }
+    });
+  });
+
   it('is asked for although the program of the operating system does not answer', async () => {
     await machine.boot();
     await refresh();

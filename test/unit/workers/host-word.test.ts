@@ -8,6 +8,7 @@ import {
   createExclusive,
   createHostActivities,
   goBackAlone,
+  goBackInPlace,
 } from '../../../activities/host';
 import type { HostPorts, UpdateHeader } from '../../../activities/host/ports';
 import type { HostActivities } from '../../../workflows/host-contracts';
@@ -59,10 +60,6 @@ let word: AwaitedWord;
 let log: Logger;
 let stop: AbortController;
 let reboots: string[];
-/** Whether an order was carried out since the boot. */
-let isHeard: boolean;
-/** How often the machine was to be taken back with a boot. */
-let cutOffs: number;
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 const order = (step: string) => orderFor(NEW, step, { disruptionPolicies: POLICIES });
 /** Of another update of the same node. */
@@ -87,18 +84,16 @@ beforeEach(async () => {
   const destination = new Writable({ write: (_chunk, _encoding, done) => done() });
   log = createLogger({ process: 'test', level: 'error', destination });
   stop = new AbortController();
-  isHeard = true;
-  cutOffs = 0;
   word = aWord();
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
 });
 /** Of the process that runs. */
 function aWord(its: Host = host): AwaitedWord {
-  const booted = { isHeard: () => isHeard, onSilence: () => void (cutOffs += 1) };
-  return new AwaitedWord(its, { signal: stop.signal, log, seconds: 600, booted });
+  return new AwaitedWord(its, { signal: stop.signal, log, seconds: 600 });
 }
 
 afterEach(() => {
+  jest.restoreAllMocks();
   jest.useRealTimers();
   machine.remove();
 });
@@ -360,7 +355,7 @@ it('is decided once it is verified for an update of before, which completes its 
 it('is taken back in place until its commit, also when it was verified', async () => {
   await write(90);
   const activities = await machine.activities();
-  await activities.verifyUpdate({ ...order('v'), untilCommit: true });
+  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
   await word.look();
   expect(word.isAwaited).toBe(true);
 
@@ -371,25 +366,68 @@ it('is taken back in place until its commit, also when it was verified', async (
     name: 'RefusedRequest',
     message: expect.stringMatching(/taken back: Temporal was out of reach for 90 s/) as string,
   });
-  const back = await activities.goBack({ ...order('b'), unlessCommitted: true });
+  const back = await activities.goBack(order('b'));
   expect(back).toMatchObject({
     rebooting: false,
     because: expect.stringMatching(/out of reach for 90 s/) as string,
   });
   await activities.verifyBack(order('vb'));
-  expect([cutOffs, ...reboots]).toEqual([0]);
+  expect(reboots).toEqual([]);
 });
 
 it('is decided by its commit', async () => {
   await write();
   const activities = await machine.activities();
-  await activities.verifyUpdate({ ...order('v'), untilCommit: true });
+  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
   await activities.commitUpdate(order('c'));
   await word.look();
 
   expect(word.isAwaited).toBe(false);
   await silence(3_600);
   expect(motd()).toBe('new');
+});
+
+it('is decided by an answer that comes after the time in which its commit was to follow', async () => {
+  await write(90);
+  const activities = await machine.activities();
+  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
+  await word.look();
+  jest.spyOn(Date, 'now').mockReturnValue(machine.clock.now.getTime() + 3_600_000);
+
+  word.contact();
+
+  expect(word.isAwaited).toBe(false);
+  await silence(3_600);
+  expect(motd()).toBe('new');
+});
+
+it('is not waited for any more by a process that starts after that time, whose silence is another', async () => {
+  await write(90);
+  machine.clock.now = new Date('2020-01-01T00:00:00Z');
+  const activities = await machine.activities();
+  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
+  word = aWord();
+  await word.look();
+
+  expect(word.isAwaited).toBe(false);
+  expect(await goBackInPlace(ports, 'it was silent since before')).toBe(true);
+  expect(motd()).toBe('old');
+});
+
+it('is waited for although the program of the operating system does not answer the look after its proof', async () => {
+  await write(90);
+  const activities = await machine.activities();
+  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
+  const { os } = host.ports;
+  const broken = { ...os, status: async () => Promise.reject(new Error('busy')) };
+  Object.assign(host, { ports: { ...host.ports, os: broken } });
+  await word.look();
+  Object.assign(host, { ports: { ...host.ports, os } });
+  expect(word.isAwaited).toBe(true);
+
+  await silence(90 + LAST_QUESTION_SECONDS);
+
+  expect(motd()).toBe('old');
 });
 
 it('is found by the next process of the same boot', async () => {
@@ -449,83 +487,6 @@ describe('with a reboot', () => {
 
     expect(word.isAwaited).toBe(false);
   });
-
-  /** Booted into it, and verified. */
-  async function verifiedAfterBoot(how: { readonly untilCommit?: true }): Promise<HostActivities> {
-    const written = await writeRebooted();
-    await written.armReboot({ ...orderFor(REBOOTED, 'r'), reconnectSeconds: 120 });
-    await machine.boot();
-    ports = await machine.ports();
-    host = { ...host, ports };
-    const activities = createHostActivities(ports);
-    await activities.verifyUpdate({ ...orderFor(REBOOTED, 'v'), ...how });
-    word = aWord();
-    await word.look();
-    return activities;
-  }
-
-  it('is taken back with a boot in the time of its order, when it is verified and not committed', async () => {
-    await verifiedAfterBoot({ untilCommit: true });
-    expect(word.isAwaited).toBe(true);
-
-    await silence(120 + LAST_QUESTION_SECONDS - 1);
-    expect(cutOffs).toBe(0);
-    await silence(1);
-
-    expect(cutOffs).toBe(1);
-    expect(word.isAwaited).toBe(false);
-    const noted: string[] = [];
-    const alone = { ...ports, reboot: { request: (why: string) => void noted.push(why) } };
-    expect(await goBackAlone(alone, 'Temporal was out of reach')).toBe(true);
-    expect(noted).toEqual(['the update is taken back']);
-    expect(motd()).toBe('old');
-  });
-
-  it('stays after its boot as long as Temporal answers, however long its node takes to be Ready', async () => {
-    await verifiedAfterBoot({ untilCommit: true });
-    for (let times = 0; times < 40; times += 1) {
-      await silence(120);
-      word.contact();
-    }
-    expect(cutOffs).toBe(0);
-  });
-
-  it('stays when it was committed by an order that was still at work', async () => {
-    const activities = await verifiedAfterBoot({ untilCommit: true });
-    const [open, opened] = aGate();
-    const working = host.exclusive(async () => {
-      await opened;
-      await activities.commitUpdate(orderFor(REBOOTED, 'c'));
-    });
-    jest.advanceTimersByTime((120 + LAST_QUESTION_SECONDS) * 1000);
-    open();
-    await working;
-    await host.exclusive(async () => undefined);
-
-    expect(await goBackAlone(ports, 'Temporal was out of reach')).toBe(false);
-    expect(motd()).toBe('new');
-  });
-
-  it('is left to the deadline of its boot until an order was carried out', async () => {
-    await verifiedAfterBoot({ untilCommit: true });
-    isHeard = false;
-    word = aWord();
-    await word.look();
-    expect(word.isAwaited).toBe(false);
-    expect(await awaitsConfirmation(ports)).toEqual({ reconnectSeconds: 120, isVerified: true });
-
-    isHeard = true;
-    await word.look();
-    expect(word.isAwaited).toBe(true);
-  });
-
-  it('is decided once it is verified for an update of before', async () => {
-    await verifiedAfterBoot({});
-
-    expect(word.isAwaited).toBe(false);
-    expect(await awaitsConfirmation(ports)).toBeUndefined();
-    expect(await goBackAlone(ports, 'Temporal was out of reach')).toBe(false);
-  });
 });
 
 describe('that is written in part', () => {
@@ -573,7 +534,6 @@ it('is none that another boot has found: that one is confirmed with a reboot', a
   await write();
   await machine.boot();
   host = { ...host, ports: await machine.ports() };
-  isHeard = false;
   const later = aWord();
   await later.look();
 

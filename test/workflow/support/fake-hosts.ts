@@ -81,7 +81,6 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
         ...(settled === undefined ? {} : { settled }),
         ...(host.isLeft ? { unsettled: true } : {}),
         ...(tookOver ? { tookOver } : {}),
-        ...(host.isOfBefore === true ? {} : { untilCommit: true }),
       };
     },
     applyUpdate: async (order) => {
@@ -111,7 +110,8 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
         throw ApplicationFailure.nonRetryable('another config is on the host', 'VerifyFailed');
       }
       world.verified(order.node, order.config.name);
-      return { bootId: bootId(order.node) };
+      const isAsked = order.commitWithinSeconds !== undefined && host.isOfBefore !== true;
+      return { bootId: bootId(order.node), ...(isAsked ? { untilCommit: true } : {}) };
     },
     commitUpdate: async (order) => {
       const host = await step('commitUpdate', order);
@@ -122,9 +122,13 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
     },
     goBack: async (order) => {
       const host = await step('goBack', order);
-      const isCommitted = host.applied === undefined && host.config === order.config.name;
-      if (order.unlessCommitted === true && isCommitted) {
-        return { rebooting: false, bootId: bootId(order.node), committed: true };
+      if (order.onlyAsks === true) {
+        const committed = host.applied === undefined && host.config === order.config.name;
+        return {
+          rebooting: false,
+          bootId: bootId(order.node),
+          ...(committed ? { committed } : {}),
+        };
       }
       const rebooting = host.rebooted || host.armed || host.isLeft;
       if (order.failed !== undefined) host.failed = order.failed;

@@ -128,7 +128,7 @@ export class FakeWorld {
   private readonly gates: Gate[] = [];
   private hooks: Hook[] = [];
   /** The first node has been cordoned; undefined = nobody waits for that. */
-  private isFirstTaken: ReturnType<typeof latch> | undefined;
+  private firstTaken: ReturnType<typeof latch> | undefined;
   private frozen: readonly Node[] | undefined;
   private watchers: (() => void)[] = [];
   private version = 1;
@@ -189,7 +189,8 @@ export class FakeWorld {
    * the others are prepared after it has its slot: otherwise the one that happens to be prepared first has it.
    */
   hold(step: string, node?: string): Gate {
-    if (node === this.name(1) && WITH_SLOT.has(step)) this.isFirstTaken ??= latch();
+    const isTaken = this.stepsOf(this.name(1)).includes('cordonNode');
+    if (node === this.name(1) && WITH_SLOT.has(step) && !isTaken) this.firstTaken ??= latch();
     const { gate, hook } = gateFor(step, node);
     this.hooks.push(hook);
     this.gates.push(gate);
@@ -222,12 +223,12 @@ export class FakeWorld {
 
   healAll(): void {
     this.hooks = [];
-    this.isFirstTaken?.resolve();
+    this.firstTaken?.resolve();
   }
 
   releaseAll(): void {
     this.hooks = [];
-    this.isFirstTaken?.resolve();
+    this.firstTaken?.resolve();
     for (const gate of this.gates) gate.open();
   }
 
@@ -377,9 +378,9 @@ export class FakeWorld {
     this.steps.push({ step, node });
     this.notify();
     const isFirst = node === this.name(1);
-    if (isFirst && step === 'cordonNode') this.isFirstTaken?.resolve();
-    if (!isFirst && step === 'prepareUpdate' && this.isFirstTaken !== undefined) {
-      await orCancelled(this.isFirstTaken.promise);
+    if (isFirst && step === 'cordonNode') this.firstTaken?.resolve();
+    if (!isFirst && step === 'prepareUpdate' && this.firstTaken !== undefined) {
+      await orCancelled(this.firstTaken.promise);
     }
     for (const hook of [...this.hooks]) {
       if (hook.step !== step || (hook.node !== undefined && hook.node !== node)) continue;

@@ -14,6 +14,7 @@ import {
 } from '../../../../adapters/host';
 import { createSimulatedOs, type SimulatedOs } from '../../../../adapters/simulation';
 import { fail, failureName } from '../../../../core/errors';
+import type { GoneBack } from '../../../../workflows/host-contracts';
 import { NODE, orderFor, type TestConfig } from '../../../unit/activities/host/a-host';
 import { CONFIGS } from './configs';
 import { type Attributes, ModelDisk, type Picture, ROOT_INODE } from './model-disk';
@@ -278,7 +279,9 @@ export class Conductor {
     const order = this.#order(step);
     const from = this.#rebootedFrom === undefined ? {} : { rebootedFrom: this.#rebootedFrom };
     if (step !== 'armReboot') {
-      await activities[step]({ ...order, ...from });
+      // The node is completed only after the commit, as the workflow does it.
+      const undecided = step === 'verifyUpdate' ? { commitWithinSeconds: 1_200 } : {};
+      await activities[step]({ ...order, ...from, ...undecided });
       return;
     }
     const within = { ...order, reconnectSeconds: RECONNECT_SECONDS };
@@ -308,8 +311,8 @@ export class Conductor {
         await this.#patiently(machine, step, { reboots: true, rebootedFrom });
       } catch (error) {
         if (failureName(error) === undefined) throw error;
-        await this.goBack(machine);
-        return `went back: ${String(error)}`;
+        const end = await this.goBack(machine);
+        return end === 'finished' ? end : `${end}: ${String(error)}`;
       }
     }
     return 'finished';
@@ -337,16 +340,21 @@ export class Conductor {
   }
 
   /** The order alone, without the boot and the proof that follow. */
-  async orderBack(machine: CrashMachine): Promise<{ rebooting: boolean; bootId: string }> {
+  async orderBack(machine: CrashMachine): Promise<GoneBack> {
     return (await machine.activities()).goBack(this.#order('goBack'));
   }
 
-  async goBack(machine: CrashMachine): Promise<void> {
+  /** Asks before whether the host has committed, as after an order to do so that was not answered. */
+  async goBack(machine: CrashMachine): Promise<'went back' | 'finished'> {
+    const question = { ...this.#order('goBack-asked'), onlyAsks: true as const };
+    const { committed } = await (await machine.activities()).goBack(question);
+    if (committed === true) return 'finished';
     const { rebooting, bootId } = await this.orderBack(machine);
     if (rebooting) await this.#reboot(machine, bootId);
     const verify = this.#order('verifyBack');
     const activities = await machine.activities();
     await activities.verifyBack(rebooting ? { ...verify, rebootedFrom: bootId } : verify);
+    return 'went back';
   }
 
   get rebootedFrom(): string | undefined {

@@ -158,7 +158,7 @@ export async function atRest(
     sequel === 'anew' || sequel === 'other'
       ? await anew(sequel === 'anew' ? run.scenario : ELSEWHERE, machine)
       : isBack
-        ? await conductor.goBack(machine).then(() => 'went back')
+        ? await conductor.goBack(machine)
         : await conductor.finish(machine, step, rebootedFrom);
   const memory = machine.memory().filter((name) => !AT_REST.has(name));
   if (memory.length > 0) return `${end}, and it still remembers ${memory.join(', ')}`;
@@ -225,8 +225,6 @@ export async function firstBroken(
     for (const death of deaths ?? deathsIn(moment)) {
       if (!seen.isNew(moment, death)) continue;
       for (const sequel of sequels) {
-        // Once it is to be committed nobody asks for the way back any more.
-        if (sequel === 'back' && moment.step === 'commitUpdate') continue;
         const what = await broken(run, moment, death, sequel);
         if (what !== undefined) return `${told(index, moment, death)}, then ${sequel}: ${what}`;
       }

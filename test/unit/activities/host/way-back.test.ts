@@ -63,21 +63,17 @@ describe('an update that was verified for one of before, which completes its nod
 });
 
 describe('an update that was verified, and whose node is completed only after its commit', () => {
-  const proving = (rebootedFrom: string) => ({
-    ...verifying(rebootedFrom),
-    untilCommit: true as const,
-  });
-  const back = () => ({
-    ...orderFor(NEW, 'goBack'),
-    failed: 'it was silent',
-    unlessCommitted: true as const,
-  });
+  const commitBy = () => new Date(host.clock.now.getTime() + 1_200_000);
+  const question = () => ({ ...orderFor(NEW, 'goBack-asked'), onlyAsks: true as const });
   const committing = () => orderFor(NEW, 'commitUpdate');
+  const markedCommitting = async () =>
+    (await (await host.ports()).journal.open())?.mark({ kind: 'committing' });
 
   async function verified(): Promise<HostActivities> {
-    const bootId = await rebootIntoNew();
+    const rebootedFrom = await rebootIntoNew();
     const activities = await host.activities();
-    await activities.verifyUpdate(proving(bootId));
+    const order = { ...verifying(rebootedFrom), commitWithinSeconds: 1_200 };
+    expect(await activities.verifyUpdate(order)).toMatchObject({ untilCommit: true });
     return activities;
   }
 
@@ -87,14 +83,20 @@ describe('an update that was verified, and whose node is completed only after it
       orderFor(NEW, 'p', { orderId: 'update-node/n/run-2/p', afterLost: true }),
     );
 
-  it('must reach somebody until then, in later boots too', async () => {
+  it('must reach somebody until then, in later boots as from their beginning', async () => {
     await verified();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({ isVerified: true });
+    const now = { commitBy: commitBy(), isVerified: true };
+    expect(await awaitsConfirmation(await host.ports())).toEqual(now);
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({ isVerified: true });
+    expect(await awaitsConfirmation(await host.ports())).toEqual({ commitBy: commitBy() });
 
     await (await host.activities()).commitUpdate(committing());
     expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+  });
+
+  it('need not when the time is over in which that was to follow, as its own may be lost', async () => {
+    await verified();
+    expect(await awaitsConfirmation(await host.ports(), commitBy())).toBeUndefined();
   });
 
   it('is taken back without an order when nobody is reached', async () => {
@@ -114,45 +116,48 @@ describe('an update that was verified, and whose node is completed only after it
     expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(false);
   });
 
-  it('is taken back by an order when no commit has begun', async () => {
+  it('is as it was when an order only asks, and none to commit has begun', async () => {
     const activities = await verified();
 
-    expect(await activities.goBack(back())).toMatchObject({ rebooting: true });
+    const answer = await activities.goBack(question());
 
-    expect(motd()).toBe('old');
-    await host.boot();
-    await expect(prepareAfter()).rejects.toMatchObject({ name: 'EarlierUpdateFailed' });
+    expect(answer).not.toHaveProperty('committed');
+    expect(motd()).toBe('new');
+    expect(await prepareAfter()).toMatchObject({ alreadyOnTarget: false, unsettled: true });
+    await (
+      await host.activities()
+    ).commitUpdate(orderFor(NEW, 'c', { orderId: 'update-node/n/run-2/c' }));
   });
 
-  it('stays, and says so, when it was committed', async () => {
+  it('says that it was committed', async () => {
     const activities = await verified();
     await activities.commitUpdate(committing());
-    const reboots = [...host.reboots];
 
     const { bootId } = await (await host.ports()).os.status();
-    expect(await activities.goBack(back())).toEqual({ rebooting: false, bootId, committed: true });
-
-    expect(motd()).toBe('new');
-    expect(host.reboots).toEqual(reboots);
+    expect(await activities.goBack(question())).toEqual({
+      ...{ rebooting: false, bootId, committed: true },
+    });
     expect(await prepareAfter()).toMatchObject({ alreadyOnTarget: true });
   });
 
   it('is committed to the end, and says so, when a crash came in the middle of that', async () => {
     const activities = await verified();
-    await (await (await host.ports()).journal.open())?.mark({ kind: 'committing' });
+    await markedCommitting();
 
-    expect(await activities.goBack(back())).toMatchObject({ rebooting: false, committed: true });
+    expect(await activities.goBack(question())).toMatchObject({ committed: true });
 
     expect(motd()).toBe('new');
     expect(await (await host.ports()).journal.open()).toBeUndefined();
     expect((await readCurrentConfig((await host.ports()).files))?.reference).toEqual(NEW.reference);
   });
 
-  it('is taken back by an order that does not ask, as one of before', async () => {
+  it('is not when the machine has begun to go back after that: it left the deployment', async () => {
     const activities = await verified();
+    await markedCommitting();
+    await (await (await host.ports()).journal.open())?.mark({ kind: 'goingBack' });
 
-    const order = orderFor(NEW, 'goBack');
-    expect(await activities.goBack(order)).toMatchObject({ rebooting: true });
+    expect(await activities.goBack(question())).not.toHaveProperty('committed');
+    expect(await activities.goBack(orderFor(NEW, 'goBack'))).toMatchObject({ rebooting: true });
     expect(motd()).toBe('old');
   });
 });
