@@ -60,6 +60,46 @@ const PATHS: readonly Path[] = [
       return { 'update-node.unchanged': world.update(world.name(1)) };
     },
   ],
+  ['a commit', () => committed('update-node.until-commit', async () => undefined)],
+  [
+    'a host of the version before, which is decided by its proof',
+    () =>
+      committed('update-node.host-of-before', async (world) => {
+        world.host(world.name(1)).isOfBefore = true;
+      }),
+  ],
+  [
+    'a host that is silent when it is to commit',
+    () =>
+      committed('update-node.silent-at-commit', async (world) => {
+        const gate = world.hold('commitUpdate');
+        const proof = world.hold('verifyUpdate');
+        return async () => {
+          proof.open();
+          await gate.reached;
+          const again = world.hold('verifyUpdate');
+          await again.reached;
+          gate.open();
+          again.open();
+        };
+      }),
+  ],
+  [
+    'a host that has committed, and whose answer was lost',
+    () =>
+      committed('update-node.committed-unheard', async (world) => {
+        const node = world.name(1);
+        const gate = world.hold('commitUpdate');
+        return async () => {
+          await gate.reached;
+          const is = { config: 'c2', applied: undefined, staged: undefined, rebooted: false };
+          Object.assign(world.host(node), is);
+          world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
+          await world.progressUntil(({ updated }) => updated === 1);
+          gate.open();
+        };
+      }),
+  ],
   ['a failed apply', () => failedAt('applyUpdate', 'ApplyFailed', 'update-node.apply-failed')],
   [
     'a rollback after the reboot',
@@ -201,6 +241,19 @@ async function story(
     'update-node.reboot': world.update(world.name(1)),
     'pool-rollout.completed': world.rollout(),
   };
+}
+
+/** @param before - prepares the world; what it gives is done while the rollout runs */
+async function committed(
+  name: string,
+  before: (world: FakeWorld) => Promise<(() => Promise<void>) | undefined | void>,
+): Promise<Record<string, WorkflowHandle>> {
+  const world = await bench.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
+  const meanwhile = await before(world);
+  await world.startRollout();
+  await meanwhile?.();
+  await world.rollout().result();
+  return { [name]: world.update(world.name(1)) };
 }
 
 async function failedAt(

@@ -106,7 +106,8 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
     verifyUpdate: async (order) => {
       const host = await step('verifyUpdate', order);
       awaitBoot(order.node, order.rebootedFrom);
-      if (host.applied !== order.config.name) {
+      const isCommitted = host.applied === undefined && host.config === order.config.name;
+      if (host.applied !== order.config.name && !isCommitted) {
         throw ApplicationFailure.nonRetryable('another config is on the host', 'VerifyFailed');
       }
       world.verified(order.node, order.config.name);
