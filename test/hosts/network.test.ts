@@ -11,6 +11,7 @@ import { type Peer, portOf } from './support/peers';
 import { type Picture, pictureOf, rootOf } from './support/picture';
 import {
   CURRENT_CONFIG,
+  DESIRED_CONFIG,
   START_MS,
   startWorld,
   STATE,
@@ -284,34 +285,36 @@ test(
   STORY_MS,
 );
 
-describe('an update that cuts the machine off once its host was verified', () => {
-  /** Long enough for the cut to come before the commit, and shorter than a silent kubelet is believed. */
-  beforeEach(() => setReadySeconds(10));
-  afterEach(() => setReadySeconds(1));
+test(
+  'an update that cuts the machine off once its host was verified is taken back by the machine alone',
+  async () => {
+    const { machine, fleet } = world;
+    await restartOnChange(fleet.manifests, LATE_LINK, 'late-link.service');
+    const late = (state: string, kernelArguments: readonly string[]) =>
+      hostConfig(NAME, {
+        kernelArguments,
+        files: [plainFile(LATE_LINK, state)],
+        units: [service('late-link.service', `/bin/sh -c '${DOWN_ONCE_VERIFIED}'`)],
+      });
+    const good = await world.roll(late('up', []));
+    await world.allUpdatedTo(good);
+    await world.atRest(machine.name);
+    const before = await pictureOf(machine);
+    // Long enough for the cut to come before the commit, and shorter than a silent kubelet is believed.
+    await setReadySeconds(10);
 
-  test.each([
-    // There, back, and once more: what starts early had read the files that the old deployment still had.
-    ['with a reboot', ['nosmt'], 3],
-    ['without one', [], 0],
-  ])(
-    'is taken back by the machine alone, %s, and its node was never done',
-    async (_how, kernelArguments, boots) => {
-      const { machine, fleet } = world;
-      await restartOnChange(fleet.manifests, LATE_LINK, 'late-link.service');
-      const late = (state: string, added: readonly string[]) =>
-        hostConfig(NAME, {
-          kernelArguments: added,
-          files: [plainFile(LATE_LINK, state)],
-          units: [service('late-link.service', `/bin/sh -c '${DOWN_ONCE_VERIFIED}'`)],
-        });
-      const good = await world.roll(late('up', []));
-      await world.allUpdatedTo(good);
-      await world.atRest(machine.name);
-      const before = await pictureOf(machine);
+    // With a reboot: there, back, and once more, as what starts early had read the files that the old deployment still had.
+    for (const [kernelArguments, boots] of [
+      [[], 0],
+      [['nosmt'], 3],
+    ] as const) {
       const mark = markOf(world.record);
       const bootsBefore = machine.launcher.boots();
-
       const bad = await world.roll(late('down', kernelArguments));
+      // The node says that it has failed already, on the config before.
+      await world.until(`${machine.name} goes to ${bad}`, () => {
+        return world.node(machine.name).annotations[DESIRED_CONFIG] === bad;
+      });
       const reason = await world.failedAndBack(machine.name, good);
 
       expect(reason).toMatch(/Temporal was out of reach/);
@@ -322,15 +325,16 @@ describe('an update that cuts the machine off once its host was verified', () =>
       );
       expect(named).toContain(good);
       expect(named).not.toContain(bad);
-    },
-    STORY_MS,
-  );
+    }
+    await setReadySeconds(1);
+  },
+  2 * STORY_MS,
+);
 
-  async function setReadySeconds(readySeconds: number): Promise<void> {
-    const policy = `/apis/slipway.dev/v1alpha1/rolloutpolicies/${POOL}`;
-    await world.api.call('PATCH', policy, { spec: { verify: { readySeconds } } });
-  }
-});
+async function setReadySeconds(readySeconds: number): Promise<void> {
+  const policy = `/apis/slipway.dev/v1alpha1/rolloutpolicies/${POOL}`;
+  await world.api.call('PATCH', policy, { spec: { verify: { readySeconds } } });
+}
 
 test(
   'an image in which no host worker starts: a shell takes the machine back',
