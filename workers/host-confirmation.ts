@@ -5,7 +5,13 @@
 
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import { awaitsConfirmation, dropFallback, goBackAlone, type HostPorts } from '../activities/host';
+import {
+  awaitsConfirmation,
+  dropFallback,
+  goBackAlone,
+  type HostPorts,
+  type UnconfirmedBoot,
+} from '../activities/host';
 import { readBootId } from '../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../core/errors';
 import { telling } from './host-log';
@@ -18,15 +24,19 @@ export const LEAST_SECONDS = 30;
 
 /** What is left of the time that a machine has to reach Temporal after it has booted an update. */
 export interface Confirmation {
-  /** Fires when the time is over; absent = there was nothing to confirm when this process started. */
-  readonly deadline?: AbortSignal;
+  /** Fires when the time is over. */
+  readonly deadline: AbortSignal;
   /** Whether the time runs. */
   readonly isAwaited: () => boolean;
+  /** Calls when the time begins to run. @returns what ends that */
+  readonly onAwaited: (listener: () => void) => () => void;
   /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
   readonly contact: () => void;
-  /** An order was carried out and answered, so that somebody sees to the update: the time does not run any more. */
+  /** An order was carried out and answered, so that somebody sees to the update. */
   readonly carriedOut: () => void;
-  /** To be called whenever an order has ended: after a proof the time runs again, until the commit. */
+  /**
+   * To be called whenever an order has ended: once one was carried out the time runs only after a proof, until the commit.
+   */
   readonly look: () => Promise<void>;
 }
 
@@ -47,57 +57,70 @@ export async function confirmation(
   kernelBootId: () => Promise<string> = readBootId,
 ): Promise<Confirmation> {
   const find = () => lookAtBest(host, log, kernelBootId);
-  const awaited = await find();
-  if (awaited === undefined) return NOTHING;
-  const limit = awaited.reconnectSeconds ?? seconds;
-  const counted = awaited.isVerified === true ? 0 : secondsUp();
-  const left = Math.max(LEAST_SECONDS, limit - counted);
-  log.info({ node: host.node, seconds: Math.round(left) }, 'Temporal must be reached in time');
   const deadline = createDeadline();
-  deadline.begin(left);
-  let { commitBy } = awaited;
-  const callOffShell = callingOffShell(host, log);
+  const found = await find();
+  const known: { limit: number; commitBy?: Date | undefined; isHeard: boolean } = {
+    ...{ limit: seconds, isHeard: false },
+  };
+  const note = ({ reconnectSeconds, commitBy }: UnconfirmedBoot): void => {
+    known.limit = reconnectSeconds ?? seconds;
+    known.commitBy = commitBy;
+  };
+  if (isFound(found)) {
+    note(found);
+    const counted = found.isVerified === true ? 0 : secondsUp();
+    const left = Math.max(LEAST_SECONDS, known.limit - counted);
+    log.info({ node: host.node, seconds: Math.round(left) }, 'Temporal must be reached in time');
+    deadline.begin(left);
+  }
+  const callOffShell = isFound(found) ? callingOffShell(host, log) : () => undefined;
   return {
     deadline: deadline.signal,
     isAwaited: deadline.isRunning,
+    onAwaited: deadline.onRunning,
     contact: () => {
-      if (isOver(commitBy)) deadline.end();
-      if (deadline.isRunning()) deadline.begin(limit);
+      if (isOver(known.commitBy)) deadline.end();
+      if (deadline.isRunning()) deadline.begin(known.limit);
       callOffShell();
     },
-    carriedOut: () => deadline.end(),
+    carriedOut: () => {
+      known.isHeard = true;
+      if (deadline.isRunning()) deadline.begin(known.limit);
+    },
     look: async () => {
-      const found = await host.exclusive(find);
-      commitBy = found?.commitBy;
-      if (found === undefined) deadline.end();
-      else if (found.isVerified === true && !deadline.isRunning()) deadline.begin(limit);
+      const now = await host.exclusive(find);
+      if (now === 'unknown') return;
+      if (isFound(now)) note(now);
+      const runs = isFound(now) && (now.commitBy !== undefined || !known.isHeard);
+      if (!runs) deadline.end();
+      else if (!deadline.isRunning()) deadline.begin(known.limit);
     },
   };
 }
-
-const NOTHING: Confirmation = {
-  isAwaited: () => false,
-  contact: () => undefined,
-  carriedOut: () => undefined,
-  look: async () => undefined,
-};
 
 /** Whether the time in which the commit was to follow is over; absent = there is none. */
 export function isOver(commitBy: Date | undefined): boolean {
   return commitBy !== undefined && commitBy.getTime() <= Date.now();
 }
 
-/** A damaged journal: going back by itself is what the machine could not do anyway. */
+/** `unknown` = nobody can tell just now. */
+type Found = UnconfirmedBoot | 'unknown' | undefined;
+
+function isFound(found: Found): found is UnconfirmedBoot {
+  return typeof found === 'object';
+}
+
 async function lookAtBest(
   host: Host,
   log: Logger,
   kernelBootId: () => Promise<string>,
-): ReturnType<typeof lookAt> {
+): Promise<Found> {
   try {
     return await lookAt(host, log, kernelBootId);
   } catch (error) {
     log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
-    return undefined;
+    // A damaged journal: going back by itself is what the machine could not do anyway.
+    return failureName(error) === 'RollbackFailed' ? undefined : 'unknown';
   }
 }
 
@@ -136,13 +159,20 @@ async function lookAt(
 function createDeadline() {
   const controller = new AbortController();
   const silence = new Silence(() => controller.abort());
+  const listeners = new Set<() => void>();
   let isRunning = false;
   return {
     signal: controller.signal,
     isRunning: () => isRunning,
+    onRunning(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     begin(seconds: number): void {
+      const isNew = !isRunning;
       isRunning = true;
       silence.begin(seconds);
+      if (isNew) for (const listener of listeners) listener();
     },
     end(): void {
       isRunning = false;

@@ -50,8 +50,9 @@ export async function settingsOrBack<Settings>(
     const { log } = resort;
     const host = await bareHost(flags, environment, resort);
     const confirm = resort.confirm ?? ((bare: Host) => confirmation(bare, RECONNECT_SECONDS, log));
-    const { deadline } = host === undefined ? {} : await confirm(host);
-    if (host === undefined || deadline === undefined) throw error;
+    const awaited = host === undefined ? undefined : await confirm(host);
+    if (host === undefined || awaited?.isAwaited() !== true) throw error;
+    const { deadline } = awaited;
     log.error({ node: host.node, reason: messageOf(error) }, 'settings cannot be used');
     await resort.onWaiting?.();
     return untilReadable(read, host, { ...resort, deadline });

@@ -246,9 +246,8 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
     });
   }
   const awaited = await confirmation(host, settings.reconnectSeconds, log);
-  const { deadline } = awaited;
   // Of an update that was given up before its reboot.
-  if (deadline === undefined && reason === undefined) {
+  if (!awaited.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
     );
@@ -296,8 +295,7 @@ function serveWhileValid(
   const { log } = running;
   const { node } = host;
   const { deadline } = awaited;
-  const inTime = { log, signal: whileValid, ...(deadline === undefined ? {} : { deadline }) };
-  return connected(settings, inTime, async (connection) => {
+  return connected(settings, { log, signal: whileValid, deadline }, async (connection) => {
     const contact = (): void => {
       awaited.contact();
       word.contact();
@@ -316,12 +314,17 @@ function serveWhileValid(
         show('waiting');
       },
       isUrgent,
-      onUrgent: (listener) => word.onAwaited(listener),
+      onUrgent: (listener) => {
+        const ends = [word.onAwaited(listener), awaited.onAwaited(listener)];
+        return () => {
+          for (const end of ends) end();
+        };
+      },
     });
     await runHost(host, {
       connection,
       namespace: settings.temporalNamespace,
-      signal: AbortSignal.any([whileValid, ...(deadline === undefined ? [] : [deadline])]),
+      signal: AbortSignal.any([whileValid, deadline]),
       log,
       limit: createLimit(1),
       onPolling: () => {

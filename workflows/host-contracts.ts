@@ -92,7 +92,9 @@ export interface GoneBack {
   readonly bootId: string;
   /** Why the machine had begun to go back by itself, a sentence; absent = it had not. */
   readonly because?: string;
-  /** The host is on the config of the order for good. Only where the order `onlyAsks`. */
+  /** The order `onlyAsks`, and nothing was taken back. Absent = a host of an earlier version has taken it for an order. */
+  readonly asked?: true;
+  /** With `asked`: the host is on the config of the order for good. */
   readonly committed?: true;
 }
 

@@ -6,6 +6,7 @@ import type { WrittenNode } from './cluster-contracts';
 import { clearAgain } from './cleared-again';
 import { complete, keepsReady, noteCommitted } from './completion';
 import { explain, isCancellation, sentence, type Failure } from './failures';
+import type { GoneBack } from './host-contracts';
 import type { Ending } from './node-progress';
 import type { HostSteps } from './node-steps';
 import type { NodeUpdate } from './node-update';
@@ -218,7 +219,11 @@ async function takeHostBack(
   if (!applied) return { ok: await isHostWhole(update, cause) };
   cluster.show('GoingBack', sentence(cause));
   try {
-    if (await hasCommitted(update)) return await stayCommitted(update, cause);
+    const asked = update.commitOrdered ? await askCommitted(update) : undefined;
+    if (asked !== undefined && asked.asked !== true) {
+      return { ok: false, problem: leftAsItIs(cause) };
+    }
+    if (asked?.committed === true) return await stayCommitted(update, cause);
     await clearAgain(update, cause);
     const goingBack = 'the host to go back to its old config';
     // Until its Node says so, the host alone knows of a failure if this update is lost.
@@ -239,12 +244,13 @@ async function takeHostBack(
   }
 }
 
-/** Asked before anything is done for a way back: pods that came late would leave for nothing. */
-async function hasCommitted({ commitOrdered, progress, host }: NodeUpdate): Promise<boolean> {
-  if (!commitOrdered) return false;
+/**
+ * Asked before anything is done for a way back: pods that came late would leave for nothing. A worker of an earlier
+ * version, which came since the proof, does not know the question: what it did, nobody can tell.
+ */
+function askCommitted({ progress, host }: NodeUpdate): Promise<GoneBack> {
   const saying = 'the host to say whether it has committed';
-  const { committed } = await progress.during('GoingBack', host.hasCommitted, saying);
-  return committed === true;
+  return progress.during('GoingBack', host.hasCommitted, saying);
 }
 
 /** A commit that has begun is final. Its node may have failed on the config all the same, and says so. */

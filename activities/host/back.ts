@@ -15,7 +15,14 @@ import { refuseSameBoot } from './finish';
 import { openJournal } from './open-journal';
 import { forgetResults } from './orders';
 import { patiently } from './patience';
-import { atBest, type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+import {
+  atBest,
+  type HostPorts,
+  kernelBootId,
+  markOf,
+  type OpenJournal,
+  type OsStatus,
+} from './ports';
 import { proveAsBefore, proveKubelet } from './proof';
 import { dropKeptConfigs, readCurrentConfig } from './records';
 import { undoTakenOver } from './settle';
@@ -200,15 +207,6 @@ async function undoUnseen(
 
 function tellAtBest(ports: HostPorts, journal: OpenJournal): Promise<void> {
   return atBest(ports, 'services after the way back', () => tellOfOldFiles(ports, journal));
-}
-
-/** Undefined = not to be told, which must not keep the files from going back. */
-async function kernelBootId({ vitals }: HostPorts): Promise<string | undefined> {
-  try {
-    return await vitals?.bootId?.();
-  } catch {
-    return undefined;
-  }
 }
 
 function statusOf(ports: HostPorts, looks?: number): Promise<OsStatus> {

@@ -35,12 +35,9 @@ export interface UnconfirmedBoot extends Unconfirmed {
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
-export async function awaitsConfirmation(
-  ports: Ports,
-  now = new Date(),
-): Promise<UnconfirmedBoot | undefined> {
+export async function awaitsConfirmation(ports: Ports): Promise<UnconfirmedBoot | undefined> {
   const journal = await openJournal(ports);
-  if (journal === undefined || isDecided(journal, now)) return undefined;
+  if (journal === undefined || isDecided(journal)) return undefined;
   const { bootId } = await ports.os.status();
   const armed = markOf(journal, 'armed');
   const hasBooted =
@@ -60,10 +57,10 @@ export async function awaitsConfirmation(
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
-export async function awaitsWord(ports: Ports, now = new Date()): Promise<Unconfirmed | undefined> {
+export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined> {
   const journal = await openJournal(ports);
   if (journal === undefined) return undefined;
-  if (isDecided(journal, now) && !isGoingBackAlone(journal)) return undefined;
+  if (isDecided(journal) && !isGoingBackAlone(journal)) return undefined;
   const { header } = journal;
   const isArmed = markOf(journal, 'armed') !== undefined;
   if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
@@ -72,17 +69,14 @@ export async function awaitsWord(ports: Ports, now = new Date()): Promise<Unconf
   return unconfirmed(journal, markOf(journal, 'applied') ?? header);
 }
 
-/**
- * Nothing that the machine hears, or does not hear, changes what becomes of it.
- *
- * @param now - absent = the machine has been silent since before its commit was to follow
- */
-function isDecided(journal: OpenJournal, now?: Date): boolean {
-  if (markOf(journal, 'verified') !== undefined) {
-    const commitBy = commitTimeOf(journal);
-    if (commitBy === undefined || (now !== undefined && commitBy <= now)) return true;
-  }
-  return (['goingBack', 'committing'] as const).some((kind) => markOf(journal, kind) !== undefined);
+/** Nothing that the machine hears, or does not hear, changes what becomes of it. */
+function isDecided(journal: OpenJournal): boolean {
+  const isByProof =
+    markOf(journal, 'verified') !== undefined && commitTimeOf(journal) === undefined;
+  const isByMark = (['goingBack', 'committing'] as const).some(
+    (kind) => markOf(journal, kind) !== undefined,
+  );
+  return isByProof || isByMark;
 }
 
 function commitTimeOf(journal: OpenJournal): Date | undefined {
@@ -102,7 +96,8 @@ function unconfirmed(
   journal: OpenJournal,
   { reconnectSeconds }: Pick<Unconfirmed, 'reconnectSeconds'> = {},
 ): Unconfirmed {
-  const commitBy = commitTimeOf(journal);
+  const isBack = markOf(journal, 'goingBack') !== undefined;
+  const commitBy = isBack ? undefined : commitTimeOf(journal);
   return {
     ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
     ...(commitBy === undefined ? {} : { commitBy }),
@@ -161,9 +156,7 @@ function stays(journal: OpenJournal): boolean {
  */
 export async function goBackInPlace(ports: HostPorts, because: string): Promise<boolean> {
   const journal = await openJournal(ports);
-  // Silent since before the commit was to follow, so that time decides nothing any more.
-  const isAwaited = (await awaitsWord(ports, new Date(0))) !== undefined;
-  if (journal === undefined || !isAwaited) return false;
+  if (journal === undefined || (await awaitsWord(ports)) === undefined) return false;
   await takeBackForGood(ports, journal, { because, reboot: false });
   return true;
 }

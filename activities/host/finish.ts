@@ -12,7 +12,7 @@ import { currentConfig, desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
 import { openJournal } from './open-journal';
 import { patiently } from './patience';
-import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+import { kernelBootId, type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { proveKubelet, proveRunning } from './proof';
 import { dropKeptConfigs, readCurrentConfig, sameConfig } from './records';
 import { performActions, runningServices } from './services';
@@ -140,9 +140,9 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
  */
 export async function endCommit(ports: HostPorts, order: HostOrder): Promise<GoneBack> {
   const committed = await hasCommitted(ports, order);
-  const status = () => ports.os.status();
-  const { bootId } = await patiently(ports, 'look at the operating system', status);
-  return { rebooting: false, bootId, ...(committed ? { committed } : {}) };
+  // The journal knows, whether the program of the operating system answers or not: that may be why it is asked.
+  const bootId = (await kernelBootId(ports)) ?? 'unknown';
+  return { rebooting: false, bootId, asked: true, ...(committed ? { committed } : {}) };
 }
 
 async function hasCommitted(ports: HostPorts, { config }: HostOrder): Promise<boolean> {

@@ -23,7 +23,13 @@ export { FIRST_BOOT_PLACES } from './first-boot-files';
 export { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';
 export { closeOriginals } from './originals';
 export type { HostPorts } from './ports';
-export { awaitsConfirmation, awaitsWord, goBackAlone, goBackInPlace } from './confirm';
+export {
+  awaitsConfirmation,
+  awaitsWord,
+  goBackAlone,
+  goBackInPlace,
+  type UnconfirmedBoot,
+} from './confirm';
 export { rebootIsDue, settleAtStart, type Settlement } from './start';
 export { readCurrentConfig } from './records';
 

@@ -184,6 +184,17 @@ export async function atBest(
   }
 }
 
+/** The boot as the kernel names it. Undefined = not to be told, which keeps nothing from being done. */
+export async function kernelBootId({
+  vitals,
+}: Pick<HostPorts, 'vitals'>): Promise<string | undefined> {
+  try {
+    return await vitals?.bootId?.();
+  } catch {
+    return undefined;
+  }
+}
+
 /** The mark of a kind, if it came about. The latest, when there are several. */
 export function markOf<Kind extends UpdateMark['kind']>(
   journal: OpenJournal,

@@ -12,6 +12,7 @@ import { desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
 import { dropFallback } from './fallback';
 import { openJournal, otherDriver } from './open-journal';
+import { patiently } from './patience';
 import { planBack } from './plan';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { endRepair } from './repair-end';
@@ -132,7 +133,7 @@ function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus)
  */
 export async function commit(ports: HostPorts, journal: OpenJournal): Promise<void> {
   refuseTakenBack(ports, journal);
-  const status = await ports.os.status();
+  const status = await patiently(ports, 'look at the operating system', () => ports.os.status());
   refuseOldDeployment(ports, journal, status);
   const config = await configToCommit(ports, journal.header.target);
   if (config !== undefined) {

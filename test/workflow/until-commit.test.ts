@@ -168,6 +168,22 @@ it('the worker that verifies decides: one of before is decided by its proof', as
   await world.rollout().terminate();
 });
 
+it('a worker of before that came since the proof does not know the question: its machine stays as it is', async () => {
+  const { world, node, committing } = await silentAtCommit({ isDone: true });
+  world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
+  world.host(node).isOfBefore = true;
+
+  const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
+  committing.open();
+
+  const reason = containing('does not say whether it has committed, so the machine stays as it is');
+  expect(reports).toMatchObject([{ outcome: 'failed', failure: 'VerifyFailed', reason }]);
+  expect(world.stepsOf(node).filter((step) => step === 'goBack')).toHaveLength(1);
+  expect(world.stepsOf(node)).not.toContain('verifyBack');
+  expect(world.cordoned()).toEqual([node]);
+  await world.rollout().terminate();
+});
+
 describe('a host that has committed, and whose answer was lost,', () => {
   it('stays on its config, and its node is done', async () => {
     const { world, node, committing } = await silentAtCommit({ isDone: true });

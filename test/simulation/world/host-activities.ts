@@ -260,7 +260,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
     const { journal, bootId } = host;
     if (order.onlyAsks === true) {
       const committed = journal === undefined && host.current === target.name;
-      return { rebooting: false, bootId, ...(committed ? { committed } : {}) };
+      return { rebooting: false, bootId, asked: true, ...(committed ? { committed } : {}) };
     }
     host.isBack = true;
     host.failed ??= order.failed;

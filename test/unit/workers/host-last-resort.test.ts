@@ -86,7 +86,7 @@ describe('settings that an update took away', () => {
     const over = new AbortController();
     const confirm = async (host: Parameters<typeof confirmation>[0]) => {
       const found = await confirmation(host, 600, log, () => 0);
-      expect(found.deadline?.aborted).toBe(false);
+      expect(found.deadline.aborted).toBe(false);
       return { ...found, deadline: over.signal };
     };
     const onWaiting = async () => over.abort();

@@ -179,7 +179,7 @@ describe('the confirmation of an update', () => {
 
     const { deadline } = await confirmation(host, 600, log, () => up);
 
-    expect(deadline?.aborted).toBe(false);
+    expect(deadline.aborted).toBe(false);
     expect(secondsGiven()).toBe(left);
   });
 
@@ -191,9 +191,9 @@ describe('the confirmation of an update', () => {
       const { deadline } = await confirmation(host, 600, log, () => 100);
 
       await jest.advanceTimersByTimeAsync(499_999 + LAST_MS);
-      expect(deadline?.aborted).toBe(false);
+      expect(deadline.aborted).toBe(false);
       await jest.advanceTimersByTimeAsync(1);
-      expect(deadline?.aborted).toBe(true);
+      expect(deadline.aborted).toBe(true);
     } finally {
       jest.useRealTimers();
     }
@@ -222,9 +222,9 @@ describe('the confirmation of an update', () => {
       await jest.advanceTimersByTimeAsync(499_999);
       contact();
       await jest.advanceTimersByTimeAsync(599_999 + LAST_MS);
-      expect(deadline?.aborted).toBe(false);
+      expect(deadline.aborted).toBe(false);
       await jest.advanceTimersByTimeAsync(1);
-      expect(deadline?.aborted).toBe(true);
+      expect(deadline.aborted).toBe(true);
     } finally {
       jest.useRealTimers();
     }
@@ -239,9 +239,9 @@ describe('the confirmation of an update', () => {
 
       // Stopped for hours: the next timer is late, and comes before any answer can.
       jest.advanceTimersToNextTimer();
-      expect(deadline?.aborted).toBe(false);
+      expect(deadline.aborted).toBe(false);
       await jest.advanceTimersByTimeAsync(600_000 + LAST_MS);
-      expect(deadline?.aborted).toBe(true);
+      expect(deadline.aborted).toBe(true);
     } finally {
       jest.useRealTimers();
     }
@@ -272,20 +272,21 @@ describe('the confirmation of an update', () => {
   it('ends with the first order that is carried out, for the next process once it is verified', async () => {
     await machine.boot();
     await refresh();
-    jest.useFakeTimers();
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
     try {
-      const { deadline, carriedOut } = await confirmation(host, 600, log, () => 0);
+      const { deadline, carriedOut, look } = await confirmation(host, 600, log, () => 0);
       carriedOut();
+      await look();
       await jest.advanceTimersByTimeAsync(3_600_000);
-      expect(deadline?.aborted).toBe(false);
+      expect(deadline.aborted).toBe(false);
     } finally {
       jest.useRealTimers();
     }
-    expect((await confirmation(host, 600, log, () => 0)).deadline?.aborted).toBe(false);
+    expect((await confirmation(host, 600, log, () => 0)).deadline.aborted).toBe(false);
 
     await (await machine.activities()).verifyUpdate(orderFor(NEW, 'v'));
 
-    expect((await confirmation(host, 600, log, () => 0)).deadline).toBeUndefined();
+    expect((await confirmation(host, 600, log, () => 0)).isAwaited()).toBe(false);
   });
 
   describe('once it was verified, and waits for its commit,', () => {
@@ -312,9 +313,9 @@ describe('the confirmation of an update', () => {
         jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS - 1) * 1000);
         contact();
         jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS - 1) * 1000);
-        expect([deadline?.aborted, isAwaited()]).toEqual([false, true]);
+        expect([deadline.aborted, isAwaited()]).toEqual([false, true]);
         jest.advanceTimersByTime(1000);
-        expect(deadline?.aborted).toBe(true);
+        expect(deadline.aborted).toBe(true);
       } finally {
         jest.useRealTimers();
       }
@@ -346,15 +347,56 @@ describe('the confirmation of an update', () => {
       expect(isAwaited()).toBe(false);
     });
 
+    it('goes on when its journal cannot be read just then', async () => {
+      const { isAwaited } = await verified(async () => {
+        const journal = {
+          ...host.ports.journal,
+          open: async () => Promise.reject(new Error('EIO')),
+        };
+        Object.assign(host, { ports: { ...host.ports, journal } });
+      });
+
+      expect(isAwaited()).toBe(true);
+    });
+
+    it('says when it begins to be waited for once more', async () => {
+      await machine.boot();
+      await refresh();
+      const found = await confirmation(host, 600, log, () => 100);
+      let begun = 0;
+      found.onAwaited(() => void (begun += 1));
+      found.carriedOut();
+      await found.look();
+      expect([found.isAwaited(), begun]).toEqual([false, 0]);
+
+      await (await machine.activities()).verifyUpdate(proof());
+      await found.look();
+
+      expect([found.isAwaited(), begun]).toEqual([true, 1]);
+    });
+
+    it('is waited for by a process that starts after the time for it, until the first answer', async () => {
+      await verified();
+      await machine.boot();
+      await refresh();
+      jest.spyOn(Date, 'now').mockReturnValue(machine.clock.now.getTime() + 3_600_000);
+      const { isAwaited, contact } = await confirmation(host, 600, log, () => 0);
+      expect(isAwaited()).toBe(true);
+      contact();
+      jest.restoreAllMocks();
+
+      expect(isAwaited()).toBe(false);
+    });
+
     it('counts from the start of a process in the same boot, not from the boot', async () => {
       await verified();
       jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
       try {
         const { deadline } = await confirmation(host, 600, log, () => 100_000);
         jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS - 1) * 1000);
-        expect(deadline?.aborted).toBe(false);
+        expect(deadline.aborted).toBe(false);
         jest.advanceTimersByTime(1000);
-        expect(deadline?.aborted).toBe(true);
+        expect(deadline.aborted).toBe(true);
       } finally {
         jest.useRealTimers();
       }
@@ -375,14 +417,14 @@ describe('the confirmation of an update', () => {
       async () => 'another boot',
     );
 
-    expect(deadline?.aborted).toBe(false);
+    expect(deadline.aborted).toBe(false);
     expect(lines).toContainEqual(expect.objectContaining({ reason: 'no rpm-ostree' }));
   });
 
   it('is not asked for without an update', async () => {
     await (await machine.activities()).goBack(orderFor(NEW, 'goBack'));
 
-    expect((await confirmation(host, 600, log, () => 0)).deadline).toBeUndefined();
+    expect((await confirmation(host, 600, log, () => 0)).isAwaited()).toBe(false);
   });
 
   it('puts everything back before it reboots when nobody was reached', async () => {

@@ -8,7 +8,6 @@ import {
   createExclusive,
   createHostActivities,
   goBackAlone,
-  goBackInPlace,
 } from '../../../activities/host';
 import type { HostPorts, UpdateHeader } from '../../../activities/host/ports';
 import type { HostActivities } from '../../../workflows/host-contracts';
@@ -401,17 +400,22 @@ it('is decided by an answer that comes after the time in which its commit was to
   expect(motd()).toBe('new');
 });
 
-it('is not waited for any more by a process that starts after that time, whose silence is another', async () => {
+it('is waited for by a process that starts after that time, until the first answer', async () => {
   await write(90);
   machine.clock.now = new Date('2020-01-01T00:00:00Z');
   const activities = await machine.activities();
   await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
+  stop.abort();
+  stop = new AbortController();
   word = aWord();
   await word.look();
+  expect(word.isAwaited).toBe(true);
+
+  word.contact();
 
   expect(word.isAwaited).toBe(false);
-  expect(await goBackInPlace(ports, 'it was silent since before')).toBe(true);
-  expect(motd()).toBe('old');
+  await silence(3_600);
+  expect(motd()).toBe('new');
 });
 
 it('is waited for although the program of the operating system does not answer the look after its proof', async () => {

@@ -123,11 +123,12 @@ export function fakeHostActivities(world: FakeWorld): HostActivities {
     },
     goBack: async (order) => {
       const host = await step('goBack', order);
-      if (order.onlyAsks === true) {
+      if (order.onlyAsks === true && host.isOfBefore !== true) {
         const committed = host.applied === undefined && host.config === order.config.name;
         return {
           rebooting: false,
           bootId: bootId(order.node),
+          asked: true,
           ...(committed ? { committed } : {}),
         };
       }

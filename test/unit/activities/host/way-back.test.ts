@@ -94,11 +94,6 @@ describe('an update that was verified, and whose node is completed only after it
     expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
   });
 
-  it('need not when the time is over in which that was to follow, as its own may be lost', async () => {
-    await verified();
-    expect(await awaitsConfirmation(await host.ports(), commitBy())).toBeUndefined();
-  });
-
   it('is taken back without an order when nobody is reached', async () => {
     await verified();
 
@@ -121,6 +116,7 @@ describe('an update that was verified, and whose node is completed only after it
 
     const answer = await activities.goBack(question());
 
+    expect(answer).toMatchObject({ asked: true });
     expect(answer).not.toHaveProperty('committed');
     expect(motd()).toBe('new');
     expect(await prepareAfter()).toMatchObject({ alreadyOnTarget: false, unsettled: true });
@@ -133,10 +129,28 @@ describe('an update that was verified, and whose node is completed only after it
     const activities = await verified();
     await activities.commitUpdate(committing());
 
-    const { bootId } = await (await host.ports()).os.status();
-    expect(await activities.goBack(question())).toEqual({
-      ...{ rebooting: false, bootId, committed: true },
-    });
+    const answer = { rebooting: false, asked: true, committed: true };
+    expect(await activities.goBack(question())).toMatchObject(answer);
+    expect(await prepareAfter()).toMatchObject({ alreadyOnTarget: true });
+  });
+
+  it('says so, and is committed, although the program of the operating system fails for a while', async () => {
+    await verified();
+    const ports = await host.ports();
+    let failures = 0;
+    const status: HostPorts['os']['status'] = () => {
+      failures += 1;
+      if (failures % 2 === 1) throw fail('OsCommandFailed', 'rpm-ostree is busy');
+      return ports.os.status();
+    };
+    const pause = async () => undefined;
+    const activities = createHostActivities({ ...ports, pause, os: { ...ports.os, status } });
+
+    expect(await activities.goBack(question())).not.toHaveProperty('committed');
+    expect(failures).toBe(0);
+    await activities.commitUpdate(committing());
+
+    expect(failures).toBeGreaterThan(1);
     expect(await prepareAfter()).toMatchObject({ alreadyOnTarget: true });
   });
 
