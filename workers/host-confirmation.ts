@@ -164,7 +164,7 @@ function createDeadline() {
   return {
     signal: controller.signal,
     isRunning: () => isRunning,
-    onRunning(listener: () => void): () => void {
+    onRunning: (listener: () => void) => {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
