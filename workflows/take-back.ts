@@ -234,9 +234,8 @@ async function takeHostBack(
     progress.enter('GoingBack', rebooting ? returns : 'the host to verify its old config');
     const back = await host.verifyBack(rebooting ? bootId : undefined);
     await awaitReadyAgain(update, rebooting ? back.bootId : undefined);
-    const { kept } = back;
-    const found = { ...(kept === undefined ? {} : { kept }) };
-    return { ok: true, ...found, ...(because === undefined ? {} : { because }) };
+    const kept = back.kept === undefined ? {} : { kept: back.kept };
+    return { ok: true, ...kept, ...(because === undefined ? {} : { because }) };
   } catch (error) {
     const mayBe = update.commitOrdered ? '; it may have committed' : '';
     const reason = `${sentence(cause)}; going back failed: ${sentence(explain(error))}${mayBe}`;

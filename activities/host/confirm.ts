@@ -147,7 +147,7 @@ function stays(journal: OpenJournal): boolean {
 }
 
 /**
- * Takes the update back that `awaitsWord` without a reboot: its node may be in service, and it may be Temporal that is
+ * Takes the update back that `awaitsWord`, without a reboot: its node may be in service, and it may be Temporal that is
  * away and not the machine. May be repeated.
  *
  * @param because - a sentence for whoever asks later

@@ -85,11 +85,10 @@ async function noteVerified(
   commitBy: string | undefined,
   bootId: string,
 ): Promise<void> {
-  const isNoted = markOf(journal, 'verified') !== undefined;
-  if (commitBy !== undefined) await journal.mark({ kind: 'verified', commitBy, bootId });
-  else if (!isNoted || markOf(journal, 'verified')?.commitBy !== undefined) {
-    await journal.mark({ kind: 'verified' });
-  }
+  if (commitBy !== undefined) return journal.mark({ kind: 'verified', commitBy, bootId });
+  const noted = markOf(journal, 'verified');
+  const isDecided = noted !== undefined && noted.commitBy === undefined;
+  if (!isDecided) await journal.mark({ kind: 'verified' });
 }
 
 /** @throws `WrongDeployment`, `VerifyFailed` when the machine is on its way back already, saying why */

@@ -105,6 +105,14 @@ async function write(reconnectSeconds?: number): Promise<void> {
   await word.look();
 }
 
+/** By an update whose node is completed only after the commit. */
+async function writeAndVerify(): Promise<HostActivities> {
+  await write(90);
+  const activities = await machine.activities();
+  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
+  return activities;
+}
+
 /** As long as nobody is reached; whatever comes of it is done. */
 async function silence(seconds: number): Promise<void> {
   jest.advanceTimersByTime(seconds * 1000);
@@ -352,9 +360,7 @@ it('is decided once it is verified for an update of before, which completes its 
 });
 
 it('is taken back in place until its commit, also when it was verified', async () => {
-  await write(90);
-  const activities = await machine.activities();
-  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
+  const activities = await writeAndVerify();
   await word.look();
   expect(word.isAwaited).toBe(true);
 
@@ -387,9 +393,7 @@ it('is decided by its commit', async () => {
 });
 
 it('is decided by an answer that comes after the time in which its commit was to follow', async () => {
-  await write(90);
-  const activities = await machine.activities();
-  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
+  await writeAndVerify();
   await word.look();
   jest.spyOn(Date, 'now').mockReturnValue(machine.clock.now.getTime() + 3_600_000);
 
@@ -419,9 +423,7 @@ it('is waited for by a process that starts after that time, until the first answ
 });
 
 it('is waited for although the program of the operating system does not answer the look after its proof', async () => {
-  await write(90);
-  const activities = await machine.activities();
-  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
+  await writeAndVerify();
   const { os } = host.ports;
   const broken = { ...os, status: async () => Promise.reject(new Error('busy')) };
   Object.assign(host, { ports: { ...host.ports, os: broken } });
