@@ -59,12 +59,10 @@ export async function confirmation(
   const find = () => lookAtBest(host, log, kernelBootId);
   const deadline = createDeadline();
   const found = await find();
-  const known: { limit: number; commitBy?: Date | undefined; isHeard: boolean } = {
-    ...{ limit: seconds, isHeard: false },
-  };
+  const known = { limit: seconds, commit: new CommitTime(), isHeard: false };
   const note = ({ reconnectSeconds, commitBy }: UnconfirmedBoot): void => {
     known.limit = reconnectSeconds ?? seconds;
-    known.commitBy = commitBy;
+    known.commit.by = commitBy;
   };
   if (isFound(found)) {
     note(found);
@@ -79,7 +77,7 @@ export async function confirmation(
     isAwaited: deadline.isRunning,
     onAwaited: deadline.onRunning,
     contact: () => {
-      if (isOver(known.commitBy)) deadline.end();
+      if (known.commit.answered()) deadline.end();
       if (deadline.isRunning()) deadline.begin(known.limit);
       callOffShell();
     },
@@ -91,16 +89,32 @@ export async function confirmation(
       const now = await host.exclusive(find);
       if (now === 'unknown') return;
       if (isFound(now)) note(now);
-      const runs = isFound(now) && (now.commitBy !== undefined || !known.isHeard);
+      const { by, isDecided } = known.commit;
+      const runs = isFound(now) && !isDecided && (by !== undefined || !known.isHeard);
       if (!runs) deadline.end();
       else if (!deadline.isRunning()) deadline.begin(known.limit);
     },
   };
 }
 
-/** Whether the time in which the commit was to follow is over; absent = there is none. */
-export function isOver(commitBy: Date | undefined): boolean {
-  return commitBy !== undefined && commitBy.getTime() <= Date.now();
+/** Until when the commit of a verified update is to follow. An answer after that decides it: what was verified stays. */
+export class CommitTime {
+  /** Absent = there is none. */
+  by: Date | undefined;
+  /** Milliseconds since 1970 of the one that was decided so. */
+  #decided: number | undefined;
+
+  /** Temporal answers. @returns whether that decides it */
+  answered(): boolean {
+    const by = this.by?.getTime();
+    if (by !== undefined && by <= Date.now()) this.#decided = by;
+    return this.isDecided;
+  }
+
+  /** Also of a look that finds the same time once more. */
+  get isDecided(): boolean {
+    return this.by !== undefined && this.by.getTime() === this.#decided;
+  }
 }
 
 /** `unknown` = nobody can tell just now. */

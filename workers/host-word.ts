@@ -6,7 +6,7 @@
 import { awaitsWord, goBackInPlace } from '../activities/host';
 import { failureName, messageOf } from '../core/errors';
 import type { WritingOrder } from './host-noting';
-import { isOver, LEAST_SECONDS, portsAlone } from './host-confirmation';
+import { CommitTime, LEAST_SECONDS, portsAlone } from './host-confirmation';
 import type { Host } from './host-loop';
 import { Silence } from './host-silence';
 import type { Logger } from './logging';
@@ -22,8 +22,7 @@ interface Options {
 export class AwaitedWord {
   /** In seconds; undefined = nothing waits for word. */
   #limit: number | undefined;
-  /** An answer after that ends the wait: what was verified stays. */
-  #commitBy: Date | undefined;
+  readonly #commit = new CommitTime();
   #listener: (() => void) | undefined;
   readonly #silence = new Silence(() => void this.#goBack());
   readonly #host: Host;
@@ -58,8 +57,8 @@ export class AwaitedWord {
     const { log } = this.#options;
     try {
       const found = await exclusive(() => awaitsWord(ports));
-      this.#commitBy = found?.commitBy;
-      if (found === undefined) return this.#end();
+      this.#commit.by = found?.commitBy;
+      if (found === undefined || this.#commit.isDecided) return this.#end();
       // A silence that has begun goes on: the end of an order is no word of Temporal's.
       if (this.#limit !== this.#limitOf(found.reconnectSeconds))
         this.#await(found.reconnectSeconds);
@@ -72,7 +71,7 @@ export class AwaitedWord {
 
   /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
   contact(): void {
-    if (isOver(this.#commitBy)) this.#end();
+    if (this.#commit.answered()) this.#end();
     if (this.#limit !== undefined) this.#silence.begin(this.#limit);
   }
 

@@ -19,6 +19,7 @@ export {
   driftCondition,
   driftDegradation,
   driftStatus,
+  isDriftReason,
   isShown,
   type DriftAnnotations,
   type DriftStatus,

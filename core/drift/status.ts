@@ -230,7 +230,7 @@ export function isNewerThanFailure(
 }
 
 /** Also the reason of an update that was refused because of drift: `ConfigDrift: unexpected …`. */
-function isDriftReason(reason: string): boolean {
+export function isDriftReason(reason: string): boolean {
   const text = reason.startsWith('ConfigDrift: ') ? reason.slice('ConfigDrift: '.length) : reason;
   return text.startsWith(UNEXPECTED_STATE) || text.startsWith(FORCED);
 }

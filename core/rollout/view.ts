@@ -1,5 +1,6 @@
 /** One look at a pool: every node in exactly one place, with what can be done about it. */
 
+import { isDriftReason } from '../drift';
 import { ANNOTATION, LABEL, NodeCondition, NodeState } from '../names';
 import {
   annotationOf,
@@ -285,7 +286,8 @@ function failureReason(
     annotationOf(node, ANNOTATION.REASON) ??
     messages?.get(node.metadata.name) ??
     `the node reports state ${annotationOf(node, ANNOTATION.STATE)} without a reason`;
-  return currentConfigOf(node) === desiredConfigOf(node)
+  // An update may also have failed once its host had committed: that one matches.
+  return currentConfigOf(node) === desiredConfigOf(node) && isDriftReason(reason)
     ? `no longer matches its config: ${reason}`
     : reason;
 }

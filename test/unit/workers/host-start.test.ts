@@ -338,10 +338,12 @@ describe('the confirmation of an update', () => {
     });
 
     it('is decided by an answer after the time in which that was to follow', async () => {
-      const { isAwaited, contact } = await verified();
+      const { isAwaited, contact, look } = await verified();
       const later = machine.clock.now.getTime() + 1_200_000;
       jest.spyOn(Date, 'now').mockReturnValue(later);
       contact();
+      // Also when an order ends that left it as it was.
+      await look();
       jest.restoreAllMocks();
 
       expect(isAwaited()).toBe(false);

@@ -398,6 +398,8 @@ it('is decided by an answer that comes after the time in which its commit was to
   jest.spyOn(Date, 'now').mockReturnValue(machine.clock.now.getTime() + 3_600_000);
 
   word.contact();
+  // Also when an order ends that left it as it was.
+  await word.look();
 
   expect(word.isAwaited).toBe(false);
   await silence(3_600);

@@ -221,15 +221,24 @@ describe('one look at a pool', () => {
 
 describe('a node that takes no slot although MCO counts it', () => {
   it('is one whose disk drifted while it serves', () => {
-    const drifted = updated('n0', { state: 'Degraded', reason: 'content of /etc/motd differs' });
+    const reason = `unexpected on-disk state validating against ${B}: content of /etc/motd differs`;
+    const drifted = updated('n0', { state: 'Degraded', reason });
 
     const view = look([drifted, aNode('n1')]);
 
     expect(view.unavailable).toEqual([]);
     expect(view.failed).toEqual([
-      { node: 'n0', reason: 'no longer matches its config: content of /etc/motd differs' },
+      { node: 'n0', reason: `no longer matches its config: ${reason}` },
     ]);
     expect(names(view)).toEqual(['n1']);
+  });
+
+  it('is one whose update failed once its host had committed: nothing says that its disk is another', () => {
+    const reason = 'VerifyFailed: the host has committed it, and n0 did not stay Ready';
+
+    const view = look([updated('n0', { state: 'Degraded', reason })]);
+
+    expect(view.failed).toEqual([{ node: 'n0', reason }]);
   });
 
   it('is one that was never configured', () => {
