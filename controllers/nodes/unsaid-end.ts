@@ -4,6 +4,7 @@
  * middle of the update, and no rollout takes up a node that is done.
  */
 
+import { isDriftReason } from '../../core/drift';
 import { ANNOTATION, NodeCondition, NodeState } from '../../core/names';
 import { belongsTo } from '../../core/node/adoption';
 import { mcnConditions, ownConditions } from '../../core/node/conditions';
@@ -23,7 +24,8 @@ import type { ShownStatus } from './show-status';
 
 /**
  * What the last update of the node would have written; undefined = it has, or it has not ended. A node that is
- * Degraded on the very config that it was to be on is left alone: it does not tell a failed update from drift.
+ * Degraded on the very config that it was to be on has failed after its host had committed, or has drifted: of drift
+ * it says so, and that is no end of an update.
  *
  * @param now - RFC 3339
  */
@@ -64,18 +66,18 @@ function restOf(node: Node, known: MachineConfigNode, now: string): End | undefi
   return { desired: config, conditions };
 }
 
-/** On another one, because its update failed. */
+/** Its update failed: it is on another one, or on the one that its host had committed before. */
 function failureOf(node: Node, known: MachineConfigNode, now: string): End | undefined {
   const desired = desiredConfigOf(node);
-  if (!isDegraded(node) || desired === undefined || desired === currentConfigOf(node)) {
-    return undefined;
-  }
+  const message = annotationOf(node, ANNOTATION.REASON);
+  if (!isDegraded(node) || desired === undefined) return undefined;
+  const isOnIt = desired === currentConfigOf(node);
+  if (isOnIt && (message === undefined || isDriftReason(message))) return undefined;
   const { conditions: before = [], configVersion } = known.status ?? {};
   const isOfThis =
     known.spec.configVersion.desired === desired && configVersion?.desired === desired;
   // What is said of another config is how an earlier update failed.
   if (isOfThis && isConditionTrue(before, NodeCondition.NODE_DEGRADED)) return undefined;
-  const message = annotationOf(node, ANNOTATION.REASON);
   const isRefused = annotationOf(node, ANNOTATION.STATE) === NodeState.UNRECONCILABLE;
   const conditions = mcnConditions(NodePhase.DEGRADED, before, {
     ...{ config: desired, now },

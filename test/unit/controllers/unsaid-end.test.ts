@@ -32,6 +32,11 @@ function shownIn(phase: NodePhase, current = 'a'): MachineConfigNode {
 
 const ON_B = ended({ current: 'b', desired: 'b', state: 'Done' });
 const BACK_ON_A = ended({ current: 'a', desired: 'a', state: 'Done' });
+/** Its host had committed, and then its node did not stay Ready. */
+const FAILED_ON_B = ended(
+  { current: 'b', desired: 'b', state: 'Degraded' },
+  { [ANNOTATION.REASON]: REASON },
+);
 const failed = (state: string) =>
   ended({ current: 'a', desired: 'b', state }, { [ANNOTATION.REASON]: REASON });
 
@@ -82,6 +87,9 @@ describe('the end of an update that was lost before it was said on the MachineCo
     expect(unsaidEnd(failed('Degraded'), reboots, NOW)).toEqual(
       await writtenBy({ node: failed('Degraded'), ...degraded }),
     );
+    expect(unsaidEnd(FAILED_ON_B, reboots, NOW)).toEqual(
+      await writtenBy({ node: FAILED_ON_B, ...degraded }),
+    );
     expect(unsaidEnd(failed('Unreconcilable'), reboots, NOW)).toEqual(
       await writtenBy({ node: failed('Unreconcilable'), ...degraded, failure: 'Unreconcilable' }),
     );
@@ -91,6 +99,7 @@ describe('the end of an update that was lost before it was said on the MachineCo
     ['that led to its config', ON_B],
     ['that was taken back', BACK_ON_A],
     ['that failed', failed('Degraded')],
+    ['that failed once its host had committed', FAILED_ON_B],
   ])('is said once, of one %s', (_what, node) => {
     const status = unsaidEnd(node, reboots, NOW);
     const { desired } = status?.configVersion ?? { desired: '' };
@@ -115,7 +124,17 @@ describe('the end of an update that was lost before it was said on the MachineCo
       ),
     ],
     ['nobody has begun', aNode({ current: 'b', desired: 'b', state: 'Done' })],
-    ['may be no failure, but drift', ended({ current: 'b', desired: 'b', state: 'Degraded' })],
+    ['gives no reason, on its config', ended({ current: 'b', desired: 'b', state: 'Degraded' })],
+    [
+      'is no failure, but drift',
+      ended(
+        { current: 'b', desired: 'b', state: 'Degraded' },
+        {
+          [ANNOTATION.REASON]:
+            'unexpected on-disk state validating against b: content of /etc/motd',
+        },
+      ),
+    ],
   ])('is not said of an update that %s', (_what, node) => {
     expect(unsaidEnd(node, reboots, NOW)).toBeUndefined();
   });
