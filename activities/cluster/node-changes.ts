@@ -250,7 +250,7 @@ function committedUnsaid(
   { hostIsOn, hostIsBack }: ReleaseNodeInput,
 ): { readonly [ANNOTATION.CURRENT_CONFIG]?: string } {
   const current = currentConfigOf(node);
-  const isUnsaid = current !== undefined && hostIsOn !== undefined && hostIsOn !== current;
+  const isUnsaid = hostIsOn !== undefined && hostIsOn !== current;
   return isUnsaid && hostIsBack ? { [ANNOTATION.CURRENT_CONFIG]: hostIsOn } : {};
 }
 

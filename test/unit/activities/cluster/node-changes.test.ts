@@ -408,6 +408,24 @@ describe('an update that never targeted the node, and whose host has settled', (
     });
   });
 
+  it.each(['failed', 'cancelled'] as const)(
+    'says what its host has committed also of one that was never configured: %s',
+    (outcome) => {
+      const node = aNode({
+        [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-1',
+        [ANNOTATION.STATE]: 'Working',
+      });
+
+      const change = releaseChange(node, release({ outcome, hostIsOn: 'rendered-worker-1' }));
+
+      expect(applied(node, change).metadata.annotations).toMatchObject({
+        [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1',
+        [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-1',
+        [ANNOTATION.STATE]: outcome === 'failed' ? 'Degraded' : 'Done',
+      });
+    },
+  );
+
   it('takes nobody out of service when the slot was refused and the host is not settled', () => {
     const [lost, run] = ['one', 'two'].map((id, minute) => ({
       ...{ id, startedAt: `2026-01-01T00:0${minute}:00.000Z` },
