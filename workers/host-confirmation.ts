@@ -15,12 +15,15 @@ import {
 import { readBootId } from '../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../core/errors';
 import { telling } from './host-log';
+import { Answers } from './host-answers';
 import type { Host } from './host-loop';
 import { Silence } from './host-silence';
 import type { Logger } from './logging';
 
 /** A process that starts late, or starts again, gets this long to reach somebody all the same. */
 export const LEAST_SECONDS = 30;
+
+const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
 
 /** What is left of the time that a machine has to reach Temporal after it has booted an update. */
 export interface Confirmation {
@@ -38,6 +41,8 @@ export interface Confirmation {
    * To be called whenever an order has ended: once one was carried out the time runs only after a proof, until the commit.
    */
   readonly look: () => Promise<void>;
+  /** Why the machine goes back once the time is over: the first half of a sentence. */
+  readonly why: () => string;
 }
 
 /**
@@ -59,10 +64,11 @@ export async function confirmation(
   const find = () => lookAtBest(host, log, kernelBootId);
   const deadline = createDeadline();
   const found = await find();
-  const known = { limit: seconds, commit: new CommitTime(), isHeard: false };
-  const note = ({ reconnectSeconds, commitBy }: UnconfirmedBoot): void => {
-    known.limit = reconnectSeconds ?? seconds;
-    known.commit.by = commitBy;
+  const answers = new Answers(host, log);
+  const known = { limit: seconds, isHeard: false };
+  const note = (update: UnconfirmedBoot): void => {
+    known.limit = update.reconnectSeconds ?? seconds;
+    answers.waitFor(update);
   };
   if (isFound(found)) {
     note(found);
@@ -77,7 +83,9 @@ export async function confirmation(
     isAwaited: deadline.isRunning,
     onAwaited: deadline.onRunning,
     contact: () => {
-      if (known.commit.answered()) deadline.end();
+      const answer = answers.came();
+      if (answer === 'nothing') return;
+      if (answer === 'decides') deadline.end();
       if (deadline.isRunning()) deadline.begin(known.limit);
       callOffShell();
     },
@@ -89,32 +97,13 @@ export async function confirmation(
       const now = await host.exclusive(find);
       if (now === 'unknown') return;
       if (isFound(now)) note(now);
-      const { by, isDecided } = known.commit;
-      const runs = isFound(now) && !isDecided && (by !== undefined || !known.isHeard);
+      const { isDecided, isForCommit } = answers;
+      const runs = isFound(now) && !isDecided && (isForCommit || !known.isHeard);
       if (!runs) deadline.end();
       else if (!deadline.isRunning()) deadline.begin(known.limit);
     },
+    why: () => answers.because(OUT_OF_REACH),
   };
-}
-
-/** Until when the commit of a verified update is to follow. An answer after that decides it: what was verified stays. */
-export class CommitTime {
-  /** Absent = there is none. */
-  by: Date | undefined;
-  /** Milliseconds since 1970 of the one that was decided so. */
-  #decided: number | undefined;
-
-  /** Temporal answers. @returns whether that decides it */
-  answered(): boolean {
-    const by = this.by?.getTime();
-    if (by !== undefined && by <= Date.now()) this.#decided = by;
-    return this.isDecided;
-  }
-
-  /** Also of a look that finds the same time once more. */
-  get isDecided(): boolean {
-    return this.by !== undefined && this.by.getTime() === this.#decided;
-  }
 }
 
 /** `unknown` = nobody can tell just now. */
@@ -219,14 +208,19 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
  *
  * @throws `RollbackFailed` naming the path
  */
-export async function goBackByItself(host: Host, signal: AbortSignal, log: Logger): Promise<void> {
+export async function goBackByItself(
+  host: Host,
+  signal: AbortSignal,
+  log: Logger,
+  why = OUT_OF_REACH,
+): Promise<void> {
   const { node } = host;
-  log.warn({ node }, 'Temporal out of reach after the update, going back');
+  log.warn({ node, reason: why }, 'going back by itself after the update');
   let reason = 'the update is taken back';
   const ports = portsAlone(host, { signal, log }, (why) => {
     reason = why;
   });
-  const because = 'Temporal was out of reach after the reboot, so the machine went back';
+  const because = `${why}, so the machine went back`;
   const isBack = await host.exclusive(() => goBackAlone(ports, because));
   if (isBack) await host.reboot(reason, signal);
   else log.info({ node }, 'the update was decided meanwhile, it stays');

@@ -6,7 +6,8 @@
 import { awaitsWord, goBackInPlace } from '../activities/host';
 import { failureName, messageOf } from '../core/errors';
 import type { WritingOrder } from './host-noting';
-import { CommitTime, LEAST_SECONDS, portsAlone } from './host-confirmation';
+import { Answers } from './host-answers';
+import { LEAST_SECONDS, portsAlone } from './host-confirmation';
 import type { Host } from './host-loop';
 import { Silence } from './host-silence';
 import type { Logger } from './logging';
@@ -22,7 +23,7 @@ interface Options {
 export class AwaitedWord {
   /** In seconds; undefined = nothing waits for word. */
   #limit: number | undefined;
-  readonly #commit = new CommitTime();
+  readonly #answers: Answers;
   #listener: (() => void) | undefined;
   readonly #silence = new Silence(() => void this.#goBack());
   readonly #host: Host;
@@ -31,6 +32,7 @@ export class AwaitedWord {
   constructor(host: Host, options: Options) {
     this.#host = host;
     this.#options = options;
+    this.#answers = new Answers(host, options.log);
   }
 
   /** Whether an answer of Temporal is waited for. */
@@ -57,8 +59,8 @@ export class AwaitedWord {
     const { log } = this.#options;
     try {
       const found = await exclusive(() => awaitsWord(ports));
-      this.#commit.by = found?.commitBy;
-      if (found === undefined || this.#commit.isDecided) return this.#end();
+      this.#answers.waitFor(found);
+      if (found === undefined || this.#answers.isDecided) return this.#end();
       // A silence that has begun goes on: the end of an order is no word of Temporal's.
       if (this.#limit !== this.#limitOf(found.reconnectSeconds))
         this.#await(found.reconnectSeconds);
@@ -71,7 +73,9 @@ export class AwaitedWord {
 
   /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
   contact(): void {
-    if (this.#commit.answered()) this.#end();
+    const answer = this.#answers.came();
+    if (answer === 'nothing') return;
+    if (answer === 'decides') this.#end();
     if (this.#limit !== undefined) this.#silence.begin(this.#limit);
   }
 
@@ -99,9 +103,10 @@ export class AwaitedWord {
   async #goBack(): Promise<void> {
     const { node, exclusive } = this.#host;
     const { log, signal } = this.#options;
-    const because =
-      `Temporal was out of reach for ${this.#limit} s after the update was written, ` +
-      'so the machine took it back';
+    const why = this.#answers.because(
+      `Temporal was out of reach for ${this.#limit} s after the update was written`,
+    );
+    const because = `${why}, so the machine took it back`;
     const ports = portsAlone(this.#host, this.#options, (why) =>
       log.error({ node, reason: why }, 'the way back takes a reboot that nobody has ordered'),
     );

@@ -268,7 +268,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
       ...serving,
       isUrgent: () => awaited.isAwaited() || word.isAwaited,
     });
-    if (isCutOff) await goBackByItself(host, signal, log);
+    if (isCutOff) await goBackByItself(host, signal, log, awaited.why());
     return !isCutOff;
   });
 }

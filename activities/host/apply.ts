@@ -63,6 +63,7 @@ export async function applyUpdate(
   const within = reconnectSeconds === undefined ? {} : { reconnectSeconds };
   const header: UpdateHeader = {
     orderId: order.orderId,
+    node: ports.node,
     driver: ports.os.name,
     target: to.reference,
     ...(from === undefined ? {} : { previous: from.reference }),

@@ -6,11 +6,18 @@
 import { type Alone, goBack } from './back';
 import { isOfFirstBoot } from './first-boot';
 import { openJournal } from './open-journal';
-import { atBest, type HostPorts, markOf, type OpenJournal } from './ports';
+import { atBest, type HostPorts, markOf, type OpenJournal, secondsUp } from './ports';
 import { noteBackAlone } from './runs';
 import { startedOnNewFiles } from './standing';
 
 type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
+
+/** Until when the commit of a verified update is to follow. */
+export interface CommitBy {
+  readonly at: Date;
+  /** The same in seconds of the kernel; absent = it was verified in another boot. */
+  readonly uptime?: number;
+}
 
 /** An update that may have cut the machine off. */
 export interface Unconfirmed {
@@ -20,7 +27,12 @@ export interface Unconfirmed {
    * It was verified, and its commit is to follow by then: with an answer after that, the machine is in reach and stays,
    * also when whoever was to order the commit is lost.
    */
-  readonly commitBy?: Date;
+  readonly commitBy?: CommitBy;
+  /**
+   * The machine went by this name when its orders came, and goes by another one now: it may reach Temporal, but no order
+   * of this update reaches it.
+   */
+  readonly orderedAs?: string;
 }
 
 /** One that this boot has to confirm. */
@@ -45,7 +57,7 @@ export async function awaitsConfirmation(ports: Ports): Promise<UnconfirmedBoot 
   if (!hasBooted) return undefined;
   const isVerified = markOf(journal, 'verified')?.bootId === bootId;
   return {
-    ...unconfirmed(journal, armed ?? markOf(journal, 'applied')),
+    ...unconfirmed(ports, journal, bootId, armed ?? markOf(journal, 'applied')),
     ...(isVerified ? { isVerified } : {}),
   };
 }
@@ -66,22 +78,43 @@ export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined>
   if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
   const { bootId } = await ports.os.status();
   if (header.before?.bootId !== bootId) return undefined;
-  return unconfirmed(journal, markOf(journal, 'applied') ?? header);
+  return unconfirmed(ports, journal, bootId, markOf(journal, 'applied') ?? header);
 }
 
 /** Nothing that the machine hears, or does not hear, changes what becomes of it. */
 function isDecided(journal: OpenJournal): boolean {
   const isByProof =
-    markOf(journal, 'verified') !== undefined && commitTimeOf(journal) === undefined;
+    markOf(journal, 'verified') !== undefined &&
+    markOf(journal, 'verified')?.commitBy === undefined;
   const isByMark = (['goingBack', 'committing'] as const).some(
     (kind) => markOf(journal, kind) !== undefined,
   );
   return isByProof || isByMark;
 }
 
-function commitTimeOf(journal: OpenJournal): Date | undefined {
-  const { commitBy } = markOf(journal, 'verified') ?? {};
-  return commitBy === undefined ? undefined : new Date(commitBy);
+function commitTimeOf(journal: OpenJournal, bootId: string): CommitBy | undefined {
+  const { commitBy, commitByUptime: uptime, bootId: of } = markOf(journal, 'verified') ?? {};
+  if (commitBy === undefined) return undefined;
+  return { at: new Date(commitBy), ...(uptime === undefined || of !== bootId ? {} : { uptime }) };
+}
+
+/** Also where the clock was set since the proof, as an update that mends the time of day may do. */
+export function isOver(ports: Pick<HostPorts, 'uptime'>, { at, uptime }: CommitBy): boolean {
+  return uptime === undefined ? at.getTime() <= Date.now() : uptime <= secondsUp(ports);
+}
+
+/**
+ * Temporal has answered after this time, so the verified update stays, also after the next start of this process: the
+ * update may be lost, and its node be in service again. Nothing is done where it was decided, or verified anew, meanwhile.
+ *
+ * @throws `RollbackFailed` when the journal is damaged
+ */
+export async function decideByAnswer(ports: Ports, commitBy: CommitBy): Promise<void> {
+  const journal = await openJournal(ports);
+  if (journal === undefined || isDecided(journal)) return;
+  const noted = markOf(journal, 'verified')?.commitBy;
+  if (noted === undefined || Date.parse(noted) !== commitBy.at.getTime()) return;
+  await journal.mark({ kind: 'verified' });
 }
 
 /**
@@ -93,14 +126,19 @@ function isGoingBackAlone(journal: OpenJournal): boolean {
 }
 
 function unconfirmed(
+  { node }: Ports,
   journal: OpenJournal,
+  bootId: string,
   { reconnectSeconds }: Pick<Unconfirmed, 'reconnectSeconds'> = {},
 ): Unconfirmed {
   const isBack = markOf(journal, 'goingBack') !== undefined;
-  const commitBy = isBack ? undefined : commitTimeOf(journal);
+  const commitBy = isBack ? undefined : commitTimeOf(journal, bootId);
+  // Nobody orders a first boot, and it may be what names the machine.
+  const orderedAs = isOfFirstBoot(journal.header) ? undefined : journal.header.node;
   return {
     ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
     ...(commitBy === undefined ? {} : { commitBy }),
+    ...(orderedAs === undefined || orderedAs === node ? {} : { orderedAs }),
   };
 }
 

@@ -12,7 +12,14 @@ import { currentConfig, desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
 import { openJournal } from './open-journal';
 import { patiently } from './patience';
-import { kernelBootId, type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
+import {
+  type HostPorts,
+  kernelBootId,
+  markOf,
+  type OpenJournal,
+  type OsStatus,
+  secondsUp,
+} from './ports';
 import { proveKubelet, proveRunning } from './proof';
 import { dropKeptConfigs, readCurrentConfig, sameConfig } from './records';
 import { performActions, runningServices } from './services';
@@ -65,27 +72,34 @@ export async function verifyUpdate(ports: HostPorts, order: VerifyingOrder): Pro
   await proveKubelet(ports, journal);
   await proveUnits(ports, journal, to.spec);
   const { bootId } = status;
-  const commitBy = commitTime(ports, order);
-  if (journal !== undefined) await noteVerified(journal, commitBy, bootId);
-  return { bootId, ...(commitBy === undefined ? {} : { untilCommit: true }) };
+  const commit = commitTime(ports, order);
+  if (journal !== undefined) await noteVerified(journal, commit, bootId);
+  return { bootId, ...(commit === undefined ? {} : { untilCommit: true }) };
 }
 
 type VerifyingOrder = Parameters<HostActivities['verifyUpdate']>[0];
 
-function commitTime({ now }: HostPorts, order: VerifyingOrder): string | undefined {
+interface CommitMark {
+  readonly commitBy: string;
+  readonly commitByUptime: number;
+}
+
+function commitTime(ports: HostPorts, order: VerifyingOrder): CommitMark | undefined {
   const { commitWithinSeconds: seconds } = order;
-  return seconds === undefined
-    ? undefined
-    : new Date(now().getTime() + seconds * 1000).toISOString();
+  if (seconds === undefined) return undefined;
+  return {
+    commitBy: new Date(ports.now().getTime() + seconds * 1000).toISOString(),
+    commitByUptime: secondsUp(ports) + seconds,
+  };
 }
 
 /** Whoever ordered it last decides until when the machine may go back by itself. */
 async function noteVerified(
   journal: OpenJournal,
-  commitBy: string | undefined,
+  commit: CommitMark | undefined,
   bootId: string,
 ): Promise<void> {
-  if (commitBy !== undefined) return journal.mark({ kind: 'verified', commitBy, bootId });
+  if (commit !== undefined) return journal.mark({ kind: 'verified', ...commit, bootId });
   const noted = markOf(journal, 'verified');
   const isDecided = noted !== undefined && noted.commitBy === undefined;
   if (!isDecided) await journal.mark({ kind: 'verified' });

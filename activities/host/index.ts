@@ -26,8 +26,12 @@ export type { HostPorts } from './ports';
 export {
   awaitsConfirmation,
   awaitsWord,
+  type CommitBy,
+  decideByAnswer,
   goBackAlone,
   goBackInPlace,
+  isOver,
+  type Unconfirmed,
   type UnconfirmedBoot,
 } from './confirm';
 export { rebootIsDue, settleAtStart, type Settlement } from './start';

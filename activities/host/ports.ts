@@ -1,5 +1,6 @@
 /** What the host activities need of a machine. The real ones are in `adapters/host`. */
 
+import { uptime as kernelUptime } from 'node:os';
 import type {
   Deployment,
   EnablementChange,
@@ -62,6 +63,8 @@ export interface UpdateHeader {
   readonly before?: BeforeUpdate;
   /** How long the machine may be without Temporal until it has rebooted; absent = as this host is set up. */
   readonly reconnectSeconds?: number;
+  /** The machine, as its orders name it; absent = written by a version that did not record it. */
+  readonly node?: string;
   /** A person said force: the disk need not have been as the config before says. */
   readonly forced?: boolean;
   /** No update but a repair of drift: whoever finds it undoes it, and drift is found again. */
@@ -105,10 +108,16 @@ export type UpdateMark =
     }
   /**
    * It was proven to hold in this boot. `commitBy` = whoever ordered that waits for the commit, which is to follow by
-   * then (RFC 3339), so the machine still goes back by itself when nobody can be reached; absent, as `bootId` is = an
-   * earlier version ordered it, for which the update was decided with this. The latest counts.
+   * then (RFC 3339), so the machine still goes back by itself when nobody can be reached; `commitByUptime` is the same
+   * in seconds of the kernel, for as long as that boot lasts. All absent = the update was decided with this: an earlier
+   * version ordered it, or there was an answer after that time. The latest counts.
    */
-  | { readonly kind: 'verified'; readonly commitBy?: string; readonly bootId?: string }
+  | {
+      readonly kind: 'verified';
+      readonly commitBy?: string;
+      readonly commitByUptime?: number;
+      readonly bootId?: string;
+    }
   /** It holds: the new config becomes the current one. Whether anybody can be reached decides nothing any more. */
   | { readonly kind: 'committing' }
   /**
@@ -165,10 +174,16 @@ export interface HostPorts {
   /** Says what went wrong and does not keep the work from going on; absent = nobody listens. */
   readonly warn?: (sentence: string) => void;
   readonly now: () => Date;
+  /** Seconds that the kernel is up, which no clock that is set changes; absent = of this machine. */
+  readonly uptime?: () => number;
   /** Of the running activity: its cancellation and its heartbeat. */
   readonly context: () => StepContext;
   /** Waits; absent = real time. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export function secondsUp({ uptime = kernelUptime }: Pick<HostPorts, 'uptime'>): number {
+  return uptime();
 }
 
 /** Does what may fail without harm, and says so when it did. */

@@ -289,6 +289,24 @@ describe('the confirmation of an update', () => {
     expect((await confirmation(host, 600, log, () => 0)).isAwaited()).toBe(false);
   });
 
+  it('is no answer to a machine by a name that no order of the update reaches', async () => {
+    await machine.boot();
+    await refresh();
+    Object.assign(host, { node: 'localhost', ports: { ...host.ports, node: 'localhost' } });
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+    try {
+      const { deadline, contact, why } = await confirmation(host, 600, log, () => 0);
+      jest.advanceTimersByTime(600 * 1000);
+      contact();
+      expect(deadline.aborted).toBe(false);
+      jest.advanceTimersByTime(LAST_QUESTION_SECONDS * 1000);
+      expect(deadline.aborted).toBe(true);
+      expect(why()).toMatch(/name localhost since the update, and no order to \S+ reaches it/);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   describe('once it was verified, and waits for its commit,', () => {
     const proof = () => ({ ...orderFor(NEW, 'v'), commitWithinSeconds: 1_200 });
 
@@ -339,14 +357,27 @@ describe('the confirmation of an update', () => {
 
     it('is decided by an answer after the time in which that was to follow', async () => {
       const { isAwaited, contact, look } = await verified();
-      const later = machine.clock.now.getTime() + 1_200_000;
-      jest.spyOn(Date, 'now').mockReturnValue(later);
+      machine.clock.uptime += 1_200;
       contact();
       // Also when an order ends that left it as it was.
       await look();
-      jest.restoreAllMocks();
 
       expect(isAwaited()).toBe(false);
+      // So it stays when the next process finds nobody, days later and after another boot.
+      await host.exclusive(async () => undefined);
+      await machine.boot();
+      await refresh();
+      expect((await confirmation(host, 600, log, () => 0)).isAwaited()).toBe(false);
+    });
+
+    it('is decided by no step of the clock: the update may be what set it', async () => {
+      const { isAwaited, contact } = await verified();
+      const later = machine.clock.now.getTime() + 86_400_000;
+      jest.spyOn(Date, 'now').mockReturnValue(later);
+      contact();
+      jest.restoreAllMocks();
+
+      expect(isAwaited()).toBe(true);
     });
 
     it('goes on when its journal cannot be read just then', async () => {

@@ -113,6 +113,14 @@ async function writeAndVerify(): Promise<HostActivities> {
   return activities;
 }
 
+/** The next process of the same boot. */
+async function startAnew(): Promise<void> {
+  stop.abort();
+  stop = new AbortController();
+  word = aWord();
+  await word.look();
+}
+
 /** As long as nobody is reached; whatever comes of it is done. */
 async function silence(seconds: number): Promise<void> {
   jest.advanceTimersByTime(seconds * 1000);
@@ -395,7 +403,7 @@ it('is decided by its commit', async () => {
 it('is decided by an answer that comes after the time in which its commit was to follow', async () => {
   await writeAndVerify();
   await word.look();
-  jest.spyOn(Date, 'now').mockReturnValue(machine.clock.now.getTime() + 3_600_000);
+  machine.clock.uptime += 1_200;
 
   word.contact();
   // Also when an order ends that left it as it was.
@@ -407,14 +415,9 @@ it('is decided by an answer that comes after the time in which its commit was to
 });
 
 it('is waited for by a process that starts after that time, until the first answer', async () => {
-  await write(90);
-  machine.clock.now = new Date('2020-01-01T00:00:00Z');
-  const activities = await machine.activities();
-  await activities.verifyUpdate({ ...order('v'), commitWithinSeconds: 1_200 });
-  stop.abort();
-  stop = new AbortController();
-  word = aWord();
-  await word.look();
+  await writeAndVerify();
+  machine.clock.uptime += 1_200;
+  await startAnew();
   expect(word.isAwaited).toBe(true);
 
   word.contact();
@@ -422,6 +425,68 @@ it('is waited for by a process that starts after that time, until the first answ
   expect(word.isAwaited).toBe(false);
   await silence(3_600);
   expect(motd()).toBe('new');
+});
+
+it('is decided by that answer also for the processes after this one', async () => {
+  await writeAndVerify();
+  await word.look();
+  machine.clock.uptime += 1_200;
+  word.contact();
+  await host.exclusive(async () => undefined);
+
+  await startAnew();
+
+  expect(word.isAwaited).toBe(false);
+  await silence(3_600);
+  expect(motd()).toBe('new');
+});
+
+it('is decided once that can be noted, where the first answer found the disk read-only', async () => {
+  await writeAndVerify();
+  await word.look();
+  machine.clock.uptime += 1_200;
+  const { journal } = host.ports;
+  const open = jest.spyOn(journal, 'open').mockRejectedValueOnce(new Error('EROFS'));
+  word.contact();
+  await host.exclusive(async () => undefined);
+  expect(open).toHaveBeenCalledTimes(1);
+  word.contact();
+  await host.exclusive(async () => undefined);
+
+  await startAnew();
+
+  expect(word.isAwaited).toBe(false);
+});
+
+it('is decided by no step of the clock: the update may be what set it', async () => {
+  await writeAndVerify();
+  await word.look();
+  jest.spyOn(Date, 'now').mockReturnValue(machine.clock.now.getTime() + 86_400_000);
+
+  word.contact();
+
+  expect(word.isAwaited).toBe(true);
+  await silence(90 + LAST_QUESTION_SECONDS);
+  expect(motd()).toBe('old');
+});
+
+it('is taken back although Temporal answers, when the machine goes by a name that no order reaches', async () => {
+  await write(90);
+  host = { ...host, node: 'localhost', ports: { ...host.ports, node: 'localhost' } };
+  await startAnew();
+  for (let seconds = 0; seconds <= 90 + LAST_QUESTION_SECONDS; seconds += 5) {
+    word.contact();
+    await silence(5);
+  }
+  expect(motd()).toBe('old');
+
+  host = { ...host, node: 'worker-1', ports: await machine.ports() };
+  const activities = await machine.activities();
+  expect(await activities.goBack(order('b'))).toMatchObject({
+    because: expect.stringMatching(
+      /goes by the name localhost since the update, and no order to worker-1 reaches it/,
+    ) as string,
+  });
 });
 
 it('is waited for although the program of the operating system does not answer the look after its proof', async () => {

@@ -75,7 +75,7 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
   const reboots: string[] = [];
   const fetched: string[] = [];
   const abort = new AbortController();
-  const clock = { now: new Date('2030-01-01T00:00:00Z') };
+  const clock = { now: new Date('2030-01-01T00:00:00Z'), uptime: 1_000 };
 
   /** The ports of a worker process on this machine; `fs` may end it at any call. */
   async function ports(fs: FileSystem = NODE_FILE_SYSTEM): Promise<HostPorts> {
@@ -97,6 +97,7 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
       },
       reboot: { request: (reason) => reboots.push(reason) },
       now: () => clock.now,
+      uptime: () => clock.uptime,
       context: () => ({ signal: abort.signal, progress: () => undefined }),
     };
   }

@@ -63,7 +63,7 @@ describe('an update that was verified for one of before, which completes its nod
 });
 
 describe('an update that was verified, and whose node is completed only after its commit', () => {
-  const commitBy = () => new Date(host.clock.now.getTime() + 1_200_000);
+  const commitBy = () => ({ at: new Date(host.clock.now.getTime() + 1_200_000) });
   const question = () => ({ ...orderFor(NEW, 'goBack-asked'), onlyAsks: true as const });
   const committing = () => orderFor(NEW, 'commitUpdate');
   const markedCommitting = async () =>
@@ -85,7 +85,7 @@ describe('an update that was verified, and whose node is completed only after it
 
   it('must reach somebody until then, in later boots as from their beginning', async () => {
     await verified();
-    const now = { commitBy: commitBy(), isVerified: true };
+    const now = { commitBy: { ...commitBy(), uptime: 2_200 }, isVerified: true };
     expect(await awaitsConfirmation(await host.ports())).toEqual(now);
     await host.boot();
     expect(await awaitsConfirmation(await host.ports())).toEqual({ commitBy: commitBy() });
