@@ -97,6 +97,7 @@ export async function confirmation(
       const now = await host.exclusive(find);
       if (now === 'unknown') return;
       if (isFound(now)) note(now);
+      else answers.waitFor(undefined);
       const { isDecided, isForCommit } = answers;
       const runs = isFound(now) && !isDecided && (isForCommit || !known.isHeard);
       if (!runs) deadline.end();

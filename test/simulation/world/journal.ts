@@ -64,7 +64,10 @@ export function secondsAway({ reconnectSeconds = 600 }: Journal): number {
   return reconnectSeconds;
 }
 
-/** Nothing that a machine hears, or does not hear from now on, changes what becomes of it. */
+/**
+ * Nothing that a machine hears, or does not hear from now on, changes what becomes of it. A process that starts after
+ * `commitBy` counts as answered here; the product's waits for an answer first, unless one is noted in its journal.
+ */
 export function isDecided({ verified, commitBy, goingBack }: Journal, now: number): boolean {
   if (goingBack !== undefined) return true;
   return verified && (commitBy === undefined || commitBy <= now);
