@@ -3,7 +3,12 @@
  * reaches it by the name that it goes by now; and it decides what was verified, once the time for the commit is over.
  */
 
-import { type CommitBy, decideByAnswer, isOver, type Unconfirmed } from '../activities/host';
+import {
+  type CommitBy,
+  decideByAnswer,
+  isCommitOverdue,
+  type Unconfirmed,
+} from '../activities/host';
 import { messageOf } from '../core/errors';
 import type { Host } from './host-loop';
 import type { Logger } from './logging';
@@ -52,7 +57,7 @@ export class Answers {
   came(): Answer {
     if (this.#orderedAs !== undefined) return 'nothing';
     const by = this.#commitBy;
-    if (by !== undefined && !this.isDecided && isOver(this.#host.ports, by)) {
+    if (by !== undefined && !this.isDecided && isCommitOverdue(this.#host.ports, by)) {
       this.#decided = by.at.getTime();
       void this.#note(by);
     }

@@ -14,8 +14,8 @@ import {
 } from '../activities/host';
 import { readBootId } from '../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../core/errors';
-import { telling } from './host-log';
 import { Answers } from './host-answers';
+import { telling } from './host-log';
 import type { Host } from './host-loop';
 import { Silence } from './host-silence';
 import type { Logger } from './logging';
@@ -218,8 +218,8 @@ export async function goBackByItself(
   const { node } = host;
   log.warn({ node, reason: why }, 'going back by itself after the update');
   let reason = 'the update is taken back';
-  const ports = portsAlone(host, { signal, log }, (why) => {
-    reason = why;
+  const ports = portsAlone(host, { signal, log }, (asked) => {
+    reason = asked;
   });
   const because = `${why}, so the machine went back`;
   const isBack = await host.exclusive(() => goBackAlone(ports, because));

@@ -107,8 +107,8 @@ export class AwaitedWord {
       `Temporal was out of reach for ${this.#limit} s after the update was written`,
     );
     const because = `${why}, so the machine took it back`;
-    const ports = portsAlone(this.#host, this.#options, (why) =>
-      log.error({ node, reason: why }, 'the way back takes a reboot that nobody has ordered'),
+    const ports = portsAlone(this.#host, this.#options, (reason) =>
+      log.error({ node, reason }, 'the way back takes a reboot that nobody has ordered'),
     );
     try {
       const isBack = await exclusive(async () => {

@@ -83,9 +83,8 @@ export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined>
 
 /** Nothing that the machine hears, or does not hear, changes what becomes of it. */
 function isDecided(journal: OpenJournal): boolean {
-  const isByProof =
-    markOf(journal, 'verified') !== undefined &&
-    markOf(journal, 'verified')?.commitBy === undefined;
+  const verified = markOf(journal, 'verified');
+  const isByProof = verified !== undefined && verified.commitBy === undefined;
   const isByMark = (['goingBack', 'committing'] as const).some(
     (kind) => markOf(journal, kind) !== undefined,
   );
@@ -98,8 +97,11 @@ function commitTimeOf(journal: OpenJournal, bootId: string): CommitBy | undefine
   return { at: new Date(commitBy), ...(uptime === undefined || of !== bootId ? {} : { uptime }) };
 }
 
-/** Also where the clock was set since the proof, as an update that mends the time of day may do. */
-export function isOver(ports: Pick<HostPorts, 'uptime'>, { at, uptime }: CommitBy): boolean {
+/** Whether that time is over, also where the clock was set since the proof, as an update that mends the time of day may do. */
+export function isCommitOverdue(
+  ports: Pick<HostPorts, 'uptime'>,
+  { at, uptime }: CommitBy,
+): boolean {
   return uptime === undefined ? at.getTime() <= Date.now() : uptime <= secondsUp(ports);
 }
 

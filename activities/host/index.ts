@@ -30,7 +30,7 @@ export {
   decideByAnswer,
   goBackAlone,
   goBackInPlace,
-  isOver,
+  isCommitOverdue,
   type Unconfirmed,
   type UnconfirmedBoot,
 } from './confirm';

@@ -182,6 +182,7 @@ export interface HostPorts {
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** Of the kernel. */
 export function secondsUp({ uptime = kernelUptime }: Pick<HostPorts, 'uptime'>): number {
   return uptime();
 }
