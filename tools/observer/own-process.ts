@@ -1,10 +1,10 @@
 /** Starts the observer as a process of its own, and hears what it says. */
 
-import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { adoptChild } from '../processes/watchdog';
 import { repositoryRoot } from '../repository-root';
 import type { Assignment, Said, Summary, Told } from './protocol';
@@ -32,7 +32,7 @@ export async function observeInOwnProcess(assignment: Assignment): Promise<Obser
     detached: true,
   });
   const disown = child.pid === undefined ? () => undefined : adoptChild(child.pid);
-  const hears = new Hears(child);
+  const hears = new Hears(child.stdout);
   const ended = once(child, 'close').then(([code]) => {
     disown();
     const end = new Error(`the observer ended with ${code}`);
@@ -66,15 +66,19 @@ interface Listener {
   readonly fails: (error: Error) => void;
 }
 
-class Hears {
+/** What comes out of the observer's process, word by word. */
+export class Hears {
   readonly violations: Violation[] = [];
   readonly #listeners = new Set<Listener>();
   #ended: Error | undefined;
 
-  constructor(child: ChildProcess) {
-    if (child.stdout === null) throw new Error('the observer has no output');
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const said = JSON.parse(line) as Said;
+  constructor(output: Readable) {
+    createInterface({ input: output }).on('line', (line) => {
+      const said = wordIn(line);
+      if (said === undefined) {
+        this.ended(new Error(`the observer was cut off at: ${line.slice(0, 200)}`));
+        return;
+      }
       if (said.kind === 'violation') this.violations.push(said);
       for (const one of [...this.#listeners]) {
         if (!one.wants(said)) continue;
@@ -95,5 +99,14 @@ class Hears {
     this.#ended = error;
     for (const { fails } of this.#listeners) fails(error);
     this.#listeners.clear();
+  }
+}
+
+/** undefined = the process was ended in the middle of it. */
+function wordIn(line: string): Said | undefined {
+  try {
+    return JSON.parse(line) as Said;
+  } catch {
+    return undefined;
   }
 }

@@ -18,6 +18,8 @@ export interface Limits {
 }
 
 export const CORDONED_BY = 'slipway.dev/cordoned-by';
+/** A finding is told for each node that is one too many: with all names, thousands of nodes would fill the memory of who hears it. */
+const MOST_NAMES = 10;
 const SHARED_NAMES = ['machineconfiguration.openshift.io/', 'slipway.dev/'];
 const STATE = 'machineconfiguration.openshift.io/state';
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
@@ -177,11 +179,10 @@ export class RolloutRecord {
     const limit = this.limits.maxUnavailable;
     if (limit === undefined || down.length <= limit) return;
     if (!grew && (previous === undefined || !isNewlyTaken(node, previous))) return;
-    const names = down.map((candidate) => candidate.name).join(', ');
     this.report(
       'I1',
       node.name,
-      `${down.length} nodes unavailable, ${limit} allowed: ${names}`,
+      `${down.length} nodes unavailable, ${limit} allowed: ${someNames(down)}`,
       atMs,
     );
   }
@@ -262,4 +263,10 @@ function ours({ annotations }: ObservedNode): readonly (readonly [string, string
   return Object.entries(annotations)
     .filter(([name]) => SHARED_NAMES.some((prefix) => name.startsWith(prefix)))
     .sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function someNames(nodes: readonly ObservedNode[]): string {
+  const names = nodes.slice(0, MOST_NAMES).map(({ name }) => name);
+  const more = nodes.length - names.length;
+  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
 }

@@ -49,6 +49,14 @@ describe('I1, never too many nodes unavailable', () => {
     expect(judge([node('b', away), node('b', { ...taken, ready: false })], limits)).toEqual([]);
   });
 
+  test('of many nodes the first ten are named', () => {
+    const down = Array.from({ length: 13 }, (_, index) => node(`n${index + 10}`, { ready: false }));
+    const [, last] = judge(down, limits).at(-1) ?? [];
+    expect(last).toBe(
+      'n22: 13 nodes unavailable, 1 allowed: n10, n11, n12, n13, n14, n15, n16, n17, n18, n19 and 3 more',
+    );
+  });
+
   test('one after the other is as it should be', () => {
     const down = { unschedulable: true };
     expect(judge([node('a', down), node('a'), node('b', down), node('b')], limits)).toEqual([]);
