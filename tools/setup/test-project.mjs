@@ -1,7 +1,7 @@
 // One jest project of `npm test`, in a process group of its own and with a limit.
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { endGroup, isStopped, startGroup } from './test-processes.mjs';
 
 /** One file after the other: each starts a whole cluster. */
 const ONE_BY_ONE = new Set(['integration', 'e2e', 'faults', 'hosts']);
@@ -16,15 +16,6 @@ const ALL_DAY = 24 * 60;
 /** What does not end when it is asked to. */
 const GRACE_MS = 30_000;
 
-const running = new Set();
-let isStopped = false;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.once(signal, () => {
-    isStopped = true;
-    for (const child of running) endGroup(child, 'SIGTERM');
-  });
-}
-
 /**
  * Runs it to its end. Beside another one, what it printed is written as one piece.
  *
@@ -32,7 +23,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
  * @returns {Promise<number | null>} jest's exit status; null when it was ended, or not even begun
  */
 export async function runProject({ root, name, outputFile, rest, alone }) {
-  if (isStopped) return null;
+  if (isStopped()) return null;
   const started = Date.now();
   process.stdout.write(`== ${name} tests …\n`);
   const [command, args] = commandOf(root, name, [
@@ -41,12 +32,7 @@ export async function runProject({ root, name, outputFile, rest, alone }) {
     ...rest,
   ]);
   // `--json` also prints the results to standard output; the human report goes to standard error.
-  const child = spawn(command, args, {
-    cwd: root,
-    stdio: ['ignore', 'ignore', alone ? 'inherit' : 'pipe'],
-    detached: true,
-  });
-  running.add(child);
+  const child = startGroup(root, command, args, ['ignore', 'ignore', alone ? 'inherit' : 'pipe']);
   const said = [];
   child.stderr?.on('data', (chunk) => said.push(chunk));
   const minutes = alone ? ALL_DAY : LIMIT_MINUTES;
@@ -60,7 +46,6 @@ export async function runProject({ root, name, outputFile, rest, alone }) {
     return status;
   } finally {
     clearTimeout(limit);
-    running.delete(child);
     const seconds = Math.round((Date.now() - started) / 1000);
     process.stdout.write(`\n== ${name}: ${seconds} s\n${Buffer.concat(said).toString()}`);
   }
@@ -73,12 +58,4 @@ function commandOf(root, name, args) {
   if (mounts) return ['unshare', ['--mount', '--propagation', 'private', jest, ...args]];
   if (name !== 'hosts') return [jest, args];
   return [join(root, 'tools', 'setup', 'in-namespace.sh'), [jest, ...args]];
-}
-
-function endGroup(child, signal) {
-  try {
-    process.kill(-child.pid, signal);
-  } catch (error) {
-    if (error.code !== 'ESRCH') throw error;
-  }
 }

@@ -1,24 +1,24 @@
 // `npm test`: everything, cheapest first; does all its own set-up. The closing line counts all suites,
 // and there is one also when the set-up fails: what that keeps from running counts as failed.
 // `npm test -- unit workflow` runs only those projects; other arguments go to jest.
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { requireHostPackages, requireUnitPackages } from './host-packages.mjs';
+import { runSetUp, stop } from './test-processes.mjs';
 import { runProject } from './test-project.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 /**
  * Three at a time, one of each lane: what computes, what starts clusters and mostly waits for them, and
  * machines, which take less than half of one core of two while they boot, wait and are cut off.
- * Two files that start clusters at once is as much as two cores serve well.
+ * Two files that start clusters at once is as much as two cores serve well. The first lane begins with what needs
+ * no servers, the second with what needs no more than those: on a new machine the rest is fetched and built meanwhile.
  */
 const LANES = [
-  ['unit', 'replay', 'workflow', 'simulation', 'integration'],
-  ['faults', 'e2e'],
+  ['unit', 'replay', 'simulation', 'workflow', 'integration'],
+  ['e2e', 'faults'],
   ['hosts'],
 ];
 const NEED_SERVERS = new Set(['workflow', 'integration', 'e2e', 'faults', 'hosts']);
@@ -51,38 +51,57 @@ const noUnits = projects.includes('unit') ? whatLacks(requireUnitPackages) : und
 // They run all the same: those that need it fail, and this is why.
 if (noUnits !== undefined) process.stderr.write(`slipway: ${noUnits}\n`);
 
-prepare(projects, 'the build failed', ['tools/setup/build.mjs', '--quiet']);
-// Binaries first, so that no test's own time limit pays for a build.
-prepare(NEED_SERVERS, 'the development servers are not there', ['dist/tools/fetch.js']);
-if (noHosts === undefined) {
-  const validators = ['ignition', 'ignition-validate', 'ignition-validate-2'];
-  prepare(NEED_HOST_PACKAGES, 'Ignition is not there', ['dist/tools/fetch.js', ...validators]);
-  const standin = ['dist/test/hosts/standin/main.js'];
-  prepare(NEED_HOST_PACKAGES, 'the stand-ins of the machines are not there', standin);
-}
-prepare([HOSTS], 'the host worker was not bundled', ['tools/setup/host-bundle.mjs']);
-prepare([HOSTS], 'the images of the machines are not there', ['dist/test/hosts/build/main.js']);
-
-// A signal that came meanwhile is heard only now, between two turns of the event loop; nothing is begun after it.
-await setImmediate();
-await setImmediate();
+await prepare(projects, 'the build failed', ['tools/setup/build.mjs', '--quiet']);
+const servers = prepareServers();
+const standIns = servers.then(prepareStandIns);
+const machines = standIns.then(prepareMachines);
 try {
   await runProjects();
 } catch (error) {
   fail(`the tests were not run: ${error.message}`);
+  stop();
 }
+await machines;
 if (totals.skipped > 0) process.stdout.write(`\n${totals.skipped} skipped`);
 process.stdout.write(`\n${totals.passed} passed, ${totals.failed} failed\n`);
 process.exit(totals.failed > 0 ? 1 : 0);
 
+/** Binaries first, so that no test's own time limit pays for a build. */
+async function prepareServers() {
+  await prepare(NEED_SERVERS, 'the development servers are not there', ['dist/tools/fetch.js']);
+}
+
+async function prepareStandIns() {
+  if (noHosts !== undefined) return;
+  const validators = ['ignition', 'ignition-validate', 'ignition-validate-2'];
+  await prepare(NEED_HOST_PACKAGES, 'Ignition is not there', [
+    'dist/tools/fetch.js',
+    ...validators,
+  ]);
+  const standin = ['dist/test/hosts/standin/main.js'];
+  await prepare(NEED_HOST_PACKAGES, 'the stand-ins of the machines are not there', standin);
+}
+
+async function prepareMachines() {
+  await prepare([HOSTS], 'the host worker was not bundled', ['tools/setup/host-bundle.mjs']);
+  const images = ['dist/test/hosts/build/main.js'];
+  await prepare([HOSTS], 'the images of the machines are not there', images);
+}
+
 /** One step of the set-up. Projects that need it do not run without it, and count as failed. */
-function prepare(names, failure, args) {
+async function prepare(names, failure, args) {
   const those = [...names].filter((name) => projects.includes(name) && !obstacles.has(name));
   if (those.length === 0) return;
-  const { status, signal } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
-  if (status === 0) return;
-  const why = `${failure} (${signal ?? `exit status ${status}`})`;
-  for (const name of those) obstacles.set(name, why);
+  const why = await runSetUp(root, args);
+  if (why === undefined) return;
+  for (const name of those) obstacles.set(name, `${failure} (${why})`);
+}
+
+/** Resolves once all that a project needs is there, or is among its obstacles. */
+async function untilPrepared(name) {
+  if (NEED_SERVERS.has(name)) await servers;
+  if (NEED_HOST_PACKAGES.has(name)) await standIns;
+  if (name === HOSTS) await machines;
 }
 
 async function runProjects() {
@@ -96,6 +115,7 @@ async function runProjects() {
 
 async function runLane(lane, directory) {
   for (const name of lane) {
+    await untilPrepared(name);
     const obstacle = obstacles.get(name);
     if (obstacle !== undefined) {
       fail(`${name} tests were not run: ${obstacle}`);

@@ -7,6 +7,8 @@ import { repositoryRoot } from '../../../../tools/repository-root';
 
 /** Each takes a while on a busy machine: npm and two or three programs one after the other. */
 const LIMIT_MS = 60_000;
+/** A file in the clone: a project's runner has been there. */
+const RAN = 'ran';
 
 let clone: string;
 beforeEach(() => {
@@ -61,6 +63,35 @@ test(
 
     expect(ended).toMatchObject({ last: '2 passed, 2 failed', status: 1 });
     expect(ended.errors).toContain('the development servers are not there (exit status 1)');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'what needs no servers is tested while those are made',
+  () => {
+    put('dist/tools/fetch.js', untilThere(RAN));
+
+    const ended = run('npm', ['test', '--silent', '--', 'replay', 'e2e']);
+
+    expect(ended).toMatchObject({ last: '4 passed, 0 failed', status: 0 });
+  },
+  LIMIT_MS,
+);
+
+test(
+  'servers that are being made when the tests are interrupted are made no further',
+  () => {
+    put(
+      'dist/tools/fetch.js',
+      "process.kill(process.ppid, 'SIGTERM'); setTimeout(() => undefined, 1_000_000);",
+    );
+
+    const ended = run('node', ['tools/setup/test.mjs', 'e2e']);
+
+    expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
+    expect(ended.errors).toContain('the development servers are not there (SIGTERM)');
+    expect(ended.lines).not.toContain('== e2e tests …');
   },
   LIMIT_MS,
 );
@@ -151,7 +182,16 @@ function put(path: string, text: string): void {
   writeFileSync(join(clone, path), text, { mode: 0o755 });
 }
 
-/** A runner that leaves these results. */
+/** A program that ends well once the file is there, and badly when it does not come. */
+function untilThere(path: string): string {
+  return [
+    "const { existsSync } = require('node:fs');",
+    `setInterval(() => existsSync('${path}') && process.exit(0), 50);`,
+    `setTimeout(() => process.exit(1), ${LIMIT_MS / 2});`,
+  ].join('\n');
+}
+
+/** A runner that leaves these results, and says in a file that it has run. */
 function jestThat(results: Readonly<Record<string, number>>): string {
   const none = {
     numPassedTests: 0,
@@ -164,6 +204,7 @@ function jestThat(results: Readonly<Record<string, number>>): string {
     `#!${process.execPath}`,
     "const file = process.argv.find((one) => one.startsWith('--outputFile=')).slice(13);",
     `require('node:fs').writeFileSync(file, '${JSON.stringify({ ...none, ...results })}');`,
+    `require('node:fs').writeFileSync('${RAN}', '');`,
   ].join('\n');
 }
 
