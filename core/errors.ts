@@ -231,8 +231,9 @@ export const FAILURES = {
   },
   VerifyFailed: {
     kind: 'stalled',
-    means: 'after the update the host does not match its config',
-    next: 'look at the path or argument that is named; the host was taken back',
+    means:
+      'after the update the host does not match its config, or it fell silent before it was told to keep it',
+    next: 'look at the path or argument that is named, or at the network of the host; it was taken back',
   },
   JournalFailed: {
     kind: 'stalled',
