@@ -1,5 +1,6 @@
 /** A host that is cut off from one of its peers, or from all, at each moment of an update. */
 
+import type { RolloutPolicySpec } from '../../core/pool/types';
 import { isApplied } from '../e2e/support/disk-at-rest';
 import { differences } from '../e2e/support/host-disk';
 import { changesOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
@@ -41,10 +42,12 @@ const DOWN_ONCE_VERIFIED = [
   .join('; ')
   // Of systemd.
   .replaceAll('$', '$$$$');
-/** Short, so that a story does not wait long for the way back, and longer than Temporal takes to miss a host. */
+/** Longer than Temporal takes to miss a host: who is cut off for that long goes on. */
 const RECONNECT_SECONDS = 60;
+/** Of the stories that wait for the way back. Longer than a machine takes to boot beside other suites. */
+const SHORT_RECONNECT_SECONDS = 30;
 const BACK_IN_PLACE = new RegExp(
-  `Temporal was out of reach for ${RECONNECT_SECONDS} s after the update was written`,
+  `Temporal was out of reach for ${SHORT_RECONNECT_SECONDS} s after the update was written`,
 );
 
 let world: World;
@@ -180,191 +183,198 @@ test(
   STORY_MS,
 );
 
-test.each<[Peer]>([['Temporal'], ['API server']])(
-  'out of reach of the %s after the reboot: the machine goes back, and says why',
-  async (peer) => {
-    const { machine, fleet } = world;
-    await world.atRest(machine.name);
-    const before = await pictureOf(machine);
-    const boots = machine.launcher.boots();
-    await world.roll(everything());
-    await machine.launcher.untilBoots(boots + 1);
+describe('a machine that goes back by itself', () => {
+  beforeAll(() => setVerify({ reconnectSeconds: SHORT_RECONNECT_SECONDS }));
 
-    await machine.network.cut(portOf(world.fleet, peer));
-    await machine.launcher.untilBoots(boots + 2);
-    await machine.network.heal();
+  test.each<[Peer]>([['Temporal'], ['API server']])(
+    'out of reach of the %s after the reboot: the machine goes back, and says why',
+    async (peer) => {
+      const { machine, fleet } = world;
+      await world.atRest(machine.name);
+      const before = await pictureOf(machine);
+      const boots = machine.launcher.boots();
+      await world.roll(everything());
+      await machine.launcher.untilBoots(boots + 1);
 
-    const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
-    expect(reason).toMatch(peer === 'Temporal' ? /Temporal was out of reach/ : /Ready/);
-    await expectAsBefore(before);
-  },
-  STORY_MS,
-);
+      await machine.network.cut(portOf(world.fleet, peer));
+      await machine.launcher.untilBoots(boots + 2);
+      await machine.network.heal();
 
-test(
-  'an update that cuts the machine off from everybody is taken back by the machine alone',
-  async () => {
-    const { machine, fleet } = world;
-    await world.atRest(machine.name);
-    const before = await pictureOf(machine);
-    const mark = markOf(world.record);
+      const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
+      expect(reason).toMatch(peer === 'Temporal' ? /Temporal was out of reach/ : /Ready/);
+      await expectAsBefore(before);
+    },
+    STORY_MS,
+  );
 
-    await world.roll(
-      hostConfig(NAME, {
-        kernelArguments: ['nosmt'],
-        units: [oneshot('cut-off.service', '/usr/bin/busybox ip link set host0 down')],
-      }),
-    );
-    const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
-
-    expect(reason).toMatch(/Temporal was out of reach/);
-    await expectAsBefore(before);
-    expect(world.node(machine.name).annotations[STATE]).toBe('Degraded');
-    expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(fleet.firstConfig);
-    expect(wasEverCordoned(world.record, machine.name, mark)).toBe(true);
-  },
-  STORY_MS,
-);
-
-test(
-  'an update without a reboot that cuts the machine off is taken back by the machine alone, in place',
-  async () => {
-    const { machine, fleet } = world;
-    await restartOnChange(fleet.manifests, LINK, 'link.service');
-    const linked = (state: string) =>
-      hostConfig(NAME, {
-        files: [plainFile(LINK, state)],
-        units: [
-          oneshot('link.service', `/bin/sh -c '/usr/bin/busybox ip link set host0 $(cat ${LINK})'`),
-        ],
-      });
-    const good = await world.roll(linked('up'));
-    await world.allUpdatedTo(good);
-    await world.atRest(machine.name);
-    const before = await pictureOf(machine);
-    const boots = machine.launcher.boots();
-
-    await world.roll(linked('down'));
-    const reason = await world.failedAndBack(machine.name, good);
-
-    expect(reason).toMatch(BACK_IN_PLACE);
-    await expectAsBefore(before);
-    expect(machine.launcher.boots()).toBe(boots);
-    expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(good);
-  },
-  STORY_MS,
-);
-
-test(
-  'an update with a reboot that cuts the machine off before that is ordered is taken back by the machine alone, in place',
-  async () => {
-    const { machine } = world;
-    const watched = (state: string, kernelArguments: readonly string[]) =>
-      hostConfig(NAME, {
-        kernelArguments,
-        files: [plainFile(WATCHED_LINK, state)],
-        units: [
-          oneshot(
-            'watched-link.service',
-            `/bin/sh -c '/usr/bin/busybox ip link set host0 $(cat ${WATCHED_LINK})'`,
-          ),
-          watcher('watched-link.path', WATCHED_LINK),
-        ],
-      });
-    const good = await world.roll(watched('up', []));
-    await world.allUpdatedTo(good);
-    await world.atRest(machine.name);
-    const before = await pictureOf(machine);
-    const mark = markOf(world.record);
-    const boots = machine.launcher.boots();
-
-    await world.roll(watched('down', ['nosmt']));
-    const reason = await world.failedAndBack(machine.name, good);
-
-    expect(reason).toMatch(BACK_IN_PLACE);
-    await expectAsBefore(before);
-    expect(machine.launcher.boots()).toBe(boots);
-    expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(good);
-    expect(wasEverCordoned(world.record, machine.name, mark)).toBe(true);
-  },
-  STORY_MS,
-);
-
-test(
-  'an update that cuts the machine off once its host was verified is taken back by the machine alone',
-  async () => {
-    const { machine, fleet } = world;
-    await restartOnChange(fleet.manifests, LATE_LINK, 'late-link.service');
-    const late = (state: string, kernelArguments: readonly string[]) =>
-      hostConfig(NAME, {
-        kernelArguments,
-        files: [plainFile(LATE_LINK, state)],
-        units: [service('late-link.service', `/bin/sh -c '${DOWN_ONCE_VERIFIED}'`)],
-      });
-    const good = await world.roll(late('up', []));
-    await world.allUpdatedTo(good);
-    await world.atRest(machine.name);
-    const before = await pictureOf(machine);
-    // Long enough for the cut to come before the commit, and shorter than a silent kubelet is believed.
-    await setReadySeconds(10);
-
-    // With a reboot: there, back, and once more, as what starts early had read the files that the old deployment still had.
-    for (const [kernelArguments, boots] of [
-      [[], 0],
-      [['nosmt'], 3],
-    ] as const) {
+  test(
+    'an update that cuts the machine off from everybody is taken back by the machine alone',
+    async () => {
+      const { machine, fleet } = world;
+      await world.atRest(machine.name);
+      const before = await pictureOf(machine);
       const mark = markOf(world.record);
-      const bootsBefore = machine.launcher.boots();
-      const bad = await world.roll(late('down', kernelArguments));
-      // The node says that it has failed already, on the config before.
-      await world.until(`${machine.name} goes to ${bad}`, () => {
-        return world.node(machine.name).annotations[DESIRED_CONFIG] === bad;
-      });
-      const reason = await world.failedAndBack(machine.name, good);
+
+      await world.roll(
+        hostConfig(NAME, {
+          kernelArguments: ['nosmt'],
+          units: [oneshot('cut-off.service', '/usr/bin/busybox ip link set host0 down')],
+        }),
+      );
+      const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
 
       expect(reason).toMatch(/Temporal was out of reach/);
       await expectAsBefore(before);
-      expect(machine.launcher.boots()).toBe(bootsBefore + boots);
-      const named = changesOf(world.record, machine.name, mark).map(
-        ({ node }) => node.annotations[CURRENT_CONFIG],
+      expect(world.node(machine.name).annotations[STATE]).toBe('Degraded');
+      expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(fleet.firstConfig);
+      expect(wasEverCordoned(world.record, machine.name, mark)).toBe(true);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'an update without a reboot that cuts the machine off is taken back by the machine alone, in place',
+    async () => {
+      const { machine, fleet } = world;
+      await restartOnChange(fleet.manifests, LINK, 'link.service');
+      const linked = (state: string) =>
+        hostConfig(NAME, {
+          files: [plainFile(LINK, state)],
+          units: [
+            oneshot(
+              'link.service',
+              `/bin/sh -c '/usr/bin/busybox ip link set host0 $(cat ${LINK})'`,
+            ),
+          ],
+        });
+      const good = await world.roll(linked('up'));
+      await world.allUpdatedTo(good);
+      await world.atRest(machine.name);
+      const before = await pictureOf(machine);
+      const boots = machine.launcher.boots();
+
+      await world.roll(linked('down'));
+      const reason = await world.failedAndBack(machine.name, good);
+
+      expect(reason).toMatch(BACK_IN_PLACE);
+      await expectAsBefore(before);
+      expect(machine.launcher.boots()).toBe(boots);
+      expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(good);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'an update with a reboot that cuts the machine off before that is ordered is taken back by the machine alone, in place',
+    async () => {
+      const { machine } = world;
+      const watched = (state: string, kernelArguments: readonly string[]) =>
+        hostConfig(NAME, {
+          kernelArguments,
+          files: [plainFile(WATCHED_LINK, state)],
+          units: [
+            oneshot(
+              'watched-link.service',
+              `/bin/sh -c '/usr/bin/busybox ip link set host0 $(cat ${WATCHED_LINK})'`,
+            ),
+            watcher('watched-link.path', WATCHED_LINK),
+          ],
+        });
+      const good = await world.roll(watched('up', []));
+      await world.allUpdatedTo(good);
+      await world.atRest(machine.name);
+      const before = await pictureOf(machine);
+      const mark = markOf(world.record);
+      const boots = machine.launcher.boots();
+
+      await world.roll(watched('down', ['nosmt']));
+      const reason = await world.failedAndBack(machine.name, good);
+
+      expect(reason).toMatch(BACK_IN_PLACE);
+      await expectAsBefore(before);
+      expect(machine.launcher.boots()).toBe(boots);
+      expect(world.node(machine.name).annotations[CURRENT_CONFIG]).toBe(good);
+      expect(wasEverCordoned(world.record, machine.name, mark)).toBe(true);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'an update that cuts the machine off once its host was verified is taken back by the machine alone',
+    async () => {
+      const { machine, fleet } = world;
+      await restartOnChange(fleet.manifests, LATE_LINK, 'late-link.service');
+      const late = (state: string, kernelArguments: readonly string[]) =>
+        hostConfig(NAME, {
+          kernelArguments,
+          files: [plainFile(LATE_LINK, state)],
+          units: [service('late-link.service', `/bin/sh -c '${DOWN_ONCE_VERIFIED}'`)],
+        });
+      const good = await world.roll(late('up', []));
+      await world.allUpdatedTo(good);
+      await world.atRest(machine.name);
+      const before = await pictureOf(machine);
+      // Long enough for the cut to come before the commit, and shorter than a silent kubelet is believed.
+      await setVerify({ readySeconds: 10 });
+
+      // With a reboot: there, back, and once more, as what starts early had read the files that the old deployment still had.
+      for (const [kernelArguments, boots] of [
+        [[], 0],
+        [['nosmt'], 3],
+      ] as const) {
+        const mark = markOf(world.record);
+        const bootsBefore = machine.launcher.boots();
+        const bad = await world.roll(late('down', kernelArguments));
+        // The node says that it has failed already, on the config before.
+        await world.until(`${machine.name} goes to ${bad}`, () => {
+          return world.node(machine.name).annotations[DESIRED_CONFIG] === bad;
+        });
+        const reason = await world.failedAndBack(machine.name, good);
+
+        expect(reason).toMatch(/Temporal was out of reach/);
+        await expectAsBefore(before);
+        expect(machine.launcher.boots()).toBe(bootsBefore + boots);
+        const named = changesOf(world.record, machine.name, mark).map(
+          ({ node }) => node.annotations[CURRENT_CONFIG],
+        );
+        expect(named).toContain(good);
+        expect(named).not.toContain(bad);
+      }
+      await setVerify({ readySeconds: 1 });
+    },
+    2 * STORY_MS,
+  );
+
+  test(
+    'an image in which no host worker starts: a shell takes the machine back',
+    async () => {
+      const { machine, fleet } = world;
+      await world.atRest(machine.name);
+      const before = await pictureOf(machine);
+      const boots = machine.launcher.boots();
+
+      await world.roll(
+        hostConfig(NAME, {
+          osImageURL: fleet.images['no-worker'],
+          files: [plainFile('/etc/story.conf', 'of the story\n')],
+        }),
       );
-      expect(named).toContain(good);
-      expect(named).not.toContain(bad);
-    }
-    await setReadySeconds(1);
-  },
-  2 * STORY_MS,
-);
+      await machine.launcher.untilBoots(boots + 1);
+      await machine.launcher.untilBoots(boots + 2);
+      const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
 
-async function setReadySeconds(readySeconds: number): Promise<void> {
+      expect(reason).toMatch(/no host worker had reached Temporal/);
+      await expectAsBefore(before);
+      expect(await machine.output('ls', '/var/lib/slipway')).not.toMatch(/unconfirmed|unstarted/);
+    },
+    STORY_MS,
+  );
+});
+
+async function setVerify(verify: NonNullable<RolloutPolicySpec['verify']>): Promise<void> {
   const policy = `/apis/slipway.dev/v1alpha1/rolloutpolicies/${POOL}`;
-  await world.api.call('PATCH', policy, { spec: { verify: { readySeconds } } });
+  await world.api.call('PATCH', policy, { spec: { verify } });
 }
-
-test(
-  'an image in which no host worker starts: a shell takes the machine back',
-  async () => {
-    const { machine, fleet } = world;
-    await world.atRest(machine.name);
-    const before = await pictureOf(machine);
-    const boots = machine.launcher.boots();
-
-    await world.roll(
-      hostConfig(NAME, {
-        osImageURL: fleet.images['no-worker'],
-        files: [plainFile('/etc/story.conf', 'of the story\n')],
-      }),
-    );
-    await machine.launcher.untilBoots(boots + 1);
-    await machine.launcher.untilBoots(boots + 2);
-    const reason = await world.failedAndBack(machine.name, fleet.firstConfig);
-
-    expect(reason).toMatch(/no host worker had reached Temporal/);
-    await expectAsBefore(before);
-    expect(await machine.output('ls', '/var/lib/slipway')).not.toMatch(/unconfirmed|unstarted/);
-  },
-  STORY_MS,
-);
 
 async function expectAsBefore(before: Picture): Promise<void> {
   const { machine } = world;
