@@ -1,11 +1,14 @@
 import type { ClientRequest } from 'node:http';
 import { Agent, request } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Credentials } from './certificates';
 
 /** An answer of the API server. */
 export interface ApiAnswer {
   readonly status: number;
   readonly text: string;
+  /** Set where the server asks to come again: it has done nothing of what it was asked for. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** What the API server refused or could not do. */
@@ -21,7 +24,8 @@ export interface ApiClient {
   /** Sends a request and returns any answer. */
   send(method: string, path: string, body?: unknown): Promise<ApiAnswer>;
   /**
-   * Sends a request and returns the object in the answer.
+   * Sends a request and returns the object in the answer. One that the server could not take, as while
+   * its storage begins anew, is sent again when it says: ten times at most, as client-go does.
    *
    * @throws ApiError for a status of 400 and more
    */
@@ -31,6 +35,8 @@ export interface ApiClient {
 }
 
 const TIMEOUT_MS = 30_000;
+/** As client-go's `Request.maxRetries` (rest/request.go). */
+const MAX_RETRIES = 10;
 
 /** A client that authenticates with a certificate; without one it is anonymous. */
 export function createApiClient(
@@ -66,7 +72,9 @@ export function createApiClient(
         response.on('data', (chunk: string) => (text += chunk));
         response.once('error', reject);
         response.once('end', () => {
-          resolve({ status: response.statusCode ?? 0, text });
+          const seconds = response.headers['retry-after'];
+          const again = seconds === undefined ? {} : { retryAfterSeconds: Number(seconds) };
+          resolve({ status: response.statusCode ?? 0, text, ...again });
         });
       });
       outgoing.end(body === undefined ? undefined : JSON.stringify(body));
@@ -84,7 +92,11 @@ export function createApiClient(
   return {
     send,
     call: async <T>(method: string, path: string, body?: unknown): Promise<T> => {
-      const answer = await send(method, path, body);
+      let answer = await send(method, path, body);
+      for (let retry = 0; retry < MAX_RETRIES && isToComeAgain(answer); retry += 1) {
+        await delay(answer.retryAfterSeconds * 1000);
+        answer = await send(method, path, body);
+      }
       if (answer.status >= 400) throw apiError(method, path, answer);
       return JSON.parse(answer.text) as T;
     },
@@ -103,6 +115,13 @@ class LostRequest extends Error {
     super(message, { cause });
     this.unseen = reusedSocket && (cause.code === 'ECONNRESET' || cause.code === 'EPIPE');
   }
+}
+
+/** Refused before anything was done; a budget refuses with the same status, and names no time. */
+function isToComeAgain(
+  answer: ApiAnswer,
+): answer is ApiAnswer & { readonly retryAfterSeconds: number } {
+  return answer.status === 429 && answer.retryAfterSeconds !== undefined;
 }
 
 function apiError(method: string, path: string, answer: ApiAnswer): ApiError {
