@@ -19,13 +19,14 @@ const GRACE_MS = 30_000;
 /**
  * Runs it to its end. Beside another one, what it printed is written as one piece.
  *
- * @param {{ root: string, name: string, outputFile: string, rest: readonly string[], alone: boolean }} project
+ * @param {{ root: string, title: string, name: string, outputFile: string, rest: readonly string[],
+ *   alone: boolean }} project - `title` = by which it is announced: a project may be run in parts
  * @returns {Promise<number | null>} jest's exit status; null when it was ended, or not even begun
  */
-export async function runProject({ root, name, outputFile, rest, alone }) {
+export async function runProject({ root, title, name, outputFile, rest, alone }) {
   if (isStopped()) return null;
   const started = Date.now();
-  process.stdout.write(`== ${name} tests …\n`);
+  process.stdout.write(`== ${title} tests …\n`);
   const [command, args] = commandOf(root, name, [
     ...['--selectProjects', name, '--json', `--outputFile=${outputFile}`],
     ...(ONE_BY_ONE.has(name) ? ['--runInBand'] : alone ? [] : BESIDE_ANOTHER),
@@ -37,7 +38,7 @@ export async function runProject({ root, name, outputFile, rest, alone }) {
   child.stderr?.on('data', (chunk) => said.push(chunk));
   const minutes = alone ? ALL_DAY : LIMIT_MINUTES;
   let limit = setTimeout(() => {
-    said.push(Buffer.from(`\nslipway: ${name} took over ${minutes} minutes and was ended\n`));
+    said.push(Buffer.from(`\nslipway: ${title} took over ${minutes} minutes and was ended\n`));
     endGroup(child, 'SIGTERM');
     limit = setTimeout(() => endGroup(child, 'SIGKILL'), GRACE_MS);
   }, minutes * 60_000);
@@ -47,7 +48,7 @@ export async function runProject({ root, name, outputFile, rest, alone }) {
   } finally {
     clearTimeout(limit);
     const seconds = Math.round((Date.now() - started) / 1000);
-    process.stdout.write(`\n== ${name}: ${seconds} s\n${Buffer.concat(said).toString()}`);
+    process.stdout.write(`\n== ${title}: ${seconds} s\n${Buffer.concat(said).toString()}`);
   }
 }
 

@@ -11,7 +11,7 @@ import { runProject } from './test-project.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 /**
- * Three at a time, one of each lane: what computes, what starts clusters and mostly waits for them, and
+ * One at a time of each lane: what computes, what starts clusters and mostly waits for them, and
  * machines, which take less than half of one core of two while they boot, wait and are cut off.
  * Two files that start clusters at once is as much as two cores serve well. The first lane begins with what needs
  * no servers, the second with what needs no more than those: on a new machine the rest is fetched and built meanwhile.
@@ -24,6 +24,8 @@ const LANES = [
 const NEED_SERVERS = new Set(['workflow', 'integration', 'e2e', 'faults', 'hosts']);
 /** Machines of their own, with root. */
 const HOSTS = 'hosts';
+/** A third of their time, in which they wait for machines that are cut off: a lane of its own costs the others little. */
+const CUT_OFF = 'test/hosts/network';
 /** Real registries, sysroots, mounts and clocks: root, and the same packages. */
 const NEED_HOST_PACKAGES = new Set(['integration', 'faults', HOSTS]);
 
@@ -35,6 +37,7 @@ const lanes = LANES.map((lane) =>
 );
 const projects = lanes.flat();
 const alone = lanes.filter((lane) => lane.length > 0).length < 2;
+const isSplit = !alone && rest.length === 0;
 
 /** Project → why it cannot run. Those that can, do. */
 const obstacles = new Map();
@@ -107,26 +110,35 @@ async function untilPrepared(name) {
 async function runProjects() {
   const directory = mkdtempSync(join(tmpdir(), 'slipway-test-'));
   try {
-    await Promise.all(lanes.map((lane) => runLane(lane, directory)));
+    await Promise.all(lanes.flatMap(jobsOf).map((jobs) => runLane(jobs, directory)));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-async function runLane(lane, directory) {
-  for (const name of lane) {
-    await untilPrepared(name);
-    const obstacle = obstacles.get(name);
+/** A lane is one row of jobs; that of the machines is two where they are run whole beside others. */
+function jobsOf(lane) {
+  if (!isSplit || !lane.includes(HOSTS)) return [lane.map((name) => ({ title: name, name, rest }))];
+  return [
+    [{ title: HOSTS, name: HOSTS, rest: ['--testPathIgnorePatterns', CUT_OFF] }],
+    [{ title: `${HOSTS} ${CUT_OFF}`, name: HOSTS, rest: ['--testPathPatterns', CUT_OFF] }],
+  ];
+}
+
+async function runLane(jobs, directory) {
+  for (const job of jobs) {
+    await untilPrepared(job.name);
+    const obstacle = obstacles.get(job.name);
     if (obstacle !== undefined) {
-      fail(`${name} tests were not run: ${obstacle}`);
+      fail(`${job.title} tests were not run: ${obstacle}`);
       continue;
     }
-    const outputFile = join(directory, `${name}.json`);
+    const outputFile = join(directory, `${job.title.replaceAll('/', '-')}.json`);
     try {
-      count(name, outputFile, await runProject({ root, name, outputFile, rest, alone }));
+      count(job.title, outputFile, await runProject({ root, ...job, outputFile, alone }));
     } catch (error) {
-      // The other lane goes on, and is counted.
-      fail(`${name} tests were not run to their end: ${error.message}`);
+      // The other lanes go on, and are counted.
+      fail(`${job.title} tests were not run to their end: ${error.message}`);
     }
   }
 }

@@ -96,6 +96,30 @@ test(
   LIMIT_MS,
 );
 
+test.each([
+  [['hosts'], 1],
+  [['replay', 'hosts'], 3],
+  [['replay', 'hosts', 'test/hosts/power'], 2],
+])(
+  'machines beside other projects are tested in two parts, of which each is counted (%j)',
+  (args, runs) => {
+    const nothing = '() => undefined';
+    put(
+      'tools/setup/host-packages.mjs',
+      `export const requireHostPackages = ${nothing}, requireUnitPackages = ${nothing};`,
+    );
+    put('tools/setup/host-bundle.mjs', '');
+    put('dist/test/hosts/standin/main.js', '');
+    put('dist/test/hosts/build/main.js', '');
+    put('tools/setup/in-namespace.sh', '#!/bin/sh\nexec "$@"');
+
+    const ended = run('npm', ['test', '--silent', '--', ...args]);
+
+    expect(ended).toMatchObject({ last: `${2 * runs} passed, 0 failed`, status: 0 });
+  },
+  LIMIT_MS,
+);
+
 test(
   'a project whose runner cannot be started counts as failed',
   () => {
