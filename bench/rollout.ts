@@ -17,6 +17,7 @@ import type { Stack } from '../tools/stack/stack';
 import type { ApiRequests } from './api-requests';
 import { countApiRequests, difference, tellSlipwayApart } from './api-requests';
 import { countHistories, type HistoryCounts } from './histories';
+import { watchLeases, type LeaseAge, type LeaseWatch } from './lease-age';
 import { processorMs } from './processor-time';
 import {
   disksOf,
@@ -44,6 +45,8 @@ export interface RolloutBenchResult extends Observed {
   readonly slotRefillMs: { readonly p50: number; readonly p99: number };
   /** The longest time in one piece in which a slot was free, a node waited for one, and none was cordoned. */
   readonly standstillSeconds: number;
+  /** Of the kubelets, which have no part in the rollout: how full the machine was for them. */
+  readonly leaseAge: LeaseAge;
   readonly applyToFirstCordonMs: number;
   readonly apiWritesPerNode: number;
   readonly apiReadsPerNode: number;
@@ -129,7 +132,9 @@ async function rollOnce(
   const appliedAtMs = Date.now();
   await stack.manifests.apply(CONFIG);
   const standstill = new Standstill();
-  await untilAllMoved({ record: observer.record, stack, judge, standstill }, options, old);
+  const leases = watchLeases(stack.cluster.admin);
+  const rolling = { record: observer.record, stack, judge, standstill, leases };
+  await untilAllMoved(rolling, options, old).finally(() => leases.stop());
   const requests = difference(await countApiRequests(stack.cluster), before);
   const cpuMsPerNode = perNodeSince(cpuBefore, processorTimes(stack), options.nodes);
   const rssMiB = residentMiB(stack);
@@ -141,6 +146,7 @@ async function rollOnce(
   return {
     ...result(observer.record, options, { appliedAtMs, requests, histories, cpuMsPerNode, seen }),
     standstillSeconds: round(standstill.longestMs / 1000, 1),
+    leaseAge: leases.soFar(),
     rssMiB,
     mostRssMiB,
     disksCompared,
@@ -166,11 +172,12 @@ interface Rolling {
   readonly stack: Stack;
   readonly judge: ObserverProcess;
   readonly standstill: Standstill;
+  readonly leases: LeaseWatch;
 }
 
 /** Resolves when every node has another current config and none is cordoned. */
 async function untilAllMoved(
-  { record, stack, judge, standstill }: Rolling,
+  { record, stack, judge, standstill, leases }: Rolling,
   options: SimulatedPoolOptions,
   old: string,
 ): Promise<void> {
@@ -188,7 +195,8 @@ async function untilAllMoved(
     if (isToBeTold(standstill, record, options, done)) tellStandstill(stack, options);
     if (Date.now() - progress.atMs > patienceMs) {
       const broken = judge.violations.map(describeViolation);
-      const why = [await whatTheRolloutSays(stack), ...broken].join('; ');
+      const late = `the oldest Lease of a kubelet was ${leases.soFar().oldestSeconds} s old`;
+      const why = [await whatTheRolloutSays(stack), late, ...broken].join('; ');
       throw new Error(`stuck: only ${done} of ${options.nodes} nodes updated; ${why}`);
     }
     const quarter = Math.floor((done * 4) / options.nodes);
@@ -220,7 +228,8 @@ function tellStandstill(stack: Stack, { onStep }: SimulatedPoolOptions): void {
 }
 
 /** What histories and requests do not tell. */
-type Seen = 'standstillSeconds' | 'rssMiB' | 'mostRssMiB' | 'disksCompared' | 'violations';
+type Seen =
+  'standstillSeconds' | 'leaseAge' | 'rssMiB' | 'mostRssMiB' | 'disksCompared' | 'violations';
 
 interface Measured {
   readonly appliedAtMs: number;

@@ -70,6 +70,18 @@ function answersOk(url: string): Promise<boolean> {
   });
 }
 
+/** What the controller manager grants the real thing: 50 s for a Lease that is renewed every 10 s. */
+const RENEWALS_MISSED = 5;
+const GRACE_SECONDS = 120;
+
+/**
+ * For how long a node of which nothing is heard counts as Ready. Renewing Leases is KWOK's work, every quarter of
+ * their time, and one that failed comes again no sooner than that: a busy machine must not make every node NotReady.
+ */
+function graceSeconds({ leaseSeconds }: ClusterLayout): number {
+  return Math.max(GRACE_SECONDS, (RENEWALS_MISSED * leaseSeconds) / 4);
+}
+
 const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => readonly string[]>> = {
   etcd: ({ directory, ports }) => [
     `--data-dir=${join(directory, 'etcd')}`,
@@ -117,8 +129,7 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
     // The default of 20 requests per second would be what a rollout through 200 nodes waits for.
     '--kube-api-qps=200',
     '--kube-api-burst=400',
-    // Renewing leases is KWOK's work, and a busy machine must not make every node NotReady.
-    '--node-monitor-grace-period=120s',
+    `--node-monitor-grace-period=${graceSeconds(layout)}s`,
     // Of thousands of nodes, KWOK comes to the last one after minutes, and it plays only those of which
     // nobody has said anything yet: not even that they have never been heard of.
     '--node-startup-grace-period=30m',
@@ -132,6 +143,7 @@ const ARGUMENTS: Readonly<Record<ClusterProcess, (layout: ClusterLayout) => read
   kwok: (layout) => [
     `--kubeconfig=${layout.kwokKubeconfig}`,
     `--config=${join(repositoryRoot(), 'tools', 'kwok', 'stages.yaml')}`,
+    `--config=${join(repositoryRoot(), 'tools', 'kwok', 'options.yaml')}`,
     '--manage-all-nodes=true',
     `--node-lease-duration-seconds=${layout.leaseSeconds}`,
     `--server-address=127.0.0.1:${layout.ports.kwok}`,
