@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, parseDocument } from 'yaml';
 import { ControllerSettings } from '../../../controllers/settings';
+import { isOwnService } from '../../../core/names';
 import { ServerSettings } from '../../../server/settings';
 import { ClusterWorkerSettings, variableOf } from '../../../workers/config';
 import { parseConfig } from '../../../workers/host-config-file';
@@ -118,6 +119,22 @@ describe('the Deployments', () => {
       for (const variable of Object.keys(settings?.data ?? {})) expect(known).toContain(variable);
     }
   });
+});
+
+it('refuses each service of the host worker in a disruption policy, as the controllers do', () => {
+  const crd = readFileSync(join(DEPLOY, 'crds', 'machineconfigurations.yaml'), 'utf8');
+  const rules = [...crd.matchAll(/!self\.matches\("(\^slipway-host[^"]*)"\)/g)].map(
+    ([, rule = '']) => new RegExp(rule),
+  );
+  const services = readdirSync(join(DEPLOY, 'host')).filter((file) => file.endsWith('.service'));
+
+  expect(rules).toHaveLength(6);
+  expect(services).toHaveLength(4);
+  for (const name of [...services, 'slipway-host-other.service']) {
+    const isOwn = isOwnService(name);
+    expect([name, isOwn]).toEqual([name, services.includes(name)]);
+    expect(rules.map((rule) => rule.test(name))).toEqual(rules.map(() => isOwn));
+  }
 });
 
 describe('a machine', () => {
