@@ -1,6 +1,6 @@
 /**
  * What an answer of Temporal means for an update that nobody has confirmed yet: the machine is in reach, unless no order
- * reaches it by the name that it goes by now; and it decides what was verified, once the time for the commit is over.
+ * of the update can reach it any more; and it decides what was verified, once the time for the commit is over.
  */
 
 import {
@@ -20,7 +20,7 @@ export class Answers {
   #commitBy: CommitBy | undefined;
   /** The time, in milliseconds since 1970, that an answer has come after. */
   #decided: number | undefined;
-  #orderedAs: string | undefined;
+  #unreached: string | undefined;
   readonly #host: Host;
   readonly #log: Logger;
 
@@ -32,15 +32,11 @@ export class Answers {
   /** To be called with what waits to be confirmed, whenever that was looked up; undefined = nothing does. */
   waitFor(update: Unconfirmed | undefined): void {
     this.#commitBy = update?.commitBy;
-    const { orderedAs } = update ?? {};
-    if (orderedAs !== undefined && orderedAs !== this.#orderedAs) {
-      const { node } = this.#host;
-      this.#log.error(
-        { node, orderedAs },
-        'no order of its update reaches the machine by this name',
-      );
+    const { unreached } = update ?? {};
+    if (unreached !== undefined && unreached !== this.#unreached) {
+      this.#log.error({ node: this.#host.node, reason: unreached }, 'no order of its update comes');
     }
-    this.#orderedAs = orderedAs;
+    this.#unreached = unreached;
   }
 
   /** Whether the commit is to follow in a time that is known. */
@@ -55,7 +51,7 @@ export class Answers {
 
   /** Temporal answers. */
   came(): Answer {
-    if (this.#orderedAs !== undefined) return 'nothing';
+    if (this.#unreached !== undefined) return 'nothing';
     const by = this.#commitBy;
     if (by !== undefined && !this.isDecided && isCommitOverdue(this.#host.ports, by)) {
       this.#decided = by.at.getTime();
@@ -66,9 +62,7 @@ export class Answers {
 
   /** Why the machine takes the update back. */
   because(otherwise: string): string {
-    return this.#orderedAs === undefined
-      ? otherwise
-      : `the machine goes by the name ${this.#host.node} since the update, and no order to ${this.#orderedAs} reaches it`;
+    return this.#unreached ?? otherwise;
   }
 
   async #note(commitBy: CommitBy): Promise<void> {

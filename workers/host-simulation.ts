@@ -137,6 +137,7 @@ async function makeHost(
     exclusive: createExclusive(),
     ports: {
       node,
+      namespace: settings.temporalNamespace,
       files: machine.files,
       users: createHostUsers(machine.files),
       journal: createJournal(machine.files),

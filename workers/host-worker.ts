@@ -225,7 +225,11 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
           onEnded: () => hasEnded(),
         }),
       ),
-    ports: { ...ports, configs: createConfigClient({ ...credentials, url: settings.serverUrl }) },
+    ports: {
+      ...ports,
+      namespace: settings.temporalNamespace,
+      configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
+    },
     drift: { root: settings.root, endpoint: { ...credentials, url: settings.serverUrl } },
     reboot: (reason) => {
       show('rebooting');

@@ -64,6 +64,7 @@ export async function applyUpdate(
   const header: UpdateHeader = {
     orderId: order.orderId,
     node: ports.node,
+    ...(ports.namespace === undefined ? {} : { namespace: ports.namespace }),
     driver: ports.os.name,
     target: to.reference,
     ...(from === undefined ? {} : { previous: from.reference }),

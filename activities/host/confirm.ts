@@ -6,11 +6,18 @@
 import { type Alone, goBack } from './back';
 import { isOfFirstBoot } from './first-boot';
 import { openJournal } from './open-journal';
-import { atBest, type HostPorts, markOf, type OpenJournal, secondsUp } from './ports';
+import {
+  atBest,
+  type HostPorts,
+  markOf,
+  type OpenJournal,
+  secondsUp,
+  type UpdateHeader,
+} from './ports';
 import { noteBackAlone } from './runs';
 import { startedOnNewFiles } from './standing';
 
-type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
+type Ports = Pick<HostPorts, 'node' | 'namespace' | 'journal' | 'os'>;
 
 /** Until when the commit of a verified update is to follow. */
 export interface CommitBy {
@@ -29,10 +36,10 @@ export interface Unconfirmed {
    */
   readonly commitBy?: CommitBy;
   /**
-   * The machine went by this name when its orders came, and goes by another one now: it may reach Temporal, but no order
-   * of this update reaches it.
+   * Since the update the machine asks for orders by another name than they come to, or somewhere else: it may reach
+   * Temporal, but no order of this update reaches it. A sentence that says so.
    */
-  readonly orderedAs?: string;
+  readonly unreached?: string;
 }
 
 /** One that this boot has to confirm. */
@@ -128,20 +135,33 @@ function isGoingBackAlone(journal: OpenJournal): boolean {
 }
 
 function unconfirmed(
-  { node }: Ports,
+  ports: Ports,
   journal: OpenJournal,
   bootId: string,
   { reconnectSeconds }: Pick<Unconfirmed, 'reconnectSeconds'> = {},
 ): Unconfirmed {
   const isBack = markOf(journal, 'goingBack') !== undefined;
   const commitBy = isBack ? undefined : commitTimeOf(journal, bootId);
-  // Nobody orders a first boot, and it may be what names the machine.
-  const orderedAs = isOfFirstBoot(journal.header) ? undefined : journal.header.node;
+  const unreached = whyUnreached(ports, journal.header);
   return {
     ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
     ...(commitBy === undefined ? {} : { commitBy }),
-    ...(orderedAs === undefined || orderedAs === node ? {} : { orderedAs }),
+    ...(unreached === undefined ? {} : { unreached }),
   };
+}
+
+/** Orders go to a name, in a namespace of Temporal; a config may change either, as with a drop-in of the worker. */
+function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
+  // Nobody orders a first boot, and it may be what names the machine.
+  if (isOfFirstBoot(header)) return undefined;
+  const { node = ports.node, namespace = ports.namespace } = header;
+  if (node !== ports.node) {
+    return `the machine goes by the name ${ports.node} since the update, and no order to ${node} reaches it`;
+  }
+  if (ports.namespace !== undefined && namespace !== ports.namespace) {
+    return `the host worker asks for orders in the namespace ${ports.namespace} of Temporal since the update, and those of ${namespace} do not reach it`;
+  }
+  return undefined;
 }
 
 /**

@@ -65,6 +65,8 @@ export interface UpdateHeader {
   readonly reconnectSeconds?: number;
   /** The machine, as its orders name it; absent = written by a version that did not record it. */
   readonly node?: string;
+  /** The one of Temporal that they come from; absent = written by a version that did not record it. */
+  readonly namespace?: string;
   /** A person said force: the disk need not have been as the config before says. */
   readonly forced?: boolean;
   /** No update but a repair of drift: whoever finds it undoes it, and drift is found again. */
@@ -162,6 +164,8 @@ export interface Vitals {
 
 export interface HostPorts {
   readonly node: string;
+  /** The one of Temporal that orders come from; absent = this process hears none. */
+  readonly namespace?: string;
   readonly files: Files;
   readonly users: Users;
   readonly journal: Journal;

@@ -470,24 +470,36 @@ it('is decided by no step of the clock: the update may be what set it', async ()
   expect(motd()).toBe('old');
 });
 
-it('is taken back although Temporal answers, when the machine goes by a name that no order reaches', async () => {
-  await write(90);
-  host = { ...host, node: 'localhost', ports: { ...host.ports, node: 'localhost' } };
-  await startAnew();
-  for (let seconds = 0; seconds <= 90 + LAST_QUESTION_SECONDS; seconds += 5) {
-    word.contact();
-    await silence(5);
-  }
-  expect(motd()).toBe('old');
+it.each([
+  [
+    'goes by a name',
+    { node: 'localhost' },
+    /goes by the name localhost since the update, and no order to worker-1 reaches it/,
+  ],
+  [
+    'listens in a namespace',
+    { namespace: 'elsewhere' },
+    /in the namespace elsewhere of Temporal since the update, and those of slipway do not reach it/,
+  ],
+])(
+  'is taken back although Temporal answers, when the machine %s that no order reaches',
+  async (_what, since, because) => {
+    await write(90);
+    host = { ...host, ...since, ports: { ...host.ports, ...since } };
+    await startAnew();
+    for (let seconds = 0; seconds <= 90 + LAST_QUESTION_SECONDS; seconds += 5) {
+      word.contact();
+      await silence(5);
+    }
+    expect(motd()).toBe('old');
 
-  host = { ...host, node: 'worker-1', ports: await machine.ports() };
-  const activities = await machine.activities();
-  expect(await activities.goBack(order('b'))).toMatchObject({
-    because: expect.stringMatching(
-      /goes by the name localhost since the update, and no order to worker-1 reaches it/,
-    ) as string,
-  });
-});
+    host = { ...host, node: 'worker-1', ports: await machine.ports() };
+    const activities = await machine.activities();
+    expect(await activities.goBack(order('b'))).toMatchObject({
+      because: expect.stringMatching(because) as string,
+    });
+  },
+);
 
 it('is waited for although the program of the operating system does not answer the look after its proof', async () => {
   await writeAndVerify();

@@ -28,6 +28,7 @@ import type { RenderedSpec } from '../../../../core/machine-config/types';
 import type { ConfigReference, HostOrder } from '../../../../workflows/host-contracts';
 
 export const NODE = 'worker-1';
+export const NAMESPACE = 'slipway';
 export const INSTANT = { ...DEFAULT_DURATIONS, stageSeconds: 0, applySeconds: 0, rebootSeconds: 0 };
 
 export interface TestConfig {
@@ -82,6 +83,7 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
     const files = createHostFiles({ root, fs, sync: false, ownership: simulatedOwnership(root) });
     return {
       node: NODE,
+      namespace: NAMESPACE,
       files,
       users: createHostUsers(files),
       journal: createJournal<UpdateHeader, UpdateMark>(files),
