@@ -1,7 +1,8 @@
 /** `npm run fuzz`: simulated rollouts, one per seed, until one breaks an invariant. */
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { shippedSandbox, story } from './many-seeds';
+import { messageOf } from '../../core/errors';
+import { again, shippedSandbox, story } from './many-seeds';
 import { runSeed } from './run';
 import { stormyScenario } from './scenario';
 import type { ActivityPlants } from './world/plants';
@@ -42,16 +43,20 @@ async function fuzz({ seeds, from, minutes, trace, plant, ...given }: Options): 
   let done = 0;
   const isOver = (): boolean => (deadline === undefined ? done >= seeds : Date.now() >= deadline);
   while (!isOver()) {
-    const outcome = await runSeed(from + done, {
+    const seed = from + done;
+    const planted = { ...given, ...(plant === undefined ? {} : { plant }) };
+    const outcome = await runSeed(seed, {
       sandbox,
-      scenario: stormyScenario(from + done, given),
+      scenario: stormyScenario(seed, given),
       plants: plant === undefined ? {} : { [plant]: true },
+    }).catch((error: unknown) => {
+      throw new Error(`${messageOf(error)}\n${again(seed, planted)}`, { cause: error });
     });
     done += 1;
     events += outcome.events;
     seconds += outcome.seconds;
     if (outcome.violations.length > 0) {
-      process.stdout.write(`${story(outcome, given, trace)}\n`);
+      process.stdout.write(`${story(outcome, planted, trace)}\n`);
       return false;
     }
     if (done % 50 === 0) process.stdout.write(`${done} seeds, ${events} events\n`);

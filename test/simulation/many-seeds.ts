@@ -30,7 +30,7 @@ export async function expectSound(
 /** The last events of a seed, what they broke, and how to see exactly that again. */
 export function story(
   { seed, violations, trace, scenario }: Outcome,
-  given: Given = {},
+  given: Told = {},
   lines = 60,
 ): string {
   const { nodes, pools, incidents } = scenario;
@@ -39,11 +39,20 @@ export function story(
     ...(lines === 0 ? [] : trace.last(lines)),
     `seed ${seed} (${nodes} nodes, maxUnavailable ${limits}, ${incidents} incidents) breaks`,
     ...violations.map(({ invariant, what }) => `  ${invariant}: ${what}`),
-    `again: npm run fuzz -- --seeds 1 --from ${seed}${flagsOf(given)}`,
+    again(seed, given),
   ].join('\n');
 }
 
-function flagsOf({ storm, plain }: Given): string {
-  const weather = storm === undefined ? '' : ` --storm ${Math.round(storm * 100)}`;
-  return plain === true ? `${weather} --plain` : weather;
+/** What a seed is run with, as `npm run fuzz` is told it. */
+type Told = Given & { readonly plant?: string };
+
+/** The command that runs exactly that once more. */
+export function again(seed: number, { storm, plain, plant }: Told = {}): string {
+  const flags = [
+    `--seeds 1 --from ${seed}`,
+    ...(storm === undefined ? [] : [`--storm ${Math.round(storm * 100)}`]),
+    ...(plain === true ? ['--plain'] : []),
+    ...(plant === undefined ? [] : [`--plant ${plant}`]),
+  ];
+  return `again: npm run fuzz -- ${flags.join(' ')}`;
 }

@@ -50,6 +50,15 @@ export const PLANTS: readonly Plant[] = [
     },
   },
   {
+    bug: 'a slot is counted twice',
+    breaks: 'I6',
+    ...{ seed: 3, within: 10, plain: true },
+    change: {
+      from: 'taken.has(node) || taken.size < request.maxUnavailable',
+      to: 'taken.has(node) || taken.size + request.holders.length < request.maxUnavailable',
+    },
+  },
+  {
     bug: 'a slot is counted for ever after its update has reported',
     breaks: 'I6',
     ...{ seed: 3, within: 10, plain: true },

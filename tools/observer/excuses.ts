@@ -13,7 +13,11 @@ export interface SaidByRollout {
   /** Nodes that hold a slot. */
   readonly slots: readonly string[];
   /** Nodes of the updates that it waits for. */
-  readonly children: readonly { readonly node: string; readonly blocker?: string }[];
+  readonly children: readonly {
+    readonly node: string;
+    readonly stage?: string;
+    readonly blocker?: string;
+  }[];
   /** Nodes that failed. */
   readonly failed: readonly { readonly node: string }[];
   /** Nodes that failed and are tried again; absent = none. */
@@ -89,9 +93,25 @@ export function falseOfRollout(
     found.push('says that its pool is paused, and it is not');
   }
   if (said.state === 'Halted') found.push(...falseOfHalt(said, outside));
+  if (wordsOf(said).some(isFalselyFull)) {
+    found.push('says that no slot is free, and names fewer nodes than there are slots');
+  }
   const named = new Set([...said.slots, ...namedIn(said)]);
   found.push(...[...named].flatMap((node) => falseOfSlot(node, outside)));
   return found;
+}
+
+/**
+ * What a rollout waits for, in its own words or by updates that do something: those say it themselves. One whose updates
+ * all wait for a slot, and that has a free one, says nothing; so does one that calls its slots taken, and names
+ * fewer nodes than there are.
+ */
+export function excuseOfRollout({
+  blocker,
+  children = [],
+}: Partial<Pick<SaidByRollout, 'blocker' | 'children'>>): string | undefined {
+  if (blocker !== undefined) return isFalselyFull(blocker) ? undefined : blocker;
+  return children.some(({ stage }) => stage !== 'waiting') ? 'its node updates' : undefined;
 }
 
 /** @returns what of it is not so, a sentence each */
@@ -132,19 +152,41 @@ function falseOfSlot(node: string, outside: Outside): readonly string[] {
 }
 
 /** The nodes that sentences about slots name: `…; holding a slot: a; unavailable: b, c (why) and 2 more`. */
-function namedIn({ blocker, children }: SaidByRollout): readonly string[] {
-  const sentences = [blocker, ...children.map((child) => child.blocker)];
-  return sentences.flatMap((sentence = '') => {
-    if (!/^(no free slot|waiting for a slot)/.test(sentence)) return [];
-    const plain = withoutReasons(sentence);
-    return [...plain.matchAll(/(?:holding a slot|unavailable): ([^;]+)/g)].flatMap(
-      ([, names = '']) =>
-        names
-          .replace(/ and \d+ more$/, '')
-          .split(', ')
-          .map((name) => name.trim()),
+function namedIn(said: SaidByRollout): readonly string[] {
+  return wordsOf(said).flatMap((sentence) =>
+    takersIn(sentence).flatMap((names) => names.replace(MORE, '').split(', ')),
+  );
+}
+
+/** Its own, and those of its updates. */
+function wordsOf({ blocker, children }: SaidByRollout): readonly string[] {
+  const all = [blocker, ...children.map((child) => child.blocker)];
+  return all.filter((sentence) => sentence !== undefined);
+}
+
+const MORE = / and (\d+) more$/;
+
+/** The lists of nodes, as they stand there. */
+function takersIn(sentence: string): readonly string[] {
+  if (!/^(no free slot|waiting for a slot)/.test(sentence)) return [];
+  const plain = withoutReasons(sentence);
+  return [...plain.matchAll(/(?:holding a slot|unavailable): ([^;]+)/g)].map(([, names = '']) =>
+    names.trim(),
+  );
+}
+
+/** By its own words: `waiting for a slot: maxUnavailable is 3; holding a slot: a; unavailable: b`. */
+function isFalselyFull(sentence: string): boolean {
+  const limit =
+    /^waiting for a slot: maxUnavailable is (\d+)|^no free slot: [^:]* of at most (\d+)/.exec(
+      sentence,
     );
-  });
+  if (limit === null) return false;
+  const counts = takersIn(sentence).map(
+    (names) => names.replace(MORE, '').split(', ').length + Number(MORE.exec(names)?.[1] ?? 0),
+  );
+  const named = counts.reduce((sum, count) => sum + count, 0);
+  return named < Number(limit[1] ?? limit[2]);
 }
 
 /** Reasons stand in parentheses, and may have some of their own. */

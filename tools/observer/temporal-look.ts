@@ -2,6 +2,7 @@
 
 import { Client, Connection, type WorkflowExecutionDescription } from '@temporalio/client';
 import { setTimeout as delay } from 'node:timers/promises';
+import { excuseOfRollout, type SaidByRollout } from './excuses';
 import type { RolloutRecord } from './record';
 import type { Sight } from './sight';
 import { Silence, type Word } from './silence';
@@ -121,10 +122,7 @@ class Server {
   }
 }
 
-interface Status {
-  readonly blocker?: string;
-  readonly children?: readonly unknown[];
-}
+type Status = Partial<Pick<SaidByRollout, 'blocker' | 'children'>>;
 
 /** Its own word, or what Temporal shows beside a step that is tried again. */
 async function wordOf(client: Client, workflowId: string): Promise<Word> {
@@ -139,10 +137,8 @@ async function wordOf(client: Client, workflowId: string): Promise<Word> {
   }
   const isRollout = workflowId.startsWith('pool-rollout/');
   const said = await handle.query<Status>(isRollout ? 'progress' : 'status');
-  // A rollout whose updates run has its reason in them.
-  if (isRollout && (said.children?.length ?? 0) > 0)
-    return { runs: true, blocker: 'its node updates' };
-  if (said.blocker !== undefined) return { runs: true, blocker: said.blocker };
+  const blocker = isRollout ? excuseOfRollout(said) : said.blocker;
+  if (blocker !== undefined) return { runs: true, blocker };
   // Who has ended between the two questions waits for nothing any more. If nobody says so, it has said nothing.
   const after = await handle.describe().catch(() => described);
   return { runs: isRunning(after) };

@@ -1,4 +1,5 @@
 import {
+  excuseOfRollout,
   falseOfRollout,
   falseOfUpdate,
   type Outside,
@@ -19,9 +20,12 @@ const OUTSIDE: Outside = {
     })[name],
 };
 
+const UPDATES = 'its node updates';
 const SAID: SaidByRollout = { state: 'Rolling', slots: [], children: [], failed: [] };
 const heard = (said: Partial<SaidByRollout>, pool = 'worker') =>
   falseOfRollout(pool, { ...SAID, ...said }, OUTSIDE);
+
+const FEWER = 'says that no slot is free, and names fewer nodes than there are slots';
 
 describe('a rollout', () => {
   it.each<[string, Partial<SaidByRollout>]>([
@@ -89,12 +93,46 @@ describe('a rollout', () => {
       },
       'counts a slot for b, which is in service and has no update',
     ],
+    [
+      'slots of which it names too few',
+      { blocker: 'no free slot: 2 nodes of at most 4 unavailable: a (why), c' },
+      FEWER,
+    ],
+    [
+      'slots of which it names too few, for one of its updates',
+      {
+        children: [
+          { node: 'a', blocker: 'waiting for a slot: maxUnavailable is 3; holding a slot: a, c' },
+        ],
+      },
+      FEWER,
+    ],
   ])('is not when it waits for %s', (_what, said, sentence) => {
     expect(heard(said)).toEqual([sentence]);
   });
 
   it('may say that a paused pool is paused', () => {
     expect(heard({ state: 'Paused' }, 'frozen')).toEqual([]);
+  });
+});
+
+describe('the excuse of a rollout', () => {
+  const waits = { node: 'a', stage: 'waiting' };
+  const full = 'no free slot: 5 nodes of at most 5 unavailable: a, b, c and 2 more';
+
+  it.each<[string, Partial<SaidByRollout>, string | undefined]>([
+    ['what it says', { blocker: full, children: [waits] }, full],
+    ['an update that works', { children: [waits, { node: 'b', stage: 'working' }] }, UPDATES],
+    ['an update that prepares', { children: [{ node: 'b', stage: 'preparing' }] }, UPDATES],
+    ['none where all wait, and slots are free', { children: [waits] }, undefined],
+    [
+      'none where it calls full what is not',
+      { blocker: 'no free slot: 1 node of at most 2 unavailable: b', children: [waits] },
+      undefined,
+    ],
+    ['none where it says none', {}, undefined],
+  ])('is %s', (_what, said, excuse) => {
+    expect(excuseOfRollout(said)).toBe(excuse);
   });
 });
 
