@@ -31,6 +31,12 @@ const LOOK_HOLDS_MS = 5_000;
 /** A blocker older than this is shown on the MachineConfigNode, at most this often. */
 const SHOW_BLOCKER_AFTER_MS = 10_000;
 
+/**
+ * An attempt that comes late, as after an outage, sees whether the pods have left meanwhile before it gives up on
+ * them: for so long it waits to be told which are there.
+ */
+const LISTED_WITHIN_MS = 60_000;
+
 /** Blockers named in a message. */
 const NAMED = 5;
 
@@ -75,6 +81,7 @@ class Drain {
   readonly #pods: DrainPods;
   readonly #unsubscribe: readonly (() => void)[];
   readonly #deadline: number;
+  readonly #begunAt: number;
   #asking = 0;
   #look: { readonly at: number; readonly done: Promise<void> } | undefined;
   #failure: Error | undefined;
@@ -92,6 +99,7 @@ class Drain {
     readonly signal: AbortSignal,
   ) {
     const { view } = ports;
+    this.#begunAt = run.temporalNow();
     this.#deadline = Date.parse(input.startedAt) + input.drain.timeoutSeconds * 1000;
     this.#wakeups = new Wakeups(run.signal);
     this.#pods = new DrainPods(input.drain, evictedBefore(run.lastHeartbeat), {
@@ -166,7 +174,9 @@ class Drain {
   }
 
   async #checkTime(): Promise<void> {
-    if (this.run.temporalNow() < this.#deadline) return;
+    const now = this.run.temporalNow();
+    if (now < this.#deadline) return;
+    if (!this.#pods.isListed && now < this.#begunAt + LISTED_WITHIN_MS) return;
     const { node, drain } = this.input;
     const blockers = this.#pods.blockers().map(({ blocker }) => blocker);
     const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${some(blockers)}`;

@@ -88,7 +88,12 @@ function draining(
 }
 
 /** A drain through these ports; the Node in memory is cordoned. */
-function start(pods: PodPort, read: () => Promise<Node>, drain: object = {}) {
+function start(
+  pods: Pick<PodPort, 'follow' | 'evict'>,
+  read: () => Promise<Node>,
+  drain: object = {},
+  startedAt: string = INPUT.startedAt,
+) {
   const beganAt = performance.now();
   const heartbeats: DrainProgress[] = [];
   const shown: string[] = [];
@@ -118,7 +123,7 @@ function start(pods: PodPort, read: () => Promise<Node>, drain: object = {}) {
     now: () => Date.now(),
   };
   const drainNode = createDrainNode(ports as unknown as ClusterPorts);
-  const drained = drainNode({ ...INPUT, drain: { ...INPUT.drain, ...drain } });
+  const drained = drainNode({ ...INPUT, startedAt, drain: { ...INPUT.drain, ...drain } });
   return { drained, heartbeats, shown, logged };
 }
 
@@ -172,6 +177,50 @@ describe('a look at the node before its pods are evicted', () => {
 
     await refused;
     expect(happened).toEqual(['look', 'look']);
+  });
+});
+
+describe('an attempt that comes when the time of the drain is over', () => {
+  const LONG_AGO = '2026-03-01T08:00:00.000Z';
+
+  function late(pods: readonly Pod[] | undefined) {
+    const follow: PodPort['follow'] = (_node, handler, until) =>
+      new Promise((resolve) => {
+        until.addEventListener('abort', () => {
+          resolve();
+        });
+        if (pods !== undefined) setTimeout(() => handler.listed(pods), 2_000);
+      });
+    const evict: PodPort['evict'] = () => Promise.reject(new Error('too late for that'));
+    return start({ follow, evict }, () => Promise.resolve(cordoned()), {}, LONG_AGO);
+  }
+
+  it('sees first that the pods have left meanwhile', async () => {
+    const { drained } = late([]);
+
+    await jest.advanceTimersByTimeAsync(10_000);
+
+    await expect(drained).resolves.toEqual({ evicted: 0, left: 0 });
+  });
+
+  it('evicts none of those that have not, and names them', async () => {
+    const { drained, shown } = late([aPod('a')]);
+    const refused = expect(drained).rejects.toMatchObject({ name: 'DrainTimedOut' });
+
+    await jest.advanceTimersByTimeAsync(10_000);
+
+    await refused;
+    expect(shown).toEqual([expect.stringContaining('shop/a')]);
+  });
+
+  it('waits a minute for the list, and says that it did not come', async () => {
+    const { drained, shown } = late(undefined);
+    const refused = expect(drained).rejects.toMatchObject({ name: 'DrainTimedOut' });
+
+    await jest.advanceTimersByTimeAsync(70_000);
+
+    await refused;
+    expect(shown).toEqual([expect.stringContaining('not listed yet')]);
   });
 });
 
