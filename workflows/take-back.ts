@@ -156,7 +156,8 @@ function causeOf(update: NodeUpdate, error: unknown): Cause {
     return { outcome: 'cancelled', failure: { reason } };
   }
   const failure = whyFailed(update, error);
-  return { outcome: isNoFailure(failure) ? 'cancelled' : 'failed', failure };
+  const isExcused = isNoFailure(failure) || isOutage(update, failure);
+  return { outcome: isExcused ? 'cancelled' : 'failed', failure };
 }
 
 /** A host that is silent after its proof has failed on its config, and counts for it. */
@@ -170,6 +171,26 @@ function whyFailed({ progress, commitOrdered }: NodeUpdate, error: unknown): Fai
 function isNoFailure({ name }: Failure): boolean {
   return name !== undefined && NO_FAILURES.has(name);
 }
+
+/** Updates that were begun before it fail with an outage. */
+const OUTAGES_EXCUSED = 'outages-are-no-failures';
+
+/**
+ * Whether the cluster was out of reach for longer than a step waits for it, on the way to the reboot: that says nothing
+ * of the config. Later, the node is on it, and has to be seen to.
+ */
+function isOutage({ progress }: NodeUpdate, { name }: Failure): boolean {
+  if (name === undefined || !OUTAGES.has(name) || progress.pastPointOfNoReturn) return false;
+  return patched(OUTAGES_EXCUSED);
+}
+
+/** Of steps in the cluster; those of hosts fail with others. */
+const OUTAGES: ReadonlySet<string> = new Set([
+  'ApiForbidden',
+  'ApiUnavailable',
+  'Conflict',
+  'TemporalUnavailable',
+]);
 
 const DRAIN_TIMED_OUT = 'DrainTimedOut';
 

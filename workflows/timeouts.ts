@@ -125,7 +125,8 @@ export function clusterLimits(policy: PolicyTimes): Readonly<Record<NodeActivity
 export const ROLLOUT_LIMITS = {
   holdNode: { attempt: 10, total: MINUTE },
   setPoolPaused: { attempt: 10, total: MINUTE },
-  markRolloutCancelled: { attempt: 30, total: HOUR },
+  // Forgotten, it would start once more by itself.
+  markRolloutCancelled: { attempt: 30, total: 24 * HOUR },
   markRolloutStarted: { attempt: 30, total: HOUR },
   findRunningUpdates: { attempt: 2 * MINUTE, total: 10 * MINUTE },
 } as const satisfies Partial<Record<keyof ClusterActivities, Limits>>;
