@@ -107,6 +107,8 @@ class Candidate {
   /** The lease as last seen, and when it was first seen so, by the local clock. */
   #seen: { readonly lease: Lease; readonly version: string; readonly at: number } | undefined;
   #waitingFor: string | undefined;
+  /** Why the API server lets nobody lead, as it was last told. */
+  #refused: string | undefined;
   /** When the last write of the lease was sent that succeeded, by the local clock. */
   #renewedAt = -Infinity;
 
@@ -131,12 +133,28 @@ class Candidate {
       this.#renewedAt = sentAt;
       const stale = this.staleness();
       if (stale !== undefined) throw new Error(`the lease came too late: ${stale}`);
+      this.#refused = undefined;
       return true;
     } catch (error) {
-      // Another replica was faster, or the API server is away, which its client says once.
-      this.#options.log.debug({ reason: messageOf(error) }, 'did not get the lease');
+      this.#tellFailure(error);
       return false;
     }
+  }
+
+  /** That another replica was faster is no news; that the API server is away, its client says once. */
+  #tellFailure(error: unknown): void {
+    const { log } = this.#options;
+    const reason = messageOf(error);
+    const isRefused = ['ApiForbidden', 'ApiRefused'].includes(failureName(error) ?? '');
+    if (!isRefused || reason === this.#refused) {
+      log.debug({ reason }, 'did not get the lease');
+      return;
+    }
+    this.#refused = reason;
+    log.warn(
+      { reason },
+      'the API server refuses the lease; nobody leads, and nothing is rendered or rolled',
+    );
   }
 
   /** Why another replica may take the lease soon: it was last renewed too long ago. */

@@ -69,6 +69,7 @@ export async function followChanges<T extends KubeObject>(
   const pause = new Pause(options.backoff ?? BACKOFF, signal);
   let version: string | undefined;
   let missing = false;
+  let refused: string | undefined;
   while (!signal.aborted) {
     try {
       if (version === undefined) {
@@ -77,13 +78,17 @@ export async function followChanges<T extends KubeObject>(
         handler.listed(list);
         version = list.resourceVersion;
         missing = false;
+        refused = undefined;
         log.debug({ resource: resource.plural, count: list.items.length }, 'listed');
       }
       const events = source.watch(resource, {
         ...selection(target),
         resourceVersion: version,
         signal,
-        opened: () => handler.heard?.(),
+        opened: () => {
+          refused = undefined;
+          handler.heard?.();
+        },
       });
       for await (const event of events) {
         pause.reset();
@@ -105,7 +110,12 @@ export async function followChanges<T extends KubeObject>(
         await pause.wait(target.optional === true ? ABSENT_MS : undefined);
         continue;
       }
-      log.debug({ resource: resource.plural, reason: messageOf(error) }, 'resuming watch');
+      const reason = messageOf(error);
+      // Whoever waits for a picture that never comes, or goes on with an old one, is told why: once.
+      if ((code === 401 || code === 403) && reason !== refused) {
+        refused = reason;
+        log.warn({ resource: resource.plural, reason }, 'the API server refuses the watch');
+      } else log.debug({ resource: resource.plural, reason }, 'resuming watch');
       await pause.wait();
     }
   }

@@ -40,6 +40,9 @@ export interface RenderDeps {
   readonly version: string;
 }
 
+/** What the API server refuses is tried again so often, and said once. */
+const REFUSED_AGAIN_MS = 60_000;
+
 export class RenderController {
   readonly #deps: RenderDeps;
   readonly #leading: AbortSignal;
@@ -129,6 +132,8 @@ export class RenderController {
       }
       await this.#degrade(pool, error);
       finish('degraded');
+      // The API server's policies and webhooks are mended without a change of anything that is rendered.
+      if (isRefusedWrite(error)) this.#queue.addAfter(name, REFUSED_AGAIN_MS);
     }
   }
 
@@ -268,8 +273,12 @@ export class RenderController {
   }
 }
 
+function isRefusedWrite(error: unknown): boolean {
+  return ['ApiRefused', 'ObjectNotFound'].includes(failureName(error) ?? '');
+}
+
 /**
- * Shown on the pool and not tried again by itself: what a person must correct, and bugs, which the
+ * Shown on the pool and not tried again at once: what a person must correct, and bugs, which the
  * same input would only meet again. The rest (the API server is away) is retried.
  */
 function isStalled(error: unknown): boolean {

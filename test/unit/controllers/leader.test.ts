@@ -6,6 +6,8 @@ import { fail } from '../../../core/errors';
 class LeaseServer implements LeaseApi {
   lease: Lease | undefined;
   away = false;
+  /** Why it lets nobody have it. */
+  forbids: string | undefined;
   hanging = false;
   /** How long the answer to a write takes that was done at once. */
   answerMs = 0;
@@ -59,6 +61,7 @@ class LeaseServer implements LeaseApi {
   async #answer(): Promise<void> {
     if (this.hanging) await new Promise(() => undefined);
     if (this.away) throw fail('ApiUnavailable', 'connection refused');
+    if (this.forbids !== undefined) throw fail('ApiForbidden', this.forbids);
   }
 }
 
@@ -68,6 +71,9 @@ const QUIET = {
   warn: () => undefined,
   error: () => undefined,
 };
+
+/** What every replica has warned of. */
+const warned: unknown[] = [];
 
 interface Replica {
   leads: boolean;
@@ -95,7 +101,7 @@ function aReplica(api: LeaseApi, identity: string): Replica {
       leaseMs: 15_000,
       renewDeadlineMs: 10_000,
       retryMs: 2_000,
-      log: QUIET,
+      log: { ...QUIET, warn: (fields) => warned.push(fields) },
     },
     (leadership) =>
       new Promise((resolve) => {
@@ -123,12 +129,28 @@ const startReplica = (api: LeaseApi, identity: string): Replica => {
 
 beforeEach(() => {
   jest.useFakeTimers();
+  warned.length = 0;
 });
 
 afterEach(async () => {
   for (const { stop } of replicas.splice(0)) stop.abort();
   await pass(60_000);
   jest.useRealTimers();
+});
+
+it('says once why the API server lets nobody lead, and leads as soon as it does', async () => {
+  const server = new LeaseServer();
+  server.forbids = 'leases.coordination.k8s.io is forbidden';
+  const replica = startReplica(server, 'a');
+
+  await pass(30_000);
+  expect(replica.leads).toBe(false);
+  expect(warned).toEqual([{ reason: server.forbids }]);
+  server.forbids = undefined;
+  await pass(3_000);
+
+  expect(replica.leads).toBe(true);
+  expect(warned).toHaveLength(1);
 });
 
 it('leads at once when nobody does, and keeps the lease', async () => {

@@ -3,6 +3,7 @@ import { RenderController, type RenderDeps } from '../../../controllers/render/r
 import { fail } from '../../../core/errors';
 import type { MachineConfig } from '../../../core/machine-config';
 import type { MachineConfigPool } from '../../../core/pool/types';
+import { Objects } from './listed-objects';
 
 /** It selects everything, so that a render ends with a word about that and writes nothing. */
 const POOL: MachineConfigPool = {
@@ -46,6 +47,56 @@ function controllerWith(isThere: readonly boolean[]) {
   new RenderController(deps, ended.signal);
   return { asked, rendered, seen, firstWord, end: () => ended.abort() };
 }
+
+it('tries again what the API server has refused, for a policy that is mended meanwhile', async () => {
+  jest.useFakeTimers();
+  const ended = new AbortController();
+  const config: MachineConfig = {
+    metadata: { name: '50-a', labels: { role: 'worker' } },
+    spec: { config: { ignition: { version: '3.5.0' } } },
+  };
+  const pool = {
+    metadata: { name: 'worker' },
+    spec: { machineConfigSelector: { matchLabels: { role: 'worker' } } },
+  };
+  const none = new Objects<never>();
+  const picture = {
+    ...{ nodes: none, machineConfigNodes: none, policies: none, controllerConfigs: none },
+    machineConfigs: new Objects([config]),
+    pools: new Objects([pool]),
+  } as unknown as ClusterPicture;
+  const created: string[] = [];
+  const conditions: unknown[] = [];
+  let isRefusing = true;
+  const writer = {
+    create: (_resource: unknown, { metadata }: MachineConfig) => {
+      if (isRefusing) return Promise.reject(fail('ApiRefused', 'denied by a policy'));
+      created.push(metadata.name);
+      return Promise.resolve({});
+    },
+    apply: (_resource: unknown, object: { status?: { conditions: unknown } }) => {
+      if (object.status !== undefined) conditions.push(object.status.conditions);
+      return Promise.resolve({});
+    },
+  };
+  const quiet = (): void => undefined;
+  const deps = {
+    ...{ picture, writer, version: '0.0.0', readConfig: quiet, events: { record: quiet } },
+    metrics: { rendered: quiet, osImageOverridden: quiet },
+    log: { debug: quiet, info: quiet, error: quiet, warn: quiet },
+    now: () => '2030-01-01T00:00:00Z',
+  } as unknown as RenderDeps;
+  new RenderController(deps, ended.signal);
+
+  await jest.advanceTimersByTimeAsync(30_000);
+  expect(conditions).toEqual([[expect.objectContaining({ reason: 'ApiRefused', status: 'True' })]]);
+  isRefusing = false;
+  await jest.advanceTimersByTimeAsync(60_000);
+  ended.abort();
+  jest.useRealTimers();
+
+  expect(created).toEqual([expect.stringMatching(/^rendered-worker-/)]);
+});
 
 it('renders a pool whose config was deleted', async () => {
   const { asked, seen, end } = controllerWith([false]);

@@ -111,6 +111,19 @@ it('waits for a kind that is not served, and says so once', async () => {
   expect(logged).toEqual(['kind is not served; waiting for its CustomResourceDefinition']);
 });
 
+it('says once that it may not look', async () => {
+  const forbidden = () => fail('ApiForbidden', 'things is forbidden', { code: 403 });
+  const source = scriptedSource({
+    lists: [forbidden(), forbidden(), { version: '10', items: [] }],
+    watches: [[forbidden()], [forbidden()]],
+  });
+
+  const { cache } = await play(source);
+
+  expect(cache.isSynced).toBe(true);
+  expect(logged).toEqual(['the API server refuses the watch', 'the API server refuses the watch']);
+});
+
 it('goes on without an optional kind that is not served', async () => {
   const source = scriptedSource({ lists: [notServed()], watches: [] });
   const cache = new WatchCache<Played>({ resource: THINGS, log, optional: true });
