@@ -14,7 +14,7 @@ import { isForced } from './force';
 import { refuseSameBoot } from './finish';
 import { openJournal } from './open-journal';
 import { forgetResults } from './orders';
-import { patiently } from './patience';
+import { lookAtOs, patiently } from './patience';
 import {
   atBest,
   type HostPorts,
@@ -49,7 +49,7 @@ export interface Alone {
 export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack> {
   const journal = await openJournal(ports);
   if (journal === undefined) {
-    const { bootId } = await statusOf(ports);
+    const { bootId } = await lookAtOs(ports);
     await discard(ports);
     await dropKeptConfigs(ports.files);
     return { rebooting: false, bootId };
@@ -140,7 +140,7 @@ async function discardBefore(ports: HostPorts): Promise<void> {
     await discard(ports);
   } catch (error) {
     if (failureName(error) !== 'OsCommandFailed' || ports.context().signal.aborted) throw error;
-    const { staged } = await statusOf(ports);
+    const { staged } = await lookAtOs(ports);
     if (staged?.locked === false) throw error;
     ports.warn?.(stillStaged(error));
   }
@@ -160,13 +160,13 @@ async function statusOrUndo(
   because: string | undefined,
 ): Promise<OsStatus> {
   try {
-    return await statusOf(ports, LOOKS_BEFORE_FILES);
+    return await lookAtOs(ports, LOOKS_BEFORE_FILES);
   } catch (error) {
     if (ports.context().signal.aborted) throw error;
   }
   const notBack = await undoUnseen(ports, journal, because);
   try {
-    return await statusOf(ports);
+    return await lookAtOs(ports);
   } catch (error) {
     if (notBack !== undefined) throw notBack;
     const back = `files and units are as before ${journal.header.target.name}`;
@@ -209,10 +209,6 @@ function tellAtBest(ports: HostPorts, journal: OpenJournal): Promise<void> {
   return atBest(ports, 'services after the way back', () => tellOfOldFiles(ports, journal));
 }
 
-function statusOf(ports: HostPorts, looks?: number): Promise<OsStatus> {
-  return patiently(ports, 'look at the operating system', () => ports.os.status(), looks);
-}
-
 function discard(ports: HostPorts): Promise<void> {
   return patiently(ports, 'drop what is staged', () => ports.os.discard());
 }
@@ -228,7 +224,7 @@ export async function verifyBack(
   ports: HostPorts,
   order: HostOrder & { readonly rebootedFrom?: string },
 ): Promise<VerifiedBack> {
-  const status = await statusOf(ports);
+  const status = await lookAtOs(ports);
   refuseSameBoot(ports, status.bootId, order.rebootedFrom);
   const journal = await openJournal(ports);
   if (journal !== undefined) refuseNotTakenBack(ports, journal);

@@ -11,7 +11,7 @@ import { applyAgainIfInterrupted, goOnIfInterrupted, journalOf } from './arming'
 import { currentConfig, desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
 import { openJournal } from './open-journal';
-import { patiently } from './patience';
+import { lookAtOs } from './patience';
 import {
   type HostPorts,
   kernelBootId,
@@ -53,7 +53,7 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
  * an update to another config is under way
  */
 export async function verifyUpdate(ports: HostPorts, order: VerifyingOrder): Promise<VerifiedHost> {
-  const status = await patiently(ports, 'look at the operating system', () => ports.os.status());
+  const status = await lookAtOs(ports);
   const journal = await openJournal(ports);
   refuseOther(ports, journal, order, 'verify');
   // Taken back before the reboot, to do all of it again: whoever waits for the reboot sees to that.

@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FailureName, failureName, messageOf } from '../../core/errors';
-import type { HostPorts } from './ports';
+import type { HostPorts, OsStatus } from './ports';
 
 const PAUSE_MS = 5_000;
 /** Five minutes: a transaction of somebody else's, or a daemon that starts again. */
@@ -25,6 +25,20 @@ export function patiently<Result>(
   attempts = ATTEMPTS,
 ): Promise<Result> {
   return tryAgainOn(['OsCommandFailed'], ports, what, work, attempts);
+}
+
+/**
+ * What the operating system says of itself. A daemon that starts again, or has somebody else's transaction, answers
+ * a little later.
+ *
+ * @param attempts - five seconds apart; absent = five minutes of them
+ * @throws `OsCommandFailed` when it stays so, or the step is called off
+ */
+export function lookAtOs(
+  ports: PatientPorts & Pick<HostPorts, 'os'>,
+  attempts = ATTEMPTS,
+): Promise<OsStatus> {
+  return patiently(ports, 'look at the operating system', () => ports.os.status(), attempts);
 }
 
 /**

@@ -12,7 +12,7 @@ import { desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
 import { dropFallback } from './fallback';
 import { openJournal, otherDriver } from './open-journal';
-import { patiently } from './patience';
+import { lookAtOs } from './patience';
 import { planBack } from './plan';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { endRepair } from './repair-end';
@@ -49,7 +49,7 @@ export interface Settled {
 export async function settle(ports: HostPorts, order: HostOrder): Promise<Settled> {
   const journal = await openJournal(ports);
   if (journal === undefined) return {};
-  const status = await ports.os.status();
+  const status = await lookAtOs(ports);
   if (journal.header.repair === true) return { what: await endRepair(ports, journal, status) };
   refuseForeign(ports, journal, status);
   const { target, plan } = journal.header;
@@ -133,7 +133,7 @@ function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus)
  */
 export async function commit(ports: HostPorts, journal: OpenJournal): Promise<void> {
   refuseTakenBack(ports, journal);
-  const status = await patiently(ports, 'look at the operating system', () => ports.os.status());
+  const status = await lookAtOs(ports);
   refuseOldDeployment(ports, journal, status);
   const config = await configToCommit(ports, journal.header.target);
   if (config !== undefined) {
