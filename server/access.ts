@@ -22,6 +22,14 @@ export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
   return name.slice(NODE_PREFIX.length) || undefined;
 }
 
+export interface Asked {
+  readonly nodeName: string;
+  readonly node: Node;
+  readonly pools: readonly MachineConfigPool[];
+  readonly machineConfigNode: MachineConfigNode | undefined;
+  readonly config: { readonly name: string; readonly pool?: string };
+}
+
 /**
  * Whether a node may read a config: one of its own pool, or of the pool that its MachineConfigNode still
  * names while it goes over to its own. A node that is taken out of all pools may read none: no update of it
@@ -33,13 +41,7 @@ export function nodeOfPeer(peer: PeerSubject | undefined): string | undefined {
  * are the configs that a MachineConfigNode names, which come from them at first. Configs of the `master` pool hold the secrets
  * of the control plane, and are for its members only.
  */
-export function mayRead(input: {
-  readonly nodeName: string;
-  readonly node: Node;
-  readonly pools: readonly MachineConfigPool[];
-  readonly machineConfigNode: MachineConfigNode | undefined;
-  readonly config: { readonly name: string; readonly pool?: string };
-}): Verdict {
+export function mayRead(input: Asked): Verdict {
   const { nodeName, node, config } = input;
   const own = poolName(node, input.pools);
   if ('reason' in own) return denied(`node ${nodeName}: ${own.reason}`);

@@ -13,9 +13,8 @@ import Fastify, {
 } from 'fastify';
 import { failureName, messageOf } from '../core/errors';
 import { OBJECT_NAME } from '../core/names';
-import type { Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
-import { mayRead, nodeOfPeer, type Verdict } from './access';
+import { type Asked, mayRead, nodeOfPeer, type Verdict } from './access';
 import { later, refuse } from './answers';
 import { createConfigStore } from './config-store';
 import { limitConnections, type ConnectionLimits } from './connections';
@@ -27,7 +26,14 @@ import {
 } from './host-refusals';
 import { createAddressLimit, NAMED_LIMIT, OTHER_LIMIT, type LimitSettings } from './join-limit';
 import { addConfigLookups, createServerMetrics, type ServerMetrics } from './metrics';
-import type { ClusterView, PeerSubject, ReadMachineConfig, ReadNode, WriteDrift } from './ports';
+import type {
+  ClusterView,
+  PeerSubject,
+  ReadMachineConfig,
+  ReadNode,
+  ReadPools,
+  WriteDrift,
+} from './ports';
 import { serveReports } from './report-endpoint';
 import type { HostTls } from './tls';
 
@@ -35,6 +41,7 @@ export interface ServerDependencies {
   readonly cluster: ClusterView;
   readonly readMachineConfig: ReadMachineConfig;
   readonly readNode: ReadNode;
+  readonly readPools: ReadPools;
   readonly writeDrift: WriteDrift;
   readonly logger: FastifyBaseLogger;
   /** Key, certificate and client authority of the host endpoint; absent = requests are injected. */
@@ -116,7 +123,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
   limitRequests(host, dependencies);
   refuseOddRequests(host);
   const looks = createAddressLimit(LOOK_LIMIT, () => performance.now());
-  const { readNode } = dependencies;
+  const { readNode, readPools } = dependencies;
   const identify = dependencies.identify ?? peerOf;
 
   host.get<{ Params: { name: string } }>('/host/configs/:name', async (request, reply) => {
@@ -143,16 +150,18 @@ export function buildServer(dependencies: ServerDependencies): Server {
     }
     const pools = cluster.pools();
     const machineConfigNode = cluster.machineConfigNode(nodeName);
-    const judge = (known: Node): Verdict =>
-      mayRead({ nodeName, node: known, pools, machineConfigNode, config });
-    let verdict = judge(node);
+    const judge = (seen: Pick<Asked, 'node' | 'pools'>): Verdict =>
+      mayRead({ nodeName, ...seen, machineConfigNode, config });
+    let verdict = judge({ node, pools });
     // A pool that was just made may be slower in the watch than its config is in a read.
     if (!verdict.allowed && isOfUnknownPool(config, pools)) {
       return later(reply, `pool ${config.pool} of config ${name} is not known to the server`);
     }
-    // Whoever was just moved here by a label may be faster than the watch, and a refusal is final.
+    // Whoever was just moved here, by a label or by the selector of a pool, may be faster than the watch, and a
+    // refusal is final.
     if (!verdict.allowed && looks.take(nodeName) === 0) {
-      verdict = judge((await readNode(nodeName)) ?? node);
+      const [nodeNow = node, poolsNow] = await Promise.all([readNode(nodeName), readPools()]);
+      verdict = judge({ node: nodeNow, pools: poolsNow });
     }
     if (!verdict.allowed) {
       request.log.warn({ ...line, reason: verdict.reason }, 'config refused');

@@ -22,7 +22,7 @@ import { FIELD_MANAGER } from '../core/names';
 import type { MachineConfigNode } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
 import type { Logger } from '../workers/logging';
-import type { ClusterView, ReadMachineConfig, ReadNode, WriteDrift } from './ports';
+import type { ClusterView, ReadMachineConfig, ReadNode, ReadPools, WriteDrift } from './ports';
 
 /** Where MCO keeps it: the one MachineConfiguration of a cluster. */
 const MACHINE_CONFIGURATION = 'cluster';
@@ -105,6 +105,10 @@ export function machineConfigReader(client: KubeClient): ReadMachineConfig {
 
 export function nodeReader(client: KubeClient): ReadNode {
   return (name) => unlessGone(client.get(NODES, { name }));
+}
+
+export function poolReader(client: KubeClient): ReadPools {
+  return async () => (await client.list(MACHINE_CONFIG_POOLS)).items;
 }
 
 /** The smallest question there is; that no such pool exists is an answer, too. */

@@ -16,6 +16,7 @@ import {
   driftWriter,
   machineConfigReader,
   nodeReader,
+  poolReader,
   watchCluster,
 } from './cluster-watch';
 import { keepContact } from './ignition/api-contact';
@@ -153,6 +154,7 @@ async function startInCluster(context: Context): Promise<Urls> {
     cluster: watch.view,
     readMachineConfig,
     readNode: nodeReader(client),
+    readPools: poolReader(client),
     writeDrift: driftWriter(client),
     logger,
     tls,

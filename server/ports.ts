@@ -27,6 +27,9 @@ export type ReadMachineConfig = (name: string) => Promise<MachineConfig | undefi
 /** Reads one Node as it is now; undefined when there is none. @throws `ApiUnavailable` */
 export type ReadNode = (name: string) => Promise<Node | undefined>;
 
+/** Reads every pool as it is now. @throws `ApiUnavailable` */
+export type ReadPools = () => Promise<readonly MachineConfigPool[]>;
+
 /**
  * Writes the condition and the list of drift on a MachineConfigNode, and nothing else of it.
  *

@@ -45,6 +45,7 @@ async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
     },
     readMachineConfig: () => Promise.reject(new Error('nothing is read here')),
     readNode: () => Promise.reject(new Error('nothing is read here')),
+    readPools: () => Promise.reject(new Error('nothing is read here')),
     writeDrift: () => Promise.reject(new Error('nothing is written here')),
     logger: pino({ level: 'silent' }),
     tls: {

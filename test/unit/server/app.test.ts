@@ -54,14 +54,20 @@ interface Seen {
   /** The pools that MachineConfigNodes name. */
   readonly shownPools?: Readonly<Record<string, string>>;
   readonly nodes?: readonly Node[];
+  readonly configs?: readonly MachineConfig[];
   /** As they are in the API; the default is what was seen. */
   readonly nodesNow?: readonly Node[];
   readonly pools?: readonly string[];
+  /** As they are in the API; the default is what was seen. */
+  readonly poolsNow?: readonly MachineConfigPool[];
 }
+
+const POOLS = ['worker', 'master', 'infra'];
 
 function aServer(options: Seen = {}) {
   const nodes = options.nodes ?? [aNode('worker-1', 'worker'), aNode('master-1', 'master')];
   const configs = [
+    ...(options.configs ?? []),
     aRendered('rendered-worker-1', 'worker'),
     aRendered('rendered-master-1', 'master'),
   ];
@@ -76,7 +82,7 @@ function aServer(options: Seen = {}) {
   const server = buildServer({
     cluster: {
       node: (name) => nodes.find(({ metadata }) => metadata.name === name),
-      pools: () => (options.pools ?? ['worker', 'master', 'infra']).map((name) => aPool(name)),
+      pools: () => (options.pools ?? POOLS).map((name) => aPool(name)),
       machineConfigNode: (name) => {
         const pool = options.shownPools?.[name];
         return pool === undefined ? undefined : aMachineConfigNode(name, pool);
@@ -95,6 +101,10 @@ function aServer(options: Seen = {}) {
       state.looks += 1;
       if (state.away) throw fail('ApiUnavailable', `get ${name}: connection refused`);
       return (options.nodesNow ?? nodes).find(({ metadata }) => metadata.name === name);
+    },
+    async readPools() {
+      if (state.away) throw fail('ApiUnavailable', 'list pools: connection refused');
+      return options.poolsNow ?? (options.pools ?? POOLS).map((name) => aPool(name));
     },
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     identify: () => state.peer,
@@ -169,6 +179,22 @@ describe('the host endpoint', () => {
     expect(state.looks).toBe(1);
     // What was seen is enough for everybody else.
     expect((await aServer().get('rendered-worker-1')).statusCode).toBe(200);
+  });
+
+  it('gives a node the config of the pool whose selector has just come to mean it', async () => {
+    const matchLabels = { zone: 'a' };
+    const infra: MachineConfigPool = { ...aPool('infra'), spec: { nodeSelector: { matchLabels } } };
+    const node = aNode('worker-1', 'other');
+    const moved: Node = {
+      metadata: { ...node.metadata, labels: { ...node.metadata.labels, ...matchLabels } },
+    };
+    const config = aRendered('rendered-infra-1', 'infra');
+    const seen = { nodes: [moved], configs: [config] };
+
+    const { get } = aServer({ ...seen, poolsNow: [aPool('worker'), infra] });
+
+    expect((await get('rendered-infra-1')).statusCode).toBe(200);
+    expect((await aServer(seen).get('rendered-infra-1')).statusCode).toBe(403);
   });
 
   it('looks for nobody as often as it is asked, and refuses nobody for good without a look', async () => {

@@ -68,6 +68,7 @@ function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfig
     },
     readMachineConfig: async () => undefined,
     readNode: async () => undefined,
+    readPools: async () => [],
     writeDrift: async (node, status) => {
       if (state.away) throw fail('ApiUnavailable', 'connection refused');
       written.push({ node, status });
