@@ -1,7 +1,7 @@
 /** Shows on the MachineConfigNode where an update stands: at most one status write per phase. */
 
 import { cut } from '../../core/encoding/one-line';
-import { failureName } from '../../core/errors';
+import { fail, failureName, messageOf } from '../../core/errors';
 import { NodeCondition } from '../../core/names';
 import type { Condition } from '../../core/object-meta';
 import { mcnConditions, ownConditions } from '../../core/node/conditions';
@@ -47,7 +47,8 @@ type Ports = Pick<ClusterPorts, 'view' | 'machineConfigNodes' | 'now'>;
  * the object since. Twice is once.
  *
  * @throws `Conflict` when it may be late and the MachineConfigNode was changed meanwhile, or when it
- *   stays contended; `ObjectNotFound` the same when it was deleted; and whatever `throwIfGivenUp` throws
+ *   stays contended; `ObjectNotFound` when it may be late and was deleted, `ApiUnavailable` when it cannot be made
+ *   either; and whatever `throwIfGivenUp` throws
  */
 export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> {
   const { name } = shown.node.metadata;
@@ -57,8 +58,8 @@ export async function showPhase(ports: Ports, shown: ShownPhase): Promise<void> 
       await showOver(known, ports, shown);
       return;
     } catch (error) {
-      const isLast = shown.mayBeLate === true || attempt >= ATTEMPTS;
-      if (!isOvertaken(error) || isLast) throw error;
+      if (!isOvertaken(error) || shown.mayBeLate === true) throw error;
+      if (attempt >= ATTEMPTS) throw isNotThere(error) ? notServed(name, error) : error;
       // A process that stood still finds an old picture here; what is new must not be written over.
       shown.throwIfGivenUp?.();
       known = await newest(ports, name);
@@ -71,12 +72,22 @@ function isOvertaken(error: unknown): boolean {
   return ['Conflict', 'ObjectNotFound'].includes(failureName(error) ?? '');
 }
 
+function isNotThere(error: unknown): boolean {
+  return failureName(error) === 'ObjectNotFound';
+}
+
+/** It is made with the first write, so it is the kind that is not there, as while its definition is replaced. */
+function notServed(name: string, error: unknown): Error {
+  const message = `write machineconfignode ${name}: ${messageOf(error)}; is its CustomResourceDefinition there?`;
+  return fail('ApiUnavailable', message);
+}
+
 /** Undefined when it was deleted. */
 async function newest(ports: Ports, name: string): Promise<MachineConfigNode | undefined> {
   try {
     return await ports.machineConfigNodes.read(name);
   } catch (error) {
-    if (failureName(error) === 'ObjectNotFound') return undefined;
+    if (isNotThere(error)) return undefined;
     throw error;
   }
 }

@@ -37,9 +37,12 @@ it('writes a MachineConfigNode anew that was deleted in the middle of it', async
   expect(statuses).toHaveLength(1);
 });
 
-it('gives up on one that is deleted again and again', async () => {
+it('comes again later to one that cannot be made, as where its kind is not served', async () => {
   const { show, statuses } = scene(100);
 
-  await expect(show()).rejects.toMatchObject({ name: 'ObjectNotFound' });
+  await expect(show()).rejects.toMatchObject({
+    name: 'ApiUnavailable',
+    message: expect.stringContaining('is its CustomResourceDefinition there?') as string,
+  });
   expect(statuses).toEqual([]);
 });
