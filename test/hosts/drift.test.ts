@@ -2,11 +2,11 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { differences } from '../e2e/support/host-disk';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile, service } from './support/configs';
 import { restartOnChange } from './support/disruption';
 import { POOL } from './support/fleet';
+import { expectAtRestOn } from './support/on-disk';
 import { rootOf } from './support/picture';
 import {
   CURRENT_CONFIG,
@@ -134,7 +134,7 @@ test(
 
     await world.allUpdatedTo(config);
     expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
-    expect(await differences(world.api, config, rootOf(machine))).toEqual([]);
+    await expectAtRestOn(world, config);
     expect(existsSync(join(rootOf(machine), FORCE_FILE))).toBe(false);
     await world.untilCondition(machine.name, 'Drifted', 'False');
   },

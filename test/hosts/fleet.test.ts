@@ -1,12 +1,10 @@
 /** Several machines at once: what one of them does or suffers is no harm to the others. */
 
-import { openJournals, wrongOnDisk } from '../e2e/support/disk-at-rest';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
-import { roomLeft } from '../e2e/support/leftovers';
-import { renderedConfigs } from '../e2e/support/rendered-config';
 import { countBoots } from './support/boots';
 import { hostConfig, plainFile } from './support/configs';
-import { type Picture, pictureOf, rootOf } from './support/picture';
+import { expectOnDisk } from './support/on-disk';
+import { type Picture, pictureOf } from './support/picture';
 import {
   REASON,
   START_MS,
@@ -72,23 +70,6 @@ async function allAtRest(): Promise<void> {
   for (const name of names()) await world.atRest(name);
 }
 
-/**
- * Each machine is byte for byte on the config, by its own record, too, and keeps nothing for a way back. Whoever waits
- * for a slot has changed nothing yet.
- */
-async function expectOnDisk(config: string): Promise<void> {
-  const configs = await renderedConfigs(world.api);
-  for (const machine of world.machines) {
-    const root = rootOf(machine);
-    const wrong = [
-      ...(await wrongOnDisk(configs, config, root)),
-      ...openJournals(root),
-      ...(await roomLeft(root)),
-    ];
-    expect([machine.name, wrong]).toEqual([machine.name, []]);
-  }
-}
-
 /** By name. What is kept to go back to is replaced by whatever is staged. */
 async function pictures(): Promise<Readonly<Record<string, Picture>>> {
   const all = await Promise.all(
@@ -126,7 +107,7 @@ test(
     expect(out).toContain(canary);
     expect(out).toMatch(/kubelet/i);
     expect(await pictures()).toEqual(before);
-    await expectOnDisk(world.fleet.firstConfig);
+    await expectOnDisk(world, world.fleet.firstConfig);
   },
   STORY_MS,
 );
@@ -173,7 +154,7 @@ test(
       for (const machine of world.machines) await machine.output('sh', '-c', ON_CONSOLE.unpin);
     }
     await allAtRest();
-    await expectOnDisk(mended);
+    await expectOnDisk(world, mended);
   },
   STORY_MS,
 );
@@ -201,7 +182,7 @@ test(
     // By hand, and for the update.
     expect(booted()).toEqual(boots(machine.name, { its: 2, others: 1 }));
     await allAtRest();
-    await expectOnDisk(config);
+    await expectOnDisk(world, config);
   },
   STORY_MS,
 );
@@ -248,7 +229,7 @@ test(
     await world.allUpdatedTo(config);
     expect(booted()).toEqual(boots(machine.name, { its: 4, others: 2 }));
     await allAtRest();
-    await expectOnDisk(config);
+    await expectOnDisk(world, config);
   },
   STORY_MS,
 );

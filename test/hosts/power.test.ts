@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { differences } from '../e2e/support/host-disk';
 import { hostConfig, plainFile, service } from './support/configs';
-import { type Picture, pictureOf, rootOf } from './support/picture';
+import { expectAtRestOn } from './support/on-disk';
+import { type Picture, pictureOf } from './support/picture';
 import {
   CURRENT_CONFIG,
   REASON,
@@ -37,6 +37,7 @@ afterEach(async () => {
   if (world.target() === world.fleet.firstConfig) return;
   await world.unroll(NAME);
   await world.allUpdatedTo(world.fleet.firstConfig);
+  await expectAtRestOn(world, world.fleet.firstConfig);
 }, STORY_MS);
 
 afterAll(async () => {
@@ -100,7 +101,7 @@ async function expectWholeOrBack(config: string, before: Picture, cut: Cut): Pro
   await world.atRest(machine.name);
   const now = seen().annotations[CURRENT_CONFIG] ?? '';
   expect([config, fleet.firstConfig]).toContain(now);
-  expect(await differences(world.api, now, rootOf(machine))).toEqual([]);
+  await expectAtRestOn(world, now);
   const boots = machine.launcher.boots() - cut.boots;
   expect({ ...cut, now, boots }).toEqual({ ...cut, now, boots: bootsAfter(cut, now === config) });
   const picture = await pictureOf(machine);
@@ -161,7 +162,7 @@ test(
     await world.atRest(machine.name);
     expect(machine.launcher.boots()).toBe(boots + 2);
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
-    expect(await differences(world.api, config, rootOf(machine))).toEqual([]);
+    await expectAtRestOn(world, config);
   },
   STORY_MS,
 );
