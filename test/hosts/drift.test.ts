@@ -6,7 +6,7 @@ import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile, service } from './support/configs';
 import { restartOnChange } from './support/disruption';
 import { POOL } from './support/fleet';
-import { expectAtRestOn } from './support/on-disk';
+import { wrongAtRest } from './support/on-disk';
 import { rootOf } from './support/picture';
 import {
   CURRENT_CONFIG,
@@ -134,7 +134,7 @@ test(
 
     await world.allUpdatedTo(config);
     expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
     expect(existsSync(join(rootOf(machine), FORCE_FILE))).toBe(false);
     await world.untilCondition(machine.name, 'Drifted', 'False');
   },

@@ -3,7 +3,7 @@
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { countBoots } from './support/boots';
 import { hostConfig, plainFile } from './support/configs';
-import { expectOnDisk } from './support/on-disk';
+import { wrongOnDisks } from './support/on-disk';
 import { type Picture, pictureOf } from './support/picture';
 import {
   REASON,
@@ -107,7 +107,7 @@ test(
     expect(out).toContain(canary);
     expect(out).toMatch(/kubelet/i);
     expect(await pictures()).toEqual(before);
-    await expectOnDisk(world, world.fleet.firstConfig);
+    expect(await wrongOnDisks(world, world.fleet.firstConfig)).toEqual([]);
   },
   STORY_MS,
 );
@@ -154,7 +154,7 @@ test(
       for (const machine of world.machines) await machine.output('sh', '-c', ON_CONSOLE.unpin);
     }
     await allAtRest();
-    await expectOnDisk(world, mended);
+    expect(await wrongOnDisks(world, mended)).toEqual([]);
   },
   STORY_MS,
 );
@@ -182,7 +182,7 @@ test(
     // By hand, and for the update.
     expect(booted()).toEqual(boots(machine.name, { its: 2, others: 1 }));
     await allAtRest();
-    await expectOnDisk(world, config);
+    expect(await wrongOnDisks(world, config)).toEqual([]);
   },
   STORY_MS,
 );
@@ -229,7 +229,7 @@ test(
     await world.allUpdatedTo(config);
     expect(booted()).toEqual(boots(machine.name, { its: 4, others: 2 }));
     await allAtRest();
-    await expectOnDisk(world, config);
+    expect(await wrongOnDisks(world, config)).toEqual([]);
   },
   STORY_MS,
 );

@@ -9,7 +9,7 @@ import { POOL } from './support/fleet';
 import { holdAt } from './support/held-program';
 import { untilMissed } from './support/missed';
 import { type Peer, portOf } from './support/peers';
-import { expectAtRestOn } from './support/on-disk';
+import { wrongAtRest } from './support/on-disk';
 import { type Picture, pictureOf, rootOf } from './support/picture';
 import {
   CURRENT_CONFIG,
@@ -64,7 +64,7 @@ afterEach(async () => {
   if (world.target() === world.fleet.firstConfig) return;
   await world.unroll(NAME);
   await world.allUpdatedTo(world.fleet.firstConfig);
-  await expectAtRestOn(world, world.fleet.firstConfig);
+  expect(await wrongAtRest(world, world.fleet.firstConfig)).toEqual([]);
   await world.atRest(world.machine.name);
 }, STORY_MS);
 
@@ -157,7 +157,7 @@ test.each(CUTS)(
     await machine.network.heal();
 
     await world.allUpdatedTo(config);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
     expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
   },
@@ -180,7 +180,7 @@ test(
     await machine.network.heal();
 
     await world.allUpdatedTo(config);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
   },
   STORY_MS,
 );
@@ -251,7 +251,7 @@ describe('a machine that goes back by itself', () => {
         });
       const good = await world.roll(linked('up'));
       await world.allUpdatedTo(good);
-      await expectAtRestOn(world, good);
+      expect(await wrongAtRest(world, good)).toEqual([]);
       await world.atRest(machine.name);
       const before = await pictureOf(machine);
       const boots = machine.launcher.boots();
@@ -285,7 +285,7 @@ describe('a machine that goes back by itself', () => {
         });
       const good = await world.roll(watched('up', []));
       await world.allUpdatedTo(good);
-      await expectAtRestOn(world, good);
+      expect(await wrongAtRest(world, good)).toEqual([]);
       await world.atRest(machine.name);
       const before = await pictureOf(machine);
       const mark = markOf(world.record);
@@ -316,7 +316,7 @@ describe('a machine that goes back by itself', () => {
         });
       const good = await world.roll(late('up', []));
       await world.allUpdatedTo(good);
-      await expectAtRestOn(world, good);
+      expect(await wrongAtRest(world, good)).toEqual([]);
       await world.atRest(machine.name);
       const before = await pictureOf(machine);
       // Long enough for the cut to come before the commit, and shorter than a silent kubelet is believed.

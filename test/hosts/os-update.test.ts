@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile, service } from './support/configs';
 import { restartOnChange } from './support/disruption';
-import { expectAtRestOn } from './support/on-disk';
+import { wrongAtRest } from './support/on-disk';
 import { pictureOf, rootOf } from './support/picture';
 import { blobsOf } from './support/story-images';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
@@ -36,7 +36,7 @@ afterAll(async () => {
 /** Whatever a story did, the next one begins on a machine in service. */
 async function expectInService(config: string): Promise<void> {
   expect(world.record.violations).toEqual([]);
-  await expectAtRestOn(world, config);
+  expect(await wrongAtRest(world, config)).toEqual([]);
 }
 
 test(

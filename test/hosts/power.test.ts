@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { hostConfig, plainFile, service } from './support/configs';
-import { expectAtRestOn } from './support/on-disk';
+import { wrongAtRest } from './support/on-disk';
 import { type Picture, pictureOf } from './support/picture';
 import {
   CURRENT_CONFIG,
@@ -37,7 +37,7 @@ afterEach(async () => {
   if (world.target() === world.fleet.firstConfig) return;
   await world.unroll(NAME);
   await world.allUpdatedTo(world.fleet.firstConfig);
-  await expectAtRestOn(world, world.fleet.firstConfig);
+  expect(await wrongAtRest(world, world.fleet.firstConfig)).toEqual([]);
 }, STORY_MS);
 
 afterAll(async () => {
@@ -101,7 +101,7 @@ async function expectWholeOrBack(config: string, before: Picture, cut: Cut): Pro
   await world.atRest(machine.name);
   const now = seen().annotations[CURRENT_CONFIG] ?? '';
   expect([config, fleet.firstConfig]).toContain(now);
-  await expectAtRestOn(world, now);
+  expect(await wrongAtRest(world, now)).toEqual([]);
   const boots = machine.launcher.boots() - cut.boots;
   expect({ ...cut, now, boots }).toEqual({ ...cut, now, boots: bootsAfter(cut, now === config) });
   const picture = await pictureOf(machine);
@@ -162,7 +162,7 @@ test(
     await world.atRest(machine.name);
     expect(machine.launcher.boots()).toBe(boots + 2);
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
   },
   STORY_MS,
 );

@@ -18,7 +18,7 @@ import { CONTROL_PLANE } from './machine/network';
 import { hostConfig, plainFile } from './support/configs';
 import { untilMissed } from './support/missed';
 import { portOf } from './support/peers';
-import { expectAtRestOn } from './support/on-disk';
+import { wrongAtRest } from './support/on-disk';
 import { pictureOf, rootOf } from './support/picture';
 import { createSmallDisk, type SmallDisk } from './support/small-disk';
 import { publishStoryImage, type StoryImage } from './support/story-images';
@@ -103,7 +103,7 @@ test(
     gate.decide(() => 'pass');
 
     await world.allUpdatedTo(config);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
     await machine.output('test', '-f', '/usr/lib/story/cut');
     // What had come before is not pulled a second time.
     expect(gate.asked.filter((digest) => image.added.includes(digest))).toEqual(
@@ -139,7 +139,7 @@ test.each(['Temporal', 'API server', 'server'] as const)(
     await machine.network.heal();
 
     await world.allUpdatedTo(config);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
     await machine.output('test', '-f', `/usr/lib/story/${tag}`);
     expect(machine.launcher.boots()).toBe(boots + 1);
     expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
@@ -181,7 +181,7 @@ test(
     expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
 
     await world.allUpdatedTo(config);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
     await machine.output('test', '-f', '/usr/lib/story/full');
   },
   STORY_MS,
@@ -216,7 +216,7 @@ test(
     expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
 
     await world.allUpdatedTo(config);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
     await machine.output('test', '-f', '/usr/lib/story/signed');
   },
   STORY_MS,

@@ -2,7 +2,7 @@
 
 import { markOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, type HostConfigParts, plainFile, service } from './support/configs';
-import { expectAtRestOn } from './support/on-disk';
+import { wrongAtRest } from './support/on-disk';
 import { pictureOf } from './support/picture';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
 
@@ -21,7 +21,7 @@ afterEach(async () => {
   if (world.target() === world.fleet.firstConfig) return;
   await world.unroll(NAME);
   await world.allUpdatedTo(world.fleet.firstConfig);
-  await expectAtRestOn(world, world.fleet.firstConfig);
+  expect(await wrongAtRest(world, world.fleet.firstConfig)).toEqual([]);
 }, STORY_MS);
 
 afterAll(async () => {
@@ -125,7 +125,7 @@ test(
     }
 
     await world.allUpdatedTo(config);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
     expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
   },
   STORY_MS,
@@ -145,7 +145,7 @@ test(
       }),
     );
     await world.allUpdatedTo(config);
-    await expectAtRestOn(world, config);
+    expect(await wrongAtRest(world, config)).toEqual([]);
     expect(await machine.output('systemctl', 'is-active', GUARD)).toBe('active\n');
     expect(await machine.output('systemctl', 'is-enabled', GUARD)).toBe('enabled\n');
     // By its other name, too.

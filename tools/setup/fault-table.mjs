@@ -12,19 +12,21 @@ const PHASES = [
   ...['Preparing', 'WaitingForSlot', 'Cordoning', 'Draining', 'Applying', 'Reloading'],
   ...['Rebooting', 'Verifying', 'Completing', 'GoingBack', 'RebootingBack', 'VerifyingBack'],
 ];
+/** Nothing is evicted there. */
+const NO_PODS = 'I1 to I7 (no pods)';
 /** What every survived fault of a suite has been found to end as, which its tests assert, and the promises that were looked at. */
 const ENDS = {
   together: ['completed, one reboot each', 'I1 to I7'],
-  disks: ['its node is as it was and says why, or is slow; then completed', 'I1 to I7'],
+  disks: ['its node is as it was and says why, or is slow; then completed', NO_PODS],
   processes: ['completed, one reboot each', 'I1 to I7'],
   two: ['completed, one reboot each', 'I1 to I7'],
   'temporal-lost': ['completed, one reboot each', 'I1 to I7'],
   cancel: ['as counted; a retry completes it', 'I1 to I7'],
   rollout: ['completed, one reboot each', 'I1 to I7'],
-  threshold: ['old config on who tried, two reboots; nobody else', 'I1 to I7, threshold'],
+  threshold: ['old config on who tried, two reboots; nobody else', `${NO_PODS}, threshold`],
   'way-back': ['old config, in service, named; two reboots', 'I1 to I7'],
   clock: ['completed; too late by hours: taken back, then completed', 'I1 to I7'],
-  services: ['completed, no reboot', 'I1 to I7'],
+  services: ['completed, no reboot', NO_PODS],
 };
 const SHOWN = [...ROWS, 'outcome', 'checks'];
 

@@ -7,24 +7,31 @@ import { rootOf } from './picture';
 import type { World } from './world';
 
 /**
- * Each machine is byte for byte on the config, by its own record, too, and keeps nothing for a way back. Whoever waits
- * for a slot has changed nothing yet.
+ * Whoever waits for a slot has changed nothing yet, and may be asked for, too.
+ *
+ * @returns all that is not as it must be; empty = each machine is byte for byte on the config, by its own record, too,
+ *   and keeps nothing for a way back
  */
-export async function expectOnDisk({ api, machines }: World, config: string): Promise<void> {
+export async function wrongOnDisks(
+  { api, machines }: World,
+  config: string,
+): Promise<readonly string[]> {
   const configs = await renderedConfigs(api);
+  const found: string[] = [];
   for (const machine of machines) {
     const root = rootOf(machine);
     const wrong = [
       ...(await wrongOnDisk(configs, config, root)),
-      ...openJournals(root),
+      ...openJournals(root).map((name) => `its journal ${name} is open`),
       ...(await roomLeft(root)),
     ];
-    expect([machine.name, wrong]).toEqual([machine.name, []]);
+    found.push(...wrong.map((what) => `${machine.name}: ${what}`));
   }
+  return found;
 }
 
 /** The same once their updates have ended, which they do after their nodes are done. */
-export async function expectAtRestOn(world: World, config: string): Promise<void> {
+export async function wrongAtRest(world: World, config: string): Promise<readonly string[]> {
   for (const { name } of world.machines) await world.atRest(name);
-  await expectOnDisk(world, config);
+  return wrongOnDisks(world, config);
 }

@@ -59,7 +59,7 @@ const rowsOf = (document: string): readonly string[] =>
 
 const HEADER = '| suite | process | fault: survived | where | outcome | checks |';
 const ENDS = {
-  disks: '| its node is as it was and says why, or is slow; then completed | I1 to I7 |',
+  disks: '| its node is as it was and says why, or is slow; then completed | I1 to I7 (no pods) |',
   two: '| completed, one reboot each | I1 to I7 |',
   clock: '| completed; too late by hours: taken back, then completed | I1 to I7 |',
 };
