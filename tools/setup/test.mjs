@@ -24,8 +24,14 @@ const LANES = [
 const NEED_SERVERS = new Set(['workflow', 'integration', 'e2e', 'faults', 'hosts']);
 /** Machines of their own, with root. */
 const HOSTS = 'hosts';
-/** A third of their time, in which they wait for machines that are cut off: a lane of its own costs the others little. */
-const CUT_OFF = 'test/hosts/network';
+/**
+ * Files that wait more than they compute (for machines that are cut off, and for updates that are cancelled at each
+ * step), and would make theirs the longest lanes: where everything is run, they are one more.
+ */
+const APART = new Map([
+  [HOSTS, 'test/hosts/network'],
+  ['faults', 'test/faults/cancel'],
+]);
 /** Real registries, sysroots, mounts and clocks: root, and the same packages. */
 const NEED_HOST_PACKAGES = new Set(['integration', 'faults', HOSTS]);
 
@@ -110,19 +116,28 @@ async function untilPrepared(name) {
 async function runProjects() {
   const directory = mkdtempSync(join(tmpdir(), 'slipway-test-'));
   try {
-    await Promise.all(lanes.flatMap(jobsOf).map((jobs) => runLane(jobs, directory)));
+    await Promise.all([...lanes.map(jobsOf), jobsApart()].map((jobs) => runLane(jobs, directory)));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-/** A lane is one row of jobs; that of the machines is two where they are run whole beside others. */
 function jobsOf(lane) {
-  if (!isSplit || !lane.includes(HOSTS)) return [lane.map((name) => ({ title: name, name, rest }))];
-  return [
-    [{ title: HOSTS, name: HOSTS, rest: ['--testPathIgnorePatterns', CUT_OFF] }],
-    [{ title: `${HOSTS} ${CUT_OFF}`, name: HOSTS, rest: ['--testPathPatterns', CUT_OFF] }],
-  ];
+  return lane.map((name) => {
+    const apart = isSplit ? APART.get(name) : undefined;
+    return { title: name, name, rest: apart ? ['--testPathIgnorePatterns', apart] : rest };
+  });
+}
+
+function jobsApart() {
+  if (!isSplit) return [];
+  return [...APART]
+    .filter(([name]) => projects.includes(name))
+    .map(([name, path]) => ({
+      title: `${name} ${path}`,
+      name,
+      rest: ['--testPathPatterns', path],
+    }));
 }
 
 async function runLane(jobs, directory) {

@@ -100,8 +100,9 @@ test.each([
   [['hosts'], 1],
   [['replay', 'hosts'], 3],
   [['replay', 'hosts', 'test/hosts/power'], 2],
+  [['replay', 'faults', 'hosts'], 5],
 ])(
-  'machines beside other projects are tested in two parts, of which each is counted (%j)',
+  'what waits longest has a lane of its own beside other projects, and is counted (%j)',
   (args, runs) => {
     const nothing = '() => undefined';
     put(
