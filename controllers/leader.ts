@@ -124,6 +124,7 @@ class Candidate {
     try {
       const lease = await this.#read();
       if (lease !== undefined && !this.#isFree(lease)) {
+        this.#refused = undefined;
         this.#tellHolder(lease);
         return false;
       }
@@ -151,10 +152,7 @@ class Candidate {
       return;
     }
     this.#refused = reason;
-    log.warn(
-      { reason },
-      'the API server refuses the lease; nobody leads, and nothing is rendered or rolled',
-    );
+    log.warn({ reason }, 'the API server refuses the lease; this process cannot lead');
   }
 
   /** Why another replica may take the lease soon: it was last renewed too long ago. */

@@ -155,7 +155,7 @@ async function lookAt(
     const bootId = await kernelBootId();
     const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };
     const status: HostPorts['os']['status'] = async () => ({ bootId, booted });
-    return awaitsConfirmation({ node, journal: ports.journal, os: { ...ports.os, status } });
+    return awaitsConfirmation({ ...ports, os: { ...ports.os, status } });
   }
 }
 

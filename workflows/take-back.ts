@@ -179,18 +179,13 @@ const OUTAGES_EXCUSED = 'outages-are-no-failures';
  * Whether the cluster was out of reach for longer than a step waits for it, on the way to the reboot: that says nothing
  * of the config. Later, the node is on it, and has to be seen to.
  */
-function isOutage({ progress }: NodeUpdate, { name }: Failure): boolean {
-  if (name === undefined || !OUTAGES.has(name) || progress.pastPointOfNoReturn) return false;
-  return patched(OUTAGES_EXCUSED);
+function isOutage({ progress, verified }: NodeUpdate, { name }: Failure): boolean {
+  if (name === undefined || !OUTAGES.has(name)) return false;
+  return !progress.pastPointOfNoReturn && !verified && patched(OUTAGES_EXCUSED);
 }
 
-/** Of steps in the cluster; those of hosts fail with others. */
-const OUTAGES: ReadonlySet<string> = new Set([
-  'ApiForbidden',
-  'ApiUnavailable',
-  'Conflict',
-  'TemporalUnavailable',
-]);
+/** Of steps in the cluster; those of hosts fail with others. What the API server answers for an hour is no outage. */
+const OUTAGES: ReadonlySet<string> = new Set(['ApiUnavailable', 'TemporalUnavailable']);
 
 const DRAIN_TIMED_OUT = 'DrainTimedOut';
 

@@ -5,6 +5,7 @@ import type { ArmedReboot, HostOrder } from '../../workflows/host-contracts';
 import { applyUpdate } from './apply';
 import { leaveWayBack } from './fallback';
 import { openJournal } from './open-journal';
+import { lookBeforeReboot } from './patience';
 import { refuseExpired } from './orders';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { sameConfig } from './records';
@@ -26,7 +27,7 @@ export async function armReboot(
 ): Promise<ArmedReboot> {
   await applyAgainIfInterrupted(ports, order);
   const journal = await journalOf(ports, order);
-  const { bootId } = await ports.os.status();
+  const { bootId } = await lookBeforeReboot(ports);
   const armed = markOf(journal, 'armed');
   if (armed !== undefined && armed.bootId !== bootId) return { bootId: armed.bootId };
   await arm(ports, journal, order, { attempt: 1, reconnectSeconds: order.reconnectSeconds });
@@ -45,7 +46,7 @@ async function arm(
   order: HostOrder,
   { attempt, reconnectSeconds }: Arming,
 ): Promise<void> {
-  const status = await ports.os.status();
+  const status = await lookBeforeReboot(ports);
   const expected = expectedDeployment(journal, status);
   await proveNext(ports, status, expected);
   const armed = markOf(journal, 'armed');

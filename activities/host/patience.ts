@@ -8,7 +8,7 @@ import { type FailureName, failureName, messageOf } from '../../core/errors';
 import type { HostPorts, OsStatus } from './ports';
 
 const PAUSE_MS = 5_000;
-/** Five minutes: a transaction of somebody else's, or a daemon that starts again. */
+/** Five minutes, of a program that answers at once: a daemon that starts again. */
 const ATTEMPTS = 60;
 
 /**
@@ -24,12 +24,11 @@ export function patiently<Result>(
   work: () => Promise<Result>,
   attempts = ATTEMPTS,
 ): Promise<Result> {
-  return tryAgainOn(['OsCommandFailed'], ports, what, work, attempts);
+  return tryAgainOn(['OsCommandFailed'], ports, what, work, { attempts });
 }
 
 /**
- * What the operating system says of itself. A daemon that starts again, or has somebody else's transaction, answers
- * a little later.
+ * What the operating system says of itself. A daemon that starts again answers a little later.
  *
  * @param attempts - five seconds apart; absent = five minutes of them
  * @throws `OsCommandFailed` when it stays so, or the step is called off
@@ -39,6 +38,17 @@ export function lookAtOs(
   attempts = ATTEMPTS,
 ): Promise<OsStatus> {
   return patiently(ports, 'look at the operating system', () => ports.os.status(), attempts);
+}
+
+/**
+ * The same where an update can still be given up: one that hangs at each look has five minutes in all, and the look
+ * that is under way then.
+ */
+export function lookBeforeReboot(ports: PatientPorts & Pick<HostPorts, 'os'>): Promise<OsStatus> {
+  const until = performance.now() + ATTEMPTS * PAUSE_MS;
+  const look = () => ports.os.status();
+  const limits = { attempts: ATTEMPTS, until };
+  return tryAgainOn(['OsCommandFailed'], ports, 'look at the operating system', look, limits);
 }
 
 /**
@@ -53,17 +63,24 @@ export function patientlyWithDisk<Result>(
   what: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return tryAgainOn(['JournalFailed', 'ApplyFailed'], ports, what, work, ATTEMPTS);
+  const limits = { attempts: ATTEMPTS };
+  return tryAgainOn(['JournalFailed', 'ApplyFailed'], ports, what, work, limits);
 }
 
 type PatientPorts = Pick<HostPorts, 'context' | 'pause' | 'warn'>;
+
+interface Limits {
+  readonly attempts: number;
+  /** Of `performance.now()`. */
+  readonly until?: number;
+}
 
 async function tryAgainOn<Result>(
   names: readonly FailureName[],
   ports: PatientPorts,
   what: string,
   work: () => Promise<Result>,
-  attempts: number,
+  { attempts, until = Infinity }: Limits,
 ): Promise<Result> {
   const { signal, progress } = ports.context();
   for (let attempt = 1; ; attempt += 1) {
@@ -72,7 +89,8 @@ async function tryAgainOn<Result>(
     } catch (error) {
       const name = failureName(error);
       const isKnown = name !== undefined && names.includes(name);
-      if (!isKnown || signal.aborted || attempt >= attempts) throw error;
+      const isOver = attempt >= attempts || performance.now() >= until;
+      if (!isKnown || signal.aborted || isOver) throw error;
       const sentence = `cannot ${what} yet: ${messageOf(error)}`;
       progress(sentence);
       if (attempt === 1) ports.warn?.(sentence);

@@ -102,16 +102,17 @@ export function falseOfRollout(
 }
 
 /**
- * What a rollout waits for, in its own words or by updates that do something: those say it themselves. One whose updates
- * all wait for a slot, and that has a free one, says nothing; so does one that calls its slots taken, and names
- * fewer nodes than there are.
+ * What a rollout waits for, in its own words, in those for its updates, or by updates that do something: those say it
+ * themselves. One whose updates all wait for a slot, and that has a free one, says nothing; so does one that calls
+ * its slots taken, and names fewer nodes than there are.
  */
 export function excuseOfRollout({
   blocker,
   children = [],
 }: Partial<Pick<SaidByRollout, 'blocker' | 'children'>>): string | undefined {
-  if (blocker !== undefined) return isFalselyFull(blocker) ? undefined : blocker;
-  return children.some(({ stage }) => stage !== 'waiting') ? 'its node updates' : undefined;
+  if (children.some(({ stage }) => stage !== 'waiting')) return blocker ?? 'its node updates';
+  const words = [blocker, ...children.map((child) => child.blocker)];
+  return words.find((sentence) => sentence !== undefined && !isFalselyFull(sentence));
 }
 
 /** @returns what of it is not so, a sentence each */

@@ -6,8 +6,8 @@ set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 if [ "${SLIPWAY_HOSTS_INSIDE:-}" != yes ]; then
   # Of runs that were killed: their lock is free, their disks have files that only root's will removes.
-  for left in /tmp/slipway-hosts-*; do
-    [ -d "$left" ] || continue
+  # One that begins at this moment has its directory before its lock.
+  find /tmp -maxdepth 1 -type d -name 'slipway-hosts-*' -mmin +1 | while read -r left; do
     flock --nonblock "$left/lock" true 2>/dev/null || continue
     chattr -R -f -i "$left" 2>/dev/null || true
     rm -rf "$left"

@@ -124,6 +124,7 @@ describe('the excuse of a rollout', () => {
     ['what it says', { blocker: full, children: [waits] }, full],
     ['an update that works', { children: [waits, { node: 'b', stage: 'working' }] }, UPDATES],
     ['an update that prepares', { children: [{ node: 'b', stage: 'preparing' }] }, UPDATES],
+    ['what it says of one of them', { children: [waits, { ...waits, blocker: full }] }, full],
     ['none where all wait, and slots are free', { children: [waits] }, undefined],
     [
       'none where it calls full what is not',
