@@ -436,6 +436,25 @@ describe('the confirmation of an update', () => {
     });
   });
 
+  it('is not there for a worker in another namespace, also when the operating system does not say how it is', async () => {
+    await machine.boot();
+    await refresh();
+    const os = { ...host.ports.os, status: async () => Promise.reject(new Error('no rpm-ostree')) };
+    host = { ...host, ports: { ...host.ports, os, namespace: 'elsewhere' } };
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
+    try {
+      const boot = async () => 'another boot';
+      const { deadline, contact, why } = await confirmation(host, 600, log, () => 0, boot);
+      jest.advanceTimersByTime(600_000);
+      contact();
+      jest.advanceTimersByTime(LAST_QUESTION_SECONDS * 1000);
+      expect(deadline.aborted).toBe(true);
+      expect(why()).toMatch(/in the namespace elsewhere of Temporal/);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   it('is asked for although the program of the operating system does not answer', async () => {
     await machine.boot();
     await refresh();
