@@ -107,7 +107,7 @@ class Candidate {
   /** The lease as last seen, and when it was first seen so, by the local clock. */
   #seen: { readonly lease: Lease; readonly version: string; readonly at: number } | undefined;
   #waitingFor: string | undefined;
-  /** Why the API server lets nobody lead, as it was last told. */
+  /** Why the API server refuses the lease, as it was last told. */
   #refused: string | undefined;
   /** When the last write of the lease was sent that succeeded, by the local clock. */
   #renewedAt = -Infinity;

@@ -33,21 +33,21 @@ export function patiently<Result>(
  * @param attempts - five seconds apart; absent = five minutes of them
  * @throws `OsCommandFailed` when it stays so, or the step is called off
  */
-export function lookAtOs(
-  ports: PatientPorts & Pick<HostPorts, 'os'>,
-  attempts = ATTEMPTS,
-): Promise<OsStatus> {
-  return patiently(ports, 'look at the operating system', () => ports.os.status(), attempts);
+export function lookAtOs(ports: LookingPorts, attempts = ATTEMPTS): Promise<OsStatus> {
+  return lookWithin(ports, { attempts });
 }
 
 /**
  * The same where an update can still be given up: one that hangs at each look has five minutes in all, and the look
  * that is under way then.
  */
-export function lookBeforeReboot(ports: PatientPorts & Pick<HostPorts, 'os'>): Promise<OsStatus> {
+export function lookBeforeReboot(ports: LookingPorts): Promise<OsStatus> {
   const until = performance.now() + ATTEMPTS * PAUSE_MS;
+  return lookWithin(ports, { attempts: ATTEMPTS, until });
+}
+
+function lookWithin(ports: LookingPorts, limits: Limits): Promise<OsStatus> {
   const look = () => ports.os.status();
-  const limits = { attempts: ATTEMPTS, until };
   return tryAgainOn(['OsCommandFailed'], ports, 'look at the operating system', look, limits);
 }
 
@@ -68,6 +68,7 @@ export function patientlyWithDisk<Result>(
 }
 
 type PatientPorts = Pick<HostPorts, 'context' | 'pause' | 'warn'>;
+type LookingPorts = PatientPorts & Pick<HostPorts, 'os'>;
 
 interface Limits {
   readonly attempts: number;

@@ -111,8 +111,7 @@ export function excuseOfRollout({
   children = [],
 }: Partial<Pick<SaidByRollout, 'blocker' | 'children'>>): string | undefined {
   if (children.some(({ stage }) => stage !== 'waiting')) return blocker ?? 'its node updates';
-  const words = [blocker, ...children.map((child) => child.blocker)];
-  return words.find((sentence) => sentence !== undefined && !isFalselyFull(sentence));
+  return wordsOf({ blocker, children }).find((sentence) => !isFalselyFull(sentence));
 }
 
 /** @returns what of it is not so, a sentence each */
@@ -154,26 +153,37 @@ function falseOfSlot(node: string, outside: Outside): readonly string[] {
 
 /** The nodes that sentences about slots name: `…; holding a slot: a; unavailable: b, c (why) and 2 more`. */
 function namedIn(said: SaidByRollout): readonly string[] {
-  return wordsOf(said).flatMap((sentence) =>
-    takersIn(sentence).flatMap((names) => names.replace(MORE, '').split(', ')),
-  );
+  return wordsOf(said).flatMap((sentence) => takersIn(sentence).flatMap(({ names }) => names));
 }
 
 /** Its own, and those of its updates. */
-function wordsOf({ blocker, children }: SaidByRollout): readonly string[] {
+function wordsOf({
+  blocker,
+  children,
+}: {
+  readonly blocker?: string | undefined;
+  readonly children: SaidByRollout['children'];
+}): readonly string[] {
   const all = [blocker, ...children.map((child) => child.blocker)];
   return all.filter((sentence) => sentence !== undefined);
 }
 
 const MORE = / and (\d+) more$/;
 
-/** The lists of nodes, as they stand there. */
-function takersIn(sentence: string): readonly string[] {
+interface Takers {
+  readonly names: readonly string[];
+  /** With those that are not named. */
+  readonly count: number;
+}
+
+/** The lists of nodes that stand there. */
+function takersIn(sentence: string): readonly Takers[] {
   if (!/^(no free slot|waiting for a slot)/.test(sentence)) return [];
   const plain = withoutReasons(sentence);
-  return [...plain.matchAll(/(?:holding a slot|unavailable): ([^;]+)/g)].map(([, names = '']) =>
-    names.trim(),
-  );
+  return [...plain.matchAll(/(?:holding a slot|unavailable): ([^;]+)/g)].map(([, list = '']) => {
+    const names = list.trim().replace(MORE, '').split(', ');
+    return { names, count: names.length + Number(MORE.exec(list.trim())?.[1] ?? 0) };
+  });
 }
 
 /** By its own words: `waiting for a slot: maxUnavailable is 3; holding a slot: a; unavailable: b`. */
@@ -183,10 +193,7 @@ function isFalselyFull(sentence: string): boolean {
       sentence,
     );
   if (limit === null) return false;
-  const counts = takersIn(sentence).map(
-    (names) => names.replace(MORE, '').split(', ').length + Number(MORE.exec(names)?.[1] ?? 0),
-  );
-  const named = counts.reduce((sum, count) => sum + count, 0);
+  const named = takersIn(sentence).reduce((sum, { count }) => sum + count, 0);
   return named < Number(limit[1] ?? limit[2]);
 }
 

@@ -13,8 +13,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 /**
  * One at a time of each lane: what computes, what starts clusters and mostly waits for them, and
  * machines, which take less than half of one core of two while they boot, wait and are cut off.
- * More files that start clusters at once than two, of those that compute, are too many for two cores. The first lane begins with what needs
- * no servers, the second with what needs no more than those: on a new machine the rest is fetched and built meanwhile.
+ * The first lane begins with what needs no servers, the second with what needs no more than those: on a new machine
+ * the rest is fetched and built meanwhile.
  */
 const LANES = [
   ['unit', 'replay', 'simulation', 'workflow', 'integration'],

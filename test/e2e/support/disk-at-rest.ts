@@ -128,9 +128,28 @@ async function wrongOn(
   root: string,
   { config, hasFailed }: AtRest,
 ): Promise<readonly string[]> {
-  const journals = openJournals(root).map((name) => `its journal ${name} is open`);
-  if (hasFailed) return journals;
-  return [...journals, ...(await wrongOnDisk(configs, config, root)), ...(await roomLeft(root))];
+  return hasFailed ? journalsLeft(root) : wrongOrLeft(configs, config, root);
+}
+
+/**
+ * Of a host that is done.
+ *
+ * @returns also what an update keeps for its way back; empty = it is on the config, and nothing is left of any update
+ */
+export async function wrongOrLeft(
+  configs: RenderedConfigs,
+  config: string,
+  root: string,
+): Promise<readonly string[]> {
+  return [
+    ...journalsLeft(root),
+    ...(await wrongOnDisk(configs, config, root)),
+    ...(await roomLeft(root)),
+  ];
+}
+
+function journalsLeft(root: string): readonly string[] {
+  return openJournals(root).map((name) => `its journal ${name} is open`);
 }
 
 function isSame(one: AtRest | undefined, other: AtRest | undefined): boolean {

@@ -1,7 +1,6 @@
 /** What the disks of machines show, by no word of the product but their own records (I4, I7). */
 
-import { openJournals, wrongOnDisk } from '../../e2e/support/disk-at-rest';
-import { roomLeft } from '../../e2e/support/leftovers';
+import { wrongOrLeft } from '../../e2e/support/disk-at-rest';
 import { renderedConfigs } from '../../e2e/support/rendered-config';
 import { rootOf } from './picture';
 import type { World } from './world';
@@ -19,12 +18,7 @@ export async function wrongOnDisks(
   const configs = await renderedConfigs(api);
   const found: string[] = [];
   for (const machine of machines) {
-    const root = rootOf(machine);
-    const wrong = [
-      ...(await wrongOnDisk(configs, config, root)),
-      ...openJournals(root).map((name) => `its journal ${name} is open`),
-      ...(await roomLeft(root)),
-    ];
+    const wrong = await wrongOrLeft(configs, config, rootOf(machine));
     found.push(...wrong.map((what) => `${machine.name}: ${what}`));
   }
   return found;

@@ -5,6 +5,10 @@ import type { MachineConfig } from '../../../core/machine-config';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { Objects } from './listed-objects';
 
+afterEach(() => {
+  jest.useRealTimers();
+});
+
 /** It selects everything, so that a render ends with a word about that and writes nothing. */
 const POOL: MachineConfigPool = {
   metadata: { name: 'worker', resourceVersion: '7' },
@@ -93,7 +97,6 @@ it('tries again what the API server has refused, for a policy that is mended mea
   isRefusing = false;
   await jest.advanceTimersByTimeAsync(60_000);
   ended.abort();
-  jest.useRealTimers();
 
   expect(created).toEqual([expect.stringMatching(/^rendered-worker-/)]);
 });
