@@ -7,6 +7,7 @@
 
 import { fail } from '../../../core/errors';
 import type { OsStatus, StepContext } from '../types';
+import { untilFree } from './busy-daemon';
 import type { OsDriver } from './driver';
 import { requireDigest } from './image-checks';
 import { pullWith, type ImageGate } from './image-gate';
@@ -40,10 +41,13 @@ export interface RpmOstreeParts {
   readonly root: string;
   /** As `process.arch` says it. */
   readonly architecture: string;
+  /** Between two tries of a command while the daemon is busy; absent = real time. */
+  readonly pause?: Parameters<typeof untilFree>[1];
 }
 
 export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
-  const { run, images, root } = parts;
+  const { images, root } = parts;
+  const run = untilFree(parts.run, parts.pause);
   const lock = createStagedLock({ root, run });
   const extensions = createExtensionsSource({ root, run });
 
@@ -57,7 +61,7 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
   async function stageBy(words: readonly string[], { signal, progress }: StepContext) {
     if (words.length === 0) return;
     if (words[0] !== 'rebase') progress(`${PROGRAM} ${words[0]}`);
-    await run(PROGRAM, words, { signal });
+    await run(PROGRAM, words, { signal, onWaiting: progress });
     await lockStaged();
   }
 

@@ -43,7 +43,10 @@ function machine(
     usesSignedForm: async () => false,
     ...gate,
   };
-  return { driver: createRpmOstreeDriver({ run, images, root, architecture }), calls };
+  const pauses: number[] = [];
+  const pause = async (ms: number) => void pauses.push(ms);
+  const driver = createRpmOstreeDriver({ run, images, root, architecture, pause });
+  return { driver, calls, pauses };
 }
 
 describe('status', () => {
@@ -95,6 +98,44 @@ async function withPullSecret(): Promise<() => string> {
   await writeFile(join(root, 'var/lib/kubelet/config.json'), 'pull secret');
   return () => readFileSync(join(root, 'run/ostree/auth.json'), 'utf8');
 }
+
+describe("somebody else's transaction", () => {
+  const BUSY = commandFailure('error: Transaction in progress: upgrade');
+
+  it('is waited for by every command that changes something, and named', async () => {
+    const { driver, pauses, calls } = machine({
+      [STATUS]: [SETTLED, SETTLED, STAGED],
+      'rpm-ostree rebase': [BUSY, BUSY, ''],
+    });
+    const told: string[] = [];
+
+    await driver.stage(image('4'), { ...context, progress: (text) => told.push(text) });
+
+    expect(pauses).toEqual([5_000, 5_000]);
+    expect(told).toContainEqual(expect.stringMatching(/waits for another transaction: .*upgrade/));
+    expect(calls.filter((call) => call.startsWith('rpm-ostree rebase'))).toHaveLength(3);
+  });
+
+  it('that does not end is what it fails with', async () => {
+    const { driver, pauses } = machine({ [STATUS]: STAGED, 'rpm-ostree cleanup': BUSY });
+
+    await expect(driver.discard()).rejects.toMatchObject({
+      name: 'OsCommandFailed',
+      message: expect.stringContaining('Transaction in progress') as string,
+    });
+    expect(pauses).toHaveLength(59);
+  });
+
+  it('is told from other failures', async () => {
+    const { driver, pauses } = machine({
+      [STATUS]: STAGED,
+      'rpm-ostree cleanup': commandFailure('error: no space left on device'),
+    });
+
+    await expect(driver.discard()).rejects.toMatchObject({ name: 'OsCommandFailed' });
+    expect(pauses).toEqual([]);
+  });
+});
 
 describe('staging an image', () => {
   it("is pulled with the kubelet's pull secret", async () => {
