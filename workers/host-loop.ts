@@ -6,13 +6,11 @@
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { withFailures } from '../activities/failures';
 import {
-  closeOriginals,
   createHostActivities,
   currentStep,
   type Exclusive,
   type HostPorts,
   rebootIsDue,
-  settleAtStart,
   withHeartbeats,
 } from '../activities/host';
 import { messageOf } from '../core/errors';
@@ -20,6 +18,7 @@ import { hostQueue } from '../core/names';
 import type { HostActivities } from '../workflows/host-contracts';
 import { type DriftPlace, watchHostDrift } from './host-drift';
 import { logged, telling } from './host-log';
+import { settleHost } from './host-settling';
 import type { Logger } from './logging';
 import { untilAvailable } from './waiting';
 
@@ -31,6 +30,8 @@ const SHUTDOWN_FORCE = '30s';
 export interface LastReboot {
   /** Why the machine is still up; absent or undefined = it need not go down, or was not told to yet. */
   problem?: string | undefined;
+  /** Asks for the next one, once what runs is acknowledged; absent = nothing is served just then. */
+  request?: ((reason: string) => void) | undefined;
 }
 
 /** Everything about a host but its Temporal worker. */
@@ -49,6 +50,8 @@ export interface Host {
   readonly lastReboot?: LastReboot;
   /** Called when nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;
+  /** Called with the reason when what is left could not be settled. */
+  readonly onUnsettled?: (reason: string) => void;
   /** Absent = drift is not watched for. */
   readonly drift?: DriftPlace;
   /** Stands between the activities and the worker; for simulations. */
@@ -153,20 +156,18 @@ async function serve(host: Host, options: Serving): Promise<void> {
   if (wish.reason !== undefined) return;
   const stop = new AbortController();
   wish.stop = () => stop.abort();
+  const request = (why: string): void => {
+    wish.reason = why;
+    // Another one, which the next connection may have to see to.
+    delete lastReboot.problem;
+    wish.stop();
+  };
   const ports = {
     ...host.ports,
     ...telling(host.node, options.log),
     now: () => new Date(),
     context: currentStep,
-    reboot: {
-      request: (why: string) => {
-        wish.reason = why;
-        // Another one, which the next connection may have to see to.
-        delete lastReboot.problem;
-        wish.stop();
-      },
-      problem: () => lastReboot.problem,
-    },
+    reboot: { request, problem: () => lastReboot.problem },
   };
   const activities = createHostActivities(ports, host.exclusive);
   const around = host.around ?? ((inner: HostActivities) => inner);
@@ -189,39 +190,15 @@ async function serve(host: Host, options: Serving): Promise<void> {
   );
   const stopping = AbortSignal.any([signal, stop.signal]);
   options.onPolling?.();
+  lastReboot.request = request;
   try {
     await worker.runUntil(untilAborted(stopping));
   } catch (error) {
     if (wish.reason === undefined) throw error;
     const { node } = host;
     options.log.warn({ node, reason: messageOf(error) }, 'worker did not stop in order');
-  }
-}
-
-/** Settles what the last process left; returns why a reboot is due. A damaged journal is reported. */
-export async function settleHost(host: Host, log: Logger): Promise<string | undefined> {
-  const { node } = host;
-  await closeCopies(host, log);
-  try {
-    const { what, reboot, foreign } = await host.exclusive(() =>
-      settleAtStart({ ...host.ports, ...telling(node, log), now: () => new Date() }),
-    );
-    if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
-    if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');
-    if (reboot === undefined) host.onSettled?.();
-    return reboot;
-  } catch (error) {
-    log.error({ node, reason: messageOf(error) }, 'journal cannot be read');
-    return undefined;
-  }
-}
-
-/** What an earlier version left open is closed at once, and not only with the next update. */
-async function closeCopies({ node, exclusive, ports }: Host, log: Logger): Promise<void> {
-  try {
-    await exclusive(() => closeOriginals(ports.files));
-  } catch (error) {
-    log.warn({ node, reason: messageOf(error) }, 'cannot close the copies of originals');
+  } finally {
+    delete lastReboot.request;
   }
 }
 

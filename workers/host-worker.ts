@@ -16,12 +16,13 @@ import { watchContact } from './temporal-contact';
 import { journalLogger } from './host-journal';
 import { startWhatWaited } from './host-kubelet';
 import { createLimit } from './host-limit';
-import { type Host, type LastReboot, runHost, settleHost } from './host-loop';
+import { type Host, type LastReboot, runHost } from './host-loop';
 import { createMachinePorts } from './host-machine';
 import { createNotifier, type SystemdNotifier } from './host-notify';
 import { rebootMachine } from './host-reboot';
 import { watchHosts } from './host-health';
 import { readHostSettings } from './host-settings';
+import { settleHost, settlingAgain } from './host-settling';
 import type {
   HostWorkerOptions,
   HostWorkerSettings,
@@ -214,9 +215,11 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
     exclusive: createExclusive(),
     lastReboot,
     onSettled: () => {
+      again.holds();
       state.settled();
       void startWhatWaited(log);
     },
+    onUnsettled: (reason) => again.failed(reason),
     around: (activities) =>
       state.watch(
         noting(activities, {
@@ -236,19 +239,25 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
       return rebootMachine(reason, settings, running);
     },
   };
+  const goDown = async (reason: string): Promise<void> => {
+    // Should it not go down, it serves: whoever asks is told that it is still in the old boot.
+    await host.reboot(reason, signal).catch((error: unknown) => {
+      lastReboot.problem = messageOf(error);
+      log.error({ node, reason: lastReboot.problem }, 'reboot did not come about');
+    });
+  };
+  const again = settlingAgain(
+    (said) => settleHost(host, log, said),
+    (reason) => (lastReboot.request ?? goDown)(reason),
+    { signal },
+  );
   let carriedOut = (): void => undefined;
   let hasEnded = (): void => undefined;
   let beginsToWrite = (_order: WritingOrder): void => undefined;
   // The program before the kubelet has done so already, where it is installed.
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
-  if (reason !== undefined) {
-    // Should it not go down, it serves: whoever asks is told that it is still in the old boot.
-    await host.reboot(reason, signal).catch((error: unknown) => {
-      lastReboot.problem = messageOf(error);
-      log.error({ node, reason: lastReboot.problem }, 'reboot did not come about');
-    });
-  }
+  if (reason !== undefined) await goDown(reason);
   const awaited = await confirmation(host, settings.reconnectSeconds, log);
   // Of an update that was given up before its reboot.
   if (!awaited.isAwaited() && reason === undefined) {
@@ -261,6 +270,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   carriedOut = () => awaited.carriedOut();
   // One that has failed may have written what cuts the machine off.
   hasEnded = () => {
+    again.look();
     void word.look();
     void awaited.look();
   };

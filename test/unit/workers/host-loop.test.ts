@@ -157,7 +157,7 @@ describe('a reboot that was asked for', () => {
     lives.push(async (activities) => {
       await arm(activities);
       const journal = await host.ports.journal.open();
-      const armed = journal?.marks().find((mark) => mark.kind === 'armed');
+      const armed = journal?.marks().findLast((mark) => mark.kind === 'armed');
       if (armed?.kind !== 'armed') throw new Error('nothing is armed');
       await journal?.mark({ ...armed, notAfter: '2020-01-01T00:00:00Z' });
     });

@@ -15,8 +15,10 @@ import { tmpdir, uptime } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { createExclusive } from '../../../activities/host';
+import { fail } from '../../../core/errors';
 import { confirmation, goBackByItself, secondsSinceBoot } from '../../../workers/host-confirmation';
-import { type Host, settleHost } from '../../../workers/host-loop';
+import type { Host } from '../../../workers/host-loop';
+import { settleHost, settlingAgain } from '../../../workers/host-settling';
 import { LAST_QUESTION_SECONDS } from '../../../workers/host-silence';
 import { createNotifier, watchdogMs } from '../../../workers/host-notify';
 import { createLogger, type Logger } from '../../../workers/logging';
@@ -107,6 +109,60 @@ describe('the start', () => {
     expect(await settleHost(host, log)).toBeUndefined();
 
     expect(events).toEqual([]);
+  });
+
+  it('is settled later, when it could not be at first, and says why once', async () => {
+    const { os } = host.ports;
+    let left = 3;
+    const status = async () => {
+      left -= 1;
+      if (left >= 0) throw fail('OsCommandFailed', 'the daemon starts again');
+      return os.status();
+    };
+    const stop = new AbortController();
+    const due = await new Promise<string>((resolve) => {
+      const again = settlingAgain((said) => settleHost(unsettled, log, said), resolve, {
+        signal: stop.signal,
+        pauseMs: 1,
+      });
+      const unsettled: Host = {
+        ...host,
+        ports: { ...host.ports, os: { ...os, status } },
+        onUnsettled: (reason) => again.failed(reason),
+      };
+      void settleHost(unsettled, log);
+    });
+
+    expect(due).toBe('update to rendered-worker-new');
+    expect(lines.filter(({ msg }) => msg === 'unfinished update cannot be settled')).toEqual([
+      expect.objectContaining({ reason: 'the daemon starts again' }),
+    ]);
+  });
+
+  it('looks at the end of an order whether it can be settled, and then no more', async () => {
+    const tries: string[] = [];
+    const stop = new AbortController();
+    const again = settlingAgain(
+      async (said) => {
+        tries.push(said);
+        if (tries.length === 1) again.failed('still in the way');
+        else again.holds();
+        return undefined;
+      },
+      () => expect('a reboot').toBe('none'),
+      { signal: stop.signal, pauseMs: 100_000_000 },
+    );
+    again.look();
+    expect(tries).toEqual([]);
+    again.failed('a path is in the way');
+    for (const count of [1, 2, 2]) {
+      again.look();
+      // After all promises.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(tries).toHaveLength(count);
+    }
+    stop.abort();
+    expect(tries).toEqual(['a path is in the way', 'still in the way']);
   });
 
   it('closes the copies that an earlier version left open to everybody', async () => {
