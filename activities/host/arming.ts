@@ -39,7 +39,11 @@ interface Arming {
   readonly reconnectSeconds: number | undefined;
 }
 
-/** The mark comes before the deeds: whoever finds it repeats them. */
+/**
+ * The mark comes before the deeds: a machine that goes down in the middle of them is told by it from one that was never
+ * to. The reboot is due with a second one, after them: an order that failed leaves none behind, which a process that
+ * starts later would carry out on a node in service.
+ */
 async function arm(
   ports: HostPorts,
   journal: OpenJournal,
@@ -51,22 +55,23 @@ async function arm(
   await proveNext(ports, status, expected);
   const armed = markOf(journal, 'armed');
   // Another update that takes this one over orders the reboot anew.
-  if (armed === undefined || armed.notAfter !== order.notAfter) {
-    await journal.mark({
-      kind: 'armed',
-      bootId: status.bootId,
-      expected: expected.id,
-      notAfter: order.notAfter,
-      ...(attempt === 1 ? {} : { attempt }),
-      ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
-    });
-  }
+  const isNew = armed === undefined || armed.notAfter !== order.notAfter;
+  const mark = {
+    kind: 'armed',
+    bootId: status.bootId,
+    expected: expected.id,
+    notAfter: order.notAfter,
+    ...(attempt === 1 ? {} : { attempt }),
+    ...(reconnectSeconds === undefined ? {} : { reconnectSeconds }),
+  } as const;
+  if (isNew) await journal.mark({ ...mark, begun: true });
   await leaveWayBack(ports.files, {
     ...{ booted: status.booted.id, expected: expected.id },
     seconds: reconnectSeconds,
   });
   await ports.os.finalize();
   if (expected.id !== status.booted.id) await proveReleased(ports, expected.id);
+  if (isNew || armed.begun === true) await journal.mark(mark);
   ports.reboot.request(`update to ${order.config.name}`);
 }
 
@@ -143,6 +148,7 @@ export async function goOnIfInterrupted(
   const attempt = armed?.attempt ?? 1;
   const { bootId, booted } = status;
   if (back === undefined && armed?.bootId === bootId && attempt > 1) {
+    if (armed.begun === true) await armOnceMore(ports, order, armed);
     throw fail('NotYetRebooted', `${ports.node} is to reboot again`, { bootId });
   }
   // Unarmed after its reboot: all of this was cut off, too.
@@ -158,6 +164,19 @@ export async function goOnIfInterrupted(
   });
   const because = back?.because ?? 'it was interrupted before it could';
   throw fail('NotYetRebooted', `${ports.node} reboots again: ${because}`, { bootId });
+}
+
+/** What an order had begun that was cut off. */
+async function armOnceMore(
+  ports: HostPorts,
+  order: HostOrder,
+  {
+    attempt = 1,
+    reconnectSeconds,
+  }: { readonly attempt?: number; readonly reconnectSeconds?: number },
+): Promise<void> {
+  refuseExpired(ports, order);
+  await arm(ports, await journalOf(ports, order), order, { attempt, reconnectSeconds });
 }
 
 /** The journal of this very update. @throws `RefusedRequest` when nothing is applied */

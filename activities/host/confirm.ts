@@ -81,7 +81,8 @@ export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined>
   if (journal === undefined) return undefined;
   if (isDecided(journal) && !isGoingBackAlone(journal)) return undefined;
   const { header } = journal;
-  const isArmed = markOf(journal, 'armed') !== undefined;
+  const armed = markOf(journal, 'armed');
+  const isArmed = armed !== undefined && armed.begun !== true;
   if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
   const { bootId } = await ports.os.status();
   if (header.before?.bootId !== bootId) return undefined;

@@ -98,12 +98,14 @@ export type UpdateMark =
    * The reboot is due; `expected` is the deployment that should come up, `reconnectSeconds` how long
    * the machine then may be without Temporal. Absent = as this host is set up. `attempt` counts from 1,
    * which is absent: power cuts take reboots back. `notAfter` = until when the order holds; absent =
-   * written by a version that did not record it.
+   * written by a version that did not record it. `begun` = what comes before the reboot is not done yet: no process
+   * carries it out by itself, as its order may have been answered as failed. Another mark without it follows.
    */
   | {
       readonly kind: 'armed';
       readonly bootId: string;
       readonly expected: string;
+      readonly begun?: true;
       readonly attempt?: number;
       readonly reconnectSeconds?: number;
       readonly notAfter?: string;

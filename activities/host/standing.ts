@@ -200,7 +200,10 @@ function stillDue(
 
 function afterArming(journal: OpenJournal, armed: Armed, status: OsStatus, now: Date): Standing {
   const { bootId, booted, rollback, staged, pending } = status;
-  if (armed.bootId === bootId) return stillDue(journal, armed, status, now);
+  if (armed.bootId === bootId) {
+    // Its order failed, or is repeated: until then nobody has asked for the reboot.
+    return armed.begun === true ? { kind: 'asLeft' } : stillDue(journal, armed, status, now);
+  }
   if (booted.id === armed.expected) return { kind: 'asLeft' };
   // A deployment that is nowhere never got into place: the shutdown that does it was cut off. One that
   // is there did not come up, and would not the next time.

@@ -6,6 +6,7 @@
 
 import { fail } from '../../core/errors';
 import { dropFallback, forgetUnstarted, leaveWayBack, whyUnstarted } from './fallback';
+import { whyNotInPlace } from './finalization';
 import { openJournal } from './open-journal';
 import {
   atBest,
@@ -52,13 +53,19 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
     case 'asLeft':
       return {};
     case 'adopted':
+      // What reads these files has started on them: a way back that is ordered has to tell it of the old ones.
+      if (markOf(journal, 'servicesBegun') === undefined) {
+        await journal.mark({ kind: 'servicesBegun' });
+      }
       return { what: `adopted the update to ${target.name}: the reboot found all of it in place` };
     case 'rebootDue':
       await releaseNext(ports, journal, status);
       return { reboot: `update to ${target.name}` };
     case 'undo': {
-      const because = (await whyUnstarted(ports.files)) ?? standing.because;
-      const isBootDue = await undoAtStart(ports, journal, status, { ...standing, because });
+      const notInPlace = await whyNotInPlace(ports, journal, status);
+      const because = (await whyUnstarted(ports.files)) ?? notInPlace ?? standing.because;
+      const again = standing.again && notInPlace === undefined;
+      const isBootDue = await undoAtStart(ports, journal, status, { because, again });
       await callOffFallback(ports);
       return {
         what: `took the update to ${target.name} back: ${because}`,

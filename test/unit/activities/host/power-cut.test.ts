@@ -6,7 +6,14 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { awaitsConfirmation, goBackAlone, settleAtStart } from '../../../../activities/host';
+import {
+  awaitsConfirmation,
+  createHostActivities,
+  goBackAlone,
+  rebootIsDue,
+  settleAtStart,
+} from '../../../../activities/host';
+import { fail } from '../../../../core/errors';
 import { aConfig, aFile, orderFor } from './a-host';
 import { anOstreeHost, type OstreeHost } from './an-ostree-host';
 import { dyingAt } from './describe-crashes';
@@ -68,6 +75,12 @@ async function picture() {
 }
 const ON_OLD = { image: OLD_IMAGE, motd: 'old', added: false };
 const ON_NEW = { image: NEW_IMAGE, motd: 'new', added: true };
+
+const BOOT_COMPLETE = 'ostree-boot-complete.service';
+const FAILED = {
+  ...{ load: 'loaded', active: 'failed', sub: 'failed', result: 'exit-code', type: 'oneshot' },
+  ...{ restarts: 0, exitStatus: 1, restartPolicy: 'no', upMs: 0, hasRun: true },
+} as const;
 
 const STEPS = ['prepareUpdate', 'applyUpdate', 'armReboot'] as const;
 
@@ -188,6 +201,29 @@ describe('a power cut', () => {
     await expectAsBefore();
   });
 
+  it('is told from a shutdown in which ostree failed: that is not tried again', async () => {
+    const rebootedFrom = await upTo('armReboot');
+    await host.powerCut();
+    const ports = await host.ports();
+    const state = async (unit: string) => (unit === BOOT_COMPLETE ? FAILED : undefined);
+    const settle = () => settleAtStart({ ...ports, systemd: { ...ports.systemd, state } });
+
+    expect((await settle()).what).toMatch(/ostree could not put deployment .* in place as the/);
+    // The boot after knows nothing of it any more.
+    await host.reboot();
+    expect(await host.settleOnce()).not.toHaveProperty('reboot');
+    expect(await picture()).toEqual(ON_OLD);
+
+    const order = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
+    await expect((await host.activities()).verifyUpdate(order)).rejects.toMatchObject({
+      name: 'WrongDeployment',
+      message: expect.stringMatching(/ostree could not put .* "journalctl /) as string,
+    });
+    expect(host.reboots).toHaveLength(1);
+    await goBackToTheEnd();
+    await expectAsBefore();
+  });
+
   it('while everything is done once more: it is done once more', async () => {
     const rebootedFrom = await upTo('armReboot');
     const order = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
@@ -275,6 +311,22 @@ describe('a power cut', () => {
     expect(motd()).toBe('reloaded');
   });
 
+  it('the same, and it is ordered back: services are told of the old files', async () => {
+    const order = await writeReloaded();
+    await host.powerCut();
+    expect((await host.settle()).what).toMatch(/adopted the update/);
+    // A process that starts again notes it once.
+    await host.settle();
+    expect(host.serviceActions).toEqual([]);
+
+    const activities = await host.activities();
+    expect(await activities.goBack(order('goBack'))).toMatchObject({ rebooting: false });
+
+    expect(host.serviceActions).toEqual([{ action: 'reload', service: 'a.service' }]);
+    await activities.verifyBack(order('verifyBack'));
+    expect(await picture()).toEqual(ON_OLD);
+  });
+
   it('the same: the boot has to be confirmed until it is verified, as one that was ordered', async () => {
     const awaited = async () => awaitsConfirmation(await host.ports());
     const order = await writeReloaded();
@@ -320,6 +372,50 @@ async function writeReloaded() {
   await activities.applyUpdate(order('applyUpdate'));
   return order;
 }
+
+describe('an order to reboot that fails', () => {
+  it('leaves no reboot behind, and arms when it is repeated', async () => {
+    await upTo('applyUpdate');
+    const ports = await host.ports();
+    const finalize = () => Promise.reject(fail('OsCommandFailed', 'the disk is full'));
+    const failing = createHostActivities({ ...ports, os: { ...ports.os, finalize } });
+    const order = orderFor(NEW, 'armReboot');
+    await expect(failing.armReboot(order)).rejects.toMatchObject({ name: 'OsCommandFailed' });
+
+    // A process that starts now, hours later maybe, on a node in service.
+    expect(await host.settleOnce()).toEqual({});
+    expect(await rebootIsDue(ports)).toBe(false);
+    expect(host.reboots).toEqual([]);
+
+    await (await host.activities()).armReboot({ ...order, orderId: `${order.orderId}/again` });
+    expect(await rebootIsDue(ports)).toBe(true);
+    expect(host.reboots).toHaveLength(1);
+    await host.reboot();
+    expect(await host.settle()).toEqual({});
+    expect(await picture()).toEqual(ON_NEW);
+  });
+
+  it('after a power cut: leaves none behind either, and is armed once more', async () => {
+    const rebootedFrom = await upTo('armReboot');
+    await host.powerCut();
+    await host.settle();
+    const ports = await host.ports();
+    const finalize = () => Promise.reject(fail('OsCommandFailed', 'the disk is full'));
+    const failing = createHostActivities({ ...ports, os: { ...ports.os, finalize } });
+    const order = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
+    await expect(failing.verifyUpdate(order)).rejects.toMatchObject({ name: 'OsCommandFailed' });
+    expect(await host.settleOnce()).toEqual({});
+    expect(await rebootIsDue(ports)).toBe(false);
+
+    await expect((await host.activities()).verifyUpdate(order)).rejects.toMatchObject({
+      name: 'NotYetRebooted',
+    });
+    expect(await rebootIsDue(ports)).toBe(true);
+    await host.reboot();
+    await (await host.activities()).verifyUpdate(order);
+    expect(await picture()).toEqual(ON_NEW);
+  });
+});
 
 describe('the way back', () => {
   it('undoes the /etc of the old deployment too, before the kubelet, and drops the new one', async () => {
