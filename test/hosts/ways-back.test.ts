@@ -219,20 +219,18 @@ test(
   'a deployment that ostree cannot put in place at the shutdown: no second try, and a retry once that is mended',
   async () => {
     const { machine, fleet } = world;
-    // ostree carries files and links over into the /etc of another deployment, and fails at anything else.
-    await machine.output('mkfifo', '/etc/story.fifo');
+    // In memory, so that the next boot has it no more: ostree cannot write the new deployment's /etc.
+    const dropIns = '/run/systemd/system/ostree-finalize-staged.service.d';
+    const text = '[Service]\\nReadOnlyPaths=/sysroot/ostree/deploy\\n';
+    const script = `mkdir -p ${dropIns} && printf '${text}' > ${dropIns}/10-story.conf`;
+    await machine.output('sh', '-c', `${script} && systemctl daemon-reload`);
     const boots = machine.launcher.boots();
     const file = plainFile('/etc/story.conf', 'of the story\n');
-    try {
-      const reason = await expectWayBack({ osImageURL: fleet.images.v2, files: [file] });
-      expect(reason).toMatch(
-        /ostree could not put deployment .* in place as the machine went down/,
-      );
-      // The one that was ordered, and one more: early services had read the update's files.
-      expect(machine.launcher.boots()).toBe(boots + 2);
-    } finally {
-      await machine.output('rm', '-f', '/etc/story.fifo');
-    }
+
+    const reason = await expectWayBack({ osImageURL: fleet.images.v2, files: [file] });
+    expect(reason).toMatch(/ostree could not put deployment .* in place as the machine went down/);
+    // The one that was ordered, and one more: early services had read the update's files.
+    expect(machine.launcher.boots()).toBe(boots + 2);
 
     expect(await world.retry(machine.name)).toMatchObject({ code: 0 });
     await world.allUpdatedTo(world.target());

@@ -53,31 +53,30 @@ export function aProcess(disk: ModelDisk): ModelProcess {
 
   /** Walks as the kernel does; `follow` = also a link at the end. */
   function locate(path: string, follow: boolean): Place {
-    const magic = /^\/proc\/self\/fd\/(\d+)(?:\/(.*))?$/.exec(path);
-    const start: Found =
-      magic === null ? { inode: ROOT_INODE, path: '/' } : openOf(Number(magic[1]));
-    const rest = magic === null ? path : (magic[2] ?? '');
-    const pending = rest.split('/').filter((part) => part !== '' && part !== '.');
-    if (pending.length === 0) return { parent: start, name: '', found: start };
+    const { fd, parts } = wordsOf(path);
+    const start: Found = fd === undefined ? { inode: ROOT_INODE, path: '/' } : openOf(fd);
+    if (parts.length === 0) return { parent: start, name: '', found: start };
+    let pending = parts;
     let at = start;
     let links = 0;
-    for (;;) {
-      const name = pending.shift() ?? '';
+    for (let index = 0; ; index += 1) {
+      const name = pending[index] ?? '';
       const number = directory(at).entries.get(name);
-      const isLast = pending.length === 0;
-      const next = number === undefined ? undefined : { inode: number, path: join(at.path, name) };
-      if (next === undefined) {
+      const isLast = index >= pending.length - 1;
+      if (number === undefined) {
         if (isLast) return { parent: at, name, found: undefined };
         throw systemError('ENOENT', path);
       }
-      const inode = disk.inode(next.inode);
+      const inode = disk.inode(number);
       if (inode.kind === 'symlink' && (!isLast || follow)) {
         links += 1;
         if (links > MOST_LINKS) throw systemError('ELOOP', path);
-        pending.unshift(...inode.target.split('/').filter((part) => part !== ''));
+        pending = [...partsOf(inode.target), ...pending.slice(index + 1)];
+        index = -1;
         if (inode.target.startsWith('/')) at = { inode: ROOT_INODE, path: '/' };
         continue;
       }
+      const next = { inode: number, path: join(at.path, name) };
       if (isLast) return { parent: at, name, found: next };
       at = next;
     }
@@ -299,6 +298,29 @@ export function aProcess(disk: ModelDisk): ModelProcess {
       },
     },
   };
+}
+
+interface Words {
+  /** Of a path below what is open. */
+  readonly fd: number | undefined;
+  readonly parts: readonly string[];
+}
+
+/** The same few hundred paths, millions of times. */
+const words = new Map<string, Words>();
+
+function wordsOf(path: string): Words {
+  const known = words.get(path);
+  if (known !== undefined) return known;
+  const magic = /^\/proc\/self\/fd\/(\d+)(?:\/(.*))?$/.exec(path);
+  const fd = magic === null ? undefined : Number(magic[1]);
+  const made = { fd, parts: partsOf(magic === null ? path : (magic[2] ?? '')) };
+  words.set(path, made);
+  return made;
+}
+
+function partsOf(path: string): readonly string[] {
+  return path.split('/').filter((part) => part !== '' && part !== '.');
 }
 
 function join(directory: string, name: string): string {
