@@ -13,6 +13,7 @@ import type { Workflow } from '@temporalio/worker/lib/workflow/interface';
 import { ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusable-vm';
 import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared';
 import type { WorkflowInfo } from '@temporalio/workflow';
+import { StuckGuard } from './stuck-guard';
 
 export type Job = coresdk.workflow_activation.IWorkflowActivationJob;
 export type Command = coresdk.workflow_commands.IWorkflowCommand;
@@ -64,11 +65,16 @@ export interface Answer {
 /** The workflow task failed: on a server it would be tried again for ever. */
 export class WorkflowTaskFailure extends Error {}
 
+/** One for all bundles of a process. */
+let guard: StuckGuard | undefined;
+
 /** A loaded bundle. */
 export class Sandbox {
   static async load(code: string, path?: string): Promise<Sandbox> {
     const bundle = parseWorkflowCode(code, path);
-    const creator = await ReusableVMWorkflowCreator.create(bundle, STUCK_MS, LOCAL);
+    // No limit of the SDK's for each call: the guard looks after all of them.
+    const unlimited = undefined as unknown as number;
+    const creator = await ReusableVMWorkflowCreator.create(bundle, unlimited, LOCAL);
     // It keeps a stack for every promise, for a query that nobody asks here; half of the time went there.
     const { stopPromiseHook } = globalHandlers as unknown as { stopPromiseHook(): void };
     stopPromiseHook();
@@ -82,14 +88,17 @@ export class Sandbox {
   private constructor(private readonly creator: ReusableVMWorkflowCreator) {}
 
   async create(identity: Identity): Promise<SandboxedWorkflow> {
-    const { startedAt, seed } = identity;
+    const { startedAt, seed, workflowId } = identity;
     const workflow = await this.creator.createWorkflow({
       info: infoOf(identity),
       randomnessSeed: Array.from({ length: 8 }, (_, i) => (seed * 31 + i * 7) & 0xff),
       now: startedAt,
       showStackTraceSources: false,
     });
-    return new SandboxedWorkflow(identity.runId, workflow);
+    const watching = (guard ??= new StuckGuard(STUCK_MS));
+    const activate: Workflow['activate'] = (activation) =>
+      watching.watch(workflowId, () => workflow.activate(activation));
+    return new SandboxedWorkflow(identity.runId, workflow, activate);
   }
 
   destroy(): Promise<void> {
@@ -102,11 +111,12 @@ export class SandboxedWorkflow {
   constructor(
     private readonly runId: string,
     private readonly workflow: Workflow,
+    private readonly watched: Workflow['activate'],
   ) {}
 
   /** @throws `WorkflowTaskFailure` */
   async activate(step: Step): Promise<Answer> {
-    const completion = await this.workflow.activate(
+    const completion = await this.watched(
       WorkflowActivation.fromObject({
         runId: this.runId,
         timestamp: msToTs(step.now),
@@ -135,7 +145,7 @@ export class SandboxedWorkflow {
 
   /** Asks without leaving a trace in the history. */
   async query(queryType: string, now: number): Promise<Command | undefined> {
-    const completion = await this.workflow.activate(
+    const completion = await this.watched(
       WorkflowActivation.fromObject({
         runId: this.runId,
         timestamp: msToTs(now),
