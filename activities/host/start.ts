@@ -6,7 +6,7 @@
 
 import { fail } from '../../core/errors';
 import { dropFallback, forgetUnstarted, leaveWayBack, whyUnstarted } from './fallback';
-import { whyNotInPlace } from './finalization';
+import { forgetNotInPlace, whyNotInPlace } from './finalization';
 import { openJournal } from './open-journal';
 import {
   atBest,
@@ -66,6 +66,7 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
       const because = (await whyUnstarted(ports.files)) ?? notInPlace ?? standing.because;
       const again = standing.again && notInPlace === undefined;
       const isBootDue = await undoAtStart(ports, journal, status, { because, again });
+      if (notInPlace !== undefined) await forgetNotInPlace(ports);
       await callOffFallback(ports);
       return {
         what: `took the update to ${target.name} back: ${because}`,

@@ -28,8 +28,7 @@ const ENABLED: Readonly<Record<string, readonly string[]>> = {
   'sysinit.target': ['node-prep.service'],
   'multi-user.target': [
     ...['containerd.service', 'node-images.service', 'kubelet.service', 'crio.service'],
-    // The second one by a generator, which wants a kernel that ostree has booted.
-    ...['ostree-finalize-staged.path', 'ostree-boot-complete.service'],
+    ...['ostree-finalize-staged.path'],
   ],
 };
 

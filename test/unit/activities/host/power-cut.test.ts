@@ -4,8 +4,8 @@
  * goes on or is undone, as far as a host can tell.
  */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import {
   awaitsConfirmation,
   createHostActivities,
@@ -222,6 +222,38 @@ describe('a power cut', () => {
     expect(host.reboots).toHaveLength(1);
     await goBackToTheEnd();
     await expectAsBefore();
+  });
+
+  it('the same where nobody has taken away what ostree wrote down: that is said, and taken away', async () => {
+    const rebootedFrom = await upTo('armReboot');
+    const stamp = join(host.root, 'boot/ostree/finalize-failure.stamp');
+    mkdirSync(dirname(stamp), { recursive: true });
+    writeFileSync(stamp, 'During /etc merge: No space left on device\n');
+    await host.powerCut();
+    await host.settle();
+
+    const order = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
+    await expect((await host.activities()).verifyUpdate(order)).rejects.toMatchObject({
+      name: 'WrongDeployment',
+      message: expect.stringMatching(/went down: During \/etc merge: No space left/) as string,
+    });
+    expect(host.reboots).toHaveLength(1);
+    expect(existsSync(stamp)).toBe(false);
+    await goBackToTheEnd();
+    await expectAsBefore();
+  });
+
+  it('before the reboot is armed: what ostree wrote down is of another shutdown', async () => {
+    await upTo('applyUpdate');
+    const stamp = join(host.root, 'boot/ostree/finalize-failure.stamp');
+    mkdirSync(dirname(stamp), { recursive: true });
+    writeFileSync(stamp, 'of somebody else\n');
+    await host.powerCut();
+
+    expect((await host.settle()).what).toMatch(
+      /back: the machine rebooted by itself in the middle/,
+    );
+    expect(existsSync(stamp)).toBe(true);
   });
 
   it('while everything is done once more: it is done once more', async () => {
