@@ -27,6 +27,7 @@ const UNTIL_THEY_HOLD: ReadonlySet<string> = new Set([
   'completeNode',
   'releaseNode',
   'markRolloutCancelled',
+  'markRolloutStarted',
 ]);
 
 type Activity = (...args: never[]) => Promise<unknown>;

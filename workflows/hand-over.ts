@@ -40,7 +40,7 @@ export async function handOver(rollout: Rollout): Promise<void> {
 /**
  * Where Temporal is slow, each look says more than is confirmed until the next one, and the history would grow
  * until no worker can replay it in the time of a workflow task. So nothing new is said until what was said is
- * confirmed; what has begun goes on. What is written for a person may take an hour, and keeps nobody back.
+ * confirmed; what has begun goes on. What is written for a person may take a day, and keeps nobody back.
  *
  * Decided here, and not at the next look: by then all may be confirmed, that look would say more, and the same
  * would begin again.
@@ -59,10 +59,10 @@ function isMidSentence({ starting, isSaying }: Rollout): boolean {
   return starting.size > 0 || isSaying || !allHandlersFinished();
 }
 
-/** The question which updates run is no such message: the next run asks it again. */
-function isHalfSaid({ starting, telling, writingAside, knows }: Rollout): boolean {
-  const asides = writingAside - (knows === 'asking' ? 1 : 0);
-  return starting.size > 0 || telling > 0 || asides > 0 || !allHandlersFinished();
+/** The question which updates run is no such message, nor is the mark of the start: the next run says it again. */
+function isHalfSaid({ starting, telling, writingAside, knows, startMark }: Rollout): boolean {
+  const saidAgain = (knows === 'asking' ? 1 : 0) + (startMark.isBeingWritten ? 1 : 0);
+  return starting.size > 0 || telling > 0 || writingAside > saidAgain || !allHandlersFinished();
 }
 
 /** Nor is an event about to come that would make the server refuse the end of this run. */

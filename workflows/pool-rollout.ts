@@ -129,11 +129,11 @@ async function roll(rollout: Rollout): Promise<RolloutProgress> {
     decide(rollout);
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (isCompleted(rollout) && rollout.changes === seen) {
-      await forgetStart(rollout);
-      await lastWords(rollout);
+      const isForgotten = await forgetStart(rollout);
+      if (isForgotten) await lastWords(rollout);
       if (rollout.changes === seen) return finish(rollout);
       // Heard at the last moment: another config, or a node that is not done after all.
-      continue;
+      if (isForgotten) continue;
     }
     if (workflowInfo().continueAsNewSuggested) await handOver(rollout);
     else rollout.saysNothingNew = false;

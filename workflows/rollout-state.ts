@@ -29,6 +29,7 @@ import type {
 } from './messages';
 import { PauseWish, type Pause } from './pause-wish';
 import { SaidOfNodes } from './said-of-nodes';
+import { StartMark } from './start-mark';
 import { LAG_MS } from './updates-under-way';
 
 /** Rollouts that were begun before it forget what reports before their first look say. */
@@ -43,9 +44,7 @@ export class Rollout extends SaidOfNodes {
   /** Why the last look failed. */
   viewProblem: string | undefined;
   updatedByUs: number;
-  /** The started config that this run wrote on the pool, '' = none; undefined = it wrote nothing. */
-  startedWritten: string | undefined;
-  isMarkingStart = false;
+  readonly startMark = new StartMark();
   /** It is being written on the pool that this rollout is not cancelled. */
   isForgetting = false;
 
@@ -138,11 +137,6 @@ export class Rollout extends SaidOfNodes {
   takePauseBack(): void {
     this.pauseWish.takeBack();
     this.touch();
-  }
-
-  /** The config that the pool says a person started; what was written counts while the view may be behind. */
-  startedConfig(): string {
-    return this.startedWritten ?? this.view?.startedConfig ?? '';
   }
 
   /** Must not be started now, although the view may call it a candidate. */

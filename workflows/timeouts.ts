@@ -127,7 +127,9 @@ export const ROLLOUT_LIMITS = {
   setPoolPaused: { attempt: 10, total: MINUTE },
   // Forgotten, it would start once more by itself.
   markRolloutCancelled: { attempt: 30, total: 24 * HOUR },
-  markRolloutStarted: { attempt: 30, total: HOUR },
+  // Forgotten, nobody would take up its nodes when it is lost; or it would take up others by itself. What is said
+  // next is written when no attempt is under way any more.
+  markRolloutStarted: { attempt: 30, total: 24 * HOUR, cancellationType: AWAITED },
   findRunningUpdates: { attempt: 2 * MINUTE, total: 10 * MINUTE },
 } as const satisfies Partial<Record<keyof ClusterActivities, Limits>>;
 

@@ -4,7 +4,6 @@
  */
 
 import { condition, log, patched } from '@temporalio/workflow';
-import { isCancellation } from './failures';
 import {
   forgetRolloutCancelled,
   forgetRolloutStarted,
@@ -58,35 +57,35 @@ export function forgetCancellation(rollout: Rollout): void {
  * the rollout, nothing else would say that its nodes need another.
  */
 export function rememberStart(rollout: Rollout): void {
-  const { pool, config, view } = rollout;
+  const { pool, config, view, startMark } = rollout;
   const isBehind = view !== undefined && view.updated < view.machineCount;
   if (!isBehind || view.policy.trigger !== 'Manual' || config === '') return;
-  // One after the other: an earlier config must not arrive last.
-  if (rollout.startedConfig() === config || rollout.isMarkingStart) return;
-  if (!patched(START_REMEMBERED)) return;
-  rollout.startedWritten = config;
-  rollout.isMarkingStart = true;
-  const written = markRolloutStarted(pool, config).finally(() => {
-    rollout.isMarkingStart = false;
-    rollout.touch();
-  });
+  // One that could not be written is written again after a later look, by this run or by the next one.
+  if (startMark.over(view) === config || !patched(START_REMEMBERED)) return;
+  const written = startMark.say(config, () => markRolloutStarted(pool, config));
   aside(rollout, 'the start of the rollout', written);
 }
 
-/** Nodes that join or drift when all are done wait for a person again. */
-export async function forgetStart(rollout: Rollout): Promise<void> {
-  if (rollout.startedConfig() === '' || !patched(START_REMEMBERED)) return;
+/**
+ * Nodes that join or drift when all are done wait for a person again.
+ *
+ * @returns false when something was heard before that is written
+ */
+export async function forgetStart(rollout: Rollout): Promise<boolean> {
+  const { pool, view, startMark, changes } = rollout;
+  if (startMark.over(view) !== '' && patched(START_REMEMBERED)) {
+    const written = startMark.say('', () => forgetRolloutStarted(pool));
+    aside(rollout, 'the end of the rollout', written);
+  }
+  if (!startMark.isBeingWritten) return true;
   rollout.writing = 'its pool to forget that it was started';
-  await condition(() => !rollout.isMarkingStart);
-  rollout.startedWritten = '';
   try {
-    await forgetRolloutStarted(rollout.pool);
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    log.warn('the end of the rollout is not written down', { error });
+    // The pool may refuse it for a day, and another config must not wait for that.
+    await condition(() => !startMark.isBeingWritten || rollout.changes !== changes);
   } finally {
     rollout.writing = undefined;
   }
+  return rollout.changes === changes;
 }
 
 /** Writes something down without waiting for it; the run does not end before it is done. */

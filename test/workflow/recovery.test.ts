@@ -551,6 +551,42 @@ describe('a rollout that waits for a person', () => {
     expect(world.startedConfig).toBeUndefined();
   });
 
+  it('is remembered by a later try when the first one has failed for good', async () => {
+    const world = await bench.world({ nodes: 2, policy: { trigger: 'Manual' } });
+    world.failWith('markRolloutStarted', undefined, 'ApiRefused', 'denied by a policy', 1);
+    const gate = world.hold('drainNode', world.name(2));
+    await world.startRollout();
+    await gate.reached;
+
+    await world.until(() => world.startedConfig === 'c2');
+
+    gate.open();
+    await expect(world.rollout().result()).resolves.toMatchObject({ updated: 2 });
+    expect(world.startedConfig).toBeUndefined();
+  });
+
+  it('takes the next config also while its pool has yet to forget the start of the last one', async () => {
+    const world = await bench.world({ nodes: 1, policy: { trigger: 'Manual' } });
+    const node = world.name(1);
+    await world.startRollout();
+    await world.until(() => world.startedConfig === 'c2');
+    const forgetting = world.hold('markRolloutStarted');
+    await forgetting.reached;
+    const { state, blocker } = await world.progressUntil((progress) => progress.updated === 1);
+    expect(state).toBe('Completed');
+    expect(blocker).toBe('waiting for its pool to forget that it was started');
+
+    const config = `rendered-${world.pool}-3`;
+    world.config = config;
+    await world.rollout().executeUpdate('retarget', { args: [{ config }] });
+    await world.until(() => world.updatedNodes().includes(node));
+
+    forgetting.open();
+    await expect(world.rollout().result()).resolves.toMatchObject({ config, updated: 1 });
+    expect(world.startedConfig).toBeUndefined();
+    expect(world.violations).toEqual([]);
+  });
+
   it('writes nothing when the pool is Automatic', async () => {
     const world = await bench.world({ nodes: 1 });
 

@@ -159,6 +159,7 @@ function portsFor(world: ClusterWorld, attempt: Attempt): ClusterPorts {
         const change = await decide(known);
         if (change === undefined) return;
         await ask(() => {
+          if (cluster.refusesPools) throw fail('ApiRefused', `a policy denies it: pool ${name}`);
           if (cluster.pool(name) !== known) throw fail('Conflict', `pool ${name} has changed`);
           cluster.changePool(name, (pool) => poolWith(pool, change));
           if (change.paused !== undefined) world.wrotePaused(name, change.paused);

@@ -40,6 +40,8 @@ export class Cluster {
   onWrite: (write: NodeWrite) => void = () => undefined;
   /** While the API server is away every request fails. */
   isAway = false;
+  /** An admission policy refuses every write of a pool. */
+  refusesPools = false;
   private version = 1;
 
   constructor(

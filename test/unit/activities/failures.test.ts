@@ -30,7 +30,7 @@ it('tries an unknown error three times, then shows it as a bug', () => {
   expect(toFailure(bug, 3)).toMatchObject({ nonRetryable: true, cause: bug });
 });
 
-it.each(['completeNode', 'releaseNode', 'markRolloutCancelled'])(
+it.each(['completeNode', 'releaseNode', 'markRolloutCancelled', 'markRolloutStarted'])(
   'tries an unknown error of %s, or a refused write, again for as long as it takes',
   (activity) => {
     const bug = new TypeError('x is not a function');
