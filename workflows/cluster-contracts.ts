@@ -271,7 +271,12 @@ export interface ClusterActivities {
    * Remembers on the pool that a person cancelled the rollout of this config, and that nobody has started it
    * any more; absent = forgets that it was cancelled.
    */
-  markRolloutCancelled(input: { readonly pool: string; readonly config?: string }): Promise<void>;
+  markRolloutCancelled(input: {
+    readonly pool: string;
+    readonly config?: string;
+    /** It is the config that the pool has: the rollout could not learn which one that is. */
+    readonly ofPool?: true;
+  }): Promise<void>;
   /** Remembers on the pool that a person started the rollout of this config; absent = forgets it. */
   markRolloutStarted(input: { readonly pool: string; readonly config?: string }): Promise<void>;
   /**

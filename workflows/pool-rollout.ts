@@ -26,7 +26,6 @@ import {
   endUpdateOf,
   findRunningUpdates,
   grantSlot,
-  markRolloutCancelled,
   selectNodes,
   startUpdate,
 } from './pool-steps';
@@ -54,6 +53,7 @@ import {
   forgetStart,
   HELD_AGAIN,
   hold,
+  rememberCancellation,
   rememberStart,
   seemsCancelled,
 } from './written-aside';
@@ -82,6 +82,8 @@ const FINISHES_STANDING_STILL = 'finishes-standing-still';
 const DELETED_MINDED = 'deleted-nodes-minded-to-the-end';
 /** Rollouts that were begun before it forget a cancellation that comes before their first look. */
 const CANCELS_AFTER_LOOK = 'cancels-after-a-look';
+/** Rollouts that were begun before it forget a cancellation when they have not learned of which config it is. */
+const CANCELS_UNSEEN = 'cancels-the-config-that-the-pool-has';
 /** Rollouts that were begun before it end without the updates of a rollout before, if they have not met them. */
 const STOPS_UNMET = 'stops-updates-of-earlier-rollout';
 /** Rollouts that were begun before it forget what was said of a node when an older look shows what was before. */
@@ -258,14 +260,15 @@ function finish(rollout: Rollout): RolloutProgress {
 async function cancelRollout(rollout: Rollout): Promise<void> {
   // What a person cancels before the first look has a name, too.
   if (rollout.config === '' && patched(CANCELS_AFTER_LOOK)) await look(rollout);
-  const { pool, config } = rollout;
+  const { config } = rollout;
+  // Where no look can tell, the pool itself knows it, and may have another one when all updates have ended.
+  const marked =
+    config === '' && patched(CANCELS_UNSEEN) ? rememberCancellation(rollout) : undefined;
   await windDown(rollout, 'it was cancelled');
-  if (config !== '') {
+  if (config !== '' || marked !== undefined) {
     rollout.writing = 'its pool to remember that it was cancelled';
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
-    await markRolloutCancelled(pool, config).catch((error: unknown) =>
-      log.error('the cancellation is not remembered on the pool', { pool, error }),
-    );
+    await (marked ?? rememberCancellation(rollout));
   }
   upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'cancelled' }]);
 }

@@ -106,10 +106,12 @@ export function setPoolPaused(
   );
 }
 
+/** @param config - '' = the one that the pool has */
 export function markRolloutCancelled(pool: string, config: string): Promise<void> {
+  const what = config === '' ? `the config of pool ${pool}` : config;
   return cluster.markRolloutCancelled.executeWithOptions(
-    optionsFor(ROLLOUT_LIMITS.markRolloutCancelled, `remember that ${config} was cancelled`),
-    [{ pool, config }],
+    optionsFor(ROLLOUT_LIMITS.markRolloutCancelled, `remember that ${what} was cancelled`),
+    [{ pool, ...(config === '' ? { ofPool: true as const } : { config }) }],
   );
 }
 

@@ -80,9 +80,7 @@ export function answerOf(rollout: Rollout): RolloutAnswer {
 
 function stateOf(rollout: Rollout): StateAndBlocker {
   const { view, pool, config, starting, ending, viewProblem } = rollout;
-  if (view === undefined) {
-    return { state: 'Rolling', blocker: viewProblem ?? `looking at pool ${pool}` };
-  }
+  if (view === undefined) return unseen(rollout);
   const { paused, reason } = rollout.paused();
   const found = rolloutState({
     pool,
@@ -119,6 +117,15 @@ function stateOf(rollout: Rollout): StateAndBlocker {
   const problem = viewProblem ?? (isUnderWay ? itsOwn : undefined);
   const blocker = problem ?? found.blocker ?? unwritten(rollout);
   return blocker === undefined ? found : { ...found, blocker };
+}
+
+/** Of a pool that no look has shown. */
+function unseen(rollout: Rollout): StateAndBlocker {
+  const { pool, ending, viewProblem } = rollout;
+  const why = viewProblem ?? `looking at pool ${pool}`;
+  if (ending === undefined) return { state: 'Rolling', blocker: why };
+  const last = lastWait(rollout, false);
+  return { state: 'Cancelling', blocker: last === undefined ? why : `waiting for ${last}` };
 }
 
 /** No update runs, and who is to be tried is not started before that is written. */

@@ -8,6 +8,7 @@ import {
   forgetRolloutCancelled,
   forgetRolloutStarted,
   holdNode,
+  markRolloutCancelled,
   markRolloutStarted,
 } from './pool-steps';
 import type { Rollout } from './rollout-state';
@@ -34,6 +35,18 @@ export function hold(rollout: Rollout, node: string): void {
       rollout.holding.delete(node);
     });
   aside(rollout, `the hold of node ${node}`, written);
+}
+
+/** That a person has cancelled the rollout: of its config, or of the one that the pool has where it knows none. */
+export async function rememberCancellation(rollout: Rollout): Promise<void> {
+  const { pool, config } = rollout;
+  try {
+    // An attempt to forget the one before may be under way.
+    await condition(() => !rollout.isForgetting);
+    await markRolloutCancelled(pool, config);
+  } catch (error) {
+    log.error('the cancellation is not remembered on the pool', { pool, error });
+  }
 }
 
 /** The look that it began with may have been older than the word of the rollout before. */

@@ -27,14 +27,22 @@ export function createSetPoolPaused(ports: ClusterPorts): ClusterActivities['set
 export function createMarkRolloutCancelled(
   ports: ClusterPorts,
 ): ClusterActivities['markRolloutCancelled'] {
-  return async ({ pool, config }) => {
-    const annotations = {
-      [ANNOTATION.ROLLOUT_CANCELLED]: config ?? null,
-      ...(config === undefined ? {} : { [ANNOTATION.ROLLOUT_STARTED]: null }),
-    };
-    await change(ports, pool, () => ({ annotations }));
-    if (config === undefined) ports.run().log.info('forgot a cancelled rollout', { pool });
-    else ports.run().log.info('marked rollout as cancelled', { pool, config });
+  return async ({ pool, ofPool, ...said }) => {
+    let { config } = said;
+    await change(ports, pool, (known) => {
+      if (ofPool === true) config = known.spec.configuration?.name || undefined;
+      // Without a config no rollout is started that would have to be kept from it.
+      if (ofPool === true && config === undefined) return { annotations: {} };
+      return {
+        annotations: {
+          [ANNOTATION.ROLLOUT_CANCELLED]: config ?? null,
+          ...(config === undefined ? {} : { [ANNOTATION.ROLLOUT_STARTED]: null }),
+        },
+      };
+    });
+    const { log } = ports.run();
+    if (config !== undefined) log.info('marked rollout as cancelled', { pool, config });
+    else if (ofPool !== true) log.info('forgot a cancelled rollout', { pool });
   };
 }
 

@@ -1,6 +1,6 @@
 /** A rollout that ends before its time: cancelled, or with its pool. In quiet weather. */
 
-import { poolRolloutId, updateNodeId } from '../../core/names';
+import { ANNOTATION, poolRolloutId, updateNodeId } from '../../core/names';
 import { quietWorld, rebootingConfig } from './quiet-world';
 import type { World } from './world/world';
 
@@ -65,6 +65,10 @@ it('waits for no update of a Node that is deleted, and takes the next config at 
   expect(world.invariants.violations).toEqual([]);
 });
 
+function cancelledConfig(world: World): string | undefined {
+  return world.cluster.pool('worker').metadata.annotations?.[ANNOTATION.ROLLOUT_CANCELLED];
+}
+
 it('remembers that it was cancelled before its first look', async () => {
   const { world, run } = await quietWorld({ pool: POOL });
   world.controllers.begin();
@@ -73,8 +77,59 @@ it('remembers that it was cancelled before its first look', async () => {
   expect(world.temporal.cancel(poolRolloutId('worker'))).toBe(true);
   await run(20 * MINUTE_MS);
 
-  const { annotations = {} } = world.cluster.pool('worker').metadata;
-  expect(annotations['slipway.dev/rollout-cancelled']).toBe('rendered-worker-2');
+  expect(cancelledConfig(world)).toBe('rendered-worker-2');
   expect([...world.hosts.values()].map(({ os }) => os)).toEqual(['os-1', 'os-1']);
+  expect(world.invariants.violations).toEqual([]);
+});
+
+it('remembers that it was cancelled also where rendered configs cannot be read', async () => {
+  const { world, run } = await quietWorld({ pool: POOL });
+  world.cluster.forbidsConfigs = true;
+  world.controllers.begin();
+  await run(2 * MINUTE_MS);
+
+  expect(world.temporal.cancel(poolRolloutId('worker'))).toBe(true);
+  await run(2 * MINUTE_MS);
+  world.cluster.forbidsConfigs = false;
+  await run(20 * MINUTE_MS);
+
+  expect(cancelledConfig(world)).toBe('rendered-worker-2');
+  expect(world.temporal.open()).toEqual([]);
+  expect([...world.hosts.values()].map(({ os }) => os)).toEqual(['os-1', 'os-1']);
+  expect(world.invariants.violations).toEqual([]);
+});
+
+it('remembers that it was cancelled also where the rendered config does not exist', async () => {
+  const { world, run } = await quietWorld({ pool: POOL });
+  world.render('worker', 'rendered-worker-gone');
+  world.controllers.begin();
+  await run(2 * MINUTE_MS);
+
+  expect(world.temporal.cancel(poolRolloutId('worker'))).toBe(true);
+  await run(5 * MINUTE_MS);
+
+  expect(cancelledConfig(world)).toBe('rendered-worker-gone');
+  expect(world.temporal.open()).toEqual([]);
+  expect(world.invariants.violations).toEqual([]);
+});
+
+it('remembers the config that was cancelled, not the one that the pool has when all updates have ended', async () => {
+  const { world, run } = await quietWorld({
+    ...{ seed: 3, nodes: 4 },
+    pool: { ...POOL, policy: PATIENT },
+  });
+  const node = await machineThatDies(world, run);
+  await world.terminate(poolRolloutId('worker'));
+  world.cluster.forbidsConfigs = true;
+  await run(2 * MINUTE_MS);
+  expect(world.temporal.cancel(poolRolloutId('worker'))).toBe(true);
+  await run(2 * MINUTE_MS);
+  expect(world.temporal.isRunning(updateNodeId(node))).toBe(true);
+
+  world.render('worker', 'rendered-worker-3');
+  world.cluster.forbidsConfigs = false;
+  await run(MINUTE_MS);
+
+  expect(cancelledConfig(world)).toBe('rendered-worker-2');
   expect(world.invariants.violations).toEqual([]);
 });

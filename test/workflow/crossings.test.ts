@@ -453,3 +453,21 @@ it('a rollout that is cancelled before its first look stops the updates of the o
   expect(world.violations).toEqual([]);
   expect(world.leftovers()).toEqual([]);
 });
+
+it('a rollout that is cancelled, and cannot look at its pool, has the pool remember it', async () => {
+  const world = await bench.world({ nodes: 1 });
+  world.failWith('selectNodes', '', 'ApiRefused', 'rendered configs may not be read');
+  const marking = world.hold('markRolloutCancelled');
+  await world.startRollout();
+
+  await world.rollout().cancel();
+  await marking.reached;
+
+  const { state } = await world.progressUntil(
+    ({ blocker }) => blocker === 'waiting for its pool to remember that it was cancelled',
+  );
+  expect(state).toBe('Cancelling');
+  marking.open();
+  await expect(world.rollout().result()).rejects.toThrow();
+  expect(world.cancelledConfig).toBe('c2');
+});

@@ -46,7 +46,10 @@ async function aPool(
     apiVersion: 'machineconfiguration.openshift.io/v1',
     kind: 'MachineConfigPool',
     metadata: { name, annotations },
-    spec: { paused, nodeSelector, machineConfigSelector: nodeSelector },
+    spec: {
+      ...{ paused, nodeSelector, machineConfigSelector: nodeSelector },
+      configuration: { name: OTHER },
+    },
   });
 }
 
@@ -77,6 +80,12 @@ const WISHES: readonly (readonly [string, boolean, Readonly<Record<string, strin
     { [ANNOTATION.ROLLOUT_STARTED]: CONFIG },
     (run, pool) =>
       activitiesFor(fixture, caches, run).markRolloutCancelled({ pool, config: OTHER }),
+  ],
+  [
+    'mark-cancelled-of-pool',
+    false,
+    { [ANNOTATION.ROLLOUT_CANCELLED]: CONFIG },
+    (run, pool) => activitiesFor(fixture, caches, run).markRolloutCancelled({ pool, ofPool: true }),
   ],
   [
     'forget-cancelled',
@@ -178,6 +187,24 @@ it('leaves the reason of a person who was faster with the same wish', async () =
 
   const { metadata } = await readPool('faster');
   expect(metadata.annotations).toMatchObject({ [ANNOTATION.PAUSED_REASON]: 'incident 42' });
+});
+
+it('takes the config that was cancelled from the pool, and writes nothing where there is none', async () => {
+  const cancel = (pool: string) =>
+    activitiesFor(fixture, caches).markRolloutCancelled({ pool, ofPool: true });
+  await aPool('unseen', false, {});
+  await cancel('unseen');
+  const { metadata } = await readPool('unseen');
+  expect(metadata.annotations).toMatchObject({ [ANNOTATION.ROLLOUT_CANCELLED]: OTHER });
+
+  await fixture.cluster.admin.call(
+    'PATCH',
+    '/apis/machineconfiguration.openshift.io/v1/machineconfigpools/unseen',
+    { spec: { configuration: null } },
+  );
+  const before = await readPool('unseen');
+  await cancel('unseen');
+  expect((await readPool('unseen')).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
 });
 
 async function touch(name: string): Promise<void> {

@@ -334,6 +334,7 @@ function runOf(attempt: Attempt, { clock, plants }: ClusterWorld): ActivityRun {
 }
 
 function readConfig(world: ClusterWorld, name: string): MachineConfig {
+  if (world.cluster.forbidsConfigs) throw fail('ApiForbidden', 'machineconfigs may not be read');
   if (!world.configNames().includes(name)) throw fail('ObjectNotFound', `no config ${name}`);
   return {
     metadata: { name },

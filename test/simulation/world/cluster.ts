@@ -42,6 +42,8 @@ export class Cluster {
   isAway = false;
   /** An admission policy refuses every write of a pool. */
   refusesPools = false;
+  /** Nobody may read rendered configs. */
+  forbidsConfigs = false;
   private version = 1;
 
   constructor(

@@ -526,10 +526,10 @@ export class FakeWorld {
         this.paused = paused;
         this.pausedReason = reason;
       },
-      markRolloutCancelled: async ({ config }) => {
+      markRolloutCancelled: async ({ config, ofPool }) => {
         await this.step('markRolloutCancelled', '');
-        this.cancelledConfig = config;
-        if (config !== undefined) this.startedConfig = undefined;
+        this.cancelledConfig = ofPool === true ? this.config : config;
+        if (this.cancelledConfig !== undefined) this.startedConfig = undefined;
       },
       markRolloutStarted: async ({ config }) => {
         await this.step('markRolloutStarted', '');
