@@ -113,7 +113,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
   if (state === 'Completed' && unknown !== undefined) return { state: 'Rolling', blocker: unknown };
   // Who may not go on anyway says so first.
   const isUnderWay = state === 'Rolling' || state === 'Blocked';
-  const itsOwn = heldBack(rollout) ?? unreadableConfig(rollout) ?? unknown;
+  const itsOwn = heldBack(rollout) ?? view.invalid ?? unreadableConfig(rollout) ?? unknown;
   const problem = viewProblem ?? (isUnderWay ? itsOwn : undefined);
   const blocker = problem ?? found.blocker ?? unwritten(rollout);
   return blocker === undefined ? found : { ...found, blocker };
@@ -182,9 +182,10 @@ function canaryLeft(rollout: Rollout): readonly NamedReason[] {
   return [...held, ...blockedReasons(rollout)].filter(({ node }) => left.has(node));
 }
 
-/** Why each prepared update has no slot yet; a pause and a halt are the rollout's own blockers. */
+/** Why each prepared update has no slot yet; a pause, a halt and an invalid pool are the rollout's own blockers. */
 function whyWithoutSlot(rollout: Rollout): ReadonlyMap<string, string> {
-  if (mayNotGoOn(rollout) || isHalted(rollout)) return new Map();
+  const isInvalid = rollout.view?.invalid !== undefined;
+  if (mayNotGoOn(rollout) || isHalted(rollout) || isInvalid) return new Map();
   const waiting = heirsFirst(prepared(rollout));
   const { withheld } = decideSlots({ ...slotRequest(rollout), waiting });
   return new Map(withheld.map(({ node, reason }) => [node, reason]));

@@ -17,7 +17,7 @@
 import { fail, failureName } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
-import { slotCount } from '../../core/pool/capacity';
+import { slotsOrNone } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { fewNames, isLeftUnavailable, servesHalfDone, takesSlot } from '../../core/rollout';
@@ -191,12 +191,7 @@ function limitOf(
 ): number {
   const isShare = typeof pool.spec.maxUnavailable === 'string';
   const count = isShare ? membersOf(nodes, pool, pools).length : nodes.length;
-  try {
-    return slotCount(pool, count);
-  } catch (error) {
-    if (failureName(error) === 'InvalidPool') return 0;
-    throw error;
-  }
+  return slotsOrNone(pool, count).maxUnavailable;
 }
 
 async function readAll({ view, nodes }: Ports, names: readonly string[]): Promise<Answers> {

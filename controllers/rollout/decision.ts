@@ -42,13 +42,16 @@ export function decideRollout({ pool, nodes, policy }: RolloutObservation): Roll
   try {
     const view = observePool({ pool, nodes });
     const behind = view.machineCount - view.updated.length;
-    if (behind === 0) return { kind: 'settled' };
+    const { invalid } = view;
+    if (behind === 0)
+      return invalid === undefined ? { kind: 'settled' } : wait('InvalidPool', invalid);
     const { trigger } = resolvePolicy(policy?.spec);
     const { annotations } = pool.metadata;
     const isCancelled = annotations?.[ANNOTATION.ROLLOUT_CANCELLED] === target;
     const isStarted = trigger !== 'Manual' || annotations?.[ANNOTATION.ROLLOUT_STARTED] === target;
-    // A rollout of a paused pool finishes what an update has left half done, and starts nothing else.
+    // A rollout of a paused or invalid pool finishes what an update has left half done, and starts nothing else.
     const mayFinish = isStarted && !isCancelled && view.candidates.some(isUnfinished);
+    if (invalid !== undefined && !mayFinish) return wait('InvalidPool', invalid);
     if (view.paused && !mayFinish) {
       return wait('Paused', `pool ${name} is paused; ${count(behind)} on ${target}`);
     }
@@ -67,9 +70,8 @@ export function decideRollout({ pool, nodes, policy }: RolloutObservation): Roll
     }
     return { kind: 'roll', target, behind };
   } catch (error) {
-    const failure = failureName(error);
-    if (failure !== 'InvalidPool' && failure !== 'InvalidPolicy') throw error;
-    return wait(failure, messageOf(error));
+    if (failureName(error) !== 'InvalidPolicy') throw error;
+    return wait('InvalidPolicy', messageOf(error));
   }
 }
 

@@ -1,6 +1,6 @@
 /** How many nodes of a pool may be unavailable at once. */
 
-import { fail } from '../errors';
+import { fail, failureName, messageOf } from '../errors';
 import { goQuote } from './go-quote';
 import type { MachineConfigPool } from './types';
 
@@ -91,4 +91,17 @@ function problemWith(setting: number | string): string | undefined {
 export function slotCount(pool: MachineConfigPool, machineCount: number): number {
   checkMaxUnavailable(pool);
   return Math.max(1, Math.min(maxUnavailable(pool, machineCount), machineCount));
+}
+
+/** So many, or none and why, where nobody can mean what the pool says. */
+export function slotsOrNone(
+  pool: MachineConfigPool,
+  machineCount: number,
+): { readonly maxUnavailable: number; readonly invalid?: string } {
+  try {
+    return { maxUnavailable: slotCount(pool, machineCount) };
+  } catch (error) {
+    if (failureName(error) !== 'InvalidPool') throw error;
+    return { maxUnavailable: 0, invalid: messageOf(error) };
+  }
 }

@@ -41,6 +41,8 @@ export interface PoolSelection {
   readonly paused: boolean;
   readonly pausedReason?: string;
   readonly maxUnavailable: number;
+  /** Why that is 0: the pool has an impossible field; absent = it has none, or an earlier version refuses the look. */
+  readonly invalid?: string;
   readonly machineCount: number;
   /** How many of them are simulated; absent = none. */
   readonly simulatedCount?: number;
@@ -127,9 +129,10 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const isProven = view.updated.length >= (limits.canaryNodes ?? 0);
   const trying = isProven ? [] : view.trying;
   const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
-  const { simulatedCount } = view;
+  const { simulatedCount, invalid } = view;
   return {
     ...{ paused, maxUnavailable, machineCount, unavailable, outdated },
+    ...(invalid === undefined ? {} : { invalid }),
     ...(pausedReason === undefined ? {} : { pausedReason }),
     ...(simulatedCount === undefined ? {} : { simulatedCount }),
     updated: view.updated.length,

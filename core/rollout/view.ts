@@ -14,7 +14,7 @@ import {
 } from '../node/predicates';
 import { lastRunOf } from '../node/turn';
 import type { MachineConfigNode, Node } from '../node/types';
-import { slotCount } from '../pool/capacity';
+import { slotsOrNone } from '../pool/capacity';
 import { versionOf } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
 import {
@@ -78,6 +78,8 @@ export interface PoolView {
   readonly pausedReason?: string;
   /** Nodes that may be unavailable at once. */
   readonly maxUnavailable: number;
+  /** Why that is 0: what the pool says is impossible (`checkMaxUnavailable`). */
+  readonly invalid?: string;
   readonly machineCount: number;
   /** How many of them are simulated; absent = none. */
   readonly simulatedCount?: number;
@@ -128,11 +130,7 @@ export interface PoolObservation {
   readonly inService?: readonly { readonly node: string; readonly resourceVersion: string }[];
 }
 
-/**
- * Looks at a pool and says which nodes are done, which may start, and why the others may not.
- *
- * @throws `InvalidPool` when maxUnavailable is impossible (`checkMaxUnavailable`)
- */
+/** Looks at a pool and says which nodes are done, which may start, and why the others may not. */
 export function observePool(observation: PoolObservation): PoolView {
   const { pool, nodes } = observation;
   const target = pool.spec.configuration?.name || undefined;
@@ -146,7 +144,7 @@ export function observePool(observation: PoolObservation): PoolView {
     ...(target === undefined ? {} : { target }),
     paused: pool.spec.paused === true,
     ...(pausedReason === undefined ? {} : { pausedReason }),
-    maxUnavailable: slotCount(pool, nodes.length),
+    ...slotsOrNone(pool, nodes.length),
     machineCount: nodes.length,
     ...(simulatedCount === 0 ? {} : { simulatedCount }),
     updated: sorted.updated,

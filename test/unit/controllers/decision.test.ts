@@ -156,6 +156,14 @@ describe('what to do about a pool', () => {
     });
   });
 
+  it('has a rollout finish what an update has left half done in an invalid pool', () => {
+    const pool = aPool('worker', { ...target, maxUnavailable: 0 });
+    const lost = aNode({ current: 'a', desired: 'b', state: 'Working', cordoned: 'slipway' });
+
+    expect(decideRollout({ pool, nodes: [lost] }).kind).toBe('roll');
+    expect(decideRollout({ pool, nodes: done })).toMatchObject({ reason: 'InvalidPool' });
+  });
+
   it('waits for a person with an impossible policy', () => {
     const policy = { metadata: { name: 'worker' }, spec: { failureThreshold: 'many' } };
 

@@ -20,7 +20,11 @@ function aNode(name: string, config: string): Node {
 }
 
 /** Temporal with these open updates, of which visibility shows only those. */
-function search(open: readonly string[], visible: readonly string[] = []) {
+function search(
+  open: readonly string[],
+  visible: readonly string[] = [],
+  maxUnavailable: number | string = 1,
+) {
   const asked: string[] = [];
   const find = createFindRunningUpdates({
     view: {
@@ -31,6 +35,7 @@ function search(open: readonly string[], visible: readonly string[] = []) {
           spec: {
             nodeSelector: { matchLabels: { pool: 'shop' } },
             configuration: { name: 'c2' },
+            maxUnavailable,
           },
         },
       ]),
@@ -60,6 +65,12 @@ describe('finding running updates', () => {
 
     await expect(find({ nodes: [], pool: 'shop' })).resolves.toEqual(['elsewhere', 'old-1']);
     expect(asked).toEqual(['old-2']);
+  });
+
+  it('asks for those of a pool as well that has an impossible limit', async () => {
+    const { find } = search(['old-1'], [], '0%');
+
+    await expect(find({ nodes: [], pool: 'shop' })).resolves.toEqual(['old-1']);
   });
 
   it('without a pool asks for the named nodes only', async () => {

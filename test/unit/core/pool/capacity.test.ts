@@ -1,5 +1,10 @@
 import { failureName } from '../../../../core/errors';
-import { checkMaxUnavailable, maxUnavailable, slotCount } from '../../../../core/pool/capacity';
+import {
+  checkMaxUnavailable,
+  maxUnavailable,
+  slotCount,
+  slotsOrNone,
+} from '../../../../core/pool/capacity';
 import { aPool } from './builders';
 
 const poolWith = (setting?: number | string) =>
@@ -89,5 +94,13 @@ describe('maxUnavailable as Slipway accepts it', () => {
     ['50%', 5000, 2500],
   ])('gives %j of %d nodes %d slots', (setting, machines, expected) => {
     expect(slotCount(poolWith(setting), machines)).toBe(expected);
+    expect(slotsOrNone(poolWith(setting), machines)).toEqual({ maxUnavailable: expected });
+  });
+
+  it('gives none, and says why, where nobody can mean the setting', () => {
+    expect(slotsOrNone(poolWith('0%'), 3)).toEqual({
+      maxUnavailable: 0,
+      invalid: expect.stringContaining('spec.maxUnavailable is "0%"') as string,
+    });
   });
 });

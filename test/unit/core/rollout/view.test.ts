@@ -1,4 +1,3 @@
-import { failureName } from '../../../../core/errors';
 import { driftStatus } from '../../../../core/drift';
 import { ANNOTATION } from '../../../../core/names';
 import type { MachineConfigNode, Node } from '../../../../core/node/types';
@@ -207,15 +206,13 @@ describe('one look at a pool', () => {
     });
   });
 
-  it('refuses a pool that could never roll', () => {
-    let thrown: unknown;
-    try {
-      look([aNode('n0')], { pool: aPool({ maxUnavailable: 0 }) });
-    } catch (error) {
-      thrown = error;
-    }
+  it('lets no node go of a pool that could never roll, and says why', () => {
+    const view = look([aNode('n0')], { pool: aPool({ maxUnavailable: 0 }) });
 
-    expect(failureName(thrown)).toBe('InvalidPool');
+    expect(view).toMatchObject({ maxUnavailable: 0, candidates: [{ node: 'n0' }] });
+    expect(view.invalid).toContain('spec.maxUnavailable is 0');
+    expect(selectFrom(view, { inFlight: [], limit: 1 }).invalid).toBe(view.invalid);
+    expect(look([aNode('n0')])).not.toHaveProperty('invalid');
   });
 });
 
