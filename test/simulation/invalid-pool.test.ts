@@ -11,7 +11,7 @@ const POOL = {
   policy: { canary: { nodes: 0 } },
 };
 
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 /** A node is out of service, and its update is about to be lost. */
 async function nodeOutOfService() {

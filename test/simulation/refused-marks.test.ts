@@ -13,7 +13,7 @@ const POOL = {
   policy: { trigger: 'Manual' as const, canary: { nodes: 0 } },
 };
 
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 function startedConfig(world: World): string | undefined {
   return world.cluster.pool('worker').metadata.annotations?.[ANNOTATION.ROLLOUT_STARTED];
