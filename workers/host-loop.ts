@@ -5,20 +5,13 @@
 
 import { type NativeConnection, Worker } from '@temporalio/worker';
 import { withFailures } from '../activities/failures';
-import {
-  createHostActivities,
-  currentStep,
-  type Exclusive,
-  type HostPorts,
-  rebootIsDue,
-  withHeartbeats,
-} from '../activities/host';
+import { createHostActivities, currentStep, rebootIsDue, withHeartbeats } from '../activities/host';
 import { messageOf } from '../core/errors';
 import { hostQueue } from '../core/names';
 import type { HostActivities } from '../workflows/host-contracts';
 import { type DriftPlace, watchHostDrift } from './host-drift';
 import { logged, telling } from './host-log';
-import { settleHost } from './host-settling';
+import { settleHost, type SettlingHost } from './host-settling';
 import type { Logger } from './logging';
 import { untilAvailable } from './waiting';
 
@@ -35,23 +28,11 @@ export interface LastReboot {
 }
 
 /** Everything about a host but its Temporal worker. */
-export interface Host {
-  readonly node: string;
+export interface Host extends SettlingHost {
   /** Shown in the Temporal UI beside whatever this host does. */
   readonly identity: string;
-  /** All ports but those that belong to the running activity and to this loop. */
-  readonly ports: Omit<HostPorts, 'reboot' | 'context' | 'now'>;
-  /**
-   * Everything that changes this host goes through it. One for the whole process: an activity that its
-   * Temporal worker left behind may still be writing when the next connection is there.
-   */
-  readonly exclusive: Exclusive;
   /** Absent = one that the loop keeps to itself. */
   readonly lastReboot?: LastReboot;
-  /** Called when nothing is left to settle, and no reboot is due. */
-  readonly onSettled?: () => void;
-  /** Called with the reason when what is left could not be settled. */
-  readonly onUnsettled?: (reason: string) => void;
   /** Absent = drift is not watched for. */
   readonly drift?: DriftPlace;
   /** Stands between the activities and the worker; for simulations. */

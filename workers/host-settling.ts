@@ -4,13 +4,28 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { closeOriginals, settleAtStart } from '../activities/host';
+import { closeOriginals, type Exclusive, type HostPorts, settleAtStart } from '../activities/host';
 import { messageOf } from '../core/errors';
 import { telling } from './host-log';
-import type { Host } from './host-loop';
 import type { Logger } from './logging';
 
 const PAUSE_MS = 15_000;
+
+/** What settling needs of a host. */
+export interface SettlingHost {
+  readonly node: string;
+  /** All ports but those that belong to the running activity and to the loop. */
+  readonly ports: Omit<HostPorts, 'reboot' | 'context' | 'now'>;
+  /**
+   * Everything that changes this host goes through it. One for the whole process: an activity that its
+   * Temporal worker left behind may still be writing when the next connection is there.
+   */
+  readonly exclusive: Exclusive;
+  /** Called when nothing is left to settle, and no reboot is due. */
+  readonly onSettled?: () => void;
+  /** Called with the reason when what is left could not be settled. */
+  readonly onUnsettled?: (reason: string) => void;
+}
 
 /**
  * Settles what the last process left; returns why a reboot is due. What keeps it from that is reported, to
@@ -19,7 +34,7 @@ const PAUSE_MS = 15_000;
  * @param said - what kept it from that the last time, and was logged then
  */
 export async function settleHost(
-  host: Host,
+  host: SettlingHost,
   log: Logger,
   said?: string,
 ): Promise<string | undefined> {
@@ -42,7 +57,7 @@ export async function settleHost(
 }
 
 /** What an earlier version left open is closed at once, and not only with the next update. */
-async function closeCopies({ node, exclusive, ports }: Host, log: Logger): Promise<void> {
+async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Logger): Promise<void> {
   try {
     await exclusive(() => closeOriginals(ports.files));
   } catch (error) {
