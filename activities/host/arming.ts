@@ -148,7 +148,11 @@ export async function goOnIfInterrupted(
   const attempt = armed?.attempt ?? 1;
   const { bootId, booted } = status;
   if (back === undefined && armed?.bootId === bootId && attempt > 1) {
-    if (armed.begun === true) await armOnceMore(ports, order, armed);
+    if (armed.begun === true) {
+      // An order had begun that, and was cut off.
+      refuseExpired(ports, order);
+      await arm(ports, journal, order, { attempt, reconnectSeconds: armed.reconnectSeconds });
+    }
     throw fail('NotYetRebooted', `${ports.node} is to reboot again`, { bootId });
   }
   // Unarmed after its reboot: all of this was cut off, too.
@@ -164,19 +168,6 @@ export async function goOnIfInterrupted(
   });
   const because = back?.because ?? 'it was interrupted before it could';
   throw fail('NotYetRebooted', `${ports.node} reboots again: ${because}`, { bootId });
-}
-
-/** What an order had begun that was cut off. */
-async function armOnceMore(
-  ports: HostPorts,
-  order: HostOrder,
-  {
-    attempt = 1,
-    reconnectSeconds,
-  }: { readonly attempt?: number; readonly reconnectSeconds?: number },
-): Promise<void> {
-  refuseExpired(ports, order);
-  await arm(ports, await journalOf(ports, order), order, { attempt, reconnectSeconds });
 }
 
 /** The journal of this very update. @throws `RefusedRequest` when nothing is applied */
