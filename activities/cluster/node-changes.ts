@@ -18,9 +18,9 @@ import type { MachineConfigPool } from '../../core/pool/types';
 import {
   isCordonedByPerson,
   isCordonedBySlipway,
-  isDownUnknown,
   isInService,
   isLeftUnavailable,
+  isTriedAsItIsWhenTold,
   movedTo,
   unavailability,
 } from '../../core/rollout';
@@ -120,7 +120,7 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
 
 /** @throws `SlotNeeded` when the slot is only good for what an update has left unavailable, and this is not so */
 function refuseToRepair(node: Node): void {
-  if (isLeftUnavailable(node) || isDownUnknown(node)) return;
+  if (isLeftUnavailable(node) || isTriedAsItIsWhenTold(node)) return;
   const what = isInService(node)
     ? 'is back in service'
     : `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;

@@ -20,7 +20,13 @@ import { versionOf } from '../../core/object-meta';
 import { slotsOrNone } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { fewNames, isLeftUnavailable, servesHalfDone, takesSlot } from '../../core/rollout';
+import {
+  fewNames,
+  isLeftUnavailable,
+  isTakenOut,
+  servesHalfDone,
+  takesSlot,
+} from '../../core/rollout';
 import type { CordonNodeInput } from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from '../ports';
 import { inParallel } from './in-parallel';
@@ -164,7 +170,7 @@ function countOf(
     .map(({ metadata: { name } }) => name);
   const out = [...new Set([...shown, ...cordoned.map(({ node }) => node)])];
   const byThemselves = down
-    .filter((node) => !isLeftUnavailable(node) && !servesHalfDone(node))
+    .filter((node) => !isTakenOut(node) && !servesHalfDone(node))
     .map(({ metadata: { name } }) => name);
   const tooMany = Math.max(out.length + 1, byThemselves.length + (slotNumber ?? 0)) - limit;
   return { limit, out, byThemselves, tooMany };

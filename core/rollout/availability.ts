@@ -11,6 +11,7 @@
  * A node that is being deleted counts as unavailable whatever it reports: it is about to go.
  */
 
+import { isDriftReason } from '../drift';
 import { ANNOTATION, FIELD_MANAGER } from '../names';
 import {
   annotationOf,
@@ -18,7 +19,6 @@ import {
   desiredConfigOf,
   isDegraded,
   isDone,
-  isFailing,
   isReady,
   isUnschedulable,
   unreadyCondition,
@@ -44,14 +44,34 @@ export function servesHalfDone(node: Node): boolean {
   return isInService(node) && isAdopted(node) && !isDone(node) && !isDegraded(node);
 }
 
-/** An update of this node began and did not end well, or not at all; somebody must take it up. */
-export function isUnfinished(node: Node): boolean {
-  return isCordonedBySlipway(node) || isFailing(node) || (isAdopted(node) && !isDone(node));
+/**
+ * An update of ours has taken the node out of service: it is under its cordon, or not Ready or under a person's while
+ * it is on its way to another config. Only such a node is counted in the number of a slot (`slotNumber`). Every other
+ * one that is down went down by itself, whatever an update has left on it before: it served, and took no slot.
+ */
+export function isTakenOut(node: Node): boolean {
+  const isOnItsWay = isAdopted(node) && !isDone(node) && !isDegraded(node);
+  return isCordonedBySlipway(node) || (isOnItsWay && !isReady(node));
 }
 
-/** Not Ready or cordoned, and an update of ours has left it so: taking it up takes nothing out of service. */
+/**
+ * Taken out by an update, or not Ready and a failed update is the last that it had: taking it up takes nothing out of
+ * service. What a person has cordoned is left alone, and a drift of the disk is no update.
+ */
 export function isLeftUnavailable(node: Node): boolean {
-  return !isReady(node) && isUnfinished(node);
+  const hasFailed = isDegraded(node) && !isDrifted(node);
+  return isTakenOut(node) || (hasFailed && isDownUncordoned(node));
+}
+
+/** At rest on its config, and its disk does not say the same. */
+function isDrifted(node: Node): boolean {
+  const isAtRest = currentConfigOf(node) === desiredConfigOf(node);
+  const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
+  return isAtRest && isDegraded(node) && isDriftReason(reason);
+}
+
+function isDownUncordoned(node: Node): boolean {
+  return !isUnschedulable(node) && !isReady(node);
 }
 
 /** Slipway, or MCO before it, has written a config annotation on the node. */
@@ -64,8 +84,16 @@ export function isAdopted(node: Node): boolean {
  * after its Node was deleted. The one is Ready in a moment, the other may never be by itself.
  */
 export function isDownUnknown(node: Node): boolean {
-  const isOfPerson = isBeingDeleted(node) || isUnschedulable(node);
-  return !isOfPerson && !isReady(node) && !isAdopted(node);
+  return !isBeingDeleted(node) && isDownUncordoned(node) && !isAdopted(node);
+}
+
+/**
+ * Down by itself, and an update may be what it needs: nobody knows what its machine is on, or its disk is not as its
+ * config says. It is tried as it is when a person says so, in the slot that it takes.
+ */
+export function isTriedAsItIsWhenTold(node: Node): boolean {
+  const isDriftedAndDown = isDrifted(node) && !isBeingDeleted(node) && isDownUncordoned(node);
+  return isDownUnknown(node) || isDriftedAndDown;
 }
 
 export function isBeingDeleted(node: Node): boolean {

@@ -25,7 +25,8 @@ import {
   isDownUnknown,
   isInService,
   isLeftUnavailable,
-  isUnfinished,
+  isTakenOut,
+  isTriedAsItIsWhenTold,
   unavailability,
 } from './availability';
 import { orderCandidates } from './order';
@@ -94,9 +95,9 @@ export interface PoolView {
   readonly unavailable: readonly string[];
   /** Why each of `unavailable` is so, in the same order. */
   readonly unavailableBecause: readonly NamedReason[];
-  /** Those of `unavailable` that no update of ours has left so, and why none may begin to change them. */
+  /** Those of `unavailable` that no update of ours has taken out, and why none may begin to change them. */
   readonly downOtherwise: readonly NamedReason[];
-  /** Those of them that a person has told to try as they are: they get a slot. */
+  /** Those of them that get a slot as they are: their update failed before, or a person has told to try them. */
   readonly triedAsTheyAre: readonly string[];
   /**
    * Nodes that an update to the target has begun to change and that are not verified on it, whether it still runs
@@ -152,20 +153,16 @@ export function observePool(observation: PoolObservation): PoolView {
     unavailable: unavailable.map((node) => node.metadata.name),
     unavailableBecause: unavailable.map((node) => ({
       node: node.metadata.name,
-      reason: isDownUnknown(node)
-        ? lookedAtWhenTold(node)
-        : (unavailability(node) ?? 'unavailable'),
+      reason: isDownUnknown(node) ? whyOnlyWhenTold(node) : (unavailability(node) ?? 'unavailable'),
     })),
     downOtherwise: unavailable.flatMap((node) =>
-      isLeftUnavailable(node)
+      isTakenOut(node)
         ? []
         : [{ node: node.metadata.name, reason: whyNotNow(node) ?? 'unavailable' }],
     ),
-    triedAsTheyAre: unavailable.flatMap((node) =>
-      isDownUnknown(node) && observation.retry?.includes(node.metadata.name) === true
-        ? [node.metadata.name]
-        : [],
-    ),
+    triedAsTheyAre: unavailable
+      .filter((node) => isTriedAsItIs(node, observation.retry ?? []))
+      .map((node) => node.metadata.name),
     trying: nodes
       .filter((node) => isTrying(node, target) && !outdated.has(node))
       .map((node) => node.metadata.name),
@@ -178,6 +175,12 @@ export function observePool(observation: PoolObservation): PoolView {
     held: sorted.held,
     blocked: sorted.blocked,
   };
+}
+
+/** Down by itself, and the update that wants it need not wait until it is back. */
+function isTriedAsItIs(node: Node, told: readonly string[]): boolean {
+  if (isTriedAsItIsWhenTold(node)) return told.includes(node.metadata.name);
+  return isLeftUnavailable(node) && !isTakenOut(node);
 }
 
 /** Somebody has seen a later version of them. */
@@ -227,12 +230,12 @@ export function placeNode(
   }
   if (isCordonedByPerson(node)) return { in: 'blocked', reason: whyNotNow(node) ?? '' };
   const repair = !isInService(node);
-  if (isDownUnknown(node)) {
+  if (isTriedAsItIsWhenTold(node)) {
     return told
       ? { in: 'candidates', repair }
-      : { in: 'blocked', reason: lookedAtWhenTold(node), isTriedWhenTold: true };
+      : { in: 'blocked', reason: whyOnlyWhenTold(node), isTriedWhenTold: true };
   }
-  if (repair && !isUnfinished(node)) {
+  if (repair && !isLeftUnavailable(node)) {
     return { in: 'blocked', reason: whyNotNow(node) ?? 'not ready' };
   }
   // Registered a moment ago: what its host says would make a node a member that nobody can use yet.
@@ -243,9 +246,12 @@ export function placeNode(
 }
 
 /** Its update begins with a look at the machine, and settles what it finds half done. */
-function lookedAtWhenTold(node: Node): string {
+function whyOnlyWhenTold(node: Node): string {
   const retry = `slipway node retry ${node.metadata.name}`;
-  return `${unavailability(node) ?? 'not Ready'}; nobody knows what its machine is on: \`${retry}\` has it looked at`;
+  const toDo = isDownUnknown(node)
+    ? `nobody knows what its machine is on: \`${retry}\` has it looked at`
+    : `and its disk is not as its config says: \`${retry}\` has it updated as it is`;
+  return `${unavailability(node) ?? 'not Ready'}; ${toDo}`;
 }
 
 /** Why a node that is unavailable for a reason of its own is left alone for now. */

@@ -81,7 +81,8 @@ function orderIn(world: ClusterWorld, { call: { type, input } }: Attempt): unkno
 }
 
 function withoutDownOtherwise(look: SelectNodesResult): SelectNodesResult {
-  return look.exists ? { ...look, downOtherwise: [], downOtherwiseCount: 0 } : look;
+  if (!look.exists) return look;
+  return { ...look, downOtherwise: [], triedAsTheyAre: [], downOtherwiseCount: 0 };
 }
 
 async function drain(world: ClusterWorld, attempt: Attempt, input: DrainNodeInput) {

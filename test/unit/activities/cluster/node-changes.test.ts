@@ -243,6 +243,18 @@ it('takes a node that is down and never said what it is on: it is in its slot al
   expect(change).toMatchObject({ unschedulable: true });
 });
 
+it('takes a node that is down and whose disk has drifted: a person has told to try it as it is', () => {
+  const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
+  const drifted = {
+    ...{ ...done, [ANNOTATION.STATE]: 'Degraded' },
+    [ANNOTATION.REASON]: 'unexpected on-disk state validating against /etc/motd',
+  };
+  const repair = { ...cordonInput, repair: true };
+
+  expect(cordonChange({ ...aNode(drifted), status: away }, repair)?.unschedulable).toBe(true);
+  expect(() => cordonChange(aNode(drifted), repair)).toThrow(/is back in service/);
+});
+
 it('refuses to repair a node that is down by itself: no update has left it so', () => {
   const repair = { ...cordonInput, repair: true };
   const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };

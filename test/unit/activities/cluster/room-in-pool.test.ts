@@ -427,6 +427,34 @@ describe('cordons of several cluster workers at the same time', () => {
     expect(shown.read).toEqual([]);
   });
 
+  const shows = (name: string, annotations: Readonly<Record<string, string>>, down: boolean) => {
+    const node = aNode(name, !down);
+    return {
+      ...node,
+      metadata: { ...node.metadata, annotations: { ...DONE, ...annotations } },
+    } satisfies Node;
+  };
+  const drifted = {
+    [ANNOTATION.STATE]: 'Degraded',
+    [ANNOTATION.REASON]: 'unexpected on-disk state validating against /etc/motd',
+  };
+  const failed = {
+    [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-x',
+    [ANNOTATION.STATE]: 'Degraded',
+  };
+
+  it.each([
+    ['whose disk has drifted', shows('d', drifted, true)],
+    ['whose update has failed', shows('d', failed, true)],
+    ['that a person has cordoned', { ...shows('d', failed, false), spec: { unschedulable: true } }],
+  ])('are kept within the limit when a node that served has gone down, %s', async (_, down) => {
+    const shown = portsWith([aNode('a'), aNode('b'), down], 2);
+    const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1));
+
+    await expect(all[1]).rejects.toThrow('maxUnavailable is 2, and down by themselves are d');
+    expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
+  });
+
   it('are kept within the limit when another node has gone down', async () => {
     const shown = portsWith([aNode('a'), aNode('b'), aNode('d', false)], 2);
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1));

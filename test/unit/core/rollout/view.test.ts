@@ -110,26 +110,82 @@ describe('a node that an update has left half done', () => {
   });
 });
 
-it('tells nodes that are down by themselves from those that an update has left so', () => {
+describe('a node that is out of service', () => {
   const away = { ready: 'False' } as const;
-  const view = look([
-    aNode('away', away),
-    aNode('cordoned', { cordoned: true }),
-    aNode('leaving', { deleted: '2029-12-01T00:00:00Z' }),
-    updated('done', away),
-    aNode('failed', { ...away, desired: X, state: 'Degraded' }),
-    aNode('ours', { desired: B, state: 'Working', cordonedBy: OURS }),
-    aNode('up'),
-  ]);
-
+  const failed = { desired: X, state: 'Degraded' };
+  const drifted = {
+    state: 'Degraded',
+    reason: 'unexpected on-disk state validating against /etc/motd',
+  };
   const because = 'not Ready since 2029-06-01T00:00:00Z (kubelet stopped posting node status)';
-  expect(view.downOtherwise).toEqual([
-    { node: 'away', reason: because },
-    { node: 'cordoned', reason: view.blocked.find(({ node }) => node === 'cordoned')?.reason },
-    { node: 'leaving', reason: 'being deleted since 2029-12-01T00:00:00Z' },
-    { node: 'done', reason: because },
-  ]);
+
+  it('was taken out by an update, or went down by itself', () => {
+    const view = look([
+      aNode('away', away),
+      aNode('cordoned', { cordoned: true }),
+      aNode('leaving', { deleted: '2029-12-01T00:00:00Z' }),
+      updated('done', away),
+      aNode('given-up', { ...away, ...failed, cordonedBy: OURS }),
+      aNode('ours', { desired: B, state: 'Working', cordonedBy: OURS }),
+      aNode('on-its-way', { ...away, desired: B, state: 'Working' }),
+      aNode('up'),
+    ]);
+
+    expect(view.downOtherwise).toEqual([
+      { node: 'away', reason: because },
+      { node: 'cordoned', reason: view.blocked.find(({ node }) => node === 'cordoned')?.reason },
+      { node: 'leaving', reason: 'being deleted since 2029-12-01T00:00:00Z' },
+      { node: 'done', reason: because },
+    ]);
+  });
+
+  it('served until now although an update of it failed: it counts as down by itself, and is repaired', () => {
+    const view = look([aNode('failed', { ...away, ...failed })]);
+
+    expect(view).toMatchObject({
+      downOtherwise: [{ node: 'failed', reason: because }],
+      triedAsTheyAre: ['failed'],
+      candidates: [{ node: 'failed', repair: true }],
+    });
+  });
+
+  it('is down by itself when a person has cordoned it, unless an update is on its way there', () => {
+    const theirs = { cordoned: true } as const;
+    const view = look([
+      aNode('failed', { ...theirs, ...failed }),
+      aNode('half-done', { ...theirs, desired: B, state: 'Working' }),
+      aNode('drifted', { ...theirs, ...drifted }),
+    ]);
+
+    expect(namesOfReasons(view.downOtherwise)).toEqual(['failed', 'drifted']);
+    expect(view).toMatchObject({ triedAsTheyAre: [], candidates: [] });
+  });
+
+  it('waits until it is back when its disk has drifted, unless a person tells to try it as it is', () => {
+    const node = aNode('drifted', { ...away, ...drifted });
+
+    const retry = '`slipway node retry drifted` has it updated as it is';
+    expect(look([node])).toMatchObject({
+      downOtherwise: [{ node: 'drifted', reason: because }],
+      ...{ triedAsTheyAre: [], candidates: [] },
+      blocked: [
+        {
+          node: 'drifted',
+          reason: `${because}; and its disk is not as its config says: ${retry}`,
+          isTriedWhenTold: true,
+        },
+      ],
+    });
+    expect(look([node], { retry: ['drifted'] })).toMatchObject({
+      ...{ triedAsTheyAre: ['drifted'], blocked: [] },
+      candidates: [{ node: 'drifted', repair: true }],
+    });
+  });
 });
+
+function namesOfReasons(reasons: PoolView['downOtherwise']): readonly string[] {
+  return reasons.map(({ node }) => node);
+}
 
 describe('one look at a pool', () => {
   it('says what every node is', () => {
