@@ -50,6 +50,8 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
   #snapshot: readonly T[] | undefined;
   /** The newest version that the watch has shown: what is older than this and absent is gone. */
   #seen = 0;
+  /** So new was the last list aside: what the watch has yet to show of before is no news. */
+  #takenOverAt = -Infinity;
   /** The newest version of an object that is, or was, in the picture. */
   #newest = 0;
   /** Who waits for a version that the watch has yet to show. */
@@ -124,6 +126,8 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
       {
         listed: (list) => {
           this.#replaceAll(list);
+          // A cluster that was restored from a backup counts from before.
+          this.#takenOverAt = -Infinity;
         },
         changed: (event) => {
           this.#change(event);
@@ -174,6 +178,14 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     if (isNewer) this.#put(kept);
   }
 
+  /** Takes over a list that was asked for aside, unless the watch has shown as much already. */
+  takeOver(list: ListResult<T>): void {
+    const listedAt = Number(list.resourceVersion);
+    if (!(listedAt > this.#seen)) return;
+    this.#replaceAll(list);
+    this.#takenOverAt = listedAt;
+  }
+
   #replaceAll(list: ListResult<T>): void {
     const listedAt = Number(list.resourceVersion);
     const present = new Set<string>();
@@ -203,8 +215,9 @@ export class WatchCache<T extends KubeObject> implements CacheView<T> {
     if (event.type === 'DELETED') {
       // A deletion of an earlier object of the same name must not remove the new one.
       if (known !== undefined && version >= versionOf(known)) this.#remove(key, kept);
-    } else if (known === undefined || version > versionOf(known)) {
-      this.#put(kept);
+    } else {
+      const isOld = version <= (known === undefined ? this.#takenOverAt : versionOf(known));
+      if (!isOld) this.#put(kept);
     }
     this.#hasSeen(version);
   }

@@ -77,8 +77,7 @@ export class NodeWriter {
 
   /** All of them, for a picture of which nobody knows how old it is. @throws `ApiUnavailable` */
   async refresh(): Promise<void> {
-    const { items } = await this.client.list(NODES);
-    for (const node of items) this.cache.absorb(node);
+    this.cache.takeOver(await this.client.list(NODES));
   }
 }
 

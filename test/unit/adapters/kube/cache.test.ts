@@ -340,3 +340,55 @@ it('gives the same array until something changes', async () => {
 
   expect(cache.list()).not.toBe(before);
 });
+
+describe('a list that was asked for aside', () => {
+  const shown = () =>
+    scriptedSource({
+      lists: [{ version: '10', items: [anObject('a', 5), anObject('gone', 6)] }],
+      watches: [],
+    });
+  const aside = { resourceVersion: '20', items: [anObject('a', 15), anObject('b', 16)] };
+
+  it('is what there is, as if the watch had shown it', async () => {
+    const { cache } = await play(shown());
+
+    cache.takeOver(aside);
+
+    expect(cache.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
+    expect(await cache.reached(20, 0)).toBe(true);
+  });
+
+  it('is older than what the watch shows, and says nothing', async () => {
+    const { cache } = await play(shown());
+
+    cache.takeOver({ resourceVersion: '9', items: [] });
+
+    expect(cache.list()).toHaveLength(2);
+  });
+
+  it('is not undone by what the watch was yet to show', async () => {
+    const late = scriptedSource({
+      lists: [{ version: '10', items: [anObject('a', 5), anObject('gone', 6)] }],
+      watches: [
+        [
+          { type: 'MODIFIED', object: anObject('a', 11, { data: 'before the list' }) },
+          { type: 'MODIFIED', object: anObject('gone', 12) },
+          { type: 'MODIFIED', object: anObject('a', 13) },
+          { type: 'ADDED', object: anObject('c', 21) },
+        ],
+      ],
+    });
+    const cache = new WatchCache<Played>({ resource: THINGS, log });
+    cache.subscribe(({ object }) => {
+      if (object.data === 'before the list') cache.takeOver(aside);
+    });
+    const stopping = new AbortController();
+    const running = cache.run(late, stopping.signal);
+    await late.finished;
+    stopping.abort();
+    await running;
+
+    expect(cache.list().map(({ metadata }) => metadata.name)).toEqual(['a', 'b', 'c']);
+    expect(cache.get('a')?.metadata.resourceVersion).toBe('15');
+  });
+});
