@@ -2,6 +2,7 @@
 
 import { WithStartWorkflowOperation, type WorkflowClient } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../core/names';
+import type { PictureVersions } from '../workflows/cluster-contracts';
 import { retargetUpdate, type PoolRolloutInput, type RolloutAnswer } from '../workflows/messages';
 import { PRIORITY } from '../workflows/priorities';
 import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
@@ -20,12 +21,14 @@ const TASK_TIMEOUT = '30s';
  * Starts the rollout of a pool, or tells the one that is open to look at this config now. Waits for
  * its answer, which is how a refusal is heard.
  *
+ * @param versions - of the picture that shows the config on the pool; absent = whoever asks has none
  * @throws WorkflowUpdateFailedError when the open one refuses, because it is ending
  */
 export async function startOrRetarget(
   workflow: WorkflowClient,
   pool: string,
   config: string,
+  versions?: PictureVersions,
 ): Promise<RolloutAnswer> {
   const input: PoolRolloutInput = { pool };
   const startWorkflowOperation = new WithStartWorkflowOperation(POOL_ROLLOUT, {
@@ -42,7 +45,7 @@ export async function startOrRetarget(
     ],
   });
   return workflow.executeUpdateWithStart(retargetUpdate, {
-    args: [{ config }],
+    args: [{ config, ...(versions === undefined ? {} : { versions }) }],
     startWorkflowOperation,
   });
 }

@@ -31,7 +31,10 @@ export interface SelectNodesInput {
    * nothing about them. Named by what it was for at first.
    */
   readonly inService?: readonly SeenNode[];
-  /** What the look before was made from: an older picture would show things undone that were seen. */
+  /**
+   * What the look before was made from, and what the controllers have seen: an older picture would show things
+   * undone that were seen, or hide what was told.
+   */
   readonly asNewAs?: PictureVersions;
 }
 

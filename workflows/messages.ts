@@ -55,6 +55,14 @@ export interface PoolRolloutCarry {
   readonly checkedAt?: string;
   /** What the last look was made from. */
   readonly asNewAs?: PictureVersions;
+  /** What the controllers have told of theirs; absent = nothing that counts. */
+  readonly told?: {
+    readonly versions?: PictureVersions;
+    /** Since when no look could show it. */
+    readonly failsSince?: string;
+    /** What no look could show at last. */
+    readonly givenUp?: PictureVersions;
+  };
   /** A pause or resume that the view has not shown yet. */
   readonly pause?: {
     readonly isLater?: true;
@@ -226,11 +234,19 @@ export const resumeUpdate = defineUpdate<RolloutAnswer, [Partial<Reason>]>('resu
 export const retryNodeUpdate = defineUpdate<RolloutAnswer, [NodeRequest]>('retryNode');
 export const skipNodeUpdate = defineUpdate<RolloutAnswer, [NodeRequest]>('skipNode');
 export const cancelNodeUpdate = defineUpdate<RolloutAnswer, [NodeRequest]>('cancelNode');
+/** In which picture something was seen. */
+export interface SeenIn {
+  /** No older one shows it; absent = said by a person, the CLI, or controllers of an earlier version. */
+  readonly versions?: PictureVersions;
+}
 /** Look at the pool's configuration now; `config` is what the caller saw, for the record. */
-export const retargetUpdate = defineUpdate<RolloutAnswer, [{ readonly config: string }]>(
+export const retargetUpdate = defineUpdate<RolloutAnswer, [{ readonly config: string } & SeenIn]>(
   'retarget',
 );
-export const clusterChangedSignal = defineSignal<[{ readonly reason: string }]>('clusterChanged');
+export interface ClusterNews extends SeenIn {
+  readonly reason: string;
+}
+export const clusterChangedSignal = defineSignal<[ClusterNews]>('clusterChanged');
 export const nodeFinishedSignal = defineSignal<[NodeReport]>('nodeFinished');
 /** A child is ready for its slot, or an adopted one says how far it is. */
 export interface Prepared {

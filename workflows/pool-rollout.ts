@@ -152,7 +152,7 @@ async function look(rollout: Rollout): Promise<void> {
   const waiting = waitingInStandstill(rollout);
   const question = {
     ...{ pool, inFlight, retry: [...rollout.retry], limit: candidatesWanted(rollout) },
-    ...rollout.age(),
+    ...rollout.pictureAge.ofNextLook(),
     ...(waiting.length === 0 ? {} : { waiting }),
     ...(remembered.length === 0 ? {} : { remembered }),
     ...(inService.length === 0 ? {} : { inService }),

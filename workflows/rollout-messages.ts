@@ -25,7 +25,7 @@ import { setPoolPaused } from './pool-steps';
 import { because, failed, isBlank, nonsense, reasonOf, refuseWhileEnding } from './requests';
 import { answerOf, progressOf } from './rollout-progress';
 import type { Rollout } from './rollout-state';
-import { hear, readNodeReport, readPrepared } from './signal-payloads';
+import { hear, readNodeReport, readPrepared, readVersions } from './signal-payloads';
 import { ROLLOUT_LIMITS } from './timeouts';
 
 /** Rollouts that were begun before it forget a retry with the report of an update that ran already. */
@@ -56,8 +56,8 @@ export function answerRolloutMessages(rollout: Rollout): void {
   answerNodeRequests(rollout);
   setHandler(
     retargetUpdate,
-    ({ config }) => {
-      rollout.expect(config);
+    (request) => {
+      rollout.expect(request.config, readVersions(request));
       return answerOf(rollout);
     },
     {
@@ -85,8 +85,8 @@ function hearUpdates(rollout: Rollout): void {
     (prepared) => hearPrepared(rollout, prepared),
     'From a node update: it is ready for its slot',
   );
-  // Reads nothing of its payload, so none is malformed.
-  setHandler(clusterChangedSignal, () => rollout.touch(), {
+  // Whatever its payload is: to look again does no harm.
+  setHandler(clusterChangedSignal, (news: unknown) => rollout.lookAgain(readVersions(news)), {
     description: 'Something in the pool changed: look again',
   });
 }

@@ -28,6 +28,7 @@ import type {
   Prepared,
 } from './messages';
 import { PauseWish, type Pause } from './pause-wish';
+import { PictureAge } from './picture-age';
 import { SaidOfNodes } from './said-of-nodes';
 import { StartMark } from './start-mark';
 import { LAG_MS } from './updates-under-way';
@@ -39,8 +40,7 @@ export class Rollout extends SaidOfNodes {
   readonly pool: string;
   startedAt: string;
   view: PoolLook | undefined;
-  /** What the last look was made from; the next one is as new. */
-  private asNewAs: PictureVersions | undefined;
+  readonly pictureAge: PictureAge;
   /** Why the last look failed. */
   viewProblem: string | undefined;
   updatedByUs: number;
@@ -59,7 +59,7 @@ export class Rollout extends SaidOfNodes {
     this.startedAt = carry?.startedAt ?? instant();
     this.updatedByUs = carry?.updatedByUs ?? 0;
     this.pauseWish = new PauseWish(carry?.pause);
-    this.asNewAs = carry?.asNewAs;
+    this.pictureAge = new PictureAge(carry);
     this.ended = new EndedUpdates(carry);
   }
 
@@ -84,30 +84,33 @@ export class Rollout extends SaidOfNodes {
     this.view = view;
     for (const node of this.retry) if (this.hasFailed(node)) this.triedAgain.add(node);
     this.viewProblem = undefined;
-    this.asNewAs = view.versions;
+    this.pictureAge.lookSucceeded(view.versions);
     this.forgetWhatTheViewShows(view);
     this.forgetSeen(view, told);
     return retargeted;
   }
 
-  /**
-   * A look has failed; until one succeeds nothing is decided. That one may be of any age: a cluster that was
-   * restored from a backup counts its versions from before.
-   */
+  /** A look has failed; until one succeeds nothing is decided. */
   lookFailed(problem: string): void {
     this.viewProblem = problem;
-    this.asNewAs = undefined;
+    this.pictureAge.lookFailed();
   }
 
-  /** Part of every question about the pool: nothing that was seen is ever seen undone. */
+  /** Part of every question on the way: nothing that was seen is ever seen undone. */
   age(): { readonly asNewAs?: PictureVersions } {
-    return this.asNewAs === undefined ? {} : { asNewAs: this.asNewAs };
+    return this.pictureAge.asBefore();
+  }
+
+  /** @param versions - of a picture in which somebody saw why; undefined = they do not say */
+  lookAgain(versions?: PictureVersions): void {
+    if (versions !== undefined) this.pictureAge.hear(versions);
+    this.touch();
   }
 
   /** Somebody saw this config on the pool: look until the view has it, too. */
-  expect(config: string): void {
+  expect(config: string, versions?: PictureVersions): void {
     if (config !== this.config) this.expected = { config, until: Date.now() + LAG_MS };
-    this.touch();
+    this.lookAgain(versions);
   }
 
   /** The view may not have caught up with what is known: look again soon. */
@@ -259,7 +262,7 @@ export class Rollout extends SaidOfNodes {
       startedAt: this.startedAt,
       updatedByUs: this.updatedByUs,
       ...(pause === undefined ? {} : { pause }),
-      ...this.age(),
+      ...this.pictureAge.carry(),
     };
   }
 

@@ -5,6 +5,7 @@
 
 import { log, setHandler, type SignalDefinition } from '@temporalio/workflow';
 import { poolRolloutId } from '../core/names';
+import type { PictureVersions } from './cluster-contracts';
 import type { NodeReport, Prepared, Proceed } from './messages';
 
 /** Kubernetes names are not longer; Temporal refuses IDs of more than 1000 characters. */
@@ -99,6 +100,13 @@ export function readAttach(payload: unknown): { readonly reportTo: string } | un
 export function readReason(payload: unknown): { readonly reason: string } | undefined {
   const { reason } = fieldsOf(payload) ?? {};
   return typeof reason === 'string' ? { reason } : undefined;
+}
+
+/** Of `clusterChanged` and `retarget`, which count without it: then any picture will do. */
+export function readVersions(payload: unknown): PictureVersions | undefined {
+  const { nodes, pools, policies } = fieldsOf(fieldsOf(payload)?.['versions']) ?? {};
+  const isWhole = isCount(nodes) && isCount(pools) && isCount(policies);
+  return isWhole ? { nodes, pools, policies } : undefined;
 }
 
 function fieldsOf(payload: unknown): Fields | undefined {

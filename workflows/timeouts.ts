@@ -139,11 +139,14 @@ export const ROLLOUT_LIMITS = {
  */
 export const STILL_RUNNING: Limits = { attempt: 15, total: 40 };
 
-/** A look at the pool: from memory, so tried again soon and then given back to the rollout. */
+/**
+ * A look at the pool: from memory, so tried again soon and then given back to the rollout, which says why it waits.
+ * Before its time is over: so what is said is what the last try has failed for.
+ */
 export const LOOK = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '45s',
-  retry: { initialInterval: '200ms', maximumInterval: '5s' },
+  retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 6 },
   cancellationType: GONE_ON,
 } as const satisfies ActivityOptions;
 

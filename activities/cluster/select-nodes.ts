@@ -8,6 +8,7 @@ import type { ClusterPorts } from '../ports';
 import { ConfigDigests } from './config-digests';
 import { departedNodes } from './departed-nodes';
 import { membershipOf } from './pool-members';
+import { SilentPicture } from './silent-picture';
 import { versionsOf, whenAsNew, whenSynced } from './when-synced';
 
 /** Where MCO keeps it: the one MachineConfiguration of a cluster. */
@@ -15,16 +16,20 @@ const MACHINE_CONFIGURATION = 'cluster';
 
 /**
  * One look at a pool, from memory; decided in `core/rollout`. The only requests are one GET per
- * rendered config that was never seen, for its digest, and one per node that seems to have left.
+ * rendered config that was never seen, for its digest, one per node that seems to have left, and one for all nodes
+ * when their watch has fallen silent and does not show what was seen already.
  */
 export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selectNodes'] {
   const digests = new ConfigDigests(ports.configs);
   const membersOf = membershipOf(ports);
+  const picture = new SilentPicture(ports);
 
   return async (input): Promise<SelectNodesResult> => {
     const { view } = ports;
     await whenSynced(Object.values(view));
-    if (input.asNewAs !== undefined) await whenAsNew(view, input.asNewAs);
+    if (input.asNewAs !== undefined) {
+      await whenAsNew(view, input.asNewAs, () => picture.bringUpToDate());
+    }
     const versions = versionsOf(view);
     const { remembered = [] } = input;
     const departed = await departedNodes(ports, input.pool, remembered);

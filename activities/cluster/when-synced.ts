@@ -5,7 +5,7 @@ import type { ClusterView, DatedLookup, Lookup } from '../ports';
 /** A look that waits longer than this is tried again, so that the wait shows up as a failure. */
 const PATIENCE_MS = 8_000;
 
-/** Two looks of one rollout may be taken by two processes, of which one is behind the other. */
+/** Two looks of one rollout may be taken by two processes, and a third one tells of changes: one is behind the other. */
 const CATCH_UP_MS = 5_000;
 
 /** Waits for the first complete picture. @throws `ApiUnavailable` when it does not come */
@@ -33,11 +33,13 @@ export function versionsOf({ nodes, pools, policies }: Dated): PictureVersions {
 /**
  * Waits until a picture is as new as another one was, so that nobody who has seen something ever sees it undone.
  *
+ * @param bringUpToDate - the nodes, when their watch alone does not do it
  * @throws `ApiUnavailable` when it stays behind
  */
 export async function whenAsNew(
   view: Dated,
   { nodes, pools, policies }: PictureVersions,
+  bringUpToDate: () => Promise<void>,
 ): Promise<void> {
   const kinds: readonly (readonly [string, DatedLookup<unknown>, number])[] = [
     ['nodes', view.nodes, nodes],
@@ -47,10 +49,12 @@ export async function whenAsNew(
   await Promise.all(
     kinds.map(async ([kind, lookup, version]) => {
       if (await lookup.reached(version, CATCH_UP_MS)) return;
-      throw fail(
-        'ApiUnavailable',
-        `the watch of ${kind} is behind: version ${version} was seen already by another cluster worker`,
-      );
+      if (lookup === view.nodes) {
+        await bringUpToDate();
+        if (await lookup.reached(version, 0)) return;
+      }
+      const behind = `the watch of ${kind} is behind: version ${version} was seen already`;
+      throw fail('ApiUnavailable', `${behind} by another cluster worker, or by the controllers`);
     }),
   );
 }

@@ -31,6 +31,8 @@ export type CacheListener<T> = (event: CacheEvent<T>) => void;
 export interface CacheView<T> {
   readonly synced: Promise<void>;
   readonly isSynced: boolean;
+  /** The newest version of an object that is, or was, in the picture. */
+  readonly newest: number;
   get(name: string, namespace?: string): T | undefined;
   list(): readonly T[];
   byIndex(index: string, key: string): readonly T[];

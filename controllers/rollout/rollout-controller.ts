@@ -12,7 +12,8 @@ import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import { nodesOfPool, poolsForNode, poolsWithOtherNodes } from '../../core/pool/membership';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
-import type { ClusterPicture } from '../cluster-picture';
+import type { ClusterNews } from '../../workflows/messages';
+import { versionsOf, type ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { ControllerMetrics } from '../metrics';
 import { tellFailure, WorkQueue } from '../work-queue';
@@ -49,8 +50,8 @@ export class RolloutController {
   readonly #queue: WorkQueue;
   /** The target that the open rollout of a pool was told. */
   readonly #announced = new Map<string, string>();
-  /** What changed since the last look, by pool. */
-  readonly #news = new Map<string, string>();
+  /** What changed since the last look, by pool; the same words twice are two. */
+  readonly #news = new Map<string, ClusterNews>();
   /** Pools whose rollout was not open at the last look, though it should be. */
   readonly #missing = new Set<string>();
   #temporalAway = false;
@@ -143,8 +144,8 @@ export class RolloutController {
     }
   }
 
-  #hear(pool: string, news: string): void {
-    this.#news.set(pool, news);
+  #hear(pool: string, reason: string): void {
+    this.#news.set(pool, { reason, versions: versionsOf(this.#deps.picture) });
     this.#queue.add(pool);
   }
 
@@ -173,7 +174,7 @@ export class RolloutController {
   async #act(
     pool: MachineConfigPool,
     decision: RolloutDecision,
-    news: string | undefined,
+    news: ClusterNews | undefined,
   ): Promise<void> {
     const { name } = pool.metadata;
     switch (decision.kind) {
@@ -194,7 +195,7 @@ export class RolloutController {
     }
   }
 
-  async #keepRolling(pool: string, target: string, news: string | undefined): Promise<void> {
+  async #keepRolling(pool: string, target: string, news: ClusterNews | undefined): Promise<void> {
     if (this.#announced.get(pool) !== target) {
       await this.#aim(pool, target);
       return;
@@ -210,15 +211,16 @@ export class RolloutController {
   }
 
   async #aim(pool: string, target: string): Promise<void> {
-    const { gateway, metrics, log } = this.#deps;
-    const isOpen = await this.#ask(() => gateway.retarget(pool, target));
+    const { gateway, metrics, log, picture } = this.#deps;
+    const versions = versionsOf(picture);
+    const isOpen = await this.#ask(() => gateway.retarget(pool, target, versions));
     if (!isOpen && !(await this.#stillWants(pool, target))) {
       log.debug({ pool, config: target }, 'not starting a rollout; the pool has changed since');
       // What the watch is yet to show decides then.
       this.#missing.add(pool);
       return;
     }
-    if (!isOpen) await this.#ask(() => gateway.start(pool, target));
+    if (!isOpen) await this.#ask(() => gateway.start(pool, target, versions));
     metrics.rolloutRequested(pool, 'start');
     log.info({ pool, config: target }, 'rollout is aimed at the config');
     this.#announced.set(pool, target);
@@ -236,8 +238,9 @@ export class RolloutController {
     return decision.kind === 'roll' && decision.target === target;
   }
 
-  async #wake(pool: string, reason: string): Promise<boolean> {
-    const isOpen = await this.#ask(() => this.#deps.gateway.wake(pool, reason));
+  async #wake(pool: string, news: ClusterNews): Promise<boolean> {
+    const { reason } = news;
+    const isOpen = await this.#ask(() => this.#deps.gateway.wake(pool, news));
     if (isOpen) this.#deps.metrics.rolloutRequested(pool, 'wake');
     this.#deps.log.debug({ pool, reason, open: isOpen }, 'told the rollout of a change');
     return isOpen;

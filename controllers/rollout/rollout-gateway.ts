@@ -8,7 +8,8 @@ import {
 } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
-import { clusterChangedSignal, retargetUpdate } from '../../workflows/messages';
+import type { PictureVersions } from '../../workflows/cluster-contracts';
+import { clusterChangedSignal, retargetUpdate, type ClusterNews } from '../../workflows/messages';
 import type { TemporalSettings } from '../../workers/config';
 import { startOrRetarget } from '../../workers/rollout-start';
 import { connectionOptions, isOpenStatus } from '../../workers/temporal-client';
@@ -20,15 +21,15 @@ export interface RolloutGateway {
    *
    * @throws `RefusedRequest` when the open one is ending
    */
-  retarget(pool: string, target: string): Promise<boolean>;
+  retarget(pool: string, target: string, versions: PictureVersions): Promise<boolean>;
   /**
    * Starts the rollout of a pool; one that somebody else has started since is told the target.
    *
    * @throws `RefusedRequest` when that one is ending
    */
-  start(pool: string, target: string): Promise<void>;
+  start(pool: string, target: string, versions: PictureVersions): Promise<void>;
   /** Tells an open rollout that the cluster changed. False = none is open. */
-  wake(pool: string, reason: string): Promise<boolean>;
+  wake(pool: string, news: ClusterNews): Promise<boolean>;
   /** Whether a rollout of the pool is open. */
   isOpen(pool: string): Promise<boolean>;
 }
@@ -69,26 +70,26 @@ function createRolloutGateway(client: Client): RolloutGateway {
   const withDeadline = <T>(call: () => Promise<T>): Promise<T> =>
     client.connection.withDeadline(Date.now() + DEADLINE_MS, call);
   return {
-    retarget: (pool, target) => {
+    retarget: (pool, target, versions) => {
       const handle = client.workflow.getHandle(poolRolloutId(pool));
       return foundOr(false, async () => {
         await withDeadline(() =>
           refusedOr(pool, () =>
-            handle.executeUpdate(retargetUpdate, { args: [{ config: target }] }),
+            handle.executeUpdate(retargetUpdate, { args: [{ config: target, versions }] }),
           ),
         );
         return true;
       });
     },
-    start: async (pool, target) => {
+    start: async (pool, target, versions) => {
       await withDeadline(() =>
-        refusedOr(pool, () => startOrRetarget(client.workflow, pool, target)),
+        refusedOr(pool, () => startOrRetarget(client.workflow, pool, target, versions)),
       );
     },
-    wake: async (pool, reason) => {
+    wake: async (pool, news) => {
       const handle = client.workflow.getHandle(poolRolloutId(pool));
       return foundOr(false, async () => {
-        await withDeadline(() => handle.signal(clusterChangedSignal, { reason }));
+        await withDeadline(() => handle.signal(clusterChangedSignal, news));
         return true;
       });
     },

@@ -24,7 +24,7 @@ const NOTHING: readonly unknown[] = [];
 it.each([
   ['nodeFinished', [NOTHING, [null], ['p1-n2'], [{ node: 'p1-n2' }]]],
   ['prepared', [NOTHING, [null], [[]], [{ node: 'x'.repeat(2000), config: 'c2' }]]],
-  ['clusterChanged', [NOTHING, [null], [7]]],
+  ['clusterChanged', [NOTHING, [null], [7], [{ reason: 'joined', versions: { nodes: '7' } }]]],
 ])('a rollout goes on after a malformed %s', async (signal, payloads) => {
   const world = await bench.world({ nodes: 2 });
   const gate = world.hold('drainNode', world.name(1));
@@ -40,6 +40,23 @@ it.each([
   expect(await failedTasks(world.rollout())).toEqual([]);
   expect(world.violations).toEqual([]);
   expect(world.leftovers()).toEqual([]);
+});
+
+it('a retarget counts although nobody can read of which picture it is', async () => {
+  const world = await bench.world({ nodes: 1 });
+  const gate = world.hold('drainNode', world.name(1));
+  await world.startRollout();
+  await gate.reached;
+
+  const rollout: WorkflowHandle = world.rollout();
+  const config = `rendered-${world.pool}-${'0'.repeat(32)}`;
+  const request = { config, versions: { nodes: -1, pools: null } };
+  const answer = rollout.executeUpdate('retarget', { args: [request] });
+  await expect(answer).resolves.toMatchObject({ pool: world.pool });
+
+  gate.open();
+  await expect(world.rollout().result()).resolves.toMatchObject({ updated: 1 });
+  expect(await failedTasks(world.rollout())).toEqual([]);
 });
 
 it('a report without its phases is no report', async () => {

@@ -1004,6 +1004,21 @@ describe('the picture that a look is made from', () => {
     expect(new Rollout({ pool: 'worker', carry: rollout.carry() }).age()).toEqual(rollout.age());
   });
 
+  it('is as new as that in which the controllers saw what they told', () => {
+    const rollout = aRollout(aView({ versions }));
+    const { changes } = rollout;
+
+    rollout.lookAgain({ ...versions, nodes: 14 });
+    rollout.expect('rendered-b', { ...versions, pools: 15 });
+    rollout.lookFailed('the watch of nodes is behind');
+
+    const told = { asNewAs: { nodes: 14, pools: 15, policies: 0 } };
+    expect(rollout.changes).toBe(changes + 2);
+    expect(rollout.pictureAge.ofNextLook()).toEqual(told);
+    const next = new Rollout({ pool: 'worker', carry: rollout.carry() });
+    expect(next.pictureAge.ofNextLook()).toEqual(told);
+  });
+
   it('may be of any age when a look has failed: a restored cluster counts from before', () => {
     const rollout = aRollout(aView({ versions }));
 

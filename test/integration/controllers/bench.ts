@@ -23,6 +23,7 @@ import type { MachineConfig } from '../../../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { Condition } from '../../../core/object-meta';
 import type { MachineConfigPool } from '../../../core/pool/types';
+import type { ClusterNews } from '../../../workflows/messages';
 import { QUIET, startApiServer, type TestApiServer } from '../crds/api-server';
 
 /** How long anything may take before a test gives up; nothing is expected to take that long. */
@@ -51,7 +52,7 @@ export class FakeRollouts implements RolloutGateway {
     this.open.set(pool, target);
   }
 
-  async wake(pool: string, reason: string): Promise<boolean> {
+  async wake(pool: string, { reason }: ClusterNews): Promise<boolean> {
     this.#ask(`wake ${pool}: ${reason}`);
     return this.open.has(pool);
   }

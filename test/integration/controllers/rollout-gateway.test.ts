@@ -19,6 +19,9 @@ let bundle: WorkflowBundle;
 let rollouts: RolloutConnection;
 let client: Client;
 
+/** How new the picture of the controllers is. */
+const SEEN = { nodes: 12, pools: 7, policies: 0 };
+
 const silent = (): void => undefined;
 const QUIET = {
   log: silent,
@@ -65,12 +68,12 @@ const rolloutOf = (pool: string) => client.workflow.getHandle(poolRolloutId(pool
 
 it('starts the one rollout of a pool, with what people see of it, and retargets it later', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.start('worker', 'rendered-worker-1');
-    expect(await rollouts.gateway.retarget('worker', 'rendered-worker-2')).toBe(true);
+    await rollouts.gateway.start('worker', 'rendered-worker-1', SEEN);
+    expect(await rollouts.gateway.retarget('worker', 'rendered-worker-2', SEEN)).toBe(true);
 
     expect(await rolloutOf('worker').query(toldQuery)).toEqual([
-      'retarget worker rendered-worker-1',
-      'retarget worker rendered-worker-2',
+      `retarget worker rendered-worker-1 ${JSON.stringify(SEEN)}`,
+      `retarget worker rendered-worker-2 ${JSON.stringify(SEEN)}`,
     ]);
     const described = await rolloutOf('worker').describe();
     expect(await described.staticSummary()).toBe('roll pool worker to its rendered config');
@@ -82,27 +85,31 @@ it('starts the one rollout of a pool, with what people see of it, and retargets 
 
 it('wakes an open rollout, and says when none is open', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.start('infra', 'rendered-infra-1');
+    await rollouts.gateway.start('infra', 'rendered-infra-1', SEEN);
 
-    expect(await rollouts.gateway.wake('infra', 'node n1 joined')).toBe(true);
+    expect(await rollouts.gateway.wake('infra', { reason: 'node n1 joined', versions: SEEN })).toBe(
+      true,
+    );
     expect(await rollouts.gateway.isOpen('infra')).toBe(true);
-    expect(await rolloutOf('infra').query(toldQuery)).toContain('wake: node n1 joined');
+    expect(await rolloutOf('infra').query(toldQuery)).toContain(
+      `wake: node n1 joined ${JSON.stringify(SEEN)}`,
+    );
 
     await rolloutOf('infra').signal(endSignal);
     await rolloutOf('infra').result();
-    expect(await rollouts.gateway.wake('infra', 'late')).toBe(false);
+    expect(await rollouts.gateway.wake('infra', { reason: 'late', versions: SEEN })).toBe(false);
     expect(await rollouts.gateway.isOpen('infra')).toBe(false);
-    expect(await rollouts.gateway.retarget('infra', 'rendered-infra-2')).toBe(false);
-    expect(await rollouts.gateway.retarget('never', 'rendered-never-1')).toBe(false);
+    expect(await rollouts.gateway.retarget('infra', 'rendered-infra-2', SEEN)).toBe(false);
+    expect(await rollouts.gateway.retarget('never', 'rendered-never-1', SEEN)).toBe(false);
     expect(await rollouts.gateway.isOpen('never')).toBe(false);
   });
 });
 
 it('passes on what a rollout that is ending refuses', async () => {
   await withWorker(async () => {
-    await rollouts.gateway.start('ending', 'rendered-ending-1');
+    await rollouts.gateway.start('ending', 'rendered-ending-1', SEEN);
 
-    await expect(rollouts.gateway.retarget('ending', 'refused')).rejects.toMatchObject({
+    await expect(rollouts.gateway.retarget('ending', 'refused', SEEN)).rejects.toMatchObject({
       name: 'RefusedRequest',
       message: expect.stringContaining('it is ending') as string,
     });
@@ -110,7 +117,7 @@ it('passes on what a rollout that is ending refuses', async () => {
 });
 
 it('starts again after Temporal has lost everything', async () => {
-  await withWorker(() => rollouts.gateway.start('lost', 'rendered-lost-1'));
+  await withWorker(() => rollouts.gateway.start('lost', 'rendered-lost-1', SEEN));
   await server.kill();
   await expect(rollouts.gateway.isOpen('lost')).rejects.toThrow();
 
@@ -118,7 +125,7 @@ it('starts again after Temporal has lost everything', async () => {
   await withWorker(async () => {
     await untilAnswers(() => rollouts.gateway.isOpen('lost'));
     expect(await rollouts.gateway.isOpen('lost')).toBe(false);
-    await rollouts.gateway.start('lost', 'rendered-lost-1');
+    await rollouts.gateway.start('lost', 'rendered-lost-1', SEEN);
     expect(await rollouts.gateway.isOpen('lost')).toBe(true);
   });
 });

@@ -20,8 +20,8 @@ export async function poolRollout(input: PoolRolloutInput): Promise<void> {
   });
   setHandler(
     retargetUpdate,
-    ({ config }) => {
-      told.push(`retarget ${input.pool} ${config}`);
+    ({ config, versions }) => {
+      told.push(`retarget ${input.pool} ${config} ${JSON.stringify(versions)}`);
       return {} as RolloutProgress;
     },
     {
@@ -30,8 +30,8 @@ export async function poolRollout(input: PoolRolloutInput): Promise<void> {
       },
     },
   );
-  setHandler(clusterChangedSignal, ({ reason }) => {
-    told.push(`wake: ${reason}`);
+  setHandler(clusterChangedSignal, ({ reason, versions }) => {
+    told.push(`wake: ${reason} ${JSON.stringify(versions)}`);
   });
   await condition(() => ended);
 }

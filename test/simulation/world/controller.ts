@@ -14,6 +14,8 @@ import type { Node } from '../../../core/node/types';
 import { nodesOfPool, poolsForNode, primaryPoolForNode } from '../../../core/pool/membership';
 import { poolStatus, type PoolStatus } from '../../../core/pool/status';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
+import type { PictureVersions } from '../../../workflows/cluster-contracts';
+import type { ClusterNews } from '../../../workflows/messages';
 import type { Chance, VirtualClock } from '../clock';
 import type { TemporalModel, UpdateAnswer } from '../temporal/server';
 import type { Cluster } from './cluster';
@@ -153,7 +155,7 @@ export class Controllers {
 class RolloutOfPool {
   private announced: string | undefined;
   private wasMissing = false;
-  private news: string | undefined;
+  private news: ClusterNews | undefined;
   private isPlanned = false;
 
   constructor(
@@ -161,8 +163,8 @@ class RolloutOfPool {
     private readonly parts: ControllerParts,
   ) {}
 
-  hear(news: string): void {
-    this.news = news;
+  hear(reason: string): void {
+    this.news = { reason, versions: this.versions() };
     this.plan();
   }
 
@@ -204,15 +206,21 @@ class RolloutOfPool {
   private aim(target: string): void {
     this.announced = target;
     this.wasMissing = false;
-    void retarget(this.parts.temporal, this.pool, target).then((answer) => {
+    void retarget(this.parts.temporal, this.pool, target, this.versions()).then((answer) => {
       if (answer.ok) return;
       this.announced = undefined;
       this.parts.clock.after(2_000, () => this.plan());
     });
   }
 
-  private wake(reason: string): boolean {
-    return this.parts.temporal.signal(poolRolloutId(this.pool), 'clusterChanged', { reason });
+  private wake(news: ClusterNews): boolean {
+    return this.parts.temporal.signal(poolRolloutId(this.pool), 'clusterChanged', news);
+  }
+
+  private versions(): PictureVersions {
+    const { nodes, pools } = this.parts.cluster.watch;
+    // Whoever looks has policies of no version.
+    return { nodes: nodes.newest, pools: pools.newest, policies: 0 };
   }
 
   private isOpen(): boolean {
@@ -220,8 +228,15 @@ class RolloutOfPool {
   }
 }
 
-function retarget(temporal: TemporalModel, pool: string, config: string): Promise<UpdateAnswer> {
+/** @param versions - absent = a person does it */
+function retarget(
+  temporal: TemporalModel,
+  pool: string,
+  config: string,
+  versions?: PictureVersions,
+): Promise<UpdateAnswer> {
   const id = poolRolloutId(pool);
   temporal.start('poolRollout', id, { pool });
-  return temporal.update(id, 'retarget', { config });
+  const seenIn = versions === undefined ? {} : { versions };
+  return temporal.update(id, 'retarget', { config, ...seenIn });
 }

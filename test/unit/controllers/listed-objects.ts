@@ -5,6 +5,7 @@ import type { KubeObject } from '../../../adapters/kube/resources';
 export class Objects<T extends KubeObject> implements CacheView<T> {
   readonly synced = Promise.resolve();
   readonly isSynced = true;
+  newest = 0;
   readonly #objects = new Map<string, T>();
   readonly #listeners = new Set<(event: CacheEvent<T>) => void>();
 

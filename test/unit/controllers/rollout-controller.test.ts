@@ -3,6 +3,7 @@ import { createMetrics } from '../../../controllers/metrics';
 import { RolloutController, type RolloutGateway } from '../../../controllers/rollout';
 import type { Node } from '../../../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../../../core/pool/types';
+import type { PictureVersions } from '../../../workflows/cluster-contracts';
 import { Objects } from './listed-objects';
 import { aNode, aPool } from './objects';
 
@@ -16,6 +17,10 @@ const QUIET = {
 interface Bench {
   readonly asked: string[];
   readonly open: Set<string>;
+  /** Of which pictures it was told. */
+  readonly seenIn: PictureVersions[];
+  /** So long Temporal takes to hear of a change. */
+  waking: Promise<void>;
   refuses: string | undefined;
   /** The pools as the API server has them, when the watch is behind it. */
   stored: ((name: string) => MachineConfigPool | undefined) | undefined;
@@ -36,9 +41,13 @@ function aBench(): Bench {
   const pools = new Objects<MachineConfigPool>([aPool('worker', { configuration: { name: 'b' } })]);
   const asked: string[] = [];
   const open = new Set<string>();
-  const bench: Bench = { asked, open, refuses: undefined, stored: undefined, nodes, pools };
+  const bench: Bench = {
+    ...{ asked, open, seenIn: [], waking: Promise.resolve(), nodes, pools },
+    ...{ refuses: undefined, stored: undefined },
+  };
   const gateway: RolloutGateway = {
-    retarget: async (pool, target) => {
+    retarget: async (pool, target, versions) => {
+      bench.seenIn.push(versions);
       if (bench.refuses !== undefined) {
         asked.push('refused');
         throw new Error(bench.refuses);
@@ -46,12 +55,15 @@ function aBench(): Bench {
       if (open.has(pool)) asked.push(`retarget ${target}`);
       return open.has(pool);
     },
-    start: async (pool, target) => {
+    start: async (pool, target, versions) => {
+      bench.seenIn.push(versions);
       asked.push(`start ${target}`);
       open.add(pool);
     },
-    wake: async (pool) => {
+    wake: async (pool, { versions }) => {
       asked.push('wake');
+      if (versions !== undefined) bench.seenIn.push(versions);
+      await bench.waking;
       return open.has(pool);
     },
     isOpen: async (pool) => {
@@ -285,5 +297,47 @@ describe('a node that falls back to another pool because its own changed', () =>
     await pass(1_000);
 
     expect(bench.asked).toEqual(expect.arrayContaining(['start of-infra', 'wake']));
+  });
+});
+
+describe('what it tells the rollout', () => {
+  const cordoned = (name: string) =>
+    aNode({ name, current: 'a', desired: 'a', state: 'Done', cordoned: 'person' });
+
+  it('says in which picture it was seen', async () => {
+    const bench = aBench();
+    bench.nodes.newest = 12;
+    await pass(1_000);
+    bench.nodes.newest = 14;
+    bench.pools.newest = 13;
+    bench.nodes.put(aNode({ current: 'a', desired: 'a', state: 'Done', cordoned: 'person' }));
+    await pass(1_000);
+
+    expect(bench.asked).toEqual(['start b', 'wake']);
+    expect(bench.seenIn).toEqual([
+      { nodes: 12, pools: 0, policies: 0 },
+      { nodes: 12, pools: 0, policies: 0 },
+      { nodes: 14, pools: 13, policies: 0 },
+    ]);
+  });
+
+  it('is told once more when the same happens while it is told', async () => {
+    const bench = aBench();
+    await pass(1_000);
+    let answer = (): void => undefined;
+    bench.waking = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const [node] = bench.nodes.list();
+    const changed = cordoned(node?.metadata.name ?? '');
+    bench.nodes.put(changed);
+    await pass(1_000);
+
+    if (node !== undefined) bench.nodes.put(node);
+    bench.nodes.put(changed);
+    answer();
+    await pass(1_000);
+
+    expect(bench.asked).toEqual(['start b', 'wake', 'wake']);
   });
 });

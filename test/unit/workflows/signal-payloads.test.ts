@@ -5,6 +5,7 @@ import {
   readPrepared,
   readProceed,
   readReason,
+  readVersions,
 } from '../../../workflows/signal-payloads';
 
 const REPORT = {
@@ -128,3 +129,34 @@ it.each(['', 'pool-rollout/', 'update-node/worker-1', `pool-rollout/${'p'.repeat
     expect(readAttach({ reportTo })).toBeUndefined();
   },
 );
+
+describe('the versions of a picture', () => {
+  const versions = { nodes: 12, pools: 7, policies: 0 };
+
+  it('are read as they were sent', () => {
+    expect(readVersions({ reason: 'node worker-1 joined', versions })).toEqual(versions);
+  });
+
+  it.each([
+    ['nothing', undefined],
+    ['an old sender', { reason: 'node worker-1 joined' }],
+    ['no object', { versions: 12 }],
+    ['a list', { versions: [12, 7, 0] }],
+    ['one of them', { versions: { nodes: 12 } }],
+    ['a text', { versions: { ...versions, nodes: '12' } }],
+    ['what is no number in JSON', { versions: { ...versions, pools: null } }],
+    ['what is below nothing', { versions: { ...versions, pools: -1 } }],
+    ['more than can be counted', { versions: { ...versions, policies: 1e300 } }],
+  ])('are not read from %s', (_what, payload) => {
+    expect(readVersions(payload)).toBeUndefined();
+  });
+
+  it('are not read from anything else that JSON can hold, and never throw', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (payload) => {
+        expect(readVersions(payload)).toBeUndefined();
+        expect(readVersions({ versions: payload })).toBeUndefined();
+      }),
+    );
+  });
+});

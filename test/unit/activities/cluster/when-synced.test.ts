@@ -1,5 +1,6 @@
 import { versionsOf, whenAsNew } from '../../../../activities/cluster/when-synced';
 import type { ClusterView, DatedLookup } from '../../../../activities/ports';
+import { fail } from '../../../../core/errors';
 
 /** A picture that shows this much, and never more. */
 function lookup<T>(newest: number): DatedLookup<T> {
@@ -20,12 +21,16 @@ const view: Pick<ClusterView, 'nodes' | 'pools' | 'policies'> = {
   policies: lookup(0),
 };
 
+const nothing = () => Promise.resolve();
+
 it('says how new a picture is, by kind', () => {
   expect(versionsOf(view)).toEqual({ nodes: 12, pools: 7, policies: 0 });
 });
 
 it('takes a picture that is as new as another one', async () => {
-  await expect(whenAsNew(view, { nodes: 11, pools: 7, policies: 0 })).resolves.toBeUndefined();
+  await expect(
+    whenAsNew(view, { nodes: 11, pools: 7, policies: 0 }, nothing),
+  ).resolves.toBeUndefined();
 });
 
 it.each([
@@ -33,8 +38,31 @@ it.each([
   ['machineconfigpools', { nodes: 12, pools: 8, policies: 0 }],
   ['rolloutpolicies', { nodes: 12, pools: 7, policies: 1 }],
 ])('refuses one that is behind in its %s', async (kind, versions) => {
-  await expect(whenAsNew(view, versions)).rejects.toMatchObject({
+  await expect(whenAsNew(view, versions, nothing)).rejects.toMatchObject({
     name: 'ApiUnavailable',
     message: expect.stringContaining(`the watch of ${kind} is behind: version `) as string,
+  });
+});
+
+describe('one whose nodes are behind', () => {
+  const told = { nodes: 13, pools: 7, policies: 0 };
+
+  it('is taken once it was brought up to date', async () => {
+    let newest = 12;
+    const nodes = {
+      ...lookup<never>(newest),
+      reached: (version: number) => Promise.resolve(version <= newest),
+    };
+    const bringUpToDate = async (): Promise<void> => {
+      newest = 13;
+    };
+
+    await expect(whenAsNew({ ...view, nodes }, told, bringUpToDate)).resolves.toBeUndefined();
+  });
+
+  it('is refused when nobody answers', async () => {
+    const isAway = (): Promise<void> => Promise.reject(fail('ApiUnavailable', 'it is away'));
+
+    await expect(whenAsNew(view, told, isAway)).rejects.toThrow('it is away');
   });
 });

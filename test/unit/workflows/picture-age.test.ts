@@ -1,0 +1,100 @@
+import { PictureAge } from '../../../workflows/picture-age';
+
+const told = (nodes: number, pools = 7) => ({ nodes, pools, policies: 0 });
+
+beforeEach(() => {
+  jest.useFakeTimers({ now: 0 });
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** So long a look fails that has to show what was told. */
+function failFor(age: PictureAge, ms: number): void {
+  age.lookFailed();
+  jest.advanceTimersByTime(ms);
+  age.lookFailed();
+}
+
+it('is any, until something was seen or told', () => {
+  expect(new PictureAge().ofNextLook()).toEqual({});
+});
+
+it('is the newest of what was seen and told, by kind', () => {
+  const age = new PictureAge();
+  age.hear(told(12));
+  age.hear(told(10, 9));
+  age.lookSucceeded({ nodes: 11, pools: 8, policies: 3 });
+
+  expect(age.ofNextLook()).toEqual({ asNewAs: { nodes: 12, pools: 9, policies: 3 } });
+  expect(age.asBefore()).toEqual({ asNewAs: { nodes: 11, pools: 8, policies: 3 } });
+});
+
+it('is still what was told when a look has failed, and not what was seen', () => {
+  const age = new PictureAge();
+  age.hear(told(12));
+  age.lookSucceeded(told(20));
+
+  failFor(age, 179_999);
+
+  expect(age.ofNextLook()).toEqual({ asNewAs: told(12) });
+});
+
+describe('what no look can show for three minutes', () => {
+  function givenUp(): PictureAge {
+    const age = new PictureAge();
+    age.hear(told(12));
+    failFor(age, 180_000);
+    return age;
+  }
+
+  it('counts no more, however often it is told', () => {
+    const age = givenUp();
+    expect(age.ofNextLook()).toEqual({});
+
+    age.hear(told(12));
+
+    expect(age.ofNextLook()).toEqual({ asNewAs: { nodes: 0, pools: 0, policies: 0 } });
+  });
+
+  it('is not what is told later', () => {
+    const age = givenUp();
+
+    age.hear(told(13));
+
+    expect(age.ofNextLook()).toEqual({ asNewAs: { nodes: 13, pools: 0, policies: 0 } });
+  });
+
+  it('is given up although more is told meanwhile, and in a later run', () => {
+    const age = new PictureAge();
+    age.hear(told(12));
+    age.lookFailed();
+    jest.advanceTimersByTime(180_000);
+    age.hear(told(13));
+
+    const next = new PictureAge(JSON.parse(JSON.stringify(age.carry())) as object);
+    next.lookFailed();
+    expect(next.ofNextLook()).toEqual({});
+
+    const last = new PictureAge(JSON.parse(JSON.stringify(next.carry())) as object);
+    last.hear(told(13));
+    expect(last.ofNextLook()).toEqual({ asNewAs: { nodes: 0, pools: 0, policies: 0 } });
+  });
+
+  it('has its time anew when a look has succeeded', () => {
+    const age = new PictureAge();
+    age.hear(told(12));
+    age.lookFailed();
+    jest.advanceTimersByTime(120_000);
+    age.lookSucceeded(told(12));
+
+    failFor(age, 120_000);
+
+    expect(age.ofNextLook()).toEqual({ asNewAs: told(12) });
+  });
+});
+
+it('carries nothing when there is nothing', () => {
+  expect(new PictureAge().carry()).toEqual({});
+});

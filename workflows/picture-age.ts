@@ -1,0 +1,86 @@
+/**
+ * How new the picture must be that a look at the pool is made from: as new as that of the look before, so that
+ * nothing that was seen is ever seen undone; and as new as the one in which the controllers saw what they told. A
+ * cluster worker whose watch is behind shows the pool as it was, and nobody would tell the rollout again.
+ */
+
+import type { PictureVersions } from './cluster-contracts';
+import type { PoolRolloutCarry } from './messages';
+
+/**
+ * A watch that leads nowhere is given up after half of this. What no look can show for so long is there no more: a
+ * cluster that was restored from a backup counts its versions from before, and the controllers may not know.
+ */
+const BELIEVED_MS = 180_000;
+
+type Carried = Pick<PoolRolloutCarry, 'asNewAs' | 'told'>;
+
+export class PictureAge {
+  /** What the last look was made from. */
+  private seen: PictureVersions | undefined;
+  /** The newest that the controllers have told. */
+  private told: PictureVersions | undefined;
+  /** Since when looks fail that had to show it, milliseconds since 1970. */
+  private failsSince: number | undefined;
+  /** What no look could show: nothing up to it counts any more. */
+  private givenUp: PictureVersions | undefined;
+
+  constructor({ asNewAs, told }: Carried = {}) {
+    this.seen = asNewAs;
+    this.told = told?.versions;
+    this.failsSince = told?.failsSince === undefined ? undefined : Date.parse(told.failsSince);
+    this.givenUp = told?.givenUp;
+  }
+
+  hear(versions: PictureVersions): void {
+    const { givenUp } = this;
+    const believed = ofEach((kind) =>
+      versions[kind] > (givenUp?.[kind] ?? 0) ? versions[kind] : 0,
+    );
+    this.told = newest(this.told, believed);
+  }
+
+  lookSucceeded(versions: PictureVersions | undefined): void {
+    this.seen = versions;
+    this.failsSince = undefined;
+  }
+
+  /** The next look may be older than the one before, and before long also than what was told. */
+  lookFailed(): void {
+    this.seen = undefined;
+    if (this.told === undefined) return;
+    this.failsSince ??= Date.now();
+    if (Date.now() - this.failsSince < BELIEVED_MS) return;
+    this.givenUp = newest(this.givenUp, this.told);
+    this.told = undefined;
+    this.failsSince = undefined;
+  }
+
+  /** For a question on the way, which nobody asks again when it fails. */
+  asBefore(): Pick<Carried, 'asNewAs'> {
+    return this.seen === undefined ? {} : { asNewAs: this.seen };
+  }
+
+  ofNextLook(): Pick<Carried, 'asNewAs'> {
+    return this.told === undefined ? this.asBefore() : { asNewAs: newest(this.seen, this.told) };
+  }
+
+  carry(): Carried {
+    const { told: versions, failsSince, givenUp } = this;
+    const isNothing = versions === undefined && givenUp === undefined;
+    const told = {
+      ...(versions === undefined ? {} : { versions }),
+      ...(failsSince === undefined ? {} : { failsSince: new Date(failsSince).toISOString() }),
+      ...(givenUp === undefined ? {} : { givenUp }),
+    };
+    return { ...this.asBefore(), ...(isNothing ? {} : { told }) };
+  }
+}
+
+function newest(before: PictureVersions | undefined, versions: PictureVersions): PictureVersions {
+  return ofEach((kind) => Math.max(before?.[kind] ?? 0, versions[kind]));
+}
+
+function ofEach(version: (kind: keyof PictureVersions) => number): PictureVersions {
+  return { nodes: version('nodes'), pools: version('pools'), policies: version('policies') };
+}
