@@ -117,6 +117,15 @@ describe('where a program comes from', () => {
     );
   });
 
+  it('lets the compiler keep its garbage, unless the environment says how much', async () => {
+    const memory = 'echo "memory $GOGC $GOMEMLIMIT" >&2; exit 1';
+    machine.script(join(machine.bin, 'go'), fakeGo('go1.26.4', memory));
+
+    await expect(resolveBinary('etcd', machine.context())).rejects.toThrow('memory off 1500MiB');
+    const little = machine.context({ GOGC: '50' });
+    await expect(resolveBinary('etcd', little)).rejects.toThrow('memory 50 1500MiB');
+  });
+
   it('builds once when two ask at the same time', async () => {
     const count = join(machine.directory, 'builds');
     machine.script(join(machine.bin, 'go'), fakeGo('go1.26.4', `echo build >> ${count}`));
