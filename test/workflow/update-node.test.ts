@@ -402,13 +402,17 @@ describe('a node update that fails', () => {
       );
       expect(done).not.toContain('armReboot');
       expect(world.host(node).failed).toBeUndefined();
+      // Held, so that it is not cordoned again before it is looked at.
+      const again = world.hold('prepareUpdate', node);
       releasing.open();
-      const { failed } = await world.progressUntil(({ children }) => children.length === 0);
+      await again.reached;
 
+      const { failed } = await world.progressUntil(({ children }) => children.length === 1);
       expect(failed).toEqual([]);
       expect(world.annotation(node, ANNOTATION.STATE)).not.toBe(NodeState.DEGRADED);
       expectBackInService(world, node);
       await world.rollout().terminate();
+      again.open();
     });
 
     it('can be cancelled in that drain', async () => {
