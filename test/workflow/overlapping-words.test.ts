@@ -181,7 +181,7 @@ describe('what is said of a node while something else is being written on it', (
     const node = world.name(1);
     const draining = world.hold('drainNode', node);
     const holding = world.hold('holdNode', node);
-    world.failWith('holdNode', node, 'ApiRefused', 'the API server says no', 2);
+    world.failWith('holdNode', node, 'ApiRefused', 'the API server says no');
     await world.startRollout();
     await draining.reached;
     await world.update(node).cancel();
@@ -191,6 +191,7 @@ describe('what is said of a node while something else is being written on it', (
     draining.open();
 
     await expectRefused(retried.answer, 'ApiRefused');
+    world.healAll();
     await world.progressUntil(({ state }) => state === 'Blocked');
     await world.until(() => world.annotation(node, ANNOTATION.HELD_FOR) === world.config);
     expect(world.updatedNodes()).toEqual([]);
