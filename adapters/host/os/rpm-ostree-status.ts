@@ -39,6 +39,16 @@ export function readRpmOstreeStatus(output: string): readonly RpmOstreeDeploymen
   return deployments;
 }
 
+/**
+ * The method of the transaction that the daemon carries out; undefined = none.
+ *
+ * @see https://github.com/coreos/rpm-ostree src/app/rpmostree-builtin-status.cxx (00cd0878)
+ * @throws `OsCommandFailed` as `readRpmOstreeStatus`
+ */
+export function readTransaction(output: string): string | undefined {
+  return readJson(PROGRAM, output).texts('transaction')[0];
+}
+
 function readDeployment(fields: JsonFields, index: number): RpmOstreeDeployment {
   const reference = fields.optionalText('container-image-reference');
   const digest = digestOf(fields, reference);

@@ -7,7 +7,7 @@
 
 import { fail } from '../../../core/errors';
 import type { OsStatus, StepContext } from '../types';
-import { untilFree } from './busy-daemon';
+import { onceIdle, untilFree, type Pause } from './busy-daemon';
 import type { OsDriver } from './driver';
 import { requireDigest } from './image-checks';
 import { pullWith, type ImageGate } from './image-gate';
@@ -27,6 +27,7 @@ import { createExtensionsSource } from './rpm-ostree-extensions';
 import {
   kernelTypeOf,
   readRpmOstreeStatus,
+  readTransaction,
   type KernelType,
   type RpmOstreeDeployment,
 } from './rpm-ostree-status';
@@ -42,7 +43,7 @@ export interface RpmOstreeParts {
   /** As `process.arch` says it. */
   readonly architecture: string;
   /** Between two tries of a command while the daemon is busy; absent = real time. */
-  readonly pause?: Parameters<typeof untilFree>[1];
+  readonly pause?: Pause;
 }
 
 export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
@@ -51,11 +52,15 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
   const lock = createStagedLock({ root, run });
   const extensions = createExtensionsSource({ root, run });
 
+  const look = (): Promise<string> => run(PROGRAM, ['status', '--json']);
   const list = async (): Promise<readonly RpmOstreeDeployment[]> =>
-    readRpmOstreeStatus(await run(PROGRAM, ['status', '--json']));
+    readRpmOstreeStatus(await look());
+  /** What a step that stages is decided on. */
+  const listOnceIdle = async (context: StepContext): Promise<readonly RpmOstreeDeployment[]> =>
+    readRpmOstreeStatus(await onceIdle(look, readTransaction, context, parts.pause));
 
-  const status = async (): Promise<OsStatus> =>
-    statusOf(parts, await list(), (reported) => lock.isHeld(reported));
+  const describe = (deployments: readonly RpmOstreeDeployment[]): Promise<OsStatus> =>
+    statusOf(parts, deployments, (reported) => lock.isHeld(reported));
 
   /** Runs a command that stages, and sees to it that what it staged is locked. */
   async function stageBy(words: readonly string[], { signal, progress }: StepContext) {
@@ -95,7 +100,7 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
 
   async function stage(image: string, context: StepContext, extensionsImage?: string) {
     const digest = requireDigest(image);
-    const before = await list();
+    const before = await listOnceIdle(context);
     const [newest, booted] = [newestOf(before), bootedOf(before)];
     if (newest.digest === digest && hasSamePackages(newest, booted)) {
       await extensions.remove();
@@ -120,7 +125,7 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
 
   async function setKernelType(wanted: string, context: StepContext, extensionsImage?: string) {
     const type = knownKernelType(wanted, parts.architecture);
-    const newest = newestOf(await list());
+    const newest = newestOf(await listOnceIdle(context));
     if (kernelTypeOf(newest.packages) === type) return;
     const source = type === 'default' ? undefined : extensionsImage;
     await extensions.during(source, context, async () => {
@@ -133,16 +138,16 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
     name: 'rpm-ostree',
     managesOs: true,
     lacks: {},
-    status,
+    status: async () => describe(await list()),
     checkImage: (image, context) => images.check(image, context),
     stage,
     async setKernelArguments(change, context) {
-      const { booted, staged = booted } = await status();
+      const { booted, staged = booted } = await describe(await listOnceIdle(context));
       const [before, now] = [booted.kernelArguments, staged.kernelArguments];
       await stageBy(kernelArgumentsCommand(change, before, now), context);
     },
     async setExtensions({ to, image }, context) {
-      const command = extensionsCommand(to, newestOf(await list()).packages);
+      const command = extensionsCommand(to, newestOf(await listOnceIdle(context)).packages);
       if (command.length === 0) return;
       await extensions.during(image, context, () => stageBy(command, context));
       refuseMissing(to, newestOf(await list()));

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { access, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { OsDriver } from '../../../../../adapters/host/os/driver';
 import type { ImageGate } from '../../../../../adapters/host/os/image-gate';
 import { createRpmOstreeDriver } from '../../../../../adapters/host/os/rpm-ostree';
 import { fail } from '../../../../../core/errors';
@@ -124,6 +125,53 @@ describe("somebody else's transaction", () => {
       message: expect.stringContaining('Transaction in progress') as string,
     });
     expect(pauses).toHaveLength(59);
+  });
+
+  describe('that a process has begun which was killed since', () => {
+    const UNDER_WAY = SETTLED.replace(
+      /"transaction":\s*null/,
+      '"transaction": ["PkgChange", "client(id:cli dbus:1.7)", "/org/projectatomic/rpmostree1/t"]',
+    );
+    const kernelArguments = { from: [], to: ['nosmt'] };
+    const extensions = { from: [], to: ['kerberos', 'usbguard', 'sysstat'], image: 'e@sha256:1' };
+
+    it('keeps the packages that it reads until it has ended', async () => {
+      const packages = join(root, 'run/slipway/extensions');
+      await mkdir(packages, { recursive: true });
+      const more = STAGED.replaceAll('"libkadm5",', '"libkadm5", "sysstat",');
+      const { driver, pauses } = machine({ [STATUS]: [UNDER_WAY, UNDER_WAY, STAGED, more] });
+      const told: [string, boolean][] = [];
+      const progress = (text: string) => void told.push([text, existsSync(packages)]);
+
+      await driver.setExtensions(extensions, { ...context, progress });
+
+      expect(pauses).toEqual([5_000, 5_000]);
+      const waits = 'waits for another transaction: PkgChange';
+      expect(told.slice(0, 3)).toEqual([
+        [waits, true],
+        [waits, true],
+        ['copying the packages of e@sha256:1', false],
+      ]);
+    });
+
+    it.each([
+      ['an image', (driver: OsDriver) => driver.stage(image('4'), context)],
+      [
+        'kernel arguments',
+        (driver: OsDriver) => driver.setKernelArguments(kernelArguments, context),
+      ],
+      ['extensions', (driver: OsDriver) => driver.setExtensions(extensions, context)],
+      ['a kernel', (driver: OsDriver) => driver.setKernelType('realtime', context)],
+    ])('is waited for before %s is decided on, for five minutes', async (_, stage) => {
+      const { driver, calls, pauses } = machine({ [STATUS]: UNDER_WAY });
+
+      await expect(stage(driver)).rejects.toMatchObject({
+        name: 'OsCommandFailed',
+        message: 'rpm-ostree: transaction in progress: PkgChange',
+      });
+      expect(pauses).toHaveLength(59);
+      expect(changes(calls)).toEqual([]);
+    });
   });
 
   it('is told from other failures', async () => {
