@@ -79,6 +79,11 @@ export const FAILURES = {
     means: 'the Kubernetes API server does not answer or is overloaded',
     next: 'nothing at first; check the API server when it lasts',
   },
+  WatchBehind: {
+    kind: 'transient',
+    means: 'a cluster worker does not see yet what was seen of the cluster already',
+    next: 'nothing at first; check its connection to the API server when it lasts',
+  },
   ApiForbidden: {
     kind: 'transient',
     means: 'the Kubernetes API server does not know or does not permit this process',

@@ -116,6 +116,10 @@ export interface CordonNodeInput extends NodeStep {
   readonly repair?: boolean;
   /** Which slot of the pool the node has (`slotNumber`); absent = nobody said. */
   readonly slotNumber?: number;
+  /** Nodes that are counted in that although they are down by themselves; absent = those that an update has left so. */
+  readonly slotCounts?: readonly string[];
+  /** RFC 3339: when it was given; absent = by a rollout of an earlier version. */
+  readonly slotGrantedAt?: string;
   /** One sentence: what the update does and why. */
   readonly summary: string;
   /** Given: it is also looked whether there is anything to drain at all. */

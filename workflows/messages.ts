@@ -277,6 +277,11 @@ export interface Slot {
   readonly repair: boolean;
   /** Which one of the pool it is (`slotNumber`); absent = not known, as from a rollout of an earlier version. */
   readonly number?: number;
+  /**
+   * Nodes that are counted in the number although they are down by themselves; absent = a rollout of an earlier
+   * version has counted those that an update has left so.
+   */
+  readonly counts?: readonly string[];
   /** RFC 3339: tells it from the next one of the same node; absent = given by a rollout of an earlier version. */
   readonly grantedAt?: string;
 }

@@ -214,6 +214,8 @@ export function clusterSteps(input: UpdateNodeInput) {
       const order: CordonNodeInput = {
         ...{ ...step, cordon: plan.drain, repair: slot.repair, summary: plan.summary },
         ...(slot.number === undefined ? {} : { slotNumber: slot.number }),
+        ...(slot.counts === undefined ? {} : { slotCounts: slot.counts }),
+        ...(slot.grantedAt === undefined ? {} : { slotGrantedAt: slot.grantedAt }),
         ...(plan.drain ? { drain: policy.drain } : {}),
       };
       return visibly(

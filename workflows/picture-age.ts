@@ -13,14 +13,16 @@ import type { PoolRolloutCarry } from './messages';
  */
 const BELIEVED_MS = 180_000;
 
+const KINDS: readonly (keyof PictureVersions)[] = ['nodes', 'pools', 'policies'];
+
 type Carried = Pick<PoolRolloutCarry, 'asNewAs' | 'told'>;
 
 export class PictureAge {
   /** What the last look was made from. */
   private seen: PictureVersions | undefined;
-  /** The newest that the controllers have told. */
+  /** The newest that the controllers have told, and no look has shown yet. */
   private told: PictureVersions | undefined;
-  /** Since when looks fail that had to show it, milliseconds since 1970. */
+  /** Since when looks are behind, milliseconds since 1970. */
   private failsSince: number | undefined;
   /** What no look could show: nothing up to it counts any more. */
   private givenUp: PictureVersions | undefined;
@@ -43,16 +45,16 @@ export class PictureAge {
   lookSucceeded(versions: PictureVersions | undefined): void {
     this.seen = versions;
     this.failsSince = undefined;
+    if (versions !== undefined && isShown(this.told, versions)) this.told = undefined;
   }
 
-  /** The next look may be older than the one before, and before long also than what was told. */
-  lookFailed(): void {
-    this.seen = undefined;
-    if (this.told === undefined) return;
+  /** Once looks have been behind for long, the next one may be older than the one before, and than what was told. */
+  lookWasBehind(): void {
     this.failsSince ??= Date.now();
     if (Date.now() - this.failsSince < BELIEVED_MS) return;
-    this.givenUp = newest(this.givenUp, this.told);
+    if (this.told !== undefined) this.givenUp = newest(this.givenUp, this.told);
     this.told = undefined;
+    this.seen = undefined;
     this.failsSince = undefined;
   }
 
@@ -67,7 +69,7 @@ export class PictureAge {
 
   carry(): Carried {
     const { told: versions, failsSince, givenUp } = this;
-    const isNothing = versions === undefined && givenUp === undefined;
+    const isNothing = [versions, failsSince, givenUp].every((one) => one === undefined);
     const told = {
       ...(versions === undefined ? {} : { versions }),
       ...(failsSince === undefined ? {} : { failsSince: new Date(failsSince).toISOString() }),
@@ -79,6 +81,10 @@ export class PictureAge {
 
 function newest(before: PictureVersions | undefined, versions: PictureVersions): PictureVersions {
   return ofEach((kind) => Math.max(before?.[kind] ?? 0, versions[kind]));
+}
+
+function isShown(told: PictureVersions | undefined, by: PictureVersions): boolean {
+  return told !== undefined && KINDS.every((kind) => told[kind] <= by[kind]);
 }
 
 function ofEach(version: (kind: keyof PictureVersions) => number): PictureVersions {

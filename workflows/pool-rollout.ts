@@ -162,7 +162,8 @@ async function look(rollout: Rollout): Promise<void> {
     found = await selectNodes(question);
   } catch (error) {
     if (isCancellation(error)) throw error;
-    rollout.lookFailed(sentence(explain(error)));
+    const failure = explain(error);
+    rollout.lookFailed(sentence(failure), failure.name === 'WatchBehind');
     return;
   }
   if (!found.exists) throw await poolIsGone(rollout);

@@ -3,6 +3,7 @@
 import { patched } from '@temporalio/workflow';
 import {
   canaryLimit,
+  countedInNumber,
   decideSlots,
   freeSlots,
   halted,
@@ -259,8 +260,11 @@ export function slotOf(rollout: Rollout, node: string): Slot {
   const request = slotRequest(rollout);
   const { unavailable, downOtherwise = [] } = request;
   const repair = unavailable.includes(node) && !downOtherwise.some((one) => one.node === node);
-  const count = rollout.view?.downOtherwiseCount;
-  return count === undefined ? { repair } : { repair, number: slotNumber(request, count) };
+  const { downOtherwiseCount, countedDown } = rollout.view ?? {};
+  if (downOtherwiseCount === undefined) return { repair };
+  const number = slotNumber(request, downOtherwiseCount);
+  const counts = countedDown === undefined ? {} : { counts: countedInNumber(request, countedDown) };
+  return { repair, number, ...counts };
 }
 
 function reportedUpdated(rollout: Rollout): {

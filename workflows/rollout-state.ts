@@ -90,10 +90,14 @@ export class Rollout extends SaidOfNodes {
     return retargeted;
   }
 
-  /** A look has failed; until one succeeds nothing is decided. */
-  lookFailed(problem: string): void {
+  /**
+   * A look has failed; until one succeeds nothing is decided.
+   *
+   * @param isBehind - it was made from an older picture than those before
+   */
+  lookFailed(problem: string, isBehind = false): void {
     this.viewProblem = problem;
-    this.pictureAge.lookFailed();
+    if (isBehind) this.pictureAge.lookWasBehind();
   }
 
   /** Part of every question on the way: nothing that was seen is ever seen undone. */

@@ -77,13 +77,15 @@ export function readPrepared(payload: unknown): Prepared | undefined {
 
 /** Payload of `proceed`. */
 export function readProceed(payload: unknown): Proceed | undefined {
-  const { slot, repair, number, grantedAt } = fieldsOf(payload) ?? {};
+  const { slot, repair, number, counts, grantedAt } = fieldsOf(payload) ?? {};
   if (typeof slot !== 'string' || typeof repair !== 'boolean') return undefined;
   if (number !== undefined && !isCount(number)) return undefined;
+  if (counts !== undefined && !isListOfNames(counts)) return undefined;
   if (!isTextOrAbsent(grantedAt)) return undefined;
   return {
     ...{ slot, repair },
     ...(number === undefined ? {} : { number }),
+    ...(counts === undefined ? {} : { counts }),
     ...(grantedAt === undefined ? {} : { grantedAt }),
   };
 }
@@ -128,6 +130,10 @@ function isTrueOrAbsent(value: unknown): value is true | undefined {
 
 function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {
   return (values as readonly unknown[]).includes(value);
+}
+
+function isListOfNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isName);
 }
 
 function isCount(value: unknown): value is number {

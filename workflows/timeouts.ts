@@ -146,7 +146,7 @@ export const STILL_RUNNING: Limits = { attempt: 15, total: 40 };
 export const LOOK = {
   startToCloseTimeout: '10s',
   scheduleToCloseTimeout: '45s',
-  retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 6 },
+  retry: { initialInterval: '500ms', maximumInterval: '5s', maximumAttempts: 6 },
   cancellationType: GONE_ON,
 } as const satisfies ActivityOptions;
 

@@ -18,10 +18,11 @@ import type { MachineConfigPool } from '../../core/pool/types';
 import {
   isCordonedByPerson,
   isCordonedBySlipway,
+  isDownUnknown,
   isInService,
   isLeftUnavailable,
-  isTriedAsItIsWhenTold,
   movedTo,
+  slotMark,
   unavailability,
 } from '../../core/rollout';
 import type {
@@ -109,6 +110,7 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
       [ANNOTATION.STATE]: NodeState.WORKING,
       [ANNOTATION.REASON]: '',
       ...(input.cordon ? { [ANNOTATION.CORDONED_BY]: input.workflowId } : {}),
+      ...slotAnnotation(input),
     },
     ...(input.cordon ? { unschedulable: true } : {}),
   });
@@ -118,9 +120,15 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
   return change;
 }
 
+function slotAnnotation(input: CordonNodeInput): Readonly<Record<string, string>> {
+  const { slotNumber: number, slotGrantedAt: grantedAt } = input;
+  if (number === undefined || grantedAt === undefined) return {};
+  return { [ANNOTATION.SLOT]: slotMark({ grantedAt, number }) };
+}
+
 /** @throws `SlotNeeded` when the slot is only good for what an update has left unavailable, and this is not so */
 function refuseToRepair(node: Node): void {
-  if (isLeftUnavailable(node) || isTriedAsItIsWhenTold(node)) return;
+  if (isLeftUnavailable(node) || isDownUnknown(node)) return;
   const what = isInService(node)
     ? 'is back in service'
     : `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;

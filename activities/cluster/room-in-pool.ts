@@ -9,7 +9,7 @@
  *
  * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
  * about to write. So a slot has a number (`slotNumber`), in which those given before it are counted, and it
- * is good while that many and the nodes that are down by themselves are within the limit. That keeps slots
+ * is good while that many and the nodes that went out of service since are within the limit. That keeps slots
  * of one rollout apart. Those of which nobody said the number are kept apart within one process: a node
  * counts from the moment in which its own cordon was found to fit, until the picture shows it.
  */
@@ -22,10 +22,13 @@ import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import {
   fewNames,
+  isLaterSlot,
   isLeftUnavailable,
   isTakenOut,
   servesHalfDone,
+  slotOfNode,
   takesSlot,
+  type GivenSlot,
 } from '../../core/rollout';
 import type { CordonNodeInput } from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from '../ports';
@@ -43,7 +46,7 @@ interface Ports {
   readonly nodes: Pick<ClusterPorts['nodes'], 'read' | 'refresh'>;
   readonly updates: Pick<ClusterPorts['updates'], 'isOpen' | 'isRunning'>;
 }
-type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber'>;
+type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber' | 'slotCounts' | 'slotGrantedAt'>;
 
 /** What the API server said of a node; it counts until the picture shows something newer. */
 interface Answer {
@@ -59,8 +62,8 @@ interface Count {
   readonly limit: number;
   /** Which others are, or will be in a moment. */
   readonly out: readonly string[];
-  /** Those of them that no update of ours has taken out. */
-  readonly byThemselves: readonly string[];
+  /** Those of them that count beside the number of the slot. */
+  readonly beside: readonly string[];
   /** By how many nodes it would be over its limit with this one; 0 or less = there is room. */
   readonly tooMany: number;
 }
@@ -160,20 +163,49 @@ export class RoomInPools {
  * @param cordoned - others whose cordon is being written
  */
 function countOf(
-  { slotNumber }: Place,
+  place: Place,
   limit: number,
   down: readonly Node[],
   cordoned: readonly Place[],
 ): Count {
+  const { slotNumber } = place;
   const shown = down
     .filter((node) => slotNumber === undefined || !servesHalfDone(node))
     .map(({ metadata: { name } }) => name);
   const out = [...new Set([...shown, ...cordoned.map(({ node }) => node)])];
-  const byThemselves = down
-    .filter((node) => !isTakenOut(node) && !servesHalfDone(node))
+  const beside = [...new Set([...besideNumber(place, down), ...laterOf(place, cordoned)])];
+  const tooMany = Math.max(out.length + 1, beside.length + (slotNumber ?? 0)) - limit;
+  return { limit, out, beside, tooMany };
+}
+
+/**
+ * Nodes that are out of service and not counted in the number of the slot: they are down by themselves, and not for as
+ * long as that slot is given, or were taken out in one that was given later. Where nobody said who is counted, all that
+ * an update has left is.
+ */
+function besideNumber(place: Place, down: readonly Node[]): readonly string[] {
+  const { slotCounts } = place;
+  const slot = givenTo(place);
+  const inNumber = new Set(slotCounts);
+  const isLater = (node: Node): boolean =>
+    slot !== undefined && isLaterSlot(slotOfNode(node), slot);
+  const isBeside = (node: Node): boolean =>
+    slotCounts === undefined
+      ? !isLeftUnavailable(node)
+      : !inNumber.has(node.metadata.name) && (!isTakenOut(node) || isLater(node));
+  return down
+    .filter((node) => isBeside(node) && !servesHalfDone(node))
     .map(({ metadata: { name } }) => name);
-  const tooMany = Math.max(out.length + 1, byThemselves.length + (slotNumber ?? 0)) - limit;
-  return { limit, out, byThemselves, tooMany };
+}
+
+function laterOf(place: Place, others: readonly Place[]): readonly string[] {
+  const slot = givenTo(place);
+  if (slot === undefined) return [];
+  return others.filter((other) => isLaterSlot(givenTo(other), slot)).map(({ node }) => node);
+}
+
+function givenTo({ slotNumber: number, slotGrantedAt: grantedAt }: Place): GivenSlot | undefined {
+  return number === undefined || grantedAt === undefined ? undefined : { number, grantedAt };
 }
 
 /** What the picture shows, unless the answer is newer. */
@@ -223,11 +255,11 @@ function unknownPool({ node, pool }: Place): Error {
   return fail('ApiUnavailable', `machineconfigpool ${pool} is not known here: ${why}`, { node });
 }
 
-function noRoom({ pool, slotNumber }: Place, { limit, out, byThemselves }: Count): string {
+function noRoom({ pool, slotNumber }: Place, { limit, out, beside }: Count): string {
   const room = (what: string, others: readonly string[], are: string): string =>
     `pool ${pool} has no room ${what}any more: maxUnavailable is ${limit}` +
     (others.length === 0 ? '' : `, and ${are} ${fewNames(others)}`);
   return out.length >= limit
     ? room('', out, 'out of service are')
-    : room(`for slot ${slotNumber ?? 0} `, byThemselves, 'down by themselves are');
+    : room(`for slot ${slotNumber ?? 0} `, beside, 'out of service beside it are');
 }

@@ -34,7 +34,7 @@ export function versionsOf({ nodes, pools, policies }: Dated): PictureVersions {
  * Waits until a picture is as new as another one was, so that nobody who has seen something ever sees it undone.
  *
  * @param bringUpToDate - the nodes, when their watch alone does not do it
- * @throws `ApiUnavailable` when it stays behind
+ * @throws `WatchBehind` when it stays behind; `ApiUnavailable`
  */
 export async function whenAsNew(
   view: Dated,
@@ -54,7 +54,7 @@ export async function whenAsNew(
         if (await lookup.reached(version, 0)) return;
       }
       const behind = `the watch of ${kind} is behind: version ${version} was seen already`;
-      throw fail('ApiUnavailable', `${behind} by another cluster worker, or by the controllers`);
+      throw fail('WatchBehind', `${behind} by another cluster worker, or by the controllers`);
     }),
   );
 }

@@ -11,7 +11,6 @@
  * A node that is being deleted counts as unavailable whatever it reports: it is about to go.
  */
 
-import { isDriftReason } from '../drift';
 import { ANNOTATION, FIELD_MANAGER } from '../names';
 import {
   annotationOf,
@@ -55,19 +54,11 @@ export function isTakenOut(node: Node): boolean {
 }
 
 /**
- * Taken out by an update, or not Ready and a failed update is the last that it had: taking it up takes nothing out of
- * service. What a person has cordoned is left alone, and a drift of the disk is no update.
+ * Taken out by an update, or not Ready while it says that it failed: taking it up takes nothing out of service, and may
+ * be what it needs. What a person has cordoned is left alone.
  */
 export function isLeftUnavailable(node: Node): boolean {
-  const hasFailed = isDegraded(node) && !isDrifted(node);
-  return isTakenOut(node) || (hasFailed && isDownUncordoned(node));
-}
-
-/** At rest on its config, and its disk does not say the same. */
-function isDrifted(node: Node): boolean {
-  const isAtRest = currentConfigOf(node) === desiredConfigOf(node);
-  const reason = annotationOf(node, ANNOTATION.REASON) ?? '';
-  return isAtRest && isDegraded(node) && isDriftReason(reason);
+  return isTakenOut(node) || (isDegraded(node) && isDownUncordoned(node));
 }
 
 function isDownUncordoned(node: Node): boolean {
@@ -85,15 +76,6 @@ export function isAdopted(node: Node): boolean {
  */
 export function isDownUnknown(node: Node): boolean {
   return !isBeingDeleted(node) && isDownUncordoned(node) && !isAdopted(node);
-}
-
-/**
- * Down by itself, and an update may be what it needs: nobody knows what its machine is on, or its disk is not as its
- * config says. It is tried as it is when a person says so, in the slot that it takes.
- */
-export function isTriedAsItIsWhenTold(node: Node): boolean {
-  const isDriftedAndDown = isDrifted(node) && !isBeingDeleted(node) && isDownUncordoned(node);
-  return isDownUnknown(node) || isDriftedAndDown;
 }
 
 export function isBeingDeleted(node: Node): boolean {

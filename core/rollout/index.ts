@@ -10,10 +10,10 @@ export {
   isBeingDeleted,
   isCordonedByPerson,
   isCordonedBySlipway,
+  isDownUnknown,
   isInService,
   isLeftUnavailable,
   isTakenOut,
-  isTriedAsItIsWhenTold,
   servesHalfDone,
   takesSlot,
   unavailability,
@@ -27,6 +27,7 @@ export { startable, type PrepareAheadInput } from './prepare-ahead';
 export { rolloutState, RolloutState, type RolloutFacts, type StateAndBlocker } from './progress';
 export { selectFrom, type Candidate, type PoolSelection, type SelectionLimits } from './selection';
 export {
+  countedInNumber,
   decideSlots,
   fewNames,
   freeSlots,
@@ -35,6 +36,7 @@ export {
   type SlotDecision,
   type SlotRequest,
 } from './slots';
+export { isLaterSlot, slotMark, slotOfNode, type GivenSlot } from './slot-mark';
 export { halted } from './threshold';
 export {
   isTriedWhenTold,

@@ -85,13 +85,15 @@ export interface PoolSelection {
    * slot until they are back, or until a person tells to try them as they are; absent = none.
    */
   readonly downOtherwise?: readonly NamedReason[];
-  /**
-   * Of the nodes in flight: those that are down like this, and are told to be tried as they are; absent = none, or
-   * said by an earlier version.
-   */
+  /** Of the nodes in flight: those that are told to be tried as they are. Only said by an earlier version. */
   readonly triedAsTheyAre?: readonly string[];
-  /** How many such nodes the pool has, in flight or not, told or not; absent from looks of an earlier version. */
+  /** How many nodes of the pool are down like this, in flight or not; absent from looks of an earlier version. */
   readonly downOtherwiseCount?: number;
+  /**
+   * The other nodes that no update of ours has taken out, and that are `unavailable`: they get a slot as they are, and
+   * are counted in the numbers of slots. Absent from looks of an earlier version.
+   */
+  readonly countedDown?: readonly string[];
   /** Why nodes are unavailable whose update does not run; the first few of them. */
   readonly unavailableBecause: readonly NamedReason[];
 }
@@ -121,10 +123,8 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const unfinished = view.candidates
     .filter((candidate) => candidate.unfinished === true && waiting.has(candidate.node))
     .map(({ node }) => node);
-  const triedAsTheyAre = view.triedAsTheyAre.filter((node) => inFlight.has(node));
-  const tried = new Set(triedAsTheyAre);
   const downOtherwise = view.downOtherwise
-    .filter(({ node }) => inFlight.has(node) && !tried.has(node))
+    .filter(({ node }) => inFlight.has(node))
     .map((one, index) => (index < REASONS_SHOWN ? one : { node: one.node, reason: 'unavailable' }));
   const isProven = view.updated.length >= (limits.canaryNodes ?? 0);
   const trying = isProven ? [] : view.trying;
@@ -152,8 +152,8 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
     blockedCount: blocked.length,
     ...(unfinished.length === 0 ? {} : { unfinished }),
     ...(downOtherwise.length === 0 ? {} : { downOtherwise }),
-    ...(triedAsTheyAre.length === 0 ? {} : { triedAsTheyAre }),
     downOtherwiseCount: view.downOtherwise.length,
+    countedDown: view.triedAsTheyAre,
     unavailableBecause: view.unavailableBecause
       .filter(({ node }) => !inFlight.has(node))
       .slice(0, UNAVAILABLE_EXPLAINED),

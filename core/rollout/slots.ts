@@ -21,7 +21,7 @@ export interface SlotRequest {
   readonly unavailable: readonly string[];
   /** Those of them that no update of ours has left so, and why they are not taken now. */
   readonly downOtherwise?: readonly NamedReason[];
-  /** Others that no update of ours has left so, which a person told to try as they are. */
+  /** Others that no update of ours has left so, as a look of an earlier version names them. */
   readonly triedAsTheyAre?: readonly string[];
   /** Nodes that hold a slot. */
   readonly holders: readonly string[];
@@ -98,9 +98,10 @@ export function settleBroken(
 
 /**
  * Which slot of its pool a node has: so many nodes, itself counted, have updates taken out of service, or
- * may with their slots. Others that are down by themselves are not among them. The slot is good while it
- * and those are within the limit; since each slot counts those that were given before it, whoever uses one
- * need not know who else is about to.
+ * may with their slots. Others that are down by themselves are not among them, but for those that are taken up as they
+ * are (`countedInNumber`). The slot is good while it and those that went out of service beside it (by themselves, or in a
+ * slot that was given later, `slot-mark.ts`) are within the limit; since each slot counts those that were given before
+ * it, whoever uses one need not know who else is about to.
  *
  * @param granted - as it is once the node is a holder
  * @param downOtherwiseCount - how many of `unavailable` no update of ours has left so, holder or not
@@ -115,6 +116,22 @@ export function slotNumber(
   const down = [...downOtherwise.map(({ node }) => node), ...triedAsTheyAre];
   const holdersDown = down.filter((node) => holding.has(node)).length;
   return takenBy(unavailable, holders).size - (downOtherwiseCount - holdersDown);
+}
+
+/**
+ * Who is counted in that number and is down by itself: whoever uses the slot finds them down, and must not count them
+ * beside it. Who is not among them has gone down since. With more than may be down no slot is good for anything.
+ *
+ * @param countedDown - nodes of `unavailable` that no update has taken out, and that are not `downOtherwise`
+ */
+export function countedInNumber(
+  granted: Pick<SlotRequest, 'maxUnavailable' | 'holders' | 'downOtherwise'>,
+  countedDown: readonly string[],
+): readonly string[] {
+  const holding = new Set(granted.holders);
+  const down = (granted.downOtherwise ?? []).filter(({ node }) => holding.has(node));
+  const counted = [...countedDown, ...down.map(({ node }) => node)];
+  return counted.length > granted.maxUnavailable ? [] : counted;
 }
 
 /** How many more nodes could be made unavailable now; 0 when the pool is at or over its limit. */

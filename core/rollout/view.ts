@@ -26,7 +26,6 @@ import {
   isInService,
   isLeftUnavailable,
   isTakenOut,
-  isTriedAsItIsWhenTold,
   unavailability,
 } from './availability';
 import { orderCandidates } from './order';
@@ -95,9 +94,9 @@ export interface PoolView {
   readonly unavailable: readonly string[];
   /** Why each of `unavailable` is so, in the same order. */
   readonly unavailableBecause: readonly NamedReason[];
-  /** Those of `unavailable` that no update of ours has taken out, and why none may begin to change them. */
+  /** Those of `unavailable` that are down by themselves, and why no update may begin to change them. */
   readonly downOtherwise: readonly NamedReason[];
-  /** Those of them that get a slot as they are: their update failed before, or a person has told to try them. */
+  /** The others that are down by themselves: they get a slot as they are. */
   readonly triedAsTheyAre: readonly string[];
   /**
    * Nodes that an update to the target has begun to change and that are not verified on it, whether it still runs
@@ -139,6 +138,8 @@ export function observePool(observation: PoolObservation): PoolView {
   const sorted = sortIntoPlaces(observation, target);
   const outdated = olderThanSeen(nodes, observation.inService ?? []);
   const unavailable = nodes.filter((node) => !isInService(node) && !outdated.has(node));
+  const down = unavailable.filter((node) => !isTakenOut(node));
+  const tried = new Set(down.filter((node) => isTriedAsItIs(node, observation.retry ?? [])));
   const simulatedCount = nodes.filter(isSimulated).length;
   return {
     pool: pool.metadata.name,
@@ -153,16 +154,14 @@ export function observePool(observation: PoolObservation): PoolView {
     unavailable: unavailable.map((node) => node.metadata.name),
     unavailableBecause: unavailable.map((node) => ({
       node: node.metadata.name,
-      reason: isDownUnknown(node) ? whyOnlyWhenTold(node) : (unavailability(node) ?? 'unavailable'),
+      reason: isDownUnknown(node)
+        ? lookedAtWhenTold(node)
+        : (unavailability(node) ?? 'unavailable'),
     })),
-    downOtherwise: unavailable.flatMap((node) =>
-      isTakenOut(node)
-        ? []
-        : [{ node: node.metadata.name, reason: whyNotNow(node) ?? 'unavailable' }],
-    ),
-    triedAsTheyAre: unavailable
-      .filter((node) => isTriedAsItIs(node, observation.retry ?? []))
-      .map((node) => node.metadata.name),
+    downOtherwise: down
+      .filter((node) => !tried.has(node))
+      .map((node) => ({ node: node.metadata.name, reason: whyNotNow(node) ?? 'unavailable' })),
+    triedAsTheyAre: [...tried].map((node) => node.metadata.name),
     trying: nodes
       .filter((node) => isTrying(node, target) && !outdated.has(node))
       .map((node) => node.metadata.name),
@@ -177,10 +176,9 @@ export function observePool(observation: PoolObservation): PoolView {
   };
 }
 
-/** Down by itself, and the update that wants it need not wait until it is back. */
+/** Down by itself, and an update need not wait until it is back: it failed before, or a person says so. */
 function isTriedAsItIs(node: Node, told: readonly string[]): boolean {
-  if (isTriedAsItIsWhenTold(node)) return told.includes(node.metadata.name);
-  return isLeftUnavailable(node) && !isTakenOut(node);
+  return isDownUnknown(node) ? told.includes(node.metadata.name) : isLeftUnavailable(node);
 }
 
 /** Somebody has seen a later version of them. */
@@ -230,10 +228,10 @@ export function placeNode(
   }
   if (isCordonedByPerson(node)) return { in: 'blocked', reason: whyNotNow(node) ?? '' };
   const repair = !isInService(node);
-  if (isTriedAsItIsWhenTold(node)) {
+  if (isDownUnknown(node)) {
     return told
       ? { in: 'candidates', repair }
-      : { in: 'blocked', reason: whyOnlyWhenTold(node), isTriedWhenTold: true };
+      : { in: 'blocked', reason: lookedAtWhenTold(node), isTriedWhenTold: true };
   }
   if (repair && !isLeftUnavailable(node)) {
     return { in: 'blocked', reason: whyNotNow(node) ?? 'not ready' };
@@ -246,12 +244,9 @@ export function placeNode(
 }
 
 /** Its update begins with a look at the machine, and settles what it finds half done. */
-function whyOnlyWhenTold(node: Node): string {
+function lookedAtWhenTold(node: Node): string {
   const retry = `slipway node retry ${node.metadata.name}`;
-  const toDo = isDownUnknown(node)
-    ? `nobody knows what its machine is on: \`${retry}\` has it looked at`
-    : `and its disk is not as its config says: \`${retry}\` has it updated as it is`;
-  return `${unavailability(node) ?? 'not Ready'}; ${toDo}`;
+  return `${unavailability(node) ?? 'not Ready'}; nobody knows what its machine is on: \`${retry}\` has it looked at`;
 }
 
 /** Why a node that is unavailable for a reason of its own is left alone for now. */

@@ -1019,12 +1019,12 @@ describe('the picture that a look is made from', () => {
     expect(next.pictureAge.ofNextLook()).toEqual(told);
   });
 
-  it('may be of any age when a look has failed: a restored cluster counts from before', () => {
+  it('is as new also when a look has failed', () => {
     const rollout = aRollout(aView({ versions }));
 
-    rollout.lookFailed('the watch of nodes is behind');
+    rollout.lookFailed('the watch of nodes is behind', true);
 
-    expect(rollout.age()).toEqual({});
+    expect(rollout.age()).toEqual({ asNewAs: versions });
     expect(progressOf(rollout).blocker).toBe('the watch of nodes is behind');
   });
 });

@@ -82,7 +82,7 @@ function orderIn(world: ClusterWorld, { call: { type, input } }: Attempt): unkno
 
 function withoutDownOtherwise(look: SelectNodesResult): SelectNodesResult {
   if (!look.exists) return look;
-  return { ...look, downOtherwise: [], triedAsTheyAre: [], downOtherwiseCount: 0 };
+  return { ...look, downOtherwise: [], countedDown: [], downOtherwiseCount: 0 };
 }
 
 async function drain(world: ClusterWorld, attempt: Attempt, input: DrainNodeInput) {

@@ -10,11 +10,11 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** So long a look fails that has to show what was told. */
+/** So long looks are behind. */
 function failFor(age: PictureAge, ms: number): void {
-  age.lookFailed();
+  age.lookWasBehind();
   jest.advanceTimersByTime(ms);
-  age.lookFailed();
+  age.lookWasBehind();
 }
 
 it('is any, until something was seen or told', () => {
@@ -31,14 +31,23 @@ it('is the newest of what was seen and told, by kind', () => {
   expect(age.asBefore()).toEqual({ asNewAs: { nodes: 11, pools: 8, policies: 3 } });
 });
 
-it('is still what was told when a look has failed, and not what was seen', () => {
+it('stays so while looks are behind', () => {
   const age = new PictureAge();
-  age.hear(told(12));
   age.lookSucceeded(told(20));
+  age.hear(told(22));
 
   failFor(age, 179_999);
 
-  expect(age.ofNextLook()).toEqual({ asNewAs: told(12) });
+  expect(age.ofNextLook()).toEqual({ asNewAs: told(22) });
+  expect(age.asBefore()).toEqual({ asNewAs: told(20) });
+});
+
+it('is of what was seen alone once a look has shown what was told', () => {
+  const age = new PictureAge();
+  age.hear(told(12));
+  age.lookSucceeded(told(12));
+
+  expect(age.carry()).toEqual({ asNewAs: told(12) });
 });
 
 describe('what no look can show for three minutes', () => {
@@ -48,6 +57,15 @@ describe('what no look can show for three minutes', () => {
     failFor(age, 180_000);
     return age;
   }
+
+  it('counts no more, nor does what was seen, in a cluster that was restored from a backup', () => {
+    const age = new PictureAge();
+    age.lookSucceeded(told(12));
+    failFor(age, 180_000);
+
+    expect(age.ofNextLook()).toEqual({});
+    expect(age.carry()).toEqual({});
+  });
 
   it('counts no more, however often it is told', () => {
     const age = givenUp();
@@ -69,12 +87,12 @@ describe('what no look can show for three minutes', () => {
   it('is given up although more is told meanwhile, and in a later run', () => {
     const age = new PictureAge();
     age.hear(told(12));
-    age.lookFailed();
+    age.lookWasBehind();
     jest.advanceTimersByTime(180_000);
     age.hear(told(13));
 
     const next = new PictureAge(JSON.parse(JSON.stringify(age.carry())) as object);
-    next.lookFailed();
+    next.lookWasBehind();
     expect(next.ofNextLook()).toEqual({});
 
     const last = new PictureAge(JSON.parse(JSON.stringify(next.carry())) as object);
@@ -85,7 +103,7 @@ describe('what no look can show for three minutes', () => {
   it('has its time anew when a look has succeeded', () => {
     const age = new PictureAge();
     age.hear(told(12));
-    age.lookFailed();
+    age.lookWasBehind();
     jest.advanceTimersByTime(120_000);
     age.lookSucceeded(told(12));
 

@@ -53,7 +53,7 @@ it.each([
   ...READERS,
   ['a full nodeFinished', readNodeReport, FULL_REPORT],
   ['a full prepared', readPrepared, FULL_PREPARED],
-  ['a full proceed', readProceed, { ...PROCEED, ...GRANTED, number: 3 }],
+  ['a full proceed', readProceed, { ...PROCEED, ...GRANTED, number: 3, counts: ['n1'] }],
 ] as const)('%s is read as it was sent', (_signal, read, payload) => {
   expect(read(payload)).toEqual(payload);
 });
@@ -115,6 +115,13 @@ it.each([
 ])('prepared is not read with %s', (_what, wrong) => {
   expect(readPrepared({ ...FULL_PREPARED, ...wrong })).toBeUndefined();
 });
+
+it.each([['worker-1'], [[1]], [['']], [null]])(
+  'proceed is not read with %p as the nodes that its number counts',
+  (counts) => {
+    expect(readProceed({ ...PROCEED, number: 3, counts })).toBeUndefined();
+  },
+);
 
 it.each([-1, 1.5, NaN, '2', null])(
   'proceed is not read with %p as the number of the slot',

@@ -204,6 +204,16 @@ it('clears a hold for the config that the node is on now, and no other', () => {
   expect(heldFor('rendered-worker-9')).not.toHaveProperty([ANNOTATION.HELD_FOR]);
 });
 
+it('says in which slot the node was taken, unless a rollout of an earlier version gave it', () => {
+  const before = { ...cordonInput, slotNumber: 2 };
+  const given = { ...before, slotGrantedAt: '2030-01-01T00:00:00.000Z' };
+
+  expect(cordonChange(aNode(done), given)?.annotations).toMatchObject({
+    [ANNOTATION.SLOT]: '2030-01-01T00:00:00.000Z/2',
+  });
+  expect(cordonChange(aNode(done), before)?.annotations).not.toHaveProperty(ANNOTATION.SLOT);
+});
+
 it('refuses to repair a node that is back in service, so that it takes no slot for nothing', () => {
   const repair = { ...cordonInput, repair: true };
 
@@ -243,7 +253,7 @@ it('takes a node that is down and never said what it is on: it is in its slot al
   expect(change).toMatchObject({ unschedulable: true });
 });
 
-it('takes a node that is down and whose disk has drifted: a person has told to try it as it is', () => {
+it('takes a node that is down and whose disk has drifted as it is', () => {
   const away = { conditions: [{ type: 'Ready', status: 'False' as const }] };
   const drifted = {
     ...{ ...done, [ANNOTATION.STATE]: 'Degraded' },

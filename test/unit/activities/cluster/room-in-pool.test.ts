@@ -4,6 +4,7 @@ import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
+import type { CordonNodeInput } from '../../../../workflows/cluster-contracts';
 import { pictureOf } from './picture-of';
 
 const STEP = {
@@ -404,14 +405,25 @@ describe('cordons that are written at the same time', () => {
 
 describe('cordons of several cluster workers at the same time', () => {
   /** Each in a process of its own, on the same picture. */
-  const cordonBy = ({ ports }: ReturnType<typeof portsWith>, node: string, slotNumber?: number) =>
-    new RoomInPools(ports).whileThereIs(
-      { ...stepOf(node), ...(slotNumber === undefined ? {} : { slotNumber }) },
-      (takeRoom) => {
-        takeRoom(aNode(node));
-        return turns();
-      },
-    );
+  const cordonIn = (
+    { ports }: ReturnType<typeof portsWith>,
+    slot: Pick<CordonNodeInput, 'node' | 'slotNumber' | 'slotCounts' | 'slotGrantedAt'>,
+  ) =>
+    new RoomInPools(ports).whileThereIs({ ...STEP, ...slot }, (takeRoom) => {
+      takeRoom(aNode(slot.node));
+      return turns();
+    });
+  const cordonBy = (
+    shown: ReturnType<typeof portsWith>,
+    node: string,
+    slotNumber?: number,
+    slotCounts?: readonly string[],
+  ) =>
+    cordonIn(shown, {
+      node,
+      ...(slotNumber === undefined ? {} : { slotNumber }),
+      ...(slotCounts === undefined ? {} : { slotCounts }),
+    });
   const outcomes = async (all: readonly Promise<unknown>[]) =>
     (await Promise.allSettled(all)).map(({ status }) => status);
 
@@ -449,10 +461,49 @@ describe('cordons of several cluster workers at the same time', () => {
     ['that a person has cordoned', { ...shows('d', failed, false), spec: { unschedulable: true } }],
   ])('are kept within the limit when a node that served has gone down, %s', async (_, down) => {
     const shown = portsWith([aNode('a'), aNode('b'), down], 2);
-    const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1));
+    const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1, []));
 
-    await expect(all[1]).rejects.toThrow('maxUnavailable is 2, and down by themselves are d');
+    await expect(all[1]).rejects.toThrow('maxUnavailable is 2, and out of service beside it are d');
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('count a failed node that was down when the slots were given once, before its cordon and after it', async () => {
+    const down = shows('f', failed, true);
+    const before = portsWith([aNode('a'), aNode('b'), down], 3);
+    const another = portsWith([aNode('a'), aNode('b'), left('f'), aNode('e', false)], 3);
+    const cordonAll = (shown: typeof before) =>
+      outcomes(['a', 'b'].map((node, index) => cordonBy(shown, node, index + 2, ['f'])));
+
+    expect(await cordonAll(before)).toEqual(['fulfilled', 'fulfilled']);
+    expect(await cordonAll(another)).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('count a node beside them that was taken out in a slot that was given later', async () => {
+    const at = (second: number) => `2030-01-01T00:00:0${second}.000Z`;
+    const taken = (mark: string) => {
+      const node = left('d');
+      const annotations = { ...node.metadata.annotations, [ANNOTATION.SLOT]: mark };
+      return { ...node, metadata: { ...node.metadata, annotations } };
+    };
+    const cordonAll = (mark: string) => {
+      const shown = portsWith([aNode('a'), aNode('b'), taken(mark), aNode('e', false)], 3);
+      const given = ['a', 'b'].map((node, index) => ({ node, slotNumber: index + 1 }));
+      return outcomes(
+        given.map((one) => cordonIn(shown, { ...one, slotCounts: [], slotGrantedAt: at(1) })),
+      );
+    };
+
+    expect(await cordonAll(`${at(2)}/1`)).toEqual(['fulfilled', 'rejected']);
+    expect(await cordonAll(`${at(1)}/3`)).toEqual(['fulfilled', 'rejected']);
+    expect(await cordonAll(`${at(0)}/3`)).toEqual(['fulfilled', 'fulfilled']);
+    expect(await cordonAll('what a person wrote')).toEqual(['fulfilled', 'fulfilled']);
+  });
+
+  it('are counted by slots of an earlier version as they were: with what an update has left', async () => {
+    const shown = portsWith([aNode('a'), aNode('b'), shows('f', failed, true)], 3);
+    const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 2));
+
+    expect(await outcomes(all)).toEqual(['fulfilled', 'fulfilled']);
   });
 
   it('are kept within the limit when another node has gone down', async () => {
@@ -460,7 +511,7 @@ describe('cordons of several cluster workers at the same time', () => {
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1));
 
     await expect(all[1]).rejects.toThrow(
-      'no room for slot 2 any more: maxUnavailable is 2, and down by themselves are d',
+      'no room for slot 2 any more: maxUnavailable is 2, and out of service beside it are d',
     );
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
   });

@@ -39,7 +39,7 @@ it.each([
   ['rolloutpolicies', { nodes: 12, pools: 7, policies: 1 }],
 ])('refuses one that is behind in its %s', async (kind, versions) => {
   await expect(whenAsNew(view, versions, nothing)).rejects.toMatchObject({
-    name: 'ApiUnavailable',
+    name: 'WatchBehind',
     message: expect.stringContaining(`the watch of ${kind} is behind: version `) as string,
   });
 });

@@ -61,14 +61,14 @@ describe('the selection of a view', () => {
     expect(selectFrom(view, limits)).not.toHaveProperty('trying');
   });
 
-  it('lets those that are tried as they are have a slot, and counts them as down all the same', () => {
-    const view = aView({ downOtherwise: because(3), triedAsTheyAre: ['n1'] });
+  it('names those that have a slot as they are, in flight or not, beside those that are down otherwise', () => {
+    const view = aView({ downOtherwise: because(2), triedAsTheyAre: ['n7', 'n8'] });
 
-    const selected = selectFrom(view, { inFlight: names(3), limit: 5 });
+    const selected = selectFrom(view, { inFlight: ['n0', 'n8'], limit: 5 });
 
-    expect(selected.downOtherwise?.map(({ node }) => node)).toEqual(['n0', 'n2']);
-    expect(selected.downOtherwiseCount).toBe(3);
-    expect(selected.triedAsTheyAre).toEqual(['n1']);
+    expect(selected.downOtherwise?.map(({ node }) => node)).toEqual(['n0']);
+    expect(selected.downOtherwiseCount).toBe(2);
+    expect(selected.countedDown).toEqual(['n7', 'n8']);
   });
 
   it('names the failed and the held nodes that a rollout remembers, however many others there are', () => {

@@ -1,76 +1,125 @@
 import fc from 'fast-check';
 
-import { decideSlots, slotNumber } from '../../../../core/rollout';
+import {
+  countedInNumber,
+  decideSlots,
+  isLaterSlot,
+  slotNumber,
+  type GivenSlot,
+} from '../../../../core/rollout';
 
 /**
  * Nodes that get slots from one rollout, and are cordoned by workers none of which sees what the others
- * are about to write. Meanwhile nodes go down by themselves and come back, and the limit changes.
+ * are about to write. Meanwhile nodes go down by themselves and come back, and the limit changes. A node whose update
+ * failed serves again; when it goes down, the next update takes it up as it is.
  */
 const NODES = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5'] as const;
 type Name = (typeof NODES)[number];
 
 type Step =
   | { readonly kind: 'grant' | 'cordonAll' }
-  | { readonly kind: 'goDownOrComeBack' | 'finish'; readonly node: Name }
+  | { readonly kind: 'goDownOrComeBack' | 'finish' | 'fail' | 'cordonOne'; readonly node: Name }
   | { readonly kind: 'limit'; readonly limit: number };
+
+interface Given extends GivenSlot {
+  readonly counts: readonly string[];
+}
 
 class Pool {
   limit = 2;
-  readonly numbers = new Map<Name, number>();
-  readonly cordoned = new Set<Name>();
-  readonly downOtherwise = new Set<Name>();
+  readonly slots = new Map<Name, Given>();
+  readonly cordoned = new Map<Name, Given>();
+  private grants = 0;
+  readonly down = new Set<Name>();
+  readonly failed = new Set<Name>();
   /** Nodes that were let go although there was no room. */
   tooMany: readonly Name[] = [];
 
   grant(): void {
-    const unavailable = [...this.downOtherwise, ...this.cordoned];
-    const downOtherwise = [...this.downOtherwise].map((node) => ({ node, reason: 'not Ready' }));
-    const { granted } = decideSlots({
-      ...{ maxUnavailable: this.limit, unavailable, downOtherwise },
-      ...{ holders: [...this.numbers.keys()], waiting: NODES },
-    });
+    this.grants += 1;
+    const grantedAt = new Date(this.grants).toISOString();
+    const unavailable = [...this.down, ...this.cordoned.keys()];
+    const left = [...this.down].filter((node) => this.failed.has(node));
+    const downOtherwise = [...this.down]
+      .filter((node) => !this.failed.has(node))
+      .map((node) => ({ node, reason: 'not Ready' }));
+    const seen = { maxUnavailable: this.limit, unavailable, downOtherwise };
+    const holders = [...this.slots.keys()];
+    const { granted } = decideSlots({ ...seen, holders, waiting: NODES });
     for (const node of granted as readonly Name[]) {
-      this.numbers.set(node, 0);
-      const holders = [...this.numbers.keys()];
-      const request = { unavailable, downOtherwise, holders };
-      this.numbers.set(node, slotNumber(request, downOtherwise.length));
+      const request = { ...seen, holders: [...this.slots.keys(), node] };
+      this.slots.set(node, {
+        grantedAt,
+        number: slotNumber(request, downOtherwise.length),
+        counts: countedInNumber(request, left),
+      });
     }
   }
 
   /** All of them decide on the same picture, and only then is anything written. */
   cordonAll(): void {
-    const trying = [...this.numbers].filter(([node]) => !this.cordoned.has(node));
-    const going = trying.filter(([node, number]) => this.hasRoom(node, number));
-    for (const [node] of trying) {
-      if (!going.some(([name]) => name === node)) this.numbers.delete(node);
-    }
-    for (const [node] of going) {
-      this.cordoned.add(node);
-      this.downOtherwise.delete(node);
-    }
-    const out = [...this.cordoned, ...this.downOtherwise];
-    if (going.length > 0 && out.length > this.limit) this.tooMany = out;
+    this.cordonThose(NODES);
   }
 
-  private hasRoom(node: Name, number: number): boolean {
-    const others = [...this.downOtherwise].filter((name) => name !== node).length;
-    return others + this.cordoned.size < this.limit && others + number <= this.limit;
+  /** Everybody else sees it before they decide. */
+  cordonOne(node: Name): void {
+    this.cordonThose([node]);
+  }
+
+  private cordonThose(nodes: readonly Name[]): void {
+    const trying = [...this.slots].filter(
+      ([node]) => nodes.includes(node) && !this.cordoned.has(node),
+    );
+    const going = trying.filter(([node, given]) => this.isLeft(node) || this.hasRoom(node, given));
+    const newlyOut = going.filter(([node]) => !this.isLeft(node));
+    for (const [node] of trying) {
+      if (!going.some(([name]) => name === node)) this.slots.delete(node);
+    }
+    for (const [node, given] of going) this.cordon(node, given);
+    const out = [...this.cordoned.keys(), ...this.down];
+    if (newlyOut.length > 0 && out.length > this.limit) this.tooMany = out;
+  }
+
+  /** Taking it up takes nothing out of service. */
+  private isLeft(node: Name): boolean {
+    return this.failed.has(node) && this.down.has(node);
+  }
+
+  private cordon(node: Name, given: Given): void {
+    this.cordoned.set(node, given);
+    this.down.delete(node);
+    this.failed.delete(node);
+  }
+
+  private hasRoom(node: Name, given: Given): boolean {
+    const down = [...this.down].filter((name) => name !== node);
+    const later = [...this.cordoned].flatMap(([name, its]) =>
+      isLaterSlot(its, given) ? [name] : [],
+    );
+    const beside = [...down, ...later].filter((name) => !given.counts.includes(name));
+    const out = down.length + this.cordoned.size;
+    return out < this.limit && beside.length + given.number <= this.limit;
   }
 
   finish(node: Name): void {
-    if (this.cordoned.delete(node)) this.numbers.delete(node);
+    if (this.cordoned.delete(node)) this.slots.delete(node);
+  }
+
+  fail(node: Name): void {
+    this.finish(node);
+    this.failed.add(node);
   }
 
   goDownOrComeBack(node: Name): void {
-    if (this.cordoned.has(node) || this.downOtherwise.delete(node)) return;
-    this.downOtherwise.add(node);
+    if (this.cordoned.has(node) || this.down.delete(node)) return;
+    this.down.add(node);
   }
 }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constantFrom('grant' as const, 'cordonAll' as const) }),
   fc.record({
-    kind: fc.constantFrom('goDownOrComeBack' as const, 'finish' as const),
+    kind: fc.constantFrom(...(['goDownOrComeBack', 'finish', 'fail', 'cordonOne'] as const)),
     node: fc.constantFrom(...NODES),
   }),
   fc.record({ kind: fc.constant('limit' as const), limit: fc.integer({ min: 1, max: 4 }) }),
@@ -82,6 +131,20 @@ function take(pool: Pool, what: Step): void {
   else pool[what.kind]();
 }
 
+const one = (kind: 'goDownOrComeBack' | 'fail' | 'cordonOne', node: Name): Step => ({ kind, node });
+/** Once let one too many go, and are seldom found. */
+const KNOWN: readonly (readonly Step[])[] = [
+  [
+    ...[{ kind: 'limit', limit: 4 } as const, { kind: 'grant' } as const],
+    ...[one('cordonOne', 'n3'), one('goDownOrComeBack', 'n4'), { kind: 'cordonAll' } as const],
+  ],
+  [
+    ...[{ kind: 'limit', limit: 3 } as const, one('fail', 'n5'), one('goDownOrComeBack', 'n5')],
+    ...[{ kind: 'grant' } as const, one('cordonOne', 'n5'), one('goDownOrComeBack', 'n4')],
+    { kind: 'cordonAll' },
+  ],
+];
+
 it('lets no more nodes go than may, although nobody sees who else is about to', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
@@ -91,21 +154,22 @@ it('lets no more nodes go than may, although nobody sees who else is about to', 
         expect(pool.tooMany).toEqual([]);
       }
     }),
-    { numRuns: 5_000 },
+    { numRuns: 5_000, examples: KNOWN.map((steps) => [[...steps]]) },
   );
 });
 
 it('refuses nobody while nothing has got worse', () => {
-  const downs = fc.uniqueArray(fc.constantFrom(...NODES));
+  const some = fc.uniqueArray(fc.constantFrom(...NODES));
   fc.assert(
-    fc.property(downs, fc.integer({ min: 1, max: 4 }), (down, limit) => {
+    fc.property(some, some, fc.integer({ min: 1, max: 4 }), (down, failed, limit) => {
       const pool = new Pool();
       pool.limit = limit;
+      for (const node of failed) pool.fail(node);
       for (const node of down) pool.goDownOrComeBack(node);
       pool.grant();
-      const given = [...pool.numbers.keys()];
+      const given = [...pool.slots.keys()];
       pool.cordonAll();
-      expect([...pool.numbers.keys()]).toEqual(given);
+      expect([...pool.slots.keys()]).toEqual(given);
     }),
   );
 });

@@ -1,4 +1,10 @@
-import { decideSlots, freeSlots, settleBroken, slotNumber } from '../../../../core/rollout';
+import {
+  countedInNumber,
+  decideSlots,
+  freeSlots,
+  settleBroken,
+  slotNumber,
+} from '../../../../core/rollout';
 
 const granted = (request: Parameters<typeof decideSlots>[0]): readonly string[] =>
   decideSlots(request).granted;
@@ -157,13 +163,24 @@ describe('slots', () => {
     expect(slotNumber({ unavailable, holders, downOtherwise }, down.length)).toBe(number);
   });
 
-  it('have a number also when they cost nothing: of several that are told to be tried while they are down, each has its own', () => {
+  it('have a number also by looks of an earlier version, which count those that are told to be tried while they are down', () => {
     const of = (holders: readonly string[], triedAsTheyAre: readonly string[]) =>
       slotNumber({ unavailable: ['a', 'b', 'c'], holders, triedAsTheyAre }, 3);
 
     expect([of(['a'], ['a']), of(['a', 'b'], ['a', 'b']), of(['x', 'b'], ['b'])]).toEqual([
       1, 2, 2,
     ]);
+  });
+
+  it('count those that are tried as they are, and holders that are down, unless there are too many for any slot', () => {
+    const downOtherwise = [
+      { node: 'd', reason: 'not Ready' },
+      { node: 'h', reason: 'not Ready' },
+    ];
+    const granted = { holders: ['h', 'x'], downOtherwise };
+
+    expect(countedInNumber({ ...granted, maxUnavailable: 2 }, ['f'])).toEqual(['f', 'h']);
+    expect(countedInNumber({ ...granted, maxUnavailable: 1 }, ['f'])).toEqual([]);
   });
 
   it('are kept by a node that was left out of service until the view shows it', () => {

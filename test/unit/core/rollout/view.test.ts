@@ -139,13 +139,13 @@ describe('a node that is out of service', () => {
     ]);
   });
 
-  it('served until now although an update of it failed: it counts as down by itself, and is repaired', () => {
-    const view = look([aNode('failed', { ...away, ...failed })]);
-
-    expect(view).toMatchObject({
-      downOtherwise: [{ node: 'failed', reason: because }],
-      triedAsTheyAre: ['failed'],
-      candidates: [{ node: 'failed', repair: true }],
+  it.each([
+    ['failed', failed],
+    ['drifted', drifted],
+  ])('went down by itself, and is taken up as it is, when it is %s', (name, state) => {
+    expect(look([aNode(name, { ...away, ...state })])).toMatchObject({
+      ...{ unavailable: [name], downOtherwise: [], triedAsTheyAre: [name] },
+      candidates: [{ node: name, repair: true }],
     });
   });
 
@@ -159,27 +159,6 @@ describe('a node that is out of service', () => {
 
     expect(namesOfReasons(view.downOtherwise)).toEqual(['failed', 'drifted']);
     expect(view).toMatchObject({ triedAsTheyAre: [], candidates: [] });
-  });
-
-  it('waits until it is back when its disk has drifted, unless a person tells to try it as it is', () => {
-    const node = aNode('drifted', { ...away, ...drifted });
-
-    const retry = '`slipway node retry drifted` has it updated as it is';
-    expect(look([node])).toMatchObject({
-      downOtherwise: [{ node: 'drifted', reason: because }],
-      ...{ triedAsTheyAre: [], candidates: [] },
-      blocked: [
-        {
-          node: 'drifted',
-          reason: `${because}; and its disk is not as its config says: ${retry}`,
-          isTriedWhenTold: true,
-        },
-      ],
-    });
-    expect(look([node], { retry: ['drifted'] })).toMatchObject({
-      ...{ triedAsTheyAre: ['drifted'], blocked: [] },
-      candidates: [{ node: 'drifted', repair: true }],
-    });
   });
 });
 
