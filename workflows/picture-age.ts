@@ -24,7 +24,10 @@ export class PictureAge {
   private told: PictureVersions | undefined;
   /** Since when looks are behind, milliseconds since 1970. */
   private failsSince: number | undefined;
-  /** What no look could show: nothing up to it counts any more. */
+  /**
+   * What no look could show, and controllers that have known the cluster before its backup tell again and again. Those
+   * that know it as it is tell of less.
+   */
   private givenUp: PictureVersions | undefined;
 
   constructor({ asNewAs, told }: Carried = {}) {
@@ -36,9 +39,7 @@ export class PictureAge {
 
   hear(versions: PictureVersions): void {
     const { givenUp } = this;
-    const believed = ofEach((kind) =>
-      versions[kind] > (givenUp?.[kind] ?? 0) ? versions[kind] : 0,
-    );
+    const believed = ofEach((kind) => (versions[kind] === givenUp?.[kind] ? 0 : versions[kind]));
     this.told = newest(this.told, believed);
   }
 
@@ -52,7 +53,7 @@ export class PictureAge {
   lookWasBehind(): void {
     this.failsSince ??= Date.now();
     if (Date.now() - this.failsSince < BELIEVED_MS) return;
-    if (this.told !== undefined) this.givenUp = newest(this.givenUp, this.told);
+    if (this.told !== undefined) this.givenUp = this.told;
     this.told = undefined;
     this.seen = undefined;
     this.failsSince = undefined;
