@@ -31,8 +31,6 @@ export const ANNOTATION = {
   CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,
   /** Ours, on a Node: the run of an update that wrote it last, `<started>/<run ID>`, with `/over` when it is over. */
   UPDATE_RUN: `${SLIPWAY_GROUP}/update-run`,
-  /** Ours, on a Node: in which slot of its pool it was taken last, `<granted>/<number>`. */
-  SLOT: `${SLIPWAY_GROUP}/slot`,
   /** Ours, on a pool: the rendered config whose rollout a person cancelled; not restarted by itself. */
   ROLLOUT_CANCELLED: `${SLIPWAY_GROUP}/rollout-cancelled`,
   /** Ours, on a pool whose policy says Manual: the rendered config that a person started, until every node is on it. */

@@ -118,8 +118,8 @@ export interface CordonNodeInput extends NodeStep {
   readonly slotNumber?: number;
   /** Nodes that are counted in that although they are down by themselves; absent = those that an update has left so. */
   readonly slotCounts?: readonly string[];
-  /** RFC 3339: when it was given; absent = by a rollout of an earlier version. */
-  readonly slotGrantedAt?: string;
+  /** Nodes that may be taken out in slots given before it, at the same moment; absent = nobody said. */
+  readonly slotsPending?: readonly string[];
   /** One sentence: what the update does and why. */
   readonly summary: string;
   /** Given: it is also looked whether there is anything to drain at all. */

@@ -282,6 +282,8 @@ export interface Slot {
    * version has counted those that an update has left so.
    */
   readonly counts?: readonly string[];
+  /** Nodes with slots that may be used at the same moment; absent = too many to name, or by an earlier version. */
+  readonly pending?: readonly string[];
   /** RFC 3339: tells it from the next one of the same node; absent = given by a rollout of an earlier version. */
   readonly grantedAt?: string;
 }

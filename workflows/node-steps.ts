@@ -215,7 +215,7 @@ export function clusterSteps(input: UpdateNodeInput) {
         ...{ ...step, cordon: plan.drain, repair: slot.repair, summary: plan.summary },
         ...(slot.number === undefined ? {} : { slotNumber: slot.number }),
         ...(slot.counts === undefined ? {} : { slotCounts: slot.counts }),
-        ...(slot.grantedAt === undefined ? {} : { slotGrantedAt: slot.grantedAt }),
+        ...(slot.pending === undefined ? {} : { slotsPending: slot.pending }),
         ...(plan.drain ? { drain: policy.drain } : {}),
       };
       return visibly(

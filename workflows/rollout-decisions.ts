@@ -7,6 +7,7 @@ import {
   decideSlots,
   freeSlots,
   halted,
+  pendingBefore,
   slotNumber,
   startable,
   type Candidate,
@@ -264,7 +265,8 @@ export function slotOf(rollout: Rollout, node: string): Slot {
   if (downOtherwiseCount === undefined) return { repair };
   const number = slotNumber(request, downOtherwiseCount);
   const counts = countedDown === undefined ? {} : { counts: countedInNumber(request, countedDown) };
-  return { repair, number, ...counts };
+  const pending = pendingBefore(node, request);
+  return { repair, number, ...counts, ...(pending === undefined ? {} : { pending }) };
 }
 
 function reportedUpdated(rollout: Rollout): {

@@ -77,15 +77,16 @@ export function readPrepared(payload: unknown): Prepared | undefined {
 
 /** Payload of `proceed`. */
 export function readProceed(payload: unknown): Proceed | undefined {
-  const { slot, repair, number, counts, grantedAt } = fieldsOf(payload) ?? {};
+  const { slot, repair, number, counts, pending, grantedAt } = fieldsOf(payload) ?? {};
   if (typeof slot !== 'string' || typeof repair !== 'boolean') return undefined;
   if (number !== undefined && !isCount(number)) return undefined;
-  if (counts !== undefined && !isListOfNames(counts)) return undefined;
+  if (!isListOrAbsent(counts) || !isListOrAbsent(pending)) return undefined;
   if (!isTextOrAbsent(grantedAt)) return undefined;
   return {
     ...{ slot, repair },
     ...(number === undefined ? {} : { number }),
     ...(counts === undefined ? {} : { counts }),
+    ...(pending === undefined ? {} : { pending }),
     ...(grantedAt === undefined ? {} : { grantedAt }),
   };
 }
@@ -132,8 +133,8 @@ function isOneOf<T extends string>(values: readonly T[], value: unknown): value 
   return (values as readonly unknown[]).includes(value);
 }
 
-function isListOfNames(value: unknown): value is readonly string[] {
-  return Array.isArray(value) && value.every(isName);
+function isListOrAbsent(value: unknown): value is readonly string[] | undefined {
+  return value === undefined || (Array.isArray(value) && value.every(isName));
 }
 
 function isCount(value: unknown): value is number {

@@ -22,7 +22,6 @@ import {
   isInService,
   isLeftUnavailable,
   movedTo,
-  slotMark,
   unavailability,
 } from '../../core/rollout';
 import type {
@@ -110,7 +109,6 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
       [ANNOTATION.STATE]: NodeState.WORKING,
       [ANNOTATION.REASON]: '',
       ...(input.cordon ? { [ANNOTATION.CORDONED_BY]: input.workflowId } : {}),
-      ...slotAnnotation(input),
     },
     ...(input.cordon ? { unschedulable: true } : {}),
   });
@@ -118,12 +116,6 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
   const isTaken = change !== undefined && input.isGoingBack !== true;
   if (isTaken && input.repair === true) refuseToRepair(node);
   return change;
-}
-
-function slotAnnotation(input: CordonNodeInput): Readonly<Record<string, string>> {
-  const { slotNumber: number, slotGrantedAt: grantedAt } = input;
-  if (number === undefined || grantedAt === undefined) return {};
-  return { [ANNOTATION.SLOT]: slotMark({ grantedAt, number }) };
 }
 
 /** @throws `SlotNeeded` when the slot is only good for what an update has left unavailable, and this is not so */

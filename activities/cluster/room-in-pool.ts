@@ -9,8 +9,8 @@
  *
  * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
  * about to write. So a slot has a number (`slotNumber`), in which those given before it are counted, and it
- * is good while that many and the nodes that went out of service since are within the limit. That keeps slots
- * of one rollout apart. Those of which nobody said the number are kept apart within one process: a node
+ * is good while that many and the nodes that are down by themselves are within the limit, and so are all that
+ * are out with those that may be in a moment (`pendingBefore`). That keeps slots of one rollout apart. Those of which nobody said the number are kept apart within one process: a node
  * counts from the moment in which its own cordon was found to fit, until the picture shows it.
  */
 
@@ -22,13 +22,10 @@ import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import {
   fewNames,
-  isLaterSlot,
   isLeftUnavailable,
   isTakenOut,
   servesHalfDone,
-  slotOfNode,
   takesSlot,
-  type GivenSlot,
 } from '../../core/rollout';
 import type { CordonNodeInput } from '../../workflows/cluster-contracts';
 import type { ClusterPorts } from '../ports';
@@ -46,7 +43,7 @@ interface Ports {
   readonly nodes: Pick<ClusterPorts['nodes'], 'read' | 'refresh'>;
   readonly updates: Pick<ClusterPorts['updates'], 'isOpen' | 'isRunning'>;
 }
-type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber' | 'slotCounts' | 'slotGrantedAt'>;
+type Place = Pick<CordonNodeInput, 'node' | 'pool' | 'slotNumber' | 'slotCounts' | 'slotsPending'>;
 
 /** What the API server said of a node; it counts until the picture shows something newer. */
 interface Answer {
@@ -62,7 +59,9 @@ interface Count {
   readonly limit: number;
   /** Which others are, or will be in a moment. */
   readonly out: readonly string[];
-  /** Those of them that count beside the number of the slot. */
+  /** Which others may be out in a moment, by slots that were given before. */
+  readonly pending: readonly string[];
+  /** Those of `out` that count beside the number of the slot. */
   readonly beside: readonly string[];
   /** By how many nodes it would be over its limit with this one; 0 or less = there is room. */
   readonly tooMany: number;
@@ -173,39 +172,25 @@ function countOf(
     .filter((node) => slotNumber === undefined || !servesHalfDone(node))
     .map(({ metadata: { name } }) => name);
   const out = [...new Set([...shown, ...cordoned.map(({ node }) => node)])];
-  const beside = [...new Set([...besideNumber(place, down), ...laterOf(place, cordoned)])];
-  const tooMany = Math.max(out.length + 1, beside.length + (slotNumber ?? 0)) - limit;
-  return { limit, out, beside, tooMany };
+  const pending = (place.slotsPending ?? []).filter((name) => !out.includes(name));
+  const beside = besideNumber(place, down);
+  const inAll = Math.max(out.length + pending.length + 1, beside.length + (slotNumber ?? 0));
+  return { limit, out, pending, beside, tooMany: inAll - limit };
 }
 
 /**
- * Nodes that are out of service and not counted in the number of the slot: they are down by themselves, and not for as
- * long as that slot is given, or were taken out in one that was given later. Where nobody said who is counted, all that
- * an update has left is.
+ * Nodes that are out of service and not counted in the number of the slot: they are down by themselves, and were not, or
+ * not to be taken up as they are, when it was given. Where nobody said who is counted, all that an update has left is.
  */
-function besideNumber(place: Place, down: readonly Node[]): readonly string[] {
-  const { slotCounts } = place;
-  const slot = givenTo(place);
+function besideNumber({ slotCounts }: Place, down: readonly Node[]): readonly string[] {
   const inNumber = new Set(slotCounts);
-  const isLater = (node: Node): boolean =>
-    slot !== undefined && isLaterSlot(slotOfNode(node), slot);
-  const isBeside = (node: Node): boolean =>
+  const isCounted = (node: Node): boolean =>
     slotCounts === undefined
-      ? !isLeftUnavailable(node)
-      : !inNumber.has(node.metadata.name) && (!isTakenOut(node) || isLater(node));
+      ? isLeftUnavailable(node)
+      : isTakenOut(node) || inNumber.has(node.metadata.name);
   return down
-    .filter((node) => isBeside(node) && !servesHalfDone(node))
+    .filter((node) => !isCounted(node) && !servesHalfDone(node))
     .map(({ metadata: { name } }) => name);
-}
-
-function laterOf(place: Place, others: readonly Place[]): readonly string[] {
-  const slot = givenTo(place);
-  if (slot === undefined) return [];
-  return others.filter((other) => isLaterSlot(givenTo(other), slot)).map(({ node }) => node);
-}
-
-function givenTo({ slotNumber: number, slotGrantedAt: grantedAt }: Place): GivenSlot | undefined {
-  return number === undefined || grantedAt === undefined ? undefined : { number, grantedAt };
 }
 
 /** What the picture shows, unless the answer is newer. */
@@ -255,11 +240,14 @@ function unknownPool({ node, pool }: Place): Error {
   return fail('ApiUnavailable', `machineconfigpool ${pool} is not known here: ${why}`, { node });
 }
 
-function noRoom({ pool, slotNumber }: Place, { limit, out, beside }: Count): string {
-  const room = (what: string, others: readonly string[], are: string): string =>
+function noRoom({ pool, slotNumber }: Place, { limit, out, pending, beside }: Count): string {
+  const room = (what: string, ...others: readonly (readonly [string, readonly string[]])[]) =>
     `pool ${pool} has no room ${what}any more: maxUnavailable is ${limit}` +
-    (others.length === 0 ? '' : `, and ${are} ${fewNames(others)}`);
-  return out.length >= limit
-    ? room('', out, 'out of service are')
-    : room(`for slot ${slotNumber ?? 0} `, beside, 'out of service beside it are');
+    others
+      .filter(([, names]) => names.length > 0)
+      .map(([are, names]) => `, and ${are} ${fewNames(names)}`)
+      .join('');
+  return out.length + pending.length >= limit
+    ? room('', ['out of service are', out], ['about to be are', pending])
+    : room(`for slot ${slotNumber ?? 0} `, ['down by themselves are', beside]);
 }

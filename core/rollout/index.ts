@@ -31,12 +31,12 @@ export {
   decideSlots,
   fewNames,
   freeSlots,
+  pendingBefore,
   settleBroken,
   slotNumber,
   type SlotDecision,
   type SlotRequest,
 } from './slots';
-export { isLaterSlot, slotMark, slotOfNode, type GivenSlot } from './slot-mark';
 export { halted } from './threshold';
 export {
   isTriedWhenTold,

@@ -99,9 +99,9 @@ export function settleBroken(
 /**
  * Which slot of its pool a node has: so many nodes, itself counted, have updates taken out of service, or
  * may with their slots. Others that are down by themselves are not among them, but for those that are taken up as they
- * are (`countedInNumber`). The slot is good while it and those that went out of service beside it (by themselves, or in a
- * slot that was given later, `slot-mark.ts`) are within the limit; since each slot counts those that were given before
- * it, whoever uses one need not know who else is about to.
+ * are (`countedInNumber`). The slot is good while it and those that are out of service beside it are within the limit, and
+ * so are all that are seen out of service with those that may be in a moment (`pendingBefore`); since each slot counts
+ * those that were given before it, whoever uses one need not know who else is about to.
  *
  * @param granted - as it is once the node is a holder
  * @param downOtherwiseCount - how many of `unavailable` no update of ours has left so, holder or not
@@ -132,6 +132,25 @@ export function countedInNumber(
   const down = (granted.downOtherwise ?? []).filter(({ node }) => holding.has(node));
   const counted = [...countedDown, ...down.map(({ node }) => node)];
   return counted.length > granted.maxUnavailable ? [] : counted;
+}
+
+/** So many names go with a slot at most: with thousands of slots at once they would fill the history of a rollout. */
+const PENDING_NAMED = 50;
+
+/**
+ * Whose slots were given before and are not seen to be used: whoever uses this one may not see that they are used at the
+ * same moment. A slot that is given later may be used earlier; so their number alone does not say how many will be out.
+ *
+ * @param granted - as it is once the node is a holder
+ * @returns undefined when there are more than fifty
+ */
+export function pendingBefore(
+  node: string,
+  granted: Pick<SlotRequest, 'unavailable' | 'holders'>,
+): readonly string[] | undefined {
+  const seen = new Set(granted.unavailable);
+  const pending = granted.holders.filter((holder) => holder !== node && !seen.has(holder));
+  return pending.length > PENDING_NAMED ? undefined : pending;
 }
 
 /** How many more nodes could be made unavailable now; 0 when the pool is at or over its limit. */

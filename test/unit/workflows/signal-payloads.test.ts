@@ -53,7 +53,11 @@ it.each([
   ...READERS,
   ['a full nodeFinished', readNodeReport, FULL_REPORT],
   ['a full prepared', readPrepared, FULL_PREPARED],
-  ['a full proceed', readProceed, { ...PROCEED, ...GRANTED, number: 3, counts: ['n1'] }],
+  [
+    'a full proceed',
+    readProceed,
+    { ...PROCEED, ...GRANTED, number: 3, counts: ['n1'], pending: ['n2'] },
+  ],
 ] as const)('%s is read as it was sent', (_signal, read, payload) => {
   expect(read(payload)).toEqual(payload);
 });
@@ -117,9 +121,10 @@ it.each([
 });
 
 it.each([['worker-1'], [[1]], [['']], [null]])(
-  'proceed is not read with %p as the nodes that its number counts',
-  (counts) => {
-    expect(readProceed({ ...PROCEED, number: 3, counts })).toBeUndefined();
+  'proceed is not read with %p as names of nodes',
+  (names) => {
+    expect(readProceed({ ...PROCEED, number: 3, counts: names })).toBeUndefined();
+    expect(readProceed({ ...PROCEED, number: 3, pending: names })).toBeUndefined();
   },
 );
 

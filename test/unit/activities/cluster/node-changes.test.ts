@@ -204,16 +204,6 @@ it('clears a hold for the config that the node is on now, and no other', () => {
   expect(heldFor('rendered-worker-9')).not.toHaveProperty([ANNOTATION.HELD_FOR]);
 });
 
-it('says in which slot the node was taken, unless a rollout of an earlier version gave it', () => {
-  const before = { ...cordonInput, slotNumber: 2 };
-  const given = { ...before, slotGrantedAt: '2030-01-01T00:00:00.000Z' };
-
-  expect(cordonChange(aNode(done), given)?.annotations).toMatchObject({
-    [ANNOTATION.SLOT]: '2030-01-01T00:00:00.000Z/2',
-  });
-  expect(cordonChange(aNode(done), before)?.annotations).not.toHaveProperty(ANNOTATION.SLOT);
-});
-
 it('refuses to repair a node that is back in service, so that it takes no slot for nothing', () => {
   const repair = { ...cordonInput, repair: true };
 

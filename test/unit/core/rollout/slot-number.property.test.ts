@@ -1,12 +1,6 @@
 import fc from 'fast-check';
 
-import {
-  countedInNumber,
-  decideSlots,
-  isLaterSlot,
-  slotNumber,
-  type GivenSlot,
-} from '../../../../core/rollout';
+import { countedInNumber, decideSlots, pendingBefore, slotNumber } from '../../../../core/rollout';
 
 /**
  * Nodes that get slots from one rollout, and are cordoned by workers none of which sees what the others
@@ -21,24 +15,23 @@ type Step =
   | { readonly kind: 'goDownOrComeBack' | 'finish' | 'fail' | 'cordonOne'; readonly node: Name }
   | { readonly kind: 'limit'; readonly limit: number };
 
-interface Given extends GivenSlot {
+interface Given {
+  readonly number: number;
   readonly counts: readonly string[];
+  readonly pending: readonly string[];
 }
 
 class Pool {
   limit = 2;
   readonly slots = new Map<Name, Given>();
-  readonly cordoned = new Map<Name, Given>();
-  private grants = 0;
+  readonly cordoned = new Set<Name>();
   readonly down = new Set<Name>();
   readonly failed = new Set<Name>();
   /** Nodes that were let go although there was no room. */
   tooMany: readonly Name[] = [];
 
   grant(): void {
-    this.grants += 1;
-    const grantedAt = new Date(this.grants).toISOString();
-    const unavailable = [...this.down, ...this.cordoned.keys()];
+    const unavailable = [...this.down, ...this.cordoned];
     const left = [...this.down].filter((node) => this.failed.has(node));
     const downOtherwise = [...this.down]
       .filter((node) => !this.failed.has(node))
@@ -49,9 +42,9 @@ class Pool {
     for (const node of granted as readonly Name[]) {
       const request = { ...seen, holders: [...this.slots.keys(), node] };
       this.slots.set(node, {
-        grantedAt,
         number: slotNumber(request, downOtherwise.length),
         counts: countedInNumber(request, left),
+        pending: pendingBefore(node, request) ?? [],
       });
     }
   }
@@ -75,8 +68,8 @@ class Pool {
     for (const [node] of trying) {
       if (!going.some(([name]) => name === node)) this.slots.delete(node);
     }
-    for (const [node, given] of going) this.cordon(node, given);
-    const out = [...this.cordoned.keys(), ...this.down];
+    for (const [node] of going) this.cordon(node);
+    const out = [...this.cordoned, ...this.down];
     if (newlyOut.length > 0 && out.length > this.limit) this.tooMany = out;
   }
 
@@ -85,20 +78,17 @@ class Pool {
     return this.failed.has(node) && this.down.has(node);
   }
 
-  private cordon(node: Name, given: Given): void {
-    this.cordoned.set(node, given);
+  private cordon(node: Name): void {
+    this.cordoned.add(node);
     this.down.delete(node);
     this.failed.delete(node);
   }
 
-  private hasRoom(node: Name, given: Given): boolean {
+  private hasRoom(node: Name, { number, counts, pending }: Given): boolean {
     const down = [...this.down].filter((name) => name !== node);
-    const later = [...this.cordoned].flatMap(([name, its]) =>
-      isLaterSlot(its, given) ? [name] : [],
-    );
-    const beside = [...down, ...later].filter((name) => !given.counts.includes(name));
-    const out = down.length + this.cordoned.size;
-    return out < this.limit && beside.length + given.number <= this.limit;
+    const beside = down.filter((name) => !counts.includes(name));
+    const all = new Set([...down, ...this.cordoned, ...pending, node]);
+    return all.size <= this.limit && beside.length + number <= this.limit;
   }
 
   finish(node: Name): void {

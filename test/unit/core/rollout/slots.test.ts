@@ -2,6 +2,7 @@ import {
   countedInNumber,
   decideSlots,
   freeSlots,
+  pendingBefore,
   settleBroken,
   slotNumber,
 } from '../../../../core/rollout';
@@ -181,6 +182,15 @@ describe('slots', () => {
 
     expect(countedInNumber({ ...granted, maxUnavailable: 2 }, ['f'])).toEqual(['f', 'h']);
     expect(countedInNumber({ ...granted, maxUnavailable: 1 }, ['f'])).toEqual([]);
+  });
+
+  it('go with the names of those that were given before and are not seen to be used, unless they are too many', () => {
+    const holders = ['a', 'b', 'c'];
+    expect(pendingBefore('c', { holders, unavailable: ['b', 'x'] })).toEqual(['a']);
+
+    const many = Array.from({ length: 52 }, (_, index) => `n${index}`);
+    expect(pendingBefore('n51', { holders: many, unavailable: [] })).toBeUndefined();
+    expect(pendingBefore('n51', { holders: many, unavailable: ['n0'] })).toHaveLength(50);
   });
 
   it('are kept by a node that was left out of service until the view shows it', () => {
