@@ -279,7 +279,7 @@ const STEPS: { readonly [step in HostStep]: (work: Work) => Promise<unknown> } =
       journal.goingBack = { because, again: false, ...boot };
     }
     work.strike();
-    if (world.plants.skipsUndo !== true) host.files = journal.previousFiles;
+    if (world.plants.skipsUndo !== true) host.takeFilesBack(journal);
     host.staged = undefined;
     if (rebooting) {
       const askedAt = work.attempt.call.scheduledAt;

@@ -254,10 +254,15 @@ export class Host {
     this.watcher.note(this.name, 'goes back in place');
     this.endRun(journal);
     journal.goingBack = { because: 'nobody could be reached', again: false, failed: true };
-    this.files = journal.previousFiles;
+    this.takeFilesBack(journal);
     this.staged = undefined;
+  }
+
+  /** What has cut it off is gone with them. */
+  takeFilesBack(journal: Journal): void {
+    this.files = journal.previousFiles;
     const { cutsWhenWritten, cutsOnceVerified } = journal.target;
-    if (cutsWhenWritten === true || cutsOnceVerified === true) this.setCut(false);
+    if (this.isCut && (cutsWhenWritten === true || cutsOnceVerified === true)) this.setCut(false);
   }
 
   /** No order of the update is carried out any more, whoever has begun it. */
