@@ -77,7 +77,7 @@ export async function performOnCluster(world: ClusterWorld, attempt: Attempt): P
 
 function orderIn(world: ClusterWorld, { call: { type, input } }: Attempt): unknown {
   if (world.plants().overlooksNumbers !== true || type !== 'cordonNode') return input;
-  return { ...(input as CordonNodeInput), slotNumber: 0 };
+  return { ...(input as CordonNodeInput), slotNumber: 0, slotsPending: [] };
 }
 
 function withoutDownOtherwise(look: SelectNodesResult): SelectNodesResult {
