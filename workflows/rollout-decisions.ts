@@ -264,9 +264,14 @@ export function slotOf(rollout: Rollout, node: string): Slot {
   const { downOtherwiseCount, countedDown } = rollout.view ?? {};
   if (downOtherwiseCount === undefined) return { repair };
   const number = slotNumber(request, downOtherwiseCount);
-  const counts = countedDown === undefined ? {} : { counts: countedInNumber(request, countedDown) };
-  const pending = pendingBefore(node, request);
-  return { repair, number, ...counts, ...(pending === undefined ? {} : { pending }) };
+  // Of a repair nobody counts any room.
+  if (repair || countedDown === undefined) return { repair, number };
+  const [counts, pending] = [countedInNumber(request, countedDown), pendingBefore(node, request)];
+  return {
+    ...{ repair, number },
+    ...(counts === undefined ? {} : { counts }),
+    ...(pending === undefined ? {} : { pending }),
+  };
 }
 
 function reportedUpdated(rollout: Rollout): {

@@ -118,39 +118,42 @@ export function slotNumber(
   return takenBy(unavailable, holders).size - (downOtherwiseCount - holdersDown);
 }
 
+/** So many names go with a slot at most: with thousands of slots at once they would fill the history of a rollout. */
+const NAMED = 50;
+
 /**
  * Who is counted in that number and is down by itself: whoever uses the slot finds them down, and must not count them
- * beside it. Who is not among them has gone down since. With more than may be down no slot is good for anything.
+ * beside it. Who is not among them has gone down since.
  *
  * @param countedDown - nodes of `unavailable` that no update has taken out, and that are not `downOtherwise`
+ * @returns undefined when there are more than fifty: then all that an update has left down count as such
  */
 export function countedInNumber(
-  granted: Pick<SlotRequest, 'maxUnavailable' | 'holders' | 'downOtherwise'>,
+  granted: Pick<SlotRequest, 'holders' | 'downOtherwise'>,
   countedDown: readonly string[],
-): readonly string[] {
+): readonly string[] | undefined {
   const holding = new Set(granted.holders);
   const down = (granted.downOtherwise ?? []).filter(({ node }) => holding.has(node));
   const counted = [...countedDown, ...down.map(({ node }) => node)];
-  return counted.length > granted.maxUnavailable ? [] : counted;
+  return counted.length > NAMED ? undefined : counted;
 }
-
-/** So many names go with a slot at most: with thousands of slots at once they would fill the history of a rollout. */
-const PENDING_NAMED = 50;
 
 /**
  * Whose slots were given before and are not seen to be used: whoever uses this one may not see that they are used at the
  * same moment. A slot that is given later may be used earlier; so their number alone does not say how many will be out.
+ * A holder that is down by itself has not used its slot, and may when it is back.
  *
  * @param granted - as it is once the node is a holder
  * @returns undefined when there are more than fifty
  */
 export function pendingBefore(
   node: string,
-  granted: Pick<SlotRequest, 'unavailable' | 'holders'>,
+  granted: Pick<SlotRequest, 'unavailable' | 'holders' | 'downOtherwise'>,
 ): readonly string[] | undefined {
   const seen = new Set(granted.unavailable);
+  for (const { node: down } of granted.downOtherwise ?? []) seen.delete(down);
   const pending = granted.holders.filter((holder) => holder !== node && !seen.has(holder));
-  return pending.length > PENDING_NAMED ? undefined : pending;
+  return pending.length > NAMED ? undefined : pending;
 }
 
 /** How many more nodes could be made unavailable now; 0 when the pool is at or over its limit. */

@@ -43,7 +43,7 @@ class Pool {
       const request = { ...seen, holders: [...this.slots.keys(), node] };
       this.slots.set(node, {
         number: slotNumber(request, downOtherwise.length),
-        counts: countedInNumber(request, left),
+        counts: countedInNumber(request, left) ?? left,
         pending: pendingBefore(node, request) ?? [],
       });
     }
@@ -132,6 +132,12 @@ const KNOWN: readonly (readonly Step[])[] = [
     ...[{ kind: 'limit', limit: 3 } as const, one('fail', 'n5'), one('goDownOrComeBack', 'n5')],
     ...[{ kind: 'grant' } as const, one('cordonOne', 'n5'), one('goDownOrComeBack', 'n4')],
     { kind: 'cordonAll' },
+  ],
+  [
+    ...[{ kind: 'limit', limit: 1 } as const, { kind: 'grant' } as const],
+    ...[one('goDownOrComeBack', 'n0'), { kind: 'limit', limit: 3 } as const],
+    ...[{ kind: 'grant' } as const, one('goDownOrComeBack', 'n0'), one('cordonOne', 'n2')],
+    ...[one('goDownOrComeBack', 'n3'), { kind: 'cordonAll' } as const],
   ],
 ];
 

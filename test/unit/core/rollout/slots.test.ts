@@ -173,20 +173,23 @@ describe('slots', () => {
     ]);
   });
 
-  it('count those that are tried as they are, and holders that are down, unless there are too many for any slot', () => {
+  it('count those that are tried as they are, and holders that are down, unless they are too many', () => {
     const downOtherwise = [
       { node: 'd', reason: 'not Ready' },
       { node: 'h', reason: 'not Ready' },
     ];
     const granted = { holders: ['h', 'x'], downOtherwise };
 
-    expect(countedInNumber({ ...granted, maxUnavailable: 2 }, ['f'])).toEqual(['f', 'h']);
-    expect(countedInNumber({ ...granted, maxUnavailable: 1 }, ['f'])).toEqual([]);
+    const many = Array.from({ length: 50 }, (_, index) => `f${index}`);
+    expect(countedInNumber(granted, ['f'])).toEqual(['f', 'h']);
+    expect(countedInNumber(granted, many)).toBeUndefined();
   });
 
   it('go with the names of those that were given before and are not seen to be used, unless they are too many', () => {
     const holders = ['a', 'b', 'c'];
     expect(pendingBefore('c', { holders, unavailable: ['b', 'x'] })).toEqual(['a']);
+    const downOtherwise = [{ node: 'b', reason: 'not Ready' }];
+    expect(pendingBefore('c', { holders, unavailable: ['b'], downOtherwise })).toEqual(['a', 'b']);
 
     const many = Array.from({ length: 52 }, (_, index) => `n${index}`);
     expect(pendingBefore('n51', { holders: many, unavailable: [] })).toBeUndefined();
