@@ -41,7 +41,7 @@ const HALF_DONE_UNSEEN: Change = {
 
 /** The second guard of the slots: whoever uses one knows of those that were given before. */
 const PENDING_UNNAMED: Change = {
-  from: 'pending.length > PENDING_NAMED ? undefined : pending',
+  from: 'pending.length > NAMED ? undefined : pending',
   to: 'undefined',
 };
 
