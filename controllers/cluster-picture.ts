@@ -7,7 +7,6 @@ import type { Log } from '../adapters/kube/transport';
 import type { MachineConfig } from '../core/machine-config/types';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
-import type { PictureVersions } from '../workflows/cluster-contracts';
 
 /** The lookups that controllers decide from. They cost no request. */
 export interface ClusterPicture {
@@ -17,15 +16,6 @@ export interface ClusterPicture {
   readonly machineConfigNodes: CacheView<MachineConfigNode>;
   readonly policies: CacheView<RolloutPolicy>;
   readonly controllerConfigs: CacheView<KubeObject>;
-}
-
-/** How new a picture must be that shows what this one does. */
-export function versionsOf({
-  nodes,
-  pools,
-  policies,
-}: Pick<ClusterPicture, keyof PictureVersions>): PictureVersions {
-  return { nodes: nodes.newest, pools: pools.newest, policies: policies.newest };
 }
 
 /** The caches behind a picture. */

@@ -80,6 +80,13 @@ export class PictureAge {
   }
 }
 
+/** How new a picture must be that shows what this one does. */
+export function versionsOf(
+  picture: Readonly<Record<keyof PictureVersions, { readonly newest: number }>>,
+): PictureVersions {
+  return ofEach((kind) => picture[kind].newest);
+}
+
 function newest(before: PictureVersions | undefined, versions: PictureVersions): PictureVersions {
   return ofEach((kind) => Math.max(before?.[kind] ?? 0, versions[kind]));
 }

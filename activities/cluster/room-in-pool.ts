@@ -10,8 +10,9 @@
  * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
  * about to write. So a slot has a number (`slotNumber`), in which those given before it are counted, and it
  * is good while that many and the nodes that are down by themselves are within the limit, and so are all that
- * are out with those that may be in a moment (`pendingBefore`). That keeps slots of one rollout apart. Those of which nobody said the number are kept apart within one process: a node
- * counts from the moment in which its own cordon was found to fit, until the picture shows it.
+ * are out with those that may be in a moment (`pendingBefore`). That keeps slots of one rollout apart. Those of
+ * which nobody said the number are kept apart within one process: a node counts from the moment in which its own
+ * cordon was found to fit, until the picture shows it.
  */
 
 import { fail, failureName } from '../../core/errors';

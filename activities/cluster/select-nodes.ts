@@ -4,12 +4,13 @@ import { ANNOTATION } from '../../core/names';
 import { observePool, resolvePolicy, selectFrom, type Candidate } from '../../core/rollout';
 import type { ClusterActivities, SelectNodesResult } from '../../workflows/cluster-contracts';
 import type { ConfigReference } from '../../workflows/host-contracts';
+import { versionsOf } from '../../workflows/picture-age';
 import type { ClusterPorts } from '../ports';
 import { ConfigDigests } from './config-digests';
 import { departedNodes } from './departed-nodes';
 import { membershipOf } from './pool-members';
 import { SilentPicture } from './silent-picture';
-import { versionsOf, whenAsNew, whenSynced } from './when-synced';
+import { whenAsNew, whenSynced } from './when-synced';
 
 /** Where MCO keeps it: the one MachineConfiguration of a cluster. */
 const MACHINE_CONFIGURATION = 'cluster';

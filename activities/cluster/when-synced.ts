@@ -25,11 +25,6 @@ export async function whenSynced(lookups: readonly Lookup<unknown>[]): Promise<v
 
 type Dated = Pick<ClusterView, keyof PictureVersions>;
 
-/** How new what is seen is. */
-export function versionsOf({ nodes, pools, policies }: Dated): PictureVersions {
-  return { nodes: nodes.newest, pools: pools.newest, policies: policies.newest };
-}
-
 /**
  * Waits until a picture is as new as another one was, so that nobody who has seen something ever sees it undone.
  *

@@ -1,4 +1,5 @@
-import { versionsOf, whenAsNew } from '../../../../activities/cluster/when-synced';
+import { whenAsNew } from '../../../../activities/cluster/when-synced';
+import { versionsOf } from '../../../../workflows/picture-age';
 import type { ClusterView, DatedLookup } from '../../../../activities/ports';
 import { fail } from '../../../../core/errors';
 
