@@ -249,6 +249,6 @@ function noRoom({ pool, slotNumber }: Place, { limit, out, pending, beside }: Co
       .map(([are, names]) => `, and ${are} ${fewNames(names)}`)
       .join('');
   return out.length + pending.length >= limit
-    ? room('', ['out of service are', out], ['about to be are', pending])
+    ? room('', ['out of service are', out], ['on their way out are', pending])
     : room(`for slot ${slotNumber ?? 0} `, ['down by themselves are', beside]);
 }

@@ -489,7 +489,7 @@ describe('cordons of several cluster workers at the same time', () => {
     );
 
     await expect(all[2]).rejects.toThrow(
-      'maxUnavailable is 4, and out of service are d, e, and about to be are a, b',
+      'maxUnavailable is 4, and out of service are d, e, and on their way out are a, b',
     );
     expect(await outcomes(all)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
