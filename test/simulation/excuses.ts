@@ -24,6 +24,7 @@ export class Excuses {
     const { cluster, temporal } = this.world;
     const found = falseOfRollout(pool, said, {
       isOpen: (id) => temporal.isRunning(id),
+      isStarting: (id) => temporal.find(poolRolloutId(pool))?.startingChildren.has(id) ?? false,
       isPaused: (name) => cluster.pool(name).spec.paused === true,
       node: (name) => {
         const node = cluster.nodes.get(name);

@@ -33,6 +33,8 @@ export interface SaidByUpdate {
 /** What is so. */
 export interface Outside {
   isOpen(workflowId: string): boolean;
+  /** Whether Temporal has been told by that rollout to start it, and has not said that it did. */
+  isStarting(workflowId: string): boolean;
   isPaused(pool: string): boolean;
   /** Undefined = there is no such Node. */
   node(
@@ -87,7 +89,7 @@ export function falseOfRollout(
   outside: Outside,
 ): readonly string[] {
   const found = said.children
-    .filter(({ node }) => !outside.isOpen(updateOf(node)))
+    .filter(({ node }) => !hasUpdate(node, outside))
     .map(({ node }) => `waits for the update of ${node}, which does not run`);
   if (said.state === 'Paused' && !outside.isPaused(pool)) {
     found.push('says that its pool is paused, and it is not');
@@ -146,7 +148,7 @@ function falseOfHalt(said: SaidByRollout, outside: Outside): readonly string[] {
 /** Whoever takes a slot is out of service, or its update will take it out. */
 function falseOfSlot(node: string, outside: Outside): readonly string[] {
   const seen = outside.node(node);
-  if (outside.isOpen(updateOf(node)) || seen?.inService === false) return [];
+  if (hasUpdate(node, outside) || seen?.inService === false) return [];
   const is = seen === undefined ? 'which is no node' : 'which is in service and has no update';
   return [`counts a slot for ${node}, ${is}`];
 }
@@ -201,6 +203,11 @@ function isFalselyFull(sentence: string): boolean {
 function withoutReasons(sentence: string): string {
   const shorter = sentence.replace(/ ?\([^()]*\)/g, '');
   return shorter === sentence ? sentence : withoutReasons(shorter);
+}
+
+/** One that runs, or that will in a moment: it may take Temporal long to start it. */
+function hasUpdate(node: string, outside: Outside): boolean {
+  return outside.isOpen(updateOf(node)) || outside.isStarting(updateOf(node));
 }
 
 function updateOf(node: string): string {

@@ -60,6 +60,8 @@ export class Execution {
   readonly activities = new Map<number, ActivityTask>();
   /** Signals to others that are not confirmed yet. */
   messages = 0;
+  /** Those that it has told to start, and of which it was not confirmed. */
+  readonly startingChildren = new Set<string>();
   /** Tells whoever started it as a child. */
   onClose: ((result: object) => void) | undefined;
   private inbox: Job[] = [];

@@ -257,6 +257,7 @@ export class TemporalModel implements ActivityHost {
     const { seq, workflowId, workflowType } = child;
     const [id, type] = [workflowId ?? '', workflowType ?? ''];
     const input = fromPayloads(child.input)[0];
+    of.startingChildren.add(id);
     this.soon(() => {
       const started = this.start(type, id, input, of.id);
       const answer =
@@ -266,6 +267,7 @@ export class TemporalModel implements ActivityHost {
       let isConfirmed = false;
       let ended: (() => void) | undefined;
       this.soon(() => {
+        of.startingChildren.delete(id);
         of.push({ resolveChildWorkflowExecutionStart: { seq: seq ?? 0, ...answer } });
         isConfirmed = true;
         ended?.();

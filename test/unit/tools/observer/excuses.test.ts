@@ -8,14 +8,16 @@ import {
 
 const STATE = 'machineconfiguration.openshift.io/state';
 
-/** Node `a` is out of service with its update, `b` serves, `c` has failed. */
+/** Node `a` is out of service with its update, `b` serves, `c` has failed, the update of `d` is being started. */
 const OUTSIDE: Outside = {
   isOpen: (id) => id === 'update-node/a',
+  isStarting: (id) => id === 'update-node/d',
   isPaused: (pool) => pool === 'frozen',
   node: (name) =>
     ({
       a: { inService: false, annotations: {} },
       b: { inService: true, annotations: { [STATE]: 'Done' } },
+      d: { inService: true, annotations: { [STATE]: 'Done' } },
       c: { inService: false, annotations: { [STATE]: 'Degraded' } },
     })[name],
 };
@@ -30,6 +32,7 @@ const FEWER = 'says that no slot is free, and names fewer nodes than there are s
 describe('a rollout', () => {
   it.each<[string, Partial<SaidByRollout>]>([
     ['an update that runs', { children: [{ node: 'a' }], slots: ['a'] }],
+    ['an update that Temporal is told to start', { children: [{ node: 'd' }], slots: ['d'] }],
     ['a node that is out of service', { slots: ['c'] }],
     ['the failure that its Node shows', { state: 'Halted', failed: [{ node: 'c' }] }],
     ['a failed node that is tried again', { state: 'Halted', failed: [{ node: 'a' }] }],
