@@ -9,7 +9,7 @@ import { currentConfig, desiredConfig } from './configs';
 import { enablementAfter, enablementBefore, withoutIgnitionPresets } from './enablement';
 import { openJournal } from './open-journal';
 import { pathChanges, type PathChanges } from './path-changes';
-import { lookBeforeReboot } from './patience';
+import { lookWithinFiveMinutes } from './patience';
 import { changesOs, planFor } from './plan';
 import {
   type Deployment,
@@ -49,14 +49,14 @@ export async function applyUpdate(
   if (found !== undefined && isAppliedFor(found, order)) return countsOf(found.header.plan);
   if (found !== undefined) {
     refuseTakenBack(found, order);
-    const status = await lookBeforeReboot(ports);
+    const status = await lookWithinFiveMinutes(ports);
     refuseUnsettled(ports, found, status, order);
     await undoHere(ports, found, status);
     await found.close();
   }
   const to = await desiredConfig(ports, order);
   if (from !== undefined) await refuseDrift(ports, from);
-  const status = await lookBeforeReboot(ports);
+  const status = await lookWithinFiveMinutes(ports);
   const forced = await isForced(ports.files);
   const plan = planFor(ports, order, from, to, status, forced);
   refuseUnreconcilable(ports, to, plan);
@@ -149,7 +149,7 @@ async function enableUnits(
   { from, to, forced }: Wanted,
   { units: touched }: PathChanges,
 ): Promise<Deployment> {
-  const { booted, staged } = await lookBeforeReboot(ports);
+  const { booted, staged } = await lookWithinFiveMinutes(ports);
   const boots = (changesOs(plan) ? staged : undefined) ?? booted;
   const now = ports.systemd;
   const next = boots.id === booted.id ? now : await now.atBootOf(boots.id);
@@ -205,7 +205,7 @@ async function passwordChange(
 async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo): Promise<void> {
   if (!ports.os.managesOs || !changesOs(plan)) return;
   // Arguments and packages are added to what is staged: that must not be somebody else's.
-  const { staged } = await lookBeforeReboot(ports);
+  const { staged } = await lookWithinFiveMinutes(ports);
   const isOurs = plan.osImage !== undefined && sameImage(staged?.image ?? '', plan.osImage.to);
   if (staged !== undefined && !isOurs) await ports.os.discard();
   const old = from?.spec ?? { kernelArguments: [], extensions: [] };

@@ -5,7 +5,7 @@ import type { ArmedReboot, HostOrder } from '../../workflows/host-contracts';
 import { applyUpdate } from './apply';
 import { leaveWayBack } from './fallback';
 import { openJournal } from './open-journal';
-import { lookBeforeReboot } from './patience';
+import { lookWithinFiveMinutes, patiently } from './patience';
 import { refuseExpired } from './orders';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { sameConfig } from './records';
@@ -27,7 +27,7 @@ export async function armReboot(
 ): Promise<ArmedReboot> {
   await applyAgainIfInterrupted(ports, order);
   const journal = await journalOf(ports, order);
-  const { bootId } = await lookBeforeReboot(ports);
+  const { bootId } = await lookWithinFiveMinutes(ports);
   const armed = markOf(journal, 'armed');
   if (armed !== undefined && armed.bootId !== bootId) return { bootId: armed.bootId };
   await arm(ports, journal, order, { attempt: 1, reconnectSeconds: order.reconnectSeconds });
@@ -50,7 +50,7 @@ async function arm(
   order: HostOrder,
   { attempt, reconnectSeconds }: Arming,
 ): Promise<void> {
-  const status = await lookBeforeReboot(ports);
+  const status = await lookWithinFiveMinutes(ports);
   const expected = expectedDeployment(journal, status);
   await proveNext(ports, status, expected);
   const armed = markOf(journal, 'armed');
@@ -69,7 +69,7 @@ async function arm(
     ...{ booted: status.booted.id, expected: expected.id },
     seconds: reconnectSeconds,
   });
-  await ports.os.finalize();
+  await patiently(ports, 'release what is staged', () => ports.os.finalize());
   if (expected.id !== status.booted.id) await proveReleased(ports, expected.id);
   if (isNew || armed.begun === true) await journal.mark(mark);
   ports.reboot.request(`update to ${order.config.name}`);
@@ -102,9 +102,9 @@ async function proveNext(
 }
 
 /** Without this a reboot could disturb the node for nothing. @throws `OsCommandFailed` */
-async function proveReleased({ os, node }: HostPorts, expected: string): Promise<void> {
-  const { staged } = await os.status();
-  if (staged?.id !== expected || staged.locked) throw notStaged(node, expected, staged);
+async function proveReleased(ports: HostPorts, expected: string): Promise<void> {
+  const { staged } = await lookWithinFiveMinutes(ports);
+  if (staged?.id !== expected || staged.locked) throw notStaged(ports.node, expected, staged);
 }
 
 function notStaged(node: string, expected: string, staged: OsStatus['staged']): Error {

@@ -7,6 +7,7 @@ import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../workflows/host-contracts';
 import { goBack, verifyBack } from './back';
 import { openJournal } from './open-journal';
+import { lookWithinFiveMinutes } from './patience';
 import type { HostPorts, OpenJournal } from './ports';
 import { prepareUpdate } from './prepare';
 import { sameConfig } from './records';
@@ -31,7 +32,8 @@ export async function prepareUnlessFailed(
   // Without the journal nothing else tells it, so this comes before the journal goes.
   await noteFailed(ports.files, order, failed);
   if (journal !== undefined) {
-    if (backDisturbs(journal, await ports.os.status())) return prepareUpdate(ports, order);
+    if (backDisturbs(journal, await lookWithinFiveMinutes(ports)))
+      return prepareUpdate(ports, order);
     await finishWayBack(ports, order, failed);
   }
   throw failedEarlier(order, failed);

@@ -2,6 +2,7 @@
 
 import { filesAfterBoot } from '../../adapters/host';
 import { fail } from '../../core/errors';
+import { lookWithinFiveMinutes, type LookingPorts } from './patience';
 import type { HostPorts } from './ports';
 
 /** What images have of it that bring it; machines that have it elsewhere keep it whatever boots. */
@@ -18,10 +19,11 @@ const PARTS = [
  * @throws `ImageRefused` naming what is missing
  */
 export async function refuseWithoutWorker(
-  { files, os, node }: Pick<HostPorts, 'files' | 'os' | 'node'>,
+  ports: LookingPorts & Pick<HostPorts, 'files' | 'node'>,
   image: string,
 ): Promise<void> {
-  const { staged } = await os.status();
+  const { files, os, node } = ports;
+  const { staged } = await lookWithinFiveMinutes(ports);
   const next = staged === undefined ? undefined : await filesAfterBoot(files, staged.id);
   if (next === undefined) return;
   for (const path of PARTS) {

@@ -41,7 +41,7 @@ export function lookAtOs(ports: LookingPorts, attempts = ATTEMPTS): Promise<OsSt
  * The same where an update can still be given up: one that hangs at each look has five minutes in all, and the look
  * that is under way then.
  */
-export function lookBeforeReboot(ports: LookingPorts): Promise<OsStatus> {
+export function lookWithinFiveMinutes(ports: LookingPorts): Promise<OsStatus> {
   const until = performance.now() + ATTEMPTS * PAUSE_MS;
   return lookWithin(ports, { attempts: ATTEMPTS, until });
 }
@@ -68,7 +68,7 @@ export function patientlyWithDisk<Result>(
 }
 
 type PatientPorts = Pick<HostPorts, 'context' | 'pause' | 'warn'>;
-type LookingPorts = PatientPorts & Pick<HostPorts, 'os'>;
+export type LookingPorts = PatientPorts & Pick<HostPorts, 'os'>;
 
 interface Limits {
   readonly attempts: number;

@@ -11,7 +11,7 @@ import { findDrift } from './drift';
 import { isForced } from './force';
 import { refuseWithoutWorker } from './next-worker';
 import { checkPaths } from './path-checks';
-import { lookBeforeReboot } from './patience';
+import { lookWithinFiveMinutes } from './patience';
 import { changesOs, planFor } from './plan';
 import type { HostPorts, OsStatus } from './ports';
 import { dropKeptConfigs, type HostConfig, sameConfig } from './records';
@@ -32,7 +32,7 @@ export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise
   const { what, underWay } = await settle(ports, order);
   const from = await currentConfig(ports, order);
   const named = from === undefined ? {} : { currentConfig: from.reference.name };
-  const status = await lookBeforeReboot(ports);
+  const status = await lookWithinFiveMinutes(ports);
   const common = { bootId: status.bootId, ...named };
   if (underWay !== undefined) {
     const { plan, needsDrain } = underWay;

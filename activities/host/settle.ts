@@ -12,7 +12,7 @@ import { desiredConfig } from './configs';
 import { findDrift, findOsDrift } from './drift';
 import { dropFallback } from './fallback';
 import { openJournal, otherDriver } from './open-journal';
-import { lookAtOs, lookBeforeReboot } from './patience';
+import { lookAtOs, lookWithinFiveMinutes } from './patience';
 import { planBack } from './plan';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from './ports';
 import { endRepair } from './repair-end';
@@ -49,7 +49,7 @@ export interface Settled {
 export async function settle(ports: HostPorts, order: HostOrder): Promise<Settled> {
   const journal = await openJournal(ports);
   if (journal === undefined) return {};
-  const status = await lookBeforeReboot(ports);
+  const status = await lookWithinFiveMinutes(ports);
   if (journal.header.repair === true) return { what: await endRepair(ports, journal, status) };
   refuseForeign(ports, journal, status);
   const { target, plan } = journal.header;
@@ -233,7 +233,7 @@ export async function undoTakenOver(
   const { target, repair } = journal.header;
   if (repair === true) return true;
   if (!sameConfig(target, config) || otherDriver(ports, journal) !== undefined) return false;
-  const status = await lookBeforeReboot(ports);
+  const status = await lookWithinFiveMinutes(ports);
   if (markOf(journal, 'committing') !== undefined || backDisturbs(journal, status)) return false;
   const problem = await undo(ports, journal, status, 'the update that took it over ended');
   if (problem !== undefined) ports.warn?.(`services after the way back: ${problem}`);
@@ -250,5 +250,5 @@ export function hasRebooted(journal: OpenJournal, { bootId }: OsStatus): boolean
 export async function holds(ports: HostPorts, config: HostConfig): Promise<boolean> {
   if ((await findDrift(ports, config.spec)) !== undefined) return false;
   if (!ports.os.managesOs) return true;
-  return findOsDrift(await lookBeforeReboot(ports), config.spec) === undefined;
+  return findOsDrift(await lookWithinFiveMinutes(ports), config.spec) === undefined;
 }

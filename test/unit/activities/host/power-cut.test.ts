@@ -410,7 +410,8 @@ describe('an order to reboot that fails', () => {
     await upTo('applyUpdate');
     const ports = await host.ports();
     const finalize = () => Promise.reject(fail('OsCommandFailed', 'the disk is full'));
-    const failing = createHostActivities({ ...ports, os: { ...ports.os, finalize } });
+    const os = { ...ports.os, finalize };
+    const failing = createHostActivities({ ...ports, os, pause: async () => undefined });
     const order = orderFor(NEW, 'armReboot');
     await expect(failing.armReboot(order)).rejects.toMatchObject({ name: 'OsCommandFailed' });
 
@@ -433,7 +434,8 @@ describe('an order to reboot that fails', () => {
     await host.settle();
     const ports = await host.ports();
     const finalize = () => Promise.reject(fail('OsCommandFailed', 'the disk is full'));
-    const failing = createHostActivities({ ...ports, os: { ...ports.os, finalize } });
+    const os = { ...ports.os, finalize };
+    const failing = createHostActivities({ ...ports, os, pause: async () => undefined });
     const order = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
     await expect(failing.verifyUpdate(order)).rejects.toMatchObject({ name: 'OsCommandFailed' });
     expect(await host.settleOnce()).toEqual({});
