@@ -1,21 +1,19 @@
 // Every relative link in a Markdown file points to a file that exists, and every `#fragment` of a
-// Markdown target to a heading in it.
+// Markdown target to a heading in it. Every known gap that a file cites is in docs/reliability.md.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const files = execFileSync(
-  'git',
-  ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'],
-  {
+const filesOf = (...patterns) =>
+  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', ...patterns], {
     cwd: root,
     encoding: 'utf8',
-  },
-)
-  .split('\n')
-  .filter((file) => file !== '' && existsSync(join(root, file)));
+  })
+    .split('\n')
+    .filter((file) => file !== '' && existsSync(join(root, file)));
+const files = filesOf('*.md');
 
 /** GitHub's anchor of a heading. */
 const anchor = (heading) =>
@@ -49,6 +47,13 @@ for (const file of files) {
         broken.push(`${file}: ${relative(root, absolute)} has no heading #${fragment}`);
       }
     }
+  }
+}
+
+const gaps = readFileSync(join(root, 'docs', 'reliability.md'), 'utf8');
+for (const file of [...files, ...filesOf('*.ts', '*.mjs')]) {
+  for (const [, gap] of readFileSync(join(root, file), 'utf8').matchAll(/\bgap (G\d+)\b/gi)) {
+    if (!gaps.includes(`- **${gap}**`)) broken.push(`${file}: there is no known gap ${gap}`);
   }
 }
 if (broken.length > 0) {
