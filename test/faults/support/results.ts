@@ -1,4 +1,4 @@
-/** What was struck and survived, counted into a file that docs/reliability.md is checked against. */
+/** What was struck and survived, told in a file from which `npm run faults -- --write` counts into docs/reliability.md. */
 
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync } from 'node:fs';
