@@ -3,6 +3,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { messageOf } from '../core/errors';
 import { parseDuration } from '../cli/durations';
+import { wholeNumber } from '../tools/whole-number';
 import { runChurn } from './churn';
 import { figureLines, rowLines } from './figures';
 import { tooShort } from './growth';
@@ -31,7 +32,7 @@ async function main(): Promise<void> {
     .action(rollout);
   simulatedPool(program.command('churn'))
     .description('roll one config after the other through simulated hosts, and see what grows')
-    .option('--minutes <count>', 'how long; the last config finishes', atLeast(1), 60)
+    .option('--minutes <count>', 'how long; the last config finishes', wholeNumber(1), 60)
     .action(churn);
   program
     .command('render')
@@ -43,21 +44,21 @@ async function main(): Promise<void> {
   program
     .command('host')
     .description('update a machine that boots, with image and reboot; the undo journal')
-    .option('--updates <count>', 'updates of the machine; 0 = only the journal', atLeast(0), 3)
-    .option('--files <count>', 'files of the journal', atLeast(1), 100)
-    .option('--bytes <count>', 'bytes of each of them', atLeast(0), 4096)
-    .option('--runs <count>', 'runs of the journal that count', atLeast(1), 11)
+    .option('--updates <count>', 'updates of the machine; 0 = only the journal', wholeNumber(0), 3)
+    .option('--files <count>', 'files of the journal', wholeNumber(1), 100)
+    .option('--bytes <count>', 'bytes of each of them', wholeNumber(0), 4096)
+    .option('--runs <count>', 'runs of the journal that count', wholeNumber(1), 11)
     .option('--directory <path>', 'where the files are written: the disk that is measured')
     .option('--json', 'one JSON object on standard output', false)
     .action(host);
   program
     .command('server')
     .description('fetch first configs over TLS: many on kept connections, then a boot storm')
-    .option('--connections <count>', 'connections at once', atLeast(1), 50)
-    .option('--seconds <count>', 'time for each version', atLeast(1), 10)
-    .option('--reply-bytes <count>', 'size of the reply at spec 3.4', atLeast(100_000), 750_000)
-    .option('--machines <count>', 'machines of the boot storm', atLeast(1), 2_000)
-    .option('--idle <count>', 'connections that say nothing', atLeast(1), 10_000)
+    .option('--connections <count>', 'connections at once', wholeNumber(1), 50)
+    .option('--seconds <count>', 'time for each version', wholeNumber(1), 10)
+    .option('--reply-bytes <count>', 'size of the reply at spec 3.4', wholeNumber(100_000), 750_000)
+    .option('--machines <count>', 'machines of the boot storm', wholeNumber(1), 2_000)
+    .option('--idle <count>', 'connections that say nothing', wholeNumber(1), 10_000)
     .option('--json', 'one JSON object on standard output', false)
     .action(server);
   await program.parseAsync();
@@ -65,10 +66,10 @@ async function main(): Promise<void> {
 
 function simulatedPool(command: Command): Command {
   return command
-    .option('--nodes <count>', 'worker nodes', atLeast(1), 200)
-    .option('--max-unavailable <count>', 'nodes at once', atLeast(1), 20)
+    .option('--nodes <count>', 'worker nodes', wholeNumber(1), 200)
+    .option('--max-unavailable <count>', 'nodes at once', wholeNumber(1), 20)
     .option('--node-time <duration>', 'simulated time of one reboot', seconds, 10)
-    .option('--canary <count>', 'canary nodes of the policy', atLeast(0), 0)
+    .option('--canary <count>', 'canary nodes of the policy', wholeNumber(0), 0)
     .option('--json', 'one JSON object on standard output', false);
 }
 
@@ -147,14 +148,6 @@ async function server({ json, ...options }: ServerFlags): Promise<void> {
     process.stdout.write('\n');
     print(row, false);
   }
-}
-
-function atLeast(least: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= least) return value;
-    throw new InvalidArgumentError(`expected a whole number from ${least}.`);
-  };
 }
 
 function seconds(text: string): number {

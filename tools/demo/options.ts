@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { wholeNumber } from '../whole-number';
 
 /** Flags of `npm run demo -- …`. */
 export interface DemoOptions {
@@ -16,11 +17,11 @@ export interface DemoOptions {
 export function parseDemoOptions(argv: readonly string[]): DemoOptions {
   return new Command('demo')
     .description('A rollout on a real cluster and a real Temporal server, with simulated hosts.')
-    .option('--nodes <count>', 'worker nodes', positiveInteger(4, 200), 12)
+    .option('--nodes <count>', 'worker nodes', wholeNumber(4, 200), 12)
     .option(
       '--max-unavailable <count>',
       'nodes that may be unavailable at once',
-      positiveInteger(1, 100),
+      wholeNumber(1, 100),
       3,
     )
     .option('--keep', 'leave everything running until Ctrl-C', false)
@@ -28,14 +29,4 @@ export function parseDemoOptions(argv: readonly string[]): DemoOptions {
     .option('--hosts', 'three machines that really boot, in containers; needs root', false)
     .parse([...argv], { from: 'user' })
     .opts<DemoOptions>();
-}
-
-function positiveInteger(least: number, most: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (!Number.isInteger(value) || value < least || value > most) {
-      throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}.`);
-    }
-    return value;
-  };
 }
