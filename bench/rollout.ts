@@ -41,8 +41,8 @@ export interface RolloutBenchResult extends Observed {
   /** First cordon to last uncordon, divided by ceil(nodes / maxUnavailable) × node time. */
   readonly makespanRatio: number;
   readonly makespanSeconds: number;
-  /** A node verified (its uncordon is seen) → the next cordon is seen, in ms. */
-  readonly slotRefillMs: { readonly p50: number; readonly p99: number };
+  /** A node verified (its uncordon is seen) → the next cordon is seen, in ms; absent = each slot was used once. */
+  readonly slotRefillMs?: { readonly p50: number; readonly p99: number };
   /** The longest time in one piece in which a slot was free, a node waited for one, and none was cordoned. */
   readonly standstillSeconds: number;
   /** Of the kubelets, which have no part in the rollout: how full the machine was for them. */
@@ -252,7 +252,6 @@ function result(
   const first = Math.min(...cordons);
   const makespanSeconds = (Math.max(...uncordons) - first) / 1000;
   const ideal = Math.ceil(nodes / maxUnavailable) * nodeTimeSeconds;
-  const refills = refillTimes(cordons, uncordons);
   const perNode = (count: number) => round(count / nodes, 1);
   return {
     nodes,
@@ -261,7 +260,7 @@ function result(
     canaryNodes,
     makespanRatio: round(makespanSeconds / ideal, 2),
     makespanSeconds: round(makespanSeconds, 1),
-    slotRefillMs: { p50: percentile(refills, 0.5), p99: percentile(refills, 0.99) },
+    ...refillFigures(refillTimes(cordons, uncordons)),
     applyToFirstCordonMs: first - measured.appliedAtMs,
     apiWritesPerNode: perNode(measured.requests.writes),
     apiReadsPerNode: perNode(measured.requests.reads),
@@ -306,6 +305,14 @@ export function refillTimes(
     refills.push(cordon - freed);
   }
   return refills;
+}
+
+/** None of no refill: a percentile of nothing is 0, as if slots were refilled at once. */
+export function refillFigures(
+  refills: readonly number[],
+): Pick<RolloutBenchResult, 'slotRefillMs'> {
+  if (refills.length === 0) return {};
+  return { slotRefillMs: { p50: percentile(refills, 0.5), p99: percentile(refills, 0.99) } };
 }
 
 /** In ms, by process. */

@@ -1,4 +1,4 @@
-import { refillTimes } from '../../../bench/rollout';
+import { refillFigures, refillTimes } from '../../../bench/rollout';
 
 test('slots that are taken for the first time are no refills', () => {
   expect(refillTimes([0, 1, 2], [10, 20, 30])).toEqual([]);
@@ -14,4 +14,9 @@ test('after a canary the other slots are used for the first time', () => {
 
 test('a repair beyond the slots is not paired with what is freed later', () => {
   expect(refillTimes([0, 50, 200], [100, 300])).toEqual([100]);
+});
+
+test('of refills there are figures, and none where no slot was used twice', () => {
+  expect(refillFigures([30, 30, 10])).toEqual({ slotRefillMs: { p50: 30, p99: 30 } });
+  expect(refillFigures(refillTimes([0, 1, 2], [10, 20, 30]))).toEqual({});
 });
