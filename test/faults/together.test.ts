@@ -9,7 +9,7 @@ import { markOf, type Mark } from '../e2e/support/judgements';
 import { POOL, START_MS, startWorld, STOP_MS, type World } from '../e2e/support/world';
 import { startBalancer } from './support/balancer';
 import { BoundaryWatch, type Boundary } from './support/boundaries';
-import { campaign } from './support/campaign';
+import { at, campaign } from './support/campaign';
 import { expectRest } from './support/rest';
 import { tally } from './support/results';
 import {
@@ -107,7 +107,7 @@ const DEAD: readonly (readonly [readonly Victim[], Boundary])[] =
     : VICTIMS.flatMap((one, index) =>
         VICTIMS.slice(index + 1).map((other, turn) => {
           const boundaries = ['Draining', 'Applying', 'Rebooting', 'Verifying'] as const;
-          return [[one, other], boundaries[(index + turn) % 4] ?? 'Applying'] as const;
+          return [[one, other], at(boundaries, (index + turn) % 4)] as const;
         }),
       );
 

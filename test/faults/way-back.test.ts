@@ -17,19 +17,15 @@ import {
   STOP_MS,
   type World,
 } from '../e2e/support/world';
-import { campaign, type Campaign } from './support/campaign';
+import { campaign, WAY_BACK_MOMENTS, type WayBackMoment, wayBackStrikes } from './support/campaign';
 import { violationsSince } from './support/rest';
 import { tally } from './support/results';
-import { type Blow, BLOWS, PATIENCE_MS, strike, type Victim, VICTIMS } from './support/strike';
+import { PATIENCE_MS, strike, VICTIMS } from './support/strike';
 
 /** Of all strikes of one process, for each round. */
 const STORY_MS = 900_000;
 const NODE = 'worker-0';
 const PODS = 2;
-
-/** Phases of the way back, as they begin. */
-const MOMENTS = ['GoingBack', 'RebootingBack', 'VerifyingBack'] as const;
-type Moment = (typeof MOMENTS)[number];
 
 let world: World;
 
@@ -59,7 +55,7 @@ afterAll(async () => {
 let serial = 0;
 
 /** Knows from then on where the node is on its way back. */
-function watchWayBack(mark: Mark): (moment: Moment) => boolean {
+function watchWayBack(mark: Mark): (moment: WayBackMoment) => boolean {
   const file = world.stack.product.logFile(`host-worker/${POOL}`);
   const from = endOf(file);
   const isLogged = (field: string, value: string) =>
@@ -76,26 +72,9 @@ function watchWayBack(mark: Mark): (moment: Moment) => boolean {
   };
 }
 
-interface WayBackStrike {
-  readonly moment: Moment;
-  readonly blow: Blow;
-}
-
-/** Each process once in the short plan; else each at each moment in each way, as often as there are rounds. */
-function planned({ rounds, seed }: Campaign, victim: Victim): readonly WayBackStrike[] {
-  const index = VICTIMS.indexOf(victim);
-  if (rounds === 0) {
-    const moment = MOMENTS[(index + seed) % MOMENTS.length] ?? 'GoingBack';
-    return [{ moment, blow: BLOWS[index % BLOWS.length] ?? 'kill' }];
-  }
-  return Array.from({ length: rounds }).flatMap(() =>
-    BLOWS.flatMap((blow) => MOMENTS.map((moment) => ({ moment, blow }))),
-  );
-}
-
 interface Struck {
   readonly victim: string;
-  readonly moment: Moment;
+  readonly moment: WayBackMoment;
   readonly blow: string;
 }
 
@@ -140,14 +119,14 @@ async function failAndStrike(
 test.each(VICTIMS.map((victim) => [victim] as const))(
   '%s is struck on the way back: the node is back, named, and in service',
   async (victim) => {
-    for (const { moment, blow } of planned(campaign(), victim)) {
+    for (const { boundary: moment, blow } of wayBackStrikes(campaign(), victim)) {
       await failAndStrike({ victim, moment, blow }, () => strike(world.stack, victim, blow));
     }
   },
   STORY_MS * Math.max(1, campaign().rounds),
 );
 
-test.each(MOMENTS)(
+test.each(WAY_BACK_MOMENTS)(
   "Temporal's database is lost at %s: the node is back, named, and not tried again",
   async (moment) => {
     const what = { victim: 'temporal', moment, blow: 'database gone' };

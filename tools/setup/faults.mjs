@@ -15,7 +15,7 @@ import { tablesOf, textOf, whyNot, withTables } from './fault-table.mjs';
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const { values } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '0' },
+    rounds: { type: 'string' },
     seed: { type: 'string', default: '1' },
     only: { type: 'string' },
     from: { type: 'string' },
@@ -24,9 +24,13 @@ const { values } = parseArgs({
     into: { type: 'string', default: join(root, 'docs', 'reliability.md') },
   },
 });
+// Without rounds: the part of the table for `npm test`, which the tests take 0 for.
+const rounds = values.rounds === undefined ? 0 : wholeNumber('--rounds', values.rounds, 1);
+const seed = wholeNumber('--seed', values.seed, 0);
 const results = join(root, '.slipway', 'faults.jsonl');
 const status = values.from === undefined ? strike() : 0;
 const file = values.from ?? results;
+if (values.from !== undefined && !existsSync(file)) refuse(`--from: there is no ${file}`);
 const survived = existsSync(file)
   ? readFileSync(file, 'utf8')
       .split('\n')
@@ -47,6 +51,18 @@ function write() {
   return refusal === undefined;
 }
 
+/** As test/faults takes it; said here, before anything is built and started for it. */
+function wholeNumber(flag, text, least) {
+  const value = /^\d+$/.test(text) ? Number(text) : NaN;
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  return refuse(`${flag}: give a whole number from ${least} on, not ${text}`);
+}
+
+function refuse(why) {
+  process.stderr.write(`${why}\n`);
+  process.exit(1);
+}
+
 function strike() {
   rmSync(results, { force: true });
   const test = join(root, 'tools', 'setup', 'test.mjs');
@@ -56,8 +72,8 @@ function strike() {
     stdio: 'inherit',
     env: {
       ...process.env,
-      SLIPWAY_FAULTS_ROUNDS: values.rounds,
-      SLIPWAY_FAULTS_SEED: values.seed,
+      SLIPWAY_FAULTS_ROUNDS: String(rounds),
+      SLIPWAY_FAULTS_SEED: String(seed),
     },
   });
   return ended ?? 1;

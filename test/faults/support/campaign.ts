@@ -1,5 +1,6 @@
 /** How much is struck: a little in `npm test`, rounds of everything with `npm run faults`. */
 
+import { wholeNumberOf } from '../../../tools/whole-number';
 import { BOUNDARIES, SERVICE_BOUNDARIES, type AnyBoundary } from './boundaries';
 import { BLOWS, VICTIMS, type Blow, type Victim } from './strike';
 
@@ -10,16 +11,27 @@ export interface Campaign {
   readonly rounds: number;
 }
 
-export interface Strike {
+/** Phases of the way back of a machine whose update has failed, as they begin. */
+export const WAY_BACK_MOMENTS = ['GoingBack', 'RebootingBack', 'VerifyingBack'] as const;
+export type WayBackMoment = (typeof WAY_BACK_MOMENTS)[number];
+
+export interface Strike<Place = AnyBoundary> {
   readonly victim: Victim;
-  readonly boundary: AnyBoundary;
+  readonly boundary: Place;
   readonly blow: Blow;
 }
 
+/** @throws Error that names what is no number: nothing would be struck, or the same all the time */
 export function campaign(environment: NodeJS.ProcessEnv = process.env): Campaign {
+  const numberIn = (name: string, otherwise: number): number => {
+    const text = environment[name] ?? String(otherwise);
+    const value = wholeNumberOf(text, 0);
+    if (value !== undefined) return value;
+    throw new Error(`${name}: give a whole number from 0 on, not ${text}`);
+  };
   return {
-    seed: Number(environment['SLIPWAY_FAULTS_SEED'] ?? 1),
-    rounds: Number(environment['SLIPWAY_FAULTS_ROUNDS'] ?? 0),
+    seed: numberIn('SLIPWAY_FAULTS_SEED', 1),
+    rounds: numberIn('SLIPWAY_FAULTS_ROUNDS', 0),
   };
 }
 
@@ -28,20 +40,17 @@ export function campaign(environment: NodeJS.ProcessEnv = process.env): Campaign
  * plan each process is struck in each way, and over all processes each boundary occurs.
  */
 export function plannedStrikes({ rounds, seed }: Campaign, victim: Victim): readonly Strike[] {
+  if (rounds !== 0) return wholeTable(rounds, victim, BOUNDARIES);
   const index = VICTIMS.indexOf(victim);
-  if (rounds === 0) {
-    const places = BLOWS.map((_, turn) => (index + seed - 1 + 3 * turn) % BOUNDARIES.length);
-    return [...places]
-      .sort((a, b) => a - b)
-      .map((place, turn) => ({
-        victim,
-        boundary: BOUNDARIES[place] ?? 'Applying',
-        blow: BLOWS[(index + turn) % BLOWS.length] ?? 'kill',
-      }));
-  }
-  return Array.from({ length: rounds }).flatMap(() =>
-    BLOWS.flatMap((blow) => BOUNDARIES.map((boundary) => ({ victim, boundary, blow }))),
-  );
+  const last = BOUNDARIES.length - 1;
+  const places = BLOWS.map((_, turn) => (index + seed + last + 3 * turn) % BOUNDARIES.length);
+  return [...places]
+    .sort((a, b) => a - b)
+    .map((place, turn) => ({
+      victim,
+      boundary: at(BOUNDARIES, place),
+      blow: at(BLOWS, (index + turn) % BLOWS.length),
+    }));
 }
 
 /**
@@ -49,17 +58,44 @@ export function plannedStrikes({ rounds, seed }: Campaign, victim: Victim): read
  * is killed while services are acted on, and struck once before or after it.
  */
 export function serviceStrikes({ rounds, seed }: Campaign, victim: Victim): readonly Strike[] {
+  if (rounds !== 0) return wholeTable(rounds, victim, SERVICE_BOUNDARIES);
   const index = VICTIMS.indexOf(victim) + seed;
-  if (rounds === 0) {
-    const elsewhere = index % 2 === 0 ? 'Applying' : 'Verifying';
-    return [
-      { victim, boundary: 'Reloading', blow: 'kill' },
-      { victim, boundary: elsewhere, blow: BLOWS[index % BLOWS.length] ?? 'kill' },
-    ];
-  }
-  return Array.from({ length: rounds }).flatMap(() =>
-    BLOWS.flatMap((blow) => SERVICE_BOUNDARIES.map((boundary) => ({ victim, boundary, blow }))),
+  const elsewhere = index % 2 === 0 ? 'Applying' : 'Verifying';
+  return [
+    { victim, boundary: 'Reloading', blow: 'kill' },
+    { victim, boundary: elsewhere, blow: at(BLOWS, index % BLOWS.length) },
+  ];
+}
+
+/** The strikes of one process on the way back: one in the short plan. */
+export function wayBackStrikes(
+  { rounds, seed }: Campaign,
+  victim: Victim,
+): readonly Strike<WayBackMoment>[] {
+  if (rounds !== 0) return wholeTable(rounds, victim, WAY_BACK_MOMENTS);
+  const index = VICTIMS.indexOf(victim);
+  const boundary = at(WAY_BACK_MOMENTS, (index + seed) % WAY_BACK_MOMENTS.length);
+  return [{ victim, boundary, blow: at(BLOWS, index % BLOWS.length) }];
+}
+
+/** @throws Error where there is nothing to strike, which would be survived by everything */
+function wholeTable<Place>(
+  rounds: number,
+  victim: Victim,
+  places: readonly Place[],
+): readonly Strike<Place>[] {
+  const strikes = Array.from({ length: rounds }).flatMap(() =>
+    BLOWS.flatMap((blow) => places.map((boundary) => ({ victim, boundary, blow }))),
   );
+  if (strikes.length === 0) throw new Error(`${rounds} rounds strike nothing`);
+  return strikes;
+}
+
+/** @throws Error where there is none: no strike takes the place of another */
+export function at<T>(from: readonly T[], index: number): T {
+  const found = from[index];
+  if (found === undefined) throw new Error(`there is no ${index} among ${from.join(', ')}`);
+  return found;
 }
 
 /** Numbers in [0, 1) that a seed gives again and again (mulberry32). */
@@ -74,7 +110,5 @@ export function randomFrom(seed: number): () => number {
 }
 
 export function pick<T>(random: () => number, from: readonly T[]): T {
-  const found = from[Math.floor(random() * from.length)];
-  if (found === undefined) throw new Error('nothing to pick from');
-  return found;
+  return at(from, Math.floor(random() * from.length));
 }

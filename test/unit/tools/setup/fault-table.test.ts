@@ -182,3 +182,31 @@ describe('a campaign of three rounds that is in the document', () => {
     expect(rowsOf(both).at(-1)).toBe('| two | 12, 3 | 1 | def5678, abc1234 |');
   });
 });
+
+test.each([
+  ['--rounds', 'abc', 1],
+  ['--rounds', '-1', 1],
+  ['--rounds', '0.5', 1],
+  ['--rounds', '0', 1],
+  ['--rounds', '', 1],
+  ['--seed', 'x', 0],
+  ['--seed', '', 0],
+])('%s=%s is refused: a campaign that strikes nothing survives everything', (flag, text, least) => {
+  const { status, stderr, document } = run(
+    DOCUMENT,
+    [fault('two', 2, 'abc1234')],
+    `${flag}=${text}`,
+  );
+
+  expect(stderr).toBe(`${flag}: give a whole number from ${least} on, not ${text}\n`);
+  expect(status).toBe(1);
+  expect(document).toBe(DOCUMENT);
+});
+
+test('counts of an earlier run that is not there are refused', () => {
+  const nowhere = join(directory, 'nowhere.jsonl');
+  const { status, stderr } = run(DOCUMENT, [], '--from', nowhere);
+
+  expect(stderr).toBe(`--from: there is no ${nowhere}\n`);
+  expect(status).toBe(1);
+});
