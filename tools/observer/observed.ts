@@ -9,6 +9,7 @@ export interface ObservedNode {
   readonly cordonAppliedBy: readonly string[];
   readonly ready: boolean;
   readonly bootID: string;
+  readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** Keys. */
   readonly taints: readonly string[];
@@ -40,6 +41,19 @@ export interface ObservedCondition {
   readonly message: string;
 }
 
+/** By labels, as Kubernetes has it. */
+export interface NodeSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+  readonly matchExpressions?: readonly Requirement[];
+}
+
+/** Of one label. */
+export interface Requirement {
+  readonly key: string;
+  readonly operator: string;
+  readonly values?: readonly string[];
+}
+
 /** A MachineConfigPool or a MachineConfigNode: a target and conditions by type. */
 export interface ObservedStatus {
   readonly name: string;
@@ -52,4 +66,6 @@ export interface ObservedStatus {
   readonly current: string;
   /** A pool's numbers, as `machineCount` and `updatedMachineCount`. */
   readonly counts: Readonly<Record<string, number>>;
+  /** A pool's nodes; absent = it has none. */
+  readonly nodeSelector?: NodeSelector;
 }

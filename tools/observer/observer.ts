@@ -6,7 +6,7 @@
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
 import { KubeConfig } from '@kubernetes/client-node';
 import { follow } from './follow';
-import type { ObservedNode, ObservedPod, ObservedStatus } from './observed';
+import type { NodeSelector, ObservedNode, ObservedPod, ObservedStatus } from './observed';
 import type { Limits } from './record';
 import { RolloutRecord } from './record';
 import { BLIND_MS, Sight } from './sight';
@@ -94,6 +94,7 @@ function observedNode(node: V1Node): ObservedNode {
     cordonAppliedBy: cordonAppliedBy(node),
     ready: isTrue(node.status?.conditions, 'Ready'),
     bootID: node.status?.nodeInfo?.bootID ?? '',
+    labels: node.metadata?.labels ?? {},
     annotations: node.metadata?.annotations ?? {},
     taints: (node.spec?.taints ?? []).map(({ key }) => key),
   };
@@ -150,7 +151,11 @@ interface WithConditions {
 }
 
 interface PoolObject extends WithConditions {
-  readonly spec: { readonly paused?: boolean; readonly configuration?: { readonly name?: string } };
+  readonly spec: {
+    readonly paused?: boolean;
+    readonly configuration?: { readonly name?: string };
+    readonly nodeSelector?: NodeSelector;
+  };
 }
 
 interface MachineConfigNodeObject extends WithConditions {
@@ -158,11 +163,13 @@ interface MachineConfigNodeObject extends WithConditions {
 }
 
 function observedPool(pool: PoolObject): ObservedStatus {
+  const { nodeSelector } = pool.spec;
   return {
     name: pool.metadata.name,
     target: pool.spec.configuration?.name ?? '',
     current: pool.status?.configuration?.name ?? '',
     paused: pool.spec.paused === true,
+    ...(nodeSelector === undefined ? {} : { nodeSelector }),
     ...commonOf(pool),
   };
 }

@@ -3,6 +3,7 @@
  * by looks that somebody takes now and then; a time in which nobody could look does not count.
  */
 
+import { homesOf } from './membership';
 import type { ObservedNode } from './observed';
 import type { RolloutRecord } from './record';
 import { CORDONED_BY } from './record';
@@ -200,9 +201,12 @@ export class Silence {
 
   /** Pools that are behind, and rollouts that wait. */
   #forgotten({ ids }: OpenWorkflows): readonly Waiting[] {
-    return this.record.pools.flatMap((pool) => {
+    const { nodes, pools } = this.record;
+    const homes = homesOf(nodes, pools);
+    return pools.flatMap((pool) => {
       const { name, target, paused, annotations } = pool;
-      const behind = this.record.nodes.filter((node) => isBehind(node, target)).length;
+      const members = nodes.filter((node) => homes.get(node.name) === name);
+      const behind = members.filter((node) => isBehind(node, target)).length;
       const cancelled = annotations[`${OURS}rollout-cancelled`] === target;
       if (behind === 0 || paused || cancelled || target === '') return [];
       const id = `${ROLLOUT}${name}`;
@@ -245,11 +249,9 @@ interface Waiting {
   readonly silent: Silent;
 }
 
-/** Only the nodes of this pool are in the record. */
+/** Also one that says nothing yet, or that it is on a config of another pool. */
 function isBehind({ annotations }: ObservedNode, target: string): boolean {
-  const pool = /^rendered-(.+)-[0-9a-f]+$/;
-  const current = annotations[`${GROUP}/currentConfig`] ?? '';
-  return current !== target && pool.exec(current)?.[1] === pool.exec(target)?.[1];
+  return annotations[`${GROUP}/currentConfig`] !== target;
 }
 
 function marksOf({ annotations, taints }: ObservedNode): readonly string[] {

@@ -14,9 +14,25 @@ export function node(name: string, parts: Partial<ObservedNode> = {}): ObservedN
     ready: true,
     bootID: 'boot-1',
     taints: [],
+    labels: role('worker'),
     ...parts,
     annotations: { ...on('rendered-worker-a'), ...parts.annotations },
   };
+}
+
+/** A node that serves, as its kubelet registers it: it says nothing of configs. */
+export function joined(name: string, parts: Partial<ObservedNode> = {}): ObservedNode {
+  return { ...node(name, parts), annotations: {} };
+}
+
+/** Labels, of a node or of those that a pool wants. */
+export function role(...names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [`node-role.kubernetes.io/${name}`, '']));
+}
+
+/** A pool of the nodes that have its role. */
+export function poolOf(name: string, parts: Partial<ObservedStatus> = {}): ObservedStatus {
+  return status(name, { nodeSelector: { matchLabels: role(name) }, ...parts });
 }
 
 /** What a Node says of its configs. */

@@ -1,6 +1,7 @@
+import type { ObservedNode, ObservedStatus } from '../../../../tools/observer/observed';
 import { RolloutRecord } from '../../../../tools/observer/record';
 import { Silence, SILENCE_MS, UNANSWERED_MS } from '../../../../tools/observer/silence';
-import { byUpdate, node, on, status } from './objects';
+import { byUpdate, joined, node, on, poolOf, role } from './objects';
 
 const NEW = 'rendered-worker-b';
 const OPEN = ['update-node/a', 'pool-rollout/worker'];
@@ -21,7 +22,7 @@ interface Scene {
 function scene(): Scene {
   const record = new RolloutRecord({});
   record.nodeSeen(node('a', { annotations: on('rendered-worker-a', NEW, 'Working') }), 0);
-  record.poolSeen(status('worker', { target: NEW }));
+  record.poolSeen(poolOf('worker', { target: NEW }));
   const made: Scene = {
     record,
     blockers: { 'pool-rollout/worker': 'its nodes' },
@@ -229,16 +230,87 @@ test('a pool that is behind, and nobody cares; not when it is paused or was canc
     { paused: true },
     { annotations: { 'slipway.dev/rollout-cancelled': NEW } },
   ]) {
-    record.poolSeen(status('worker', { target: NEW, ...parts }));
+    record.poolSeen(poolOf('worker', { target: NEW, ...parts }));
     expect(await look(SILENCE_MS, [])).toEqual([]);
     expect(await look(3 * SILENCE_MS, [])).toEqual([]);
   }
 });
 
+describe('a node belongs to the pool that its labels name, whatever it says that it is on', () => {
+  const INFRA = 'rendered-infra-a';
+  const BEHIND = 'I6 infra: 1 nodes are behind, and no rollout runs';
+
+  /** A pool of workers that is done, and one of infra nodes, with this one beside them. */
+  function beside(found: ObservedNode, parts: Partial<ObservedStatus> = {}): Scene {
+    const made = scene();
+    made.record.nodeSeen(node('a', { annotations: on(NEW) }), 1);
+    made.record.poolSeen(poolOf('infra', { target: INFRA, ...parts }));
+    made.record.nodeSeen(found, 1);
+    return made;
+  }
+
+  const newcomer = joined('b', { labels: role('infra') });
+  const moved = node('b', { labels: role('worker', 'infra'), annotations: on(NEW) });
+
+  test.each([
+    ['has only joined and says nothing of configs', newcomer],
+    ['has only joined, and its kubelet is not Ready', { ...newcomer, ready: false }],
+    ['has moved here from the config of another pool', moved],
+    ['has moved here from an older one', { ...moved, annotations: on('rendered-worker-a') }],
+  ])('one that %s is behind, and nobody cares', async (_what, found) => {
+    const { look } = beside(found);
+    expect(await look(0, [])).toEqual([]);
+    expect(await look(SILENCE_MS - 1, [])).toEqual([]);
+    expect(await look(SILENCE_MS, [])).toEqual([BEHIND]);
+  });
+
+  test('it has a minute from when it joins, however long its pool was at rest', async () => {
+    const { look, record } = beside(node('b', { labels: role('infra'), annotations: on(INFRA) }));
+    for (const atMs of [0, 5 * SILENCE_MS]) expect(await look(atMs, [])).toEqual([]);
+    record.nodeSeen(joined('c', { labels: role('infra') }), 2);
+    expect(await look(6 * SILENCE_MS, [])).toEqual([]);
+    expect(await look(7 * SILENCE_MS - 1, [])).toEqual([]);
+    expect(await look(7 * SILENCE_MS, [])).toEqual([BEHIND]);
+  });
+
+  test.each([
+    ['has joined', newcomer],
+    ['has moved here', moved],
+  ])('the rollout of one that %s must say what it waits for', async (_what, found) => {
+    const id = 'pool-rollout/infra';
+    const { look, blockers } = beside(found);
+    blockers[id] = 'nothing is left to start; 1 node cannot be taken now: b (not Ready)';
+    await look(0, [id]);
+    expect(await look(SILENCE_MS, [id])).toEqual([]);
+    delete blockers[id];
+    await look(2 * SILENCE_MS, [id]);
+    expect(await look(3 * SILENCE_MS, [id])).toEqual([
+      'I6 infra: its rollout is 1 nodes behind, waits, and does not say for what',
+    ]);
+  });
+
+  test.each<[string, ObservedNode, Partial<ObservedStatus>]>([
+    ['in a pool that is paused', newcomer, { paused: true }],
+    ['in one that is not rendered yet', newcomer, { target: '' }],
+    [
+      'in one whose rollout was cancelled',
+      moved,
+      { annotations: { 'slipway.dev/rollout-cancelled': INFRA } },
+    ],
+    ['in one that asks for no labels', newcomer, { nodeSelector: {} }],
+    ['that has come to the config', { ...moved, annotations: on(INFRA) }, {}],
+    ['in no pool', joined('b', { labels: role('edge') }), {}],
+  ])('nothing is said of one %s', async (_what, found, parts) => {
+    const { look } = beside(found, parts);
+    await look(0, []);
+    expect(await look(3 * SILENCE_MS, [])).toEqual([]);
+  });
+});
+
 test('a cordon of ours on a node on which nothing works', async () => {
   const { look, record } = scene();
   record.nodeSeen(node('a', { unschedulable: true, annotations: byUpdate('a') }), 1);
-  record.poolSeen(status('worker'));
+  record.poolSeen(poolOf('worker'));
   await look(0, []);
   expect(await look(SILENCE_MS, [])).toEqual([
     'I2 a: nothing works on it, and it carries a cordon of update-node/a',
@@ -249,7 +321,7 @@ test('a taint of ours on a node on which nothing works, and not of others', asyn
   const { look, record } = scene();
   const taints = ['slipway.dev/update', 'node.kubernetes.io/unschedulable'];
   record.nodeSeen(node('a', { taints }), 1);
-  record.poolSeen(status('worker'));
+  record.poolSeen(poolOf('worker'));
   await look(0, []);
   expect(await look(SILENCE_MS, [])).toEqual([
     'I2 a: nothing works on it, and it carries taint slipway.dev/update',
