@@ -19,6 +19,7 @@ import { explain, isCancellation, refuse, sentence } from './failures';
 import { CLOSING_MS, handOver, isQuiet } from './hand-over';
 import { mayHaveFailedUnsaid } from './left-out-nodes';
 import type { PoolRolloutInput, RolloutProgress } from './messages';
+import { meetHalfDone, meetReturned } from './met-updates';
 import { shielded } from './node-update';
 import {
   adoptUpdate,
@@ -124,7 +125,7 @@ async function roll(rollout: Rollout): Promise<RolloutProgress> {
     const seen = rollout.changes;
     await look(rollout);
     if (rollout.knows === 'nothing' && rollout.view !== undefined) {
-      aside(rollout, 'which updates run', learnRunning(rollout));
+      aside(rollout, 'it is not known which updates run', learnRunning(rollout));
     }
     rememberStart(rollout);
     if (seemsCancelled(rollout) && patched(RUNS_AFTER_ALL)) forgetCancellation(rollout);
@@ -176,6 +177,7 @@ async function look(rollout: Rollout): Promise<void> {
     ]);
   }
   for (const departed of found.departed ?? []) endUpdateOf(rollout, departed);
+  meetReturned(rollout, found.departed);
 }
 
 /** Everything here is synchronous: no message can come in between a decision and its record. */
@@ -194,6 +196,7 @@ function decide(rollout: Rollout): void {
     rollout.deferred.clear();
     rollout.touch();
   }
+  meetHalfDone(rollout);
   // Slots first: who got one makes room for the next to be prepared.
   for (const node of toGrant(rollout)) grantSlot(rollout, node);
   for (const candidate of toStart(rollout)) void startUpdate(rollout, view, candidate);

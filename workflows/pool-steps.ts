@@ -239,6 +239,11 @@ function meetUpdate(rollout: Rollout, node: string): void {
 /** Asks an update that runs already to report here; until it answers it counts as a slot holder. */
 export function adoptUpdate(rollout: Rollout, node: string): void {
   rollout.adopt(node);
+  attachTo(rollout, node);
+}
+
+/** Whoever works on the node is to report here. */
+export function attachTo(rollout: Rollout, node: string): void {
   const { workflowId } = workflowInfo();
   tell(rollout, node, () =>
     getExternalWorkflowHandle(updateNodeId(node)).signal(attachSignal, { reportTo: workflowId }),

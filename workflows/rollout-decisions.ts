@@ -64,7 +64,10 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
   const ahead = rollout.saysNothingNew ? 0 : roomAhead(rollout);
   let room = Math.min(ahead, CHILDREN_AT_MOST - children.size);
   const possible = view.candidates.filter(
-    ({ node }) => !rollout.isOutOfQuestion(node) && isFreeToGo(rollout, node),
+    ({ node }) =>
+      !rollout.isOutOfQuestion(node) &&
+      !rollout.halfDone.unmet.has(node) &&
+      isFreeToGo(rollout, node),
   );
   return possible.filter(({ node, repair, halfDone }) => {
     const hasItsSlot = repair || rollout.hasOrphanedSlot(node);
@@ -80,7 +83,7 @@ export function toGrant(rollout: Rollout): readonly string[] {
   const { view, knows } = rollout;
   if (view === undefined || knows !== 'all' || mayNotGoOn(rollout)) return [];
   const answersFirst = rollout.answersFirst && isAnyAboutToAnswer(rollout);
-  const givesNew = !rollout.saysNothingNew && !answersFirst;
+  const givesNew = !rollout.saysNothingNew && !answersFirst && rollout.halfDone.unmet.size === 0;
   return withSlots(
     rollout,
     prepared(rollout).filter(

@@ -2,9 +2,10 @@
 
 import {
   decideSlots,
+  fewNames,
+  type NamedReason,
   remainingSeconds,
   rolloutState,
-  type NamedReason,
   type StateAndBlocker,
 } from '../core/rollout/index';
 import type { PoolLook } from './cluster-contracts';
@@ -192,9 +193,12 @@ function whyWithoutSlot(rollout: Rollout): ReadonlyMap<string, string> {
 }
 
 /** Those under way go on meanwhile. */
-function heldBack({ saysNothingNew }: Rollout): string | undefined {
-  if (!saysNothingNew) return undefined;
-  return 'waiting for Temporal to confirm what its updates were told, to go on in a new run';
+function heldBack({ saysNothingNew, halfDone: { unmet } }: Rollout): string | undefined {
+  if (saysNothingNew) {
+    return 'waiting for Temporal to confirm what its updates were told, to go on in a new run';
+  }
+  if (unmet.size === 0) return undefined;
+  return `waiting for Temporal to say whether updates work on ${fewNames([...unmet])}, which serve half done`;
 }
 
 /** It was there when the rollout began; nobody starts without it. */

@@ -20,6 +20,7 @@ import type {
 } from './cluster-contracts';
 import { byNode, instant } from './carried';
 import { EndedUpdates } from './ended-updates';
+import { HalfDoneNodes } from './half-done-nodes';
 import type {
   ChildState,
   NodeReport,
@@ -45,6 +46,7 @@ export class Rollout extends SaidOfNodes {
   viewProblem: string | undefined;
   updatedByUs: number;
   readonly startMark = new StartMark();
+  readonly halfDone = new HalfDoneNodes();
   /** It is being written on the pool that this rollout is not cancelled. */
   isForgetting = false;
 
@@ -159,6 +161,20 @@ export class Rollout extends SaidOfNodes {
     super.start(node, config, uid, this.retry.has(node));
     this.failed.delete(node);
     this.ended.forget(node);
+  }
+
+  /** Its update was told to stop when its node left the pool; until it says how far it is, it holds a slot. */
+  backInPool(node: string): void {
+    const child = this.children.get(node);
+    if (child === undefined) return;
+    const { node: name, config, uid, runId } = child;
+    this.children.set(node, {
+      ...{ node: name, config, stage: 'preparing', holdsSlot: true, since: instant() },
+      ...(uid === undefined ? {} : { uid }),
+      ...(runId === undefined ? {} : { runId }),
+      adopting: true,
+    });
+    this.touch();
   }
 
   /**

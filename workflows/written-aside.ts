@@ -34,7 +34,7 @@ export function hold(rollout: Rollout, node: string): void {
     .finally(() => {
       rollout.holding.delete(node);
     });
-  aside(rollout, `the hold of node ${node}`, written);
+  aside(rollout, `the hold of node ${node} is not written down`, written);
 }
 
 /** That a person has cancelled the rollout: of its config, or of the one that the pool has where it knows none. */
@@ -62,7 +62,7 @@ export function forgetCancellation(rollout: Rollout): void {
   const written = forgetRolloutCancelled(pool).finally(() => {
     rollout.isForgetting = false;
   });
-  aside(rollout, 'the end of the cancellation', written);
+  aside(rollout, 'the end of the cancellation is not written down', written);
 }
 
 /**
@@ -76,7 +76,7 @@ export function rememberStart(rollout: Rollout): void {
   // One that could not be written is written again after a later look, by this run or by the next one.
   if (startMark.over(view) === config || !patched(START_REMEMBERED)) return;
   const written = startMark.say(config, () => markRolloutStarted(pool, config));
-  aside(rollout, 'the start of the rollout', written);
+  aside(rollout, 'the start of the rollout is not written down', written);
 }
 
 /**
@@ -88,7 +88,7 @@ export async function forgetStart(rollout: Rollout): Promise<boolean> {
   const { pool, view, startMark, changes } = rollout;
   if (startMark.over(view) !== '' && patched(START_REMEMBERED)) {
     const written = startMark.say('', () => forgetRolloutStarted(pool));
-    aside(rollout, 'the end of the rollout', written);
+    aside(rollout, 'the end of the rollout is not written down', written);
   }
   if (!startMark.isBeingWritten) return true;
   rollout.writing = 'its pool to forget that it was started';
@@ -101,11 +101,15 @@ export async function forgetStart(rollout: Rollout): Promise<boolean> {
   return rollout.changes === changes;
 }
 
-/** Writes something down without waiting for it; the run does not end before it is done. */
-export function aside(rollout: Rollout, what: string, work: Promise<unknown>): void {
+/**
+ * Writes or asks something without waiting for it; the run does not end before it is done.
+ *
+ * @param problem - the sentence for the log when it fails
+ */
+export function aside(rollout: Rollout, problem: string, work: Promise<unknown>): void {
   rollout.writingAside += 1;
   work
-    .catch((error: unknown) => log.warn(`${what} is not written down`, { error }))
+    .catch((error: unknown) => log.warn(problem, { error }))
     .finally(() => {
       rollout.writingAside -= 1;
     })

@@ -8,10 +8,8 @@
  * unless the slots are numbered: then the number says whether that update has one.
  *
  * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
- * about to write. So a slot has a number (`slotNumber`), in which those given before it are counted, and it
- * is good while that many and the nodes that are down by themselves are within the limit, and so are all that
- * are out with those that may be in a moment (`pendingBefore`). That keeps slots of one rollout apart. Those of
- * which nobody said the number are kept apart within one process: a node counts from the moment in which its own
+ * about to write. So a slot has a number and says who is counted in it: the rule is in `core/rollout/slots.ts`. That
+ * keeps slots of one rollout apart. Those of which nobody said the number are kept apart within one process: a node counts from the moment in which its own
  * cordon was found to fit, until the picture shows it.
  */
 
@@ -180,8 +178,8 @@ function countOf(
 }
 
 /**
- * Nodes that are out of service and not counted in the number of the slot: they are down by themselves, and were not, or
- * not to be taken up as they are, when it was given. Where nobody said who is counted, all that an update has left is.
+ * Nodes that are down by themselves and not counted in the number of the slot: they have gone down since it was given.
+ * Where nobody said who is counted, all that an update has left down are.
  */
 function besideNumber({ slotCounts }: Place, down: readonly Node[]): readonly string[] {
   const inNumber = new Set(slotCounts);

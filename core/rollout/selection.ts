@@ -7,7 +7,10 @@ const REASONS_SHOWN = 50;
 /** Who takes the slots is told in one sentence, and travels with every look. */
 const UNAVAILABLE_EXPLAINED = 5;
 
-/** As many canaries as anybody asks for. */
+/**
+ * More verified nodes than these are not named. With more canaries than that, those that were seen and those that reported
+ * are not told apart, and the larger of the two counts: a canary may wait longer than it must.
+ */
 const UPDATED_NAMED = 10;
 
 export interface SelectionLimits {

@@ -9,6 +9,21 @@
  * and the slot would be one too many. And a node that was left out of service (its update ended without a
  * report, or could not take the host back) keeps its slot until the view shows it unavailable
  * (`settleBroken`) or it is taken up again.
+ *
+ * A slot goes with three things, so that cluster workers that use slots at the same moment need not see each other:
+ *
+ *     number  = |unavailable ∪ holders| − |down by themselves, without a slot|   (itself counted)
+ *     counts  = who is in `number` and down by itself
+ *     pending = who was given a slot before, and is not seen to use it
+ *
+ * Whoever uses it sees `out`, all others out of service, and `beside`, those of `out` that no update has taken out and
+ * that are not in `counts`. The slot is good while both hold:
+ *
+ *     |out ∪ pending| + 1 ≤ maxUnavailable
+ *     number + |beside|   ≤ maxUnavailable
+ *
+ * An example with a limit of two: nodes a and b get slots 1 and 2 (b's with pending = {a}), and c goes down by itself. Then b
+ * may not go, whether or not it sees a's cordon: {a, c} + 1 > 2. And a may, if it goes first: {c} + 1 ≤ 2, 1 + {c} ≤ 2.
  */
 
 import type { CanaryLimit } from './canary';
@@ -97,11 +112,7 @@ export function settleBroken(
 }
 
 /**
- * Which slot of its pool a node has: so many nodes, itself counted, have updates taken out of service, or
- * may with their slots. Others that are down by themselves are not among them, but for those that are taken up as they
- * are (`countedInNumber`). The slot is good while it and those that are out of service beside it are within the limit, and
- * so are all that are seen out of service with those that may be in a moment (`pendingBefore`); since each slot counts
- * those that were given before it, whoever uses one need not know who else is about to.
+ * The `number` of the rule above: which slot of its pool a node has.
  *
  * @param granted - as it is once the node is a holder
  * @param downOtherwiseCount - how many of `unavailable` no update of ours has left so, holder or not
@@ -122,8 +133,8 @@ export function slotNumber(
 const NAMED = 50;
 
 /**
- * Who is counted in that number and is down by itself: whoever uses the slot finds them down, and must not count them
- * beside it. Who is not among them has gone down since.
+ * The `counts` of the rule above. Whoever uses the slot finds these nodes down, and must not count them beside it; any
+ * other node that is down by itself has gone down since.
  *
  * @param countedDown - nodes of `unavailable` that no update has taken out, and that are not `downOtherwise`
  * @returns undefined when there are more than fifty: then all that an update has left down count as such
@@ -139,9 +150,8 @@ export function countedInNumber(
 }
 
 /**
- * Whose slots were given before and are not seen to be used: whoever uses this one may not see that they are used at the
- * same moment. A slot that is given later may be used earlier; so their number alone does not say how many will be out.
- * A holder that is down by itself has not used its slot, and may when it is back.
+ * The `pending` of the rule above. A slot that is given later may be used earlier, so the number alone does not say how
+ * many will be out. A holder that is down by itself has not used its slot, and may when it is back.
  *
  * @param granted - as it is once the node is a holder
  * @returns undefined when there are more than fifty

@@ -11,6 +11,8 @@ interface Told {
   readonly seed?: number;
   /** Other limits and policies than the pool has by itself. */
   readonly pool?: Partial<PoolScenario>;
+  /** Several of them, each as the one above but for this; a node is moved from one to the other by hand. */
+  readonly pools?: readonly Partial<PoolScenario>[];
   readonly plants?: ActivityPlants;
   readonly nodes?: number;
   readonly twoWorkers?: boolean;
@@ -33,6 +35,7 @@ export function rebootingConfig(number: number): SimulatedConfig {
 export async function quietWorld({
   seed = 1,
   pool = {},
+  pools: others,
   plants = {},
   nodes = 2,
   twoWorkers = false,
@@ -45,7 +48,9 @@ export async function quietWorld({
     weather: { activity: 0, task: 0, memory: 0, message: 0 },
     ...{ twoWorkers, hostsOfBefore },
   };
-  const pools = drawn.pools.map((one) => ({ ...one, ...pool }));
+  const [first] = drawn.pools.map((one) => ({ ...one, ...pool }));
+  if (first === undefined) throw new Error('the scenario has no pool');
+  const pools = others?.map((other) => ({ ...first, ...other })) ?? [first];
   const scenario = { ...drawn, ...calm, pools };
   const clock = new VirtualClock(START);
   const trace = new Trace(() => clock.now);

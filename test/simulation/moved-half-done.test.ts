@@ -1,0 +1,97 @@
+/** Nodes that are moved from pool to pool in the middle of an update that drains nothing, in quiet weather. */
+
+import { ANNOTATION, NodeState } from '../../core/names';
+import { quietWorld, rebootingConfig, until } from './quiet-world';
+import type { World } from './world/world';
+
+jest.setTimeout(600_000);
+
+const MINUTE_MS = 60_000;
+const SEEDS = [1, 2, 3, 4, 5];
+
+/** It restarts a service, and its node serves meanwhile. */
+function restartingConfig(pool: string, number: number) {
+  const name = `rendered-${pool}-${number}`;
+  return { ...rebootingConfig(number), name, os: 'os-1', drain: false, restartsService: true };
+}
+
+/** Two pools of three nodes each, one slot each, in which nodes are prepared before it is their turn. */
+async function twoPools(seed: number, draining: readonly string[]) {
+  const policy = {
+    ...{ canary: { nodes: 0 }, failureThreshold: '100%', prepareAhead: 2 },
+    verify: { readySeconds: 0, reconnectSeconds: 300 },
+  };
+  const pools = ['worker', 'infra'].map((name) => ({
+    ...{ name, maxUnavailable: 1, policy },
+    configs: [1, 2, 3, 4].map((number) =>
+      draining.includes(name) ? rebootingConfig(number) : restartingConfig(name, number),
+    ),
+  }));
+  return quietWorld({ seed, nodes: 6, pools });
+}
+
+function isWorking(world: World, name: string): boolean {
+  return world.cluster.node(name).metadata.annotations?.[ANNOTATION.STATE] === NodeState.WORKING;
+}
+
+/** The first of a pool that an update works on; its host is out of Temporal's reach from then on, and its Node serves. */
+async function cutOffAtWork(
+  { world, run }: Awaited<ReturnType<typeof twoPools>>,
+  names: readonly string[],
+): Promise<string> {
+  world.controllers.begin();
+  let found: string | undefined;
+  await until(run, () => (found = names.find((name) => isWorking(world, name))) !== undefined, 1);
+  if (found === undefined) throw new Error('no update works on a node');
+  world.hosts.get(found)?.setCut(true, false);
+  return found;
+}
+
+async function worker(world: World) {
+  const progress = await world.progress('worker');
+  return { children: progress?.children ?? [], slots: progress?.slots ?? [], progress };
+}
+
+it.each(SEEDS)(
+  'one that comes to a paused pool is met before anybody goes on (seed %d)',
+  async (seed) => {
+    const story = await twoPools(seed, ['worker']);
+    const { world, run } = story;
+    const moved = await cutOffAtWork(story, ['node-002', 'node-004', 'node-006']);
+    await until(run, async () =>
+      (await worker(world)).children.some(
+        ({ stage, holdsSlot }) => stage === 'waiting' && !holdsSlot,
+      ),
+    );
+    world.ask('worker', 'pause', { reason: 'change freeze' });
+    await until(run, async () => (await worker(world)).slots.length === 0);
+
+    world.move(moved, 'worker');
+    await run(MINUTE_MS);
+    expect((await worker(world)).slots).toEqual([moved]);
+    world.ask('worker', 'resume', {});
+    await run(MINUTE_MS);
+
+    expect((await worker(world)).slots).toEqual([moved]);
+    expect(world.invariants.violations).toEqual([]);
+  },
+);
+
+it.each(SEEDS)(
+  'one that comes back before its update has ended holds a slot (seed %d)',
+  async (seed) => {
+    const story = await twoPools(seed, []);
+    const { world, run } = story;
+    const moved = await cutOffAtWork(story, ['node-001', 'node-003', 'node-005']);
+    await run(2_000);
+    world.move(moved, 'infra');
+    await run(3_000);
+    world.move(moved, 'worker');
+    await run(2 * MINUTE_MS);
+
+    expect(world.invariants.violations).toEqual([]);
+    world.hosts.get(moved)?.setCut(false, false);
+    await until(run, async () => (await worker(world)).progress?.state === 'Completed', 1_000);
+    expect(world.invariants.violations).toEqual([]);
+  },
+);

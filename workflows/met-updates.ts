@@ -1,0 +1,73 @@
+/**
+ * Updates that work on nodes of the pool and are not this rollout's, as far as it knows. While one is at work its node may
+ * go down at any moment, so it is met before anybody gets a slot: then it counts as the holder of one until it has answered.
+ */
+
+import { patched, sleep } from '@temporalio/workflow';
+import type { DepartedNode } from './cluster-contracts';
+import { isCancellation } from './failures';
+import { adoptUpdate, attachTo, findRunningUpdates } from './pool-steps';
+import type { Rollout } from './rollout-state';
+import { aside } from './written-aside';
+
+/** Rollouts that were begun before it give slots before they have met the update of a node that came with it. */
+const HALF_DONE_MET = 'half-done-nodes-met-before-slots';
+/** Rollouts that were begun before it count no slot for a node that was moved away and back during its update. */
+const BACK_IN_POOL = 'nodes-back-in-pool-hold-slots';
+/** Which of them run could not be found out. */
+const ASK_AGAIN = '30s';
+
+/** Nodes that serve half done were moved here in the middle of an update, or that was lost: Temporal is asked which. */
+export function meetHalfDone(rollout: Rollout): void {
+  const { view, knows, ending, halfDone } = rollout;
+  // Until all updates of the pool are known no slot is given, and all that run are met.
+  if (view === undefined || knows !== 'all' || ending !== undefined) return;
+  const seen = view.candidates.flatMap((one) =>
+    one.halfDone === true && isStranger(rollout, one.node) ? [one.node] : [],
+  );
+  const nodes = halfDone.toMeet(seen);
+  if (nodes.length === 0 || !patched(HALF_DONE_MET)) return;
+  halfDone.asking(nodes);
+  const names = nodes.join(', ');
+  aside(rollout, `it is not known whether updates of ${names} run`, meet(rollout, nodes));
+}
+
+function isStranger(rollout: Rollout, node: string): boolean {
+  return !rollout.isOutOfQuestion(node) && !rollout.hasOrphanedSlot(node);
+}
+
+async function meet(rollout: Rollout, nodes: readonly string[]): Promise<void> {
+  for (;;) {
+    try {
+      const running = new Set(await findRunningUpdates(nodes));
+      for (const node of nodes) {
+        rollout.halfDone.answered(node, running.has(node));
+        if (running.has(node) && !rollout.children.has(node)) adoptUpdate(rollout, node);
+      }
+      rollout.touch();
+      return;
+    } catch (error) {
+      if (isCancellation(error)) return;
+      await sleep(ASK_AGAIN, { summary: 'asking again which updates run' });
+    }
+  }
+}
+
+/**
+ * A node that was moved out of the pool is back in it before its update has ended. That was told to stop, and still
+ * works on its node.
+ *
+ * @param departed - of the look that was asked about all updates under way
+ */
+export function meetReturned(rollout: Rollout, departed: readonly DepartedNode[] = []): void {
+  const gone = new Set(departed.map(({ node }) => node));
+  const back = [...rollout.children.values()].filter(
+    ({ node, cancelling }) =>
+      cancelling?.why === 'moved' && !gone.has(node) && !rollout.starting.has(node),
+  );
+  if (back.length === 0 || !patched(BACK_IN_POOL)) return;
+  for (const { node } of back) {
+    rollout.backInPool(node);
+    attachTo(rollout, node);
+  }
+}
