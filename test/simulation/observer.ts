@@ -10,11 +10,12 @@ import type { VirtualClock } from './clock';
 import { Holds } from './holds';
 import { DECIDING_MS, isInService, isWorking, Outages } from './outages';
 import { wrongAtRest } from './pool-status';
+import { isOpenToPods, isReady, saysWhyItIsCordoned } from './shown-by-node';
 import { isHalfDone, isOurs, Tries } from './tries';
 import type { Cluster, NodeWrite } from './world/cluster';
 import type { SimulatedPod } from './world/cluster-activities';
 import type { Host, RebootCause } from './world/host';
-import type { SimulatedConfig } from './world/journal';
+import { askedAtOf, type SimulatedConfig } from './world/journal';
 import { poolOfLabels } from './world/pools';
 import { Words } from './words';
 
@@ -166,7 +167,8 @@ export class Invariants {
       this.reboots.set(key, times);
       if (times > 1) this.break('I5', `${host.name} reboots ${times} times for ${key}`);
     }
-    if (node !== undefined && isInService(node) && !isWorking(node)) {
+    const serves = node !== undefined && isInService(node) && !isWorking(node);
+    if (serves && !this.isPutBackSince(host, cause)) {
       this.break('I5', `${host.name} reboots while it is in service (${key(run, cause)})`);
     }
     this.judgePods(host, cause);
@@ -350,7 +352,7 @@ export class Invariants {
    * that was asked for later ends them unasked.
    */
   private judgePods({ name, journal }: Host, cause: RebootCause): void {
-    const askedAt = cause === 'update' ? journal?.armAskedAt : journal?.goingBack?.askedAt;
+    const askedAt = askedAtOf(journal, cause);
     if (askedAt === undefined) return;
     const decidedAt = askedAt - DECIDING_MS;
     const reboots = `${name} reboots (${cause})`;
@@ -364,6 +366,13 @@ export class Invariants {
     const pod = this.pods.get(name)?.find(({ boundAt }) => boundAt <= decidedAt);
     if (pod === undefined || hasFallenOver) return;
     this.break('I3', `${reboots}, and ${pod.name} was there ${seconds(pod.boundAt)}`);
+  }
+
+  /** Somebody has put the node back into service in the moment between the order to reboot and the reboot. */
+  private isPutBackSince({ name, journal }: Host, cause: RebootCause): boolean {
+    const askedAt = askedAtOf(journal, cause);
+    const openSince = this.openSince.get(name) ?? Infinity;
+    return askedAt !== undefined && openSince > askedAt - DECIDING_MS;
   }
 
   private judgeHold({ name, journal }: Host): void {
@@ -385,19 +394,4 @@ export class Invariants {
 
 function key(run: string, cause: RebootCause): string {
   return `${cause} of ${run}`;
-}
-
-function isReady({ status }: Node): boolean {
-  return status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
-}
-
-function isOpenToPods(node: Node): boolean {
-  return isReady(node) && node.spec?.unschedulable !== true;
-}
-
-/** A machine that could not be taken back is kept out of service, and the Node says so. */
-function saysWhyItIsCordoned(node: Node): boolean {
-  const told = node.metadata.annotations ?? {};
-  const isFailed = told[STATE] === 'Degraded' || told[STATE] === 'Unreconcilable';
-  return isFailed && /so the node is cordoned/.test(told[REASON] ?? '');
 }

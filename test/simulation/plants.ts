@@ -128,7 +128,7 @@ export const PLANTS: readonly Plant[] = [
   {
     bug: 'slots are lost when a rollout goes on in a new run',
     breaks: 'I1',
-    ...{ seed: 7, within: 10 },
+    ...{ seed: 71, within: 10 },
     change: {
       from: 'children: [\n                ...this.children.values()\n            ],\n            orphanedSlots',
       to: 'children: [],\n            orphanedSlots',

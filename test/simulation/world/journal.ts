@@ -77,3 +77,11 @@ export function isDecided({ verified, commitBy, goingBack }: Journal, now: numbe
 export function hasStartedOn({ armed, applied, reboots, begunIn }: Journal, boot: number): boolean {
   return armed === undefined ? applied && !reboots && begunIn !== boot : armed !== boot;
 }
+
+/** When the order for a reboot was given; undefined = nobody gave one. */
+export function askedAtOf(
+  journal: Journal | undefined,
+  cause: 'update' | 'back' | 'accident',
+): number | undefined {
+  return cause === 'update' ? journal?.armAskedAt : journal?.goingBack?.askedAt;
+}
