@@ -14,7 +14,7 @@ import {
   printableWithin,
   REPAIRS_REPORTED,
 } from '../../core/drift';
-import { failureName, messageOf } from '../../core/errors';
+import { type DomainError, failureName, messageOf } from '../../core/errors';
 import { FORCE_FILE } from './committed';
 import { baselineOf, type DriftBaseline, enablementDirectories } from './drift-baseline';
 import { DriftCheck } from './drift-check';
@@ -24,13 +24,13 @@ import {
   repairsWithin,
   writeDriftRecords,
 } from './drift-records';
-import { repairDrift, type RepairPorts } from './drift-repair';
+import { repairDrift, type Repaired, type RepairPorts } from './drift-repair';
 import { DRIFT_TIMING, type DriftTiming } from './drift-timing';
 import { Alarm } from './alarm';
 import type { Exclusive } from './exclusive';
 import { openJournal } from './open-journal';
 import type { StepContext } from './ports';
-import { CURRENT_CONFIG_FILE, readCurrentConfig } from './records';
+import { CURRENT_CONFIG_FILE, type HostConfig, readCurrentConfig } from './records';
 import { endRepair } from './repair-end';
 import { UNIT_DIRECTORY } from './wanted-paths';
 
@@ -94,7 +94,8 @@ class DriftWatch {
   #answer: DriftAnswer | undefined;
   /** Findings that a repair was tried on; as text. They are not tried again while they stay. */
   #tried = '';
-  #unrepaired: string | undefined;
+  /** Why these findings, as text, are left. Said as long as they stay: it is a write each time that it changes. */
+  #unrepaired: { readonly of: string; readonly why: string } | undefined;
   /** When an open update was first seen, or last told of. */
   #busySince: number | undefined;
   /** One after the other, of reports and of looks. */
@@ -252,7 +253,8 @@ class DriftWatch {
   #reportOf({ baseline, check }: WatchedConfig): DriftReport {
     const { findings } = check;
     // Gone and come again within a second it looks the same, and is another one.
-    if (keyOf(findings) !== this.#tried) [this.#tried, this.#unrepaired] = ['', undefined];
+    if (keyOf(findings) !== this.#tried) this.#tried = '';
+    if (keyOf(findings) !== this.#unrepaired?.of) this.#unrepaired = undefined;
     const repairs = (this.#records?.repairs ?? []).slice(-REPAIRS_REPORTED);
     return {
       config: baseline.reference.name,
@@ -260,9 +262,7 @@ class DriftWatch {
       count: findings.length,
       repairs: repairs.map(({ path, at }) => ({ path: printableWithin(path, PATH_LIMIT), at })),
       forced: this.#ports.probe.look(FORCE_FILE).kind !== 'absent',
-      ...(this.#unrepaired === undefined
-        ? {}
-        : { unrepaired: printableWithin(this.#unrepaired, DETAIL_LIMIT) }),
+      ...(this.#unrepaired === undefined ? {} : { unrepaired: this.#unrepaired.why }),
     };
   }
 
@@ -294,39 +294,48 @@ class DriftWatch {
     }
   }
 
-  /** Puts right what the policy allows; false when nothing was done. */
+  /** Puts right what the policy allows; false when there is nothing new to say. */
   async #repair(report: DriftReport): Promise<boolean> {
     const host = this.#host;
     const findings = host?.check.findings ?? [];
     const answer = this.#answer;
     const key = keyOf(findings);
-    if (host === undefined || answer?.drift.mode !== 'Repair' || findings.length === 0)
-      return false;
+    if (host === undefined || answer === undefined || findings.length === 0) return false;
+    if (answer.drift.mode !== 'Repair') {
+      this.#unrepaired = undefined;
+      return report.unrepaired !== undefined;
+    }
     if (key === this.#tried) return false;
     if (await this.#isBusy()) return false;
     const config = await readCurrentConfig(this.#ports.files);
     if (config?.reference.digest !== host.baseline.reference.digest) return false;
     this.#tried = key;
+    const { paths, unrepaired } = await this.#rewrite(host, config, answer);
+    const why = unrepaired && printableWithin(unrepaired, DETAIL_LIMIT);
+    this.#unrepaired = why === undefined ? undefined : { of: key, why };
+    for (const { path, kind } of findings) this.#touched.add(kind === 'unit' ? UNITS : path);
+    if (paths.length === 0 && why === report.unrepaired) return false;
+    const { log } = this.#options;
+    log.info({ node: this.#ports.node, paths: paths.slice(0, 5), unrepaired }, 'drift repaired');
+    return true;
+  }
+
+  #rewrite(host: WatchedConfig, config: HostConfig, answer: DriftAnswer): Promise<Repaired> {
     const now = this.#ports.now();
     const { limit, intervalSeconds } = answer.drift;
     const earlier = repairsWithin(this.#records?.repairs ?? [], intervalSeconds, now);
     const at = now.toISOString().replace(/\.\d{3}Z$/, 'Z');
-    const { log } = this.#options;
-    const { paths, unrepaired } = await repairDrift(
+    return repairDrift(
       { ...this.#ports, context: () => this.#step() },
       {
         config,
-        findings,
+        findings: host.check.findings,
         policies: mergeDisruptionPolicies(answer.disruptionPolicies),
         mayRepair: (path) => earlier.filter((one) => one.path === path).length < limit,
         count: (tried) =>
           this.#remember(host, [...earlier, ...tried.map((path) => ({ path, at }))]),
       },
     );
-    this.#unrepaired = unrepaired;
-    log.info({ node: this.#ports.node, paths: paths.slice(0, 5), unrepaired }, 'drift repaired');
-    for (const { path, kind } of findings) this.#touched.add(kind === 'unit' ? UNITS : path);
-    return paths.length > 0 || unrepaired !== report.unrepaired;
   }
 
   async #remember(
@@ -366,13 +375,8 @@ function keyOf(findings: readonly DriftFinding[]): string {
   return JSON.stringify(findings);
 }
 
-/** Milliseconds; 0 when the server did not say. */
+/** Of the catalogue. Milliseconds; 0 when the server did not say. */
 function retryAfterOf(error: unknown): number {
-  const details =
-    typeof error === 'object' && error !== null && 'details' in error && error.details;
-  const seconds =
-    typeof details === 'object' && details !== null && 'retryAfter' in details
-      ? details.retryAfter
-      : 0;
+  const seconds = (error as DomainError).details?.['retryAfter'];
   return typeof seconds === 'number' ? seconds * 1000 : 0;
 }

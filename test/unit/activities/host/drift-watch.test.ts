@@ -363,6 +363,24 @@ describe('a host whose pool wants repair', () => {
     expect(readFileSync(real('/etc/two.conf'), 'utf8')).toBe('wrong');
   });
 
+  it('is told why something is left for as long as it is, and no longer', async () => {
+    answer = REPAIR;
+    writeFileSync(real('/etc/two.conf'), 'wrong');
+    await start({ again: 5 });
+    await reported(({ unrepaired }) => unrepaired !== undefined);
+    const from = reports.length;
+
+    await reported(() => reports.length > from + 5);
+    const said = new Set(reports.slice(from).map(({ unrepaired }) => unrepaired));
+    expect([...said]).toEqual(['not repaired: /etc/two.conf takes effect at a reboot only']);
+
+    answer = REPORT;
+    await reported(
+      ({ unrepaired }) => unrepaired === undefined,
+      () => undefined,
+    );
+  });
+
   it('has what can be rewritten, and says of the rest why it cannot', async () => {
     answer = REPAIR;
     writeFileSync(real('/etc/one.conf'), 'wrong');
