@@ -52,6 +52,8 @@ export interface ServerDependencies {
   readonly identify?: (request: FastifyRequest) => PeerSubject | undefined;
   /** Of the limits of requests: milliseconds of a clock that never goes back; the default is the process'. */
   readonly clock?: () => number;
+  /** Of the turns of repairs: milliseconds since 1970; the default is the machine's. */
+  readonly wallClock?: () => number;
   /** Absent = metrics of its own. */
   readonly metrics?: ServerMetrics;
   /** Of the host endpoint; absent = none. */
@@ -180,6 +182,7 @@ export function buildServer(dependencies: ServerDependencies): Server {
     writeDrift: dependencies.writeDrift,
     identify,
     ...(dependencies.clock === undefined ? {} : { clock: dependencies.clock }),
+    ...(dependencies.wallClock === undefined ? {} : { wallClock: dependencies.wallClock }),
   });
 
   const { cluster, alsoMissing } = dependencies;

@@ -55,6 +55,7 @@ export function watchCluster(log: Logger): ClusterWatch {
     silentMs: () => Math.max(pools.silentMs, controllerConfigs.silentMs),
     view: {
       node: (name) => nodes.get(name),
+      nodes: () => nodes.list(),
       pools: () => pools.list(),
       machineConfigNode: (name) => machineConfigNodes.get(name),
       policy: (pool) => policies.get(pool),

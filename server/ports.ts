@@ -11,6 +11,7 @@ import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 /** A watch-fed picture: looking costs no request, and goes on while the API server is away. */
 export interface ClusterView {
   node(name: string): Node | undefined;
+  nodes(): readonly Node[];
   pools(): readonly MachineConfigPool[];
   machineConfigNode(name: string): MachineConfigNode | undefined;
   /** The policy of a pool; undefined = the defaults. */

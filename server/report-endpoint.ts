@@ -2,10 +2,18 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readDisruptionPolicy } from '../core/disruption';
-import { DEFAULT_DRIFT_POLICY, type DriftAnswer, resolveDriftPolicy } from '../core/drift';
+import {
+  DEFAULT_DRIFT_POLICY,
+  type DriftAnswer,
+  mayDisturb,
+  resolveDriftPolicy,
+} from '../core/drift';
 import { failureName, messageOf } from '../core/errors';
 import type { Node } from '../core/node/types';
-import { primaryPoolForNode } from '../core/pool/membership';
+import { slotsOrNone } from '../core/pool/capacity';
+import { nodesOfPool, primaryPoolForNode } from '../core/pool/membership';
+import type { MachineConfigPool } from '../core/pool/types';
+import { isInService, takesSlot } from '../core/rollout/availability';
 import { nodeOfPeer } from './access';
 import { later, refuse } from './answers';
 import { createDriftRecorder } from './drift-recorder';
@@ -20,6 +28,8 @@ export interface ReportDependencies {
   readonly identify: (request: FastifyRequest) => PeerSubject | undefined;
   /** Milliseconds of a clock that never goes back. */
   readonly clock?: () => number;
+  /** Milliseconds since 1970, the same on all servers; the default is the machine's. */
+  readonly wallClock?: () => number;
 }
 
 /** Adds the endpoint. Whose report it is says the certificate, and nothing else. */
@@ -49,7 +59,7 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
     }
     const { count, forced, config } = read.report;
     request.log.info({ node: name, config, drifted: count, forced }, 'host reported');
-    return reply.send(answerFor(node, cluster, request));
+    return reply.send(answerFor(node, count, dependencies, request));
   }
 
   host.put('/host/report', { bodyLimit: REPORT_BYTES }, answer);
@@ -57,15 +67,45 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
 }
 
 /** A policy that makes no sense never makes a host change anything. */
-function answerFor(node: Node, cluster: ClusterView, request: FastifyRequest): DriftAnswer {
+function answerFor(
+  node: Node,
+  drifted: number,
+  { cluster, wallClock = Date.now }: ReportDependencies,
+  request: FastifyRequest,
+): DriftAnswer {
   const disruptionPolicies = readDisruptionPolicy(cluster.disruptionPolicy());
   try {
-    const pool = primaryPoolForNode(node, cluster.pools())?.metadata.name;
-    const policy = pool === undefined ? undefined : cluster.policy(pool)?.spec;
-    return { drift: resolveDriftPolicy(policy), disruptionPolicies };
+    const pool = primaryPoolForNode(node, cluster.pools());
+    const policy = pool === undefined ? undefined : cluster.policy(pool.metadata.name)?.spec;
+    const drift = resolveDriftPolicy(policy);
+    // The pool is looked through only for a host that has something to repair.
+    const isAsking = pool !== undefined && drift.mode === 'Repair' && drifted > 0;
+    const mayDisturb = isAsking && isItsTurn(node, pool, cluster, wallClock());
+    return { drift, disruptionPolicies, mayDisturb };
   } catch (error) {
     if (failureName(error) === undefined) throw error;
     request.log.warn({ node: node.metadata.name, reason: messageOf(error) }, 'drift only reported');
-    return { drift: DEFAULT_DRIFT_POLICY, disruptionPolicies };
+    return { drift: DEFAULT_DRIFT_POLICY, disruptionPolicies, mayDisturb: false };
   }
+}
+
+/** A pool whose maxUnavailable nobody can mean has no turns. */
+function isItsTurn(
+  node: Node,
+  pool: MachineConfigPool,
+  cluster: ClusterView,
+  now: number,
+): boolean {
+  const members = nodesOfPool(pool, cluster.nodes(), cluster.pools());
+  const { maxUnavailable } = slotsOrNone(pool, members.length);
+  return mayDisturb({
+    node: node.metadata.name,
+    members: members.map((member) => ({
+      name: member.metadata.name,
+      isInService: isInService(member),
+      takesSlot: takesSlot(member),
+    })),
+    maxUnavailable,
+    now,
+  });
 }

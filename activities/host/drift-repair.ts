@@ -1,6 +1,6 @@
 /** Puts drifted paths right without a reboot, through the undo journal like every change of a host. */
 
-import { type DisruptionPolicies, runnableActions } from '../../core/disruption';
+import { actionText, type DisruptionPolicies, runnableActions } from '../../core/disruption';
 import type { DisruptionAction } from '../../core/disruption';
 import type { DriftFinding } from '../../core/drift';
 import { messageOf } from '../../core/errors';
@@ -30,6 +30,8 @@ export interface RepairInput {
   readonly policies: DisruptionPolicies;
   /** Whether this path may be rewritten once more; else it is only reported. */
   readonly mayRepair: (path: string) => boolean;
+  /** Whether services may be reloaded or restarted now; what needs that waits else. */
+  readonly mayDisturb: boolean;
   /** Writes down that these paths are being rewritten: a repair that ends the machine counts, too. */
   readonly count: (paths: readonly string[]) => Promise<void>;
 }
@@ -77,12 +79,22 @@ async function affordable(ports: RepairPorts, input: RepairInput): Promise<Affor
     if ('refused' in cost) refusals.push(`not repaired: ${finding.path} ${cost.refused}`.trim());
     else if (!input.mayRepair(finding.path)) {
       refusals.push(`not repaired any more: ${finding.path} drifts again and again`);
+    } else if (!input.mayDisturb && disturbing(cost.actions).length > 0) {
+      const what = disturbing(cost.actions).map(actionText).join(', ');
+      refusals.push(
+        `not repaired yet: ${finding.path} waits for this node's turn in its pool to ${what}`,
+      );
     } else {
       due.push(finding);
       actions.push(...cost.actions);
     }
   }
   return { due, actions: runnableActions(actions), refusals: refusals.slice(0, REFUSALS_TOLD) };
+}
+
+/** What may take a node out of service for a moment: systemd reads its units without that. */
+function disturbing(actions: readonly DisruptionAction[]): readonly DisruptionAction[] {
+  return runnableActions(actions).filter(({ type }) => type !== 'DaemonReload');
 }
 
 /** Returns why it was put back, if it was. */

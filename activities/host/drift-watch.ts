@@ -13,6 +13,7 @@ import {
   PATH_LIMIT,
   printableWithin,
   REPAIRS_REPORTED,
+  TURN,
 } from '../../core/drift';
 import { type DomainError, failureName, messageOf } from '../../core/errors';
 import { FORCE_FILE } from './committed';
@@ -54,6 +55,8 @@ export interface DriftOptions {
   readonly timing?: Partial<DriftTiming>;
   /** From 0 to 1; many hosts must not do the same at the same moment. */
   readonly random?: () => number;
+  /** Milliseconds of a clock that never goes back; the default is the process'. */
+  readonly clock?: () => number;
 }
 
 /** Runs until the signal aborts. Whatever goes wrong is logged and tried again. */
@@ -92,6 +95,8 @@ class DriftWatch {
   /** What the server has taken; as text. */
   #told = '';
   #answer: DriftAnswer | undefined;
+  /** When it was asked for. */
+  #askedAt = 0;
   /** Findings that a repair was tried on; as text. They are not tried again while they stay. */
   #tried = '';
   /** Why these findings, as text, are left. Said as long as they stay: it is a write each time that it changes. */
@@ -277,9 +282,10 @@ class DriftWatch {
       log.warn({ node, count: report.count, path: first.path, what: first.detail }, 'drifted');
     }
     try {
+      const askedAt = this.#now();
       const answer = await this.#ports.report(report, signal);
       if (JSON.stringify(answer) !== JSON.stringify(this.#answer)) this.#tried = '';
-      this.#answer = answer;
+      [this.#answer, this.#askedAt] = [answer, askedAt];
       this.#told = text;
       this.#failures.report = 0;
       // Somebody may change the policy because of it.
@@ -307,6 +313,12 @@ class DriftWatch {
     }
     if (key === this.#tried) return false;
     if (await this.#isBusy()) return false;
+    if (answer.mayDisturb === true && this.#now() - this.#askedAt > TURN.begun) {
+      // Something was in the way for so long that it may be another node's turn.
+      this.#told = '';
+      this.#alarm.within('report', 0);
+      return false;
+    }
     const config = await readCurrentConfig(this.#ports.files);
     if (config?.reference.digest !== host.baseline.reference.digest) return false;
     this.#tried = key;
@@ -332,6 +344,7 @@ class DriftWatch {
         findings: host.check.findings,
         policies: mergeDisruptionPolicies(answer.disruptionPolicies),
         mayRepair: (path) => earlier.filter((one) => one.path === path).length < limit,
+        mayDisturb: answer.mayDisturb ?? true,
         count: (tried) =>
           this.#remember(host, [...earlier, ...tried.map((path) => ({ path, at }))]),
       },
@@ -358,6 +371,10 @@ class DriftWatch {
     const longest = Math.min(most, retry * 2 ** Math.min(this.#failures[of], 16));
     this.#failures[of] += 1;
     return longest * (0.5 + 0.5 * this.#random());
+  }
+
+  #now(): number {
+    return (this.#options.clock ?? (() => performance.now()))();
   }
 
   #random(): number {

@@ -45,16 +45,22 @@ function readAnswer(body: Buffer, host: string): DriftAnswer {
     field(drift, key),
   );
   const policies = field(parsed, 'disruptionPolicies');
+  const mayDisturb = field(parsed, 'mayDisturb');
   if (
     (mode !== 'Report' && mode !== 'Repair') ||
     typeof limit !== 'number' ||
     typeof intervalSeconds !== 'number' ||
     typeof policies !== 'object' ||
-    policies === null
+    policies === null ||
+    (mayDisturb !== undefined && typeof mayDisturb !== 'boolean')
   ) {
     throw fail('ConfigFetchFailed', `report to ${host}: the answer is not one of the endpoint's`);
   }
-  return { drift: { mode, limit, intervalSeconds }, disruptionPolicies: policies };
+  return {
+    drift: { mode, limit, intervalSeconds },
+    disruptionPolicies: policies,
+    ...(mayDisturb === undefined ? {} : { mayDisturb }),
+  };
 }
 
 function field(value: unknown, key: string): unknown {

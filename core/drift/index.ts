@@ -14,6 +14,7 @@ export {
   type DriftRepair,
   type DriftReport,
 } from './report';
+export { mayDisturb, TURN, type TurnMember, type TurnQuestion } from './turn';
 export {
   driftAnnotations,
   driftCondition,

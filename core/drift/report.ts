@@ -63,6 +63,11 @@ export interface DriftAnswer {
   readonly drift: DriftPolicy;
   /** The cluster's own disruption policies; the defaults are added on the host. */
   readonly disruptionPolicies: NodeDisruptionPolicy;
+  /**
+   * Whether a repair may reload or restart services now (`mayDisturb`), for `TURN.begun` after the report. Absent = the
+   * server is of a version before turns, in which every repair might.
+   */
+  readonly mayDisturb?: boolean;
 }
 
 /** More than this nobody reads in a status, and every one is stored for every node. */

@@ -171,6 +171,7 @@ describe('a pool that wants repair', () => {
       const answer = await reporter.report(CLEAN);
       expect(answer.drift).toEqual({ mode: 'Repair', limit: 2, intervalSeconds: 3600 });
       expect(answer.disruptionPolicies.files).toHaveLength(1);
+      expect(answer.mayDisturb).toBe(false);
     });
   });
 

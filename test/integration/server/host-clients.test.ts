@@ -37,6 +37,7 @@ async function start(given: Pick<ServerDependencies, 'limits' | 'timeouts'>) {
   const { host, cutOffHosts } = buildServer({
     cluster: {
       node: () => undefined,
+      nodes: () => [],
       pools: () => [],
       machineConfigNode: () => undefined,
       policy: () => undefined,

@@ -82,6 +82,7 @@ function aServer(options: Seen = {}) {
   const server = buildServer({
     cluster: {
       node: (name) => nodes.find(({ metadata }) => metadata.name === name),
+      nodes: () => nodes,
       pools: () => (options.pools ?? POOLS).map((name) => aPool(name)),
       machineConfigNode: (name) => {
         const pool = options.shownPools?.[name];

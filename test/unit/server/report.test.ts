@@ -1,8 +1,8 @@
 import { pino } from 'pino';
-import type { DriftReport, DriftStatus } from '../../../core/drift';
+import { type DriftAnswer, type DriftReport, type DriftStatus, TURN } from '../../../core/drift';
 import { fail } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
-import type { MachineConfigNode } from '../../../core/node/types';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { RolloutPolicySpec } from '../../../core/pool/types';
 import { buildServer } from '../../../server/app';
 import type { PeerSubject } from '../../../server/ports';
@@ -32,8 +32,19 @@ const DRIFTED: DriftReport = {
   count: 1,
 };
 
-function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfigNode' } = {}) {
+interface Given {
+  readonly policy?: RolloutPolicySpec;
+  readonly without?: 'MachineConfigNode';
+  readonly maxUnavailable?: number;
+  /** Nodes of the pool beside worker-1. */
+  readonly others?: readonly string[];
+}
+
+function aServer(options: Given = {}) {
   const state = {
+    /** Of the wall. */
+    time: 0,
+    cordoned: [] as readonly string[],
     peer: peer('worker-1') as PeerSubject | undefined,
     away: false,
     now: 0,
@@ -51,15 +62,19 @@ function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfig
   const written: { node: string; status: DriftStatus }[] = [];
   const lines: string[] = [];
   const labels = { 'node-role.kubernetes.io/worker': '' };
+  const nodes = (): Node[] =>
+    ['worker-1', ...(options.others ?? [])].map((name) => ({
+      metadata: { name, labels, annotations: name === 'worker-1' ? state.annotations : {} },
+      spec: { unschedulable: state.cordoned.includes(name) },
+    }));
+  const { maxUnavailable } = options;
+  const limit = maxUnavailable === undefined ? {} : { maxUnavailable };
+  const spec = { nodeSelector: { matchLabels: labels }, ...limit };
   const server = buildServer({
     cluster: {
-      node: (name) =>
-        name === 'worker-1'
-          ? { metadata: { name, labels, annotations: state.annotations } }
-          : undefined,
-      pools: () => [
-        { metadata: { name: 'worker' }, spec: { nodeSelector: { matchLabels: labels } } },
-      ],
+      node: (name) => nodes().find(({ metadata }) => metadata.name === name),
+      nodes,
+      pools: () => [{ metadata: { name: 'worker' }, spec }],
       machineConfigNode: () => (options.without === undefined ? state.known : undefined),
       policy: (name) =>
         options.policy === undefined ? undefined : { metadata: { name }, spec: options.policy },
@@ -81,6 +96,7 @@ function aServer(options: { policy?: RolloutPolicySpec; without?: 'MachineConfig
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
     identify: () => state.peer,
     clock: () => state.now,
+    wallClock: () => state.time,
   });
   const put = (payload: object | string, headers: Record<string, string> = {}) =>
     server.host.inject({
@@ -102,6 +118,7 @@ describe('PUT /host/report', () => {
     expect(answer.json()).toEqual({
       drift: { mode: 'Repair', limit: 5, intervalSeconds: 3600 },
       disruptionPolicies: { files: [{ path: '/etc/a', actions: [{ type: 'None' }] }] },
+      mayDisturb: true,
     });
     expect(written).toMatchObject([
       {
@@ -231,10 +248,56 @@ describe('PUT /host/report', () => {
     expect((await put(DRIFTED)).json()).toMatchObject({ status: 503, reason: 'ApiUnavailable' });
   });
 
+  describe('of a pool whose hosts repair their drift', () => {
+    const policy: RolloutPolicySpec = { drift: 'Repair' };
+    const others = ['worker-0', 'worker-2', 'stranger'];
+    const may = async (server: ReturnType<typeof aServer>, report = DRIFTED) =>
+      (await server.put(report)).json<DriftAnswer>().mayDisturb;
+
+    it('says whether it is the turn of the host', async () => {
+      const server = aServer({ policy, others });
+      const turns: (boolean | undefined)[] = [];
+      for (const window of [0, 1, 2, 3, 4, 5, 6]) {
+        server.state.time = window * TURN.window;
+        turns.push(await may(server));
+      }
+
+      expect(turns).toEqual([false, false, true, false, false, false, true]);
+      server.state.time += TURN.asked;
+      expect(await may(server)).toBe(false);
+    });
+
+    it('counts who is out of service, and not the host itself', async () => {
+      const server = aServer({ policy, others });
+      server.state.time = 2 * TURN.window;
+      server.state.cordoned = ['worker-0'];
+      expect(await may(server)).toBe(false);
+      server.state.cordoned = ['worker-1'];
+      server.state.time = 0;
+      expect(await may(server)).toBe(true);
+    });
+
+    it('gives no turn where nobody can mean what the pool says', async () => {
+      const server = aServer({ policy, others, maxUnavailable: 0 });
+      for (const window of [0, 1, 2, 3]) {
+        server.state.time = window * TURN.window;
+        expect(await may(server)).toBe(false);
+      }
+    });
+
+    it('gives none to a host that has nothing to repair, or only reports', async () => {
+      expect(await may(aServer({ policy }), CLEAN)).toBe(false);
+      expect(await may(aServer())).toBe(false);
+    });
+  });
+
   it('lets a policy that makes no sense change nothing', async () => {
     const { put, lines } = aServer({ policy: { drift: 'Explode' as 'Report' } });
 
-    expect((await put(DRIFTED)).json()).toMatchObject({ drift: { mode: 'Report' } });
+    expect((await put(DRIFTED)).json()).toMatchObject({
+      drift: { mode: 'Report' },
+      mayDisturb: false,
+    });
     expect(lines.join('')).toContain('set Report or Repair');
   });
 });

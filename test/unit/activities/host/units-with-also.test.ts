@@ -186,6 +186,7 @@ describe.each(['first', 'last'])(
         findings: drifted.map((path) => ({ path, kind: 'unit', detail: '', since: '' })),
         policies,
         mayRepair: () => true,
+        mayDisturb: true,
         count: () => Promise.resolve(),
       });
     }
