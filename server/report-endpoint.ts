@@ -5,11 +5,13 @@ import { readDisruptionPolicy } from '../core/disruption';
 import {
   DEFAULT_DRIFT_POLICY,
   type DriftAnswer,
+  driftCondition,
   mayDisturb,
   resolveDriftPolicy,
+  type TurnMember,
 } from '../core/drift';
 import { failureName, messageOf } from '../core/errors';
-import type { Node } from '../core/node/types';
+import type { MachineConfigNode, Node } from '../core/node/types';
 import { slotsOrNone } from '../core/pool/capacity';
 import { nodesOfPool, primaryPoolForNode } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
@@ -104,8 +106,16 @@ function isItsTurn(
       name: member.metadata.name,
       isInService: isInService(member),
       takesSlot: takesSlot(member),
+      ...driftOf(cluster.machineConfigNode(member.metadata.name)),
     })),
     maxUnavailable,
     now,
   });
+}
+
+function driftOf(shown: MachineConfigNode | undefined): Pick<TurnMember, 'drift'> {
+  const condition = driftCondition(shown);
+  if (condition === undefined) return {};
+  const since = Date.parse(condition.lastTransitionTime ?? '');
+  return { drift: { isDrifted: condition.status === 'True', since } };
 }

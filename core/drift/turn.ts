@@ -2,9 +2,9 @@
  * Whose turn it is to reload or restart services for a repair of drift. Hosts repair by themselves, and a file that
  * somebody changes everywhere must not take the kubelets of a whole pool down at once.
  *
- * Time decides, so that several servers say the same without knowing of each other: the members of a pool, by name, are
- * cut into groups of `maxUnavailable`, and the groups have one window after the other. All members have a place, not
- * those alone that have drifted: whose disk differs changes in the middle of a window, and no server knows it at once.
+ * Time decides, so that several servers say the same without knowing of each other: whoever had drifted when a window
+ * began has a place in it, by name, and the places have one window after the other, `maxUnavailable` at a time. Who drifts
+ * in the middle of a window has none in it, and who is repaired keeps the place.
  */
 
 /**
@@ -17,6 +17,8 @@ export const TURN = {
   asked: 90_000,
   /** So long after it asked it may begin. */
   begun: 30_000,
+  /** So long before the window it must have drifted: until then each server has heard of it. */
+  known: 10_000,
 } as const;
 
 /** A node of the pool. */
@@ -25,6 +27,8 @@ export interface TurnMember {
   readonly isInService: boolean;
   /** Out of service, or on its way to be. */
   readonly takesSlot: boolean;
+  /** Whether its disk differs, and since when it does or does not, in milliseconds since 1970; absent = it never did. */
+  readonly drift?: { readonly isDrifted: boolean; readonly since: number };
 }
 
 export interface TurnQuestion {
@@ -40,22 +44,31 @@ export interface TurnQuestion {
 
 /**
  * Whether a host may disturb its services now. At no time may more do so, or still be at it, than `maxUnavailable`
- * leaves beside the nodes that are out of service. When those leave less than a group, its members take turns from
- * round to round. A node that is out of service itself takes nothing more out.
+ * leaves beside the nodes that are out of service. A node that is out of service itself takes nothing more out.
  */
 export function mayDisturb({ node, members, maxUnavailable, now }: TurnQuestion): boolean {
-  const own = members.find(({ name }) => name === node);
-  if (own === undefined) return false;
-  if (!own.isInService || maxUnavailable >= members.length) return true;
-  const others = members.filter(({ name }) => name !== node);
-  const room = maxUnavailable - others.filter(({ takesSlot }) => takesSlot).length;
-  if (room < 1) return false;
-  const place = others.filter(({ name }) => name < node).length;
-  const group = Math.floor(place / maxUnavailable);
-  const groups = Math.ceil(members.length / maxUnavailable);
+  const asking = members.find(({ name }) => name === node);
+  if (asking === undefined) return false;
+  if (!asking.isInService || maxUnavailable >= members.length) return true;
+  const out = members.filter(({ name, takesSlot }) => takesSlot && name !== node);
+  const room = maxUnavailable - out.length;
   const window = Math.floor(now / TURN.window);
-  if (window % groups !== group || now % TURN.window >= TURN.asked) return false;
-  const round = Math.floor(window / groups);
-  const size = Math.min(maxUnavailable, members.length - group * maxUnavailable);
-  return (place + round) % size < room;
+  if (room < 1 || now % TURN.window >= TURN.asked) return false;
+  const places = members
+    .filter((member) => hadDrifted(member, window * TURN.window - TURN.known))
+    .map(({ name }) => name)
+    .sort();
+  const place = places.indexOf(node);
+  if (place < 0) return false;
+  const count = places.length;
+  // Of those whose window it is. Where there is less room than they are, they take turns, too.
+  const own = (place - ((window * maxUnavailable) % count) + count) % count;
+  const size = Math.min(maxUnavailable, count);
+  return own < size && (own + Math.floor(window / count)) % size < room;
+}
+
+/** Who was repaired since had drifted then. */
+function hadDrifted({ drift }: TurnMember, then: number): boolean {
+  if (drift === undefined) return false;
+  return drift.isDrifted ? drift.since < then : drift.since >= then;
 }

@@ -253,9 +253,22 @@ describe('PUT /host/report', () => {
     const others = ['worker-0', 'worker-2', 'stranger'];
     const may = async (server: ReturnType<typeof aServer>, report = DRIFTED) =>
       (await server.put(report)).json<DriftAnswer>().mayDisturb;
+    /** All of its nodes have drifted at that time. */
+    const drifted = (server: ReturnType<typeof aServer>, lastTransitionTime: string): void => {
+      const condition = {
+        type: 'Drifted',
+        status: 'True' as const,
+        reason: 'ConfigDrift',
+        message: '',
+      };
+      const conditions = [{ ...condition, lastTransitionTime }];
+      server.state.known = { ...server.state.known, status: { conditions } };
+    };
+    const LONG_AGO = '1969-12-31T00:00:00Z';
 
     it('says whether it is the turn of the host', async () => {
       const server = aServer({ policy, others });
+      drifted(server, LONG_AGO);
       const turns: (boolean | undefined)[] = [];
       for (const window of [0, 1, 2, 3, 4, 5, 6]) {
         server.state.time = window * TURN.window;
@@ -269,7 +282,9 @@ describe('PUT /host/report', () => {
 
     it('counts who is out of service, and not the host itself', async () => {
       const server = aServer({ policy, others });
+      drifted(server, LONG_AGO);
       server.state.time = 2 * TURN.window;
+      expect(await may(server)).toBe(true);
       server.state.cordoned = ['worker-0'];
       expect(await may(server)).toBe(false);
       server.state.cordoned = ['worker-1'];
@@ -277,8 +292,18 @@ describe('PUT /host/report', () => {
       expect(await may(server)).toBe(true);
     });
 
+    it('gives none in a window that had begun when it drifted', async () => {
+      const server = aServer({ policy, others });
+      drifted(server, new Date(2 * TURN.window).toISOString());
+      server.state.time = 2 * TURN.window + 1_000;
+      expect(await may(server)).toBe(false);
+      server.state.time = 6 * TURN.window;
+      expect(await may(server)).toBe(true);
+    });
+
     it('gives no turn where nobody can mean what the pool says', async () => {
       const server = aServer({ policy, others, maxUnavailable: 0 });
+      drifted(server, LONG_AGO);
       for (const window of [0, 1, 2, 3]) {
         server.state.time = window * TURN.window;
         expect(await may(server)).toBe(false);

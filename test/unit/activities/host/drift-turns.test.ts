@@ -114,7 +114,8 @@ const isRepaired = (all: readonly DriftReport[]) => all.at(-1)?.count === 0;
 
 it('restarts the kubelets of a pool one after the other, when all of it is to be repaired', async () => {
   const names = ['worker-1', 'worker-2', 'worker-3'];
-  const members = names.map((name) => ({ name, isInService: true, takesSlot: false }));
+  const drift = { isDrifted: true, since: -TURN.window };
+  const members = names.map((name) => ({ name, isInService: true, takesSlot: false, drift }));
   const restarted: string[] = [];
   let now = TURN.asked;
   let mode: 'Report' | 'Repair' = 'Report';

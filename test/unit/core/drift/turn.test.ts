@@ -7,6 +7,8 @@ const REPAIR = 105 * SECOND;
 /** Of a drifted host: between two reports, and what one takes. */
 const ASKS_EVERY = 65 * SECOND;
 
+const LONG_DRIFTED = { isDrifted: true, since: -TURN.window };
+
 const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
 
 function aPool(count: number, isOut: (index: number) => boolean = () => false): TurnMember[] {
@@ -14,6 +16,7 @@ function aPool(count: number, isOut: (index: number) => boolean = () => false): 
     name,
     isInService: !isOut(index),
     takesSlot: isOut(index),
+    drift: LONG_DRIFTED,
   }));
 }
 
@@ -105,6 +108,44 @@ describe('the turn of a host to disturb its services', () => {
     const question = { node: 'node-1', members: aPool(3), maxUnavailable: 1, now: 0, ...given };
 
     expect(mayDisturb(question)).toBe(expected);
+  });
+});
+
+describe('who drifts, and who is repaired, in the middle of a window', () => {
+  const start = 7 * TURN.window;
+  const aPoolWith = (drift: readonly (TurnMember['drift'] | undefined)[]): TurnMember[] =>
+    aPool(drift.length).map(({ name, isInService, takesSlot }, index) => {
+      const own = drift[index];
+      return { name, isInService, takesSlot, ...(own === undefined ? {} : { drift: own }) };
+    });
+  const allowed = (members: readonly TurnMember[], now: number): readonly string[] =>
+    members
+      .map(({ name }) => name)
+      .filter((node) => mayDisturb({ node, members, maxUnavailable: 1, now }));
+
+  it('waits for the next one, in which nobody else has a place', () => {
+    const members = aPoolWith([
+      { isDrifted: true, since: start - TURN.known },
+      undefined,
+      undefined,
+    ]);
+
+    expect(allowed(members, start)).toEqual([]);
+    expect(allowed(members, start + TURN.window)).toEqual(['node-0']);
+  });
+
+  it('changes nothing for the others of that window', () => {
+    const before = aPoolWith([LONG_DRIFTED, LONG_DRIFTED, LONG_DRIFTED, undefined]);
+    const [own = ''] = allowed(before, start);
+    const since = start + 60 * SECOND;
+    const after = before.map((member) =>
+      member.name === own || member.name === 'node-3'
+        ? { ...member, drift: { isDrifted: member.name === 'node-3', since } }
+        : member,
+    );
+
+    expect(allowed(after, since + SECOND)).toEqual([own]);
+    expect(allowed(after, start + TURN.window)).not.toEqual([own]);
   });
 });
 
