@@ -2,23 +2,14 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readDisruptionPolicy } from '../core/disruption';
-import {
-  DEFAULT_DRIFT_POLICY,
-  type DriftAnswer,
-  driftCondition,
-  mayDisturb,
-  resolveDriftPolicy,
-  type TurnMember,
-} from '../core/drift';
+import { DEFAULT_DRIFT_POLICY, type DriftAnswer, resolveDriftPolicy } from '../core/drift';
 import { failureName, messageOf } from '../core/errors';
-import type { MachineConfigNode, Node } from '../core/node/types';
-import { slotsOrNone } from '../core/pool/capacity';
-import { nodesOfPool, primaryPoolForNode } from '../core/pool/membership';
-import type { MachineConfigPool } from '../core/pool/types';
-import { isInService, takesSlot } from '../core/rollout/availability';
+import type { Node } from '../core/node/types';
+import { primaryPoolForNode } from '../core/pool/membership';
 import { nodeOfPeer } from './access';
 import { later, refuse } from './answers';
 import { createDriftRecorder } from './drift-recorder';
+import { DriftTurns } from './drift-turns';
 import { refuseOtherMethods } from './host-refusals';
 import type { ClusterView, PeerSubject, WriteDrift } from './ports';
 import { createReportLimit } from './report-limit';
@@ -36,9 +27,10 @@ export interface ReportDependencies {
 
 /** Adds the endpoint. Whose report it is says the certificate, and nothing else. */
 export function serveReports(host: FastifyInstance, dependencies: ReportDependencies): void {
-  const { cluster, identify } = dependencies;
+  const { cluster, identify, wallClock = Date.now } = dependencies;
   const recorder = createDriftRecorder(cluster, dependencies.writeDrift);
   const limit = createReportLimit(dependencies.clock);
+  const turns = new DriftTurns(cluster, wallClock);
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const name = nodeOfPeer(identify(request));
@@ -61,7 +53,7 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
     }
     const { count, forced, config } = read.report;
     request.log.info({ node: name, config, drifted: count, forced }, 'host reported');
-    return reply.send(answerFor(node, count, dependencies, request));
+    return reply.send(answerFor(node, count, { cluster, turns }, request));
   }
 
   host.put('/host/report', { bodyLimit: REPORT_BYTES }, answer);
@@ -72,7 +64,7 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
 function answerFor(
   node: Node,
   drifted: number,
-  { cluster, wallClock = Date.now }: ReportDependencies,
+  { cluster, turns }: { readonly cluster: ClusterView; readonly turns: DriftTurns },
   request: FastifyRequest,
 ): DriftAnswer {
   const disruptionPolicies = readDisruptionPolicy(cluster.disruptionPolicy());
@@ -82,40 +74,11 @@ function answerFor(
     const drift = resolveDriftPolicy(policy);
     // The pool is looked through only for a host that has something to repair.
     const isAsking = pool !== undefined && drift.mode === 'Repair' && drifted > 0;
-    const mayDisturb = isAsking && isItsTurn(node, pool, cluster, wallClock());
+    const mayDisturb = isAsking && turns.mayDisturb(node, pool);
     return { drift, disruptionPolicies, mayDisturb };
   } catch (error) {
     if (failureName(error) === undefined) throw error;
     request.log.warn({ node: node.metadata.name, reason: messageOf(error) }, 'drift only reported');
     return { drift: DEFAULT_DRIFT_POLICY, disruptionPolicies, mayDisturb: false };
   }
-}
-
-/** A pool whose maxUnavailable nobody can mean has no turns. */
-function isItsTurn(
-  node: Node,
-  pool: MachineConfigPool,
-  cluster: ClusterView,
-  now: number,
-): boolean {
-  const members = nodesOfPool(pool, cluster.nodes(), cluster.pools());
-  const { maxUnavailable } = slotsOrNone(pool, members.length);
-  return mayDisturb({
-    node: node.metadata.name,
-    members: members.map((member) => ({
-      name: member.metadata.name,
-      isInService: isInService(member),
-      takesSlot: takesSlot(member),
-      ...driftOf(cluster.machineConfigNode(member.metadata.name)),
-    })),
-    maxUnavailable,
-    now,
-  });
-}
-
-function driftOf(shown: MachineConfigNode | undefined): Pick<TurnMember, 'drift'> {
-  const condition = driftCondition(shown);
-  if (condition === undefined) return {};
-  const since = Date.parse(condition.lastTransitionTime ?? '');
-  return { drift: { isDrifted: condition.status === 'True', since } };
 }

@@ -14,7 +14,17 @@ export {
   type DriftRepair,
   type DriftReport,
 } from './report';
-export { mayDisturb, TURN, type TurnMember, type TurnQuestion } from './turn';
+export {
+  isTurnOf,
+  mayDisturb,
+  placesIn,
+  TURN,
+  windowOf,
+  type Places,
+  type TurnMember,
+  type TurnQuestion,
+  type TurnStanding,
+} from './turn';
 export {
   driftAnnotations,
   driftCondition,

@@ -42,33 +42,72 @@ export interface TurnQuestion {
   readonly now: number;
 }
 
-/**
- * Whether a host may disturb its services now. At no time may more do so, or still be at it, than `maxUnavailable`
- * leaves beside the nodes that are out of service. A node that is out of service itself takes nothing more out.
- */
+/** Who has a place in a window, and which: whoever had drifted shortly before it began. */
+export type Places = ReadonlyMap<string, number>;
+
+/** How a pool stands when one of its hosts asks. */
+export interface TurnStanding {
+  readonly isInService: boolean;
+  /** How many of the other nodes are out of service, or on their way to be. */
+  readonly othersOut: number;
+  readonly memberCount: number;
+  readonly maxUnavailable: number;
+}
+
+/** Whether a host may disturb its services now, by what is known of all nodes of its pool. */
 export function mayDisturb({ node, members, maxUnavailable, now }: TurnQuestion): boolean {
   const asking = members.find(({ name }) => name === node);
   if (asking === undefined) return false;
-  if (!asking.isInService || maxUnavailable >= members.length) return true;
-  const out = members.filter(({ name, takesSlot }) => takesSlot && name !== node);
-  const room = maxUnavailable - out.length;
-  const window = Math.floor(now / TURN.window);
+  const othersOut = members.filter(({ name, takesSlot }) => takesSlot && name !== node).length;
+  const { isInService } = asking;
+  const standing = { isInService, othersOut, memberCount: members.length, maxUnavailable };
+  return isTurnOf(node, standing, now, () => placesIn(members, now));
+}
+
+/**
+ * Whether a host may disturb its services now. At no time may more do so, or still be at it, than `maxUnavailable`
+ * leaves beside the nodes that are out of service. A node that is out of service itself takes nothing more out.
+ *
+ * @param now - milliseconds since 1970, the same on all servers
+ * @param placesNow - only asked for when the hour is right
+ */
+export function isTurnOf(
+  node: string,
+  { isInService, othersOut, memberCount, maxUnavailable }: TurnStanding,
+  now: number,
+  placesNow: () => Places,
+): boolean {
+  if (!isInService || maxUnavailable >= memberCount) return true;
+  const room = maxUnavailable - othersOut;
   if (room < 1 || now % TURN.window >= TURN.asked) return false;
-  const places = members
-    .filter((member) => hadDrifted(member, window * TURN.window - TURN.known))
-    .map(({ name }) => name)
-    .sort();
-  const place = places.indexOf(node);
-  if (place < 0) return false;
-  const count = places.length;
+  const places = placesNow();
+  const place = places.get(node);
+  if (place === undefined) return false;
+  const window = windowOf(now);
+  const count = places.size;
   // Of those whose window it is. Where there is less room than they are, they take turns, too.
   const own = (place - ((window * maxUnavailable) % count) + count) % count;
   const size = Math.min(maxUnavailable, count);
   return own < size && (own + Math.floor(window / count)) % size < room;
 }
 
+/** The places of the window in which it is this time. */
+export function placesIn(
+  members: readonly Pick<TurnMember, 'name' | 'drift'>[],
+  now: number,
+): Places {
+  const then = windowOf(now) * TURN.window - TURN.known;
+  const names = members.filter((member) => hadDrifted(member, then)).map(({ name }) => name);
+  return new Map(names.sort().map((name, place) => [name, place]));
+}
+
+/** Number of the window in which it is this time. */
+export function windowOf(now: number): number {
+  return Math.floor(now / TURN.window);
+}
+
 /** Who was repaired since had drifted then. */
-function hadDrifted({ drift }: TurnMember, then: number): boolean {
+function hadDrifted({ drift }: Pick<TurnMember, 'drift'>, then: number): boolean {
   if (drift === undefined) return false;
   return drift.isDrifted ? drift.since < then : drift.since >= then;
 }

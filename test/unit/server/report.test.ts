@@ -286,6 +286,7 @@ describe('PUT /host/report', () => {
       server.state.time = 2 * TURN.window;
       expect(await may(server)).toBe(true);
       server.state.cordoned = ['worker-0'];
+      server.state.time += 1_000;
       expect(await may(server)).toBe(false);
       server.state.cordoned = ['worker-1'];
       server.state.time = 0;
@@ -298,6 +299,16 @@ describe('PUT /host/report', () => {
       server.state.time = 2 * TURN.window + 1_000;
       expect(await may(server)).toBe(false);
       server.state.time = 6 * TURN.window;
+      expect(await may(server)).toBe(true);
+    });
+
+    it('keeps the places of a window, whoever is repaired or drifts in the middle of it', async () => {
+      const server = aServer({ policy, others });
+      drifted(server, LONG_AGO);
+      server.state.time = 2 * TURN.window;
+      expect(await may(server)).toBe(true);
+      drifted(server, new Date(server.state.time).toISOString());
+      server.state.time += 2_000;
       expect(await may(server)).toBe(true);
     });
 

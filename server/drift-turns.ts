@@ -1,0 +1,93 @@
+/** Whose turn it is to disturb services for a repair of drift; the rule is in `core/drift/turn.ts`. */
+
+import {
+  driftCondition,
+  isTurnOf,
+  placesIn,
+  type Places,
+  type TurnMember,
+  windowOf,
+} from '../core/drift';
+import type { MachineConfigNode, Node } from '../core/node/types';
+import { slotsOrNone } from '../core/pool/capacity';
+import { nodesOfPool } from '../core/pool/membership';
+import type { MachineConfigPool } from '../core/pool/types';
+import { isInService, takesSlot } from '../core/rollout/availability';
+import type { ClusterView } from './ports';
+
+/** A pool of thousands is looked through so often at most, in milliseconds: hundreds of its hosts may ask at once. */
+const LOOK_MS = 1_000;
+
+interface Standing {
+  readonly at: number;
+  readonly names: readonly string[];
+  readonly out: ReadonlySet<string>;
+  readonly maxUnavailable: number;
+}
+
+/** The turns of all pools, as one server works them out. */
+export class DriftTurns {
+  readonly #standing = new Map<string, Standing>();
+  /** Of the last window in which somebody asked: who drifts, or is repaired, in the middle of it changes nothing. */
+  readonly #places = new Map<string, { readonly window: number; readonly places: Places }>();
+
+  /** @param now - milliseconds since 1970, the same on all servers */
+  constructor(
+    private readonly cluster: Pick<ClusterView, 'nodes' | 'pools' | 'machineConfigNode'>,
+    private readonly now: () => number,
+  ) {}
+
+  /** Whether the host of a node of the pool may disturb its services now. A pool that nobody can mean has no turns. */
+  mayDisturb(node: Node, pool: MachineConfigPool): boolean {
+    const now = this.now();
+    const { name } = node.metadata;
+    const { names, out, maxUnavailable } = this.#standingOf(pool, now);
+    const othersOut = out.size - (out.has(name) ? 1 : 0);
+    const memberCount = names.length;
+    const standing = { isInService: isInService(node), othersOut, memberCount, maxUnavailable };
+    return isTurnOf(name, standing, now, () => this.#placesOf(pool, names, now));
+  }
+
+  #standingOf(pool: MachineConfigPool, now: number): Standing {
+    const { name } = pool.metadata;
+    const known = this.#standing.get(name);
+    if (known !== undefined && now >= known.at && now < known.at + LOOK_MS) return known;
+    const members = nodesOfPool(pool, this.cluster.nodes(), this.cluster.pools());
+    const standing = {
+      at: now,
+      names: members.map(nameOf),
+      out: new Set(members.filter(takesSlot).map(nameOf)),
+      maxUnavailable: slotsOrNone(pool, members.length).maxUnavailable,
+    };
+    this.#standing.set(name, standing);
+    return standing;
+  }
+
+  #placesOf(
+    { metadata: { name } }: MachineConfigPool,
+    names: readonly string[],
+    now: number,
+  ): Places {
+    const window = windowOf(now);
+    const known = this.#places.get(name);
+    if (known?.window === window) return known.places;
+    const members = names.map((node) => ({
+      name: node,
+      ...driftOf(this.cluster.machineConfigNode(node)),
+    }));
+    const places = placesIn(members, now);
+    this.#places.set(name, { window, places });
+    return places;
+  }
+}
+
+function nameOf({ metadata }: Node): string {
+  return metadata.name;
+}
+
+function driftOf(shown: MachineConfigNode | undefined): Pick<TurnMember, 'drift'> {
+  const condition = driftCondition(shown);
+  if (condition === undefined) return {};
+  const since = Date.parse(condition.lastTransitionTime ?? '');
+  return { drift: { isDrifted: condition.status === 'True', since } };
+}
