@@ -63,7 +63,8 @@ export function hostLimits(policy: PolicyTimes): Readonly<Record<keyof HostActiv
     prepareUpdate: { ...step, attempt: 30 * MINUTE, total: away + HOUR },
     applyUpdate: { ...step, attempt: 30 * MINUTE, total: away + 45 * MINUTE },
     performServiceActions: { ...step, attempt: 10 * MINUTE, total: away + 15 * MINUTE },
-    armReboot: { ...step, attempt: 2 * MINUTE, total: away + 5 * MINUTE },
+    // A busy operating system is waited for five minutes.
+    armReboot: { ...step, attempt: 6 * MINUTE, total: away + 5 * MINUTE },
     // Also the time for the machine to come back: a poll while it boots is `NotYetRebooted`.
     verifyUpdate: { pickUp: reboot, heartbeat: 30, attempt: 10 * MINUTE, total: reboot },
     // Of hosts that have nothing to go back from once they are verified: one that is away is asked again for a day,
