@@ -55,6 +55,8 @@ export interface SeenNode {
 export interface RememberedNode {
   readonly node: string;
   readonly uid?: string;
+  /** It has left the pool, as far as the rollout knows, and its update has yet to end. */
+  readonly moved?: true;
 }
 
 /** A remembered node that is no member of the pool any more, as the API server says. */
@@ -79,6 +81,8 @@ export interface PoolLook extends PoolSelection {
   readonly versions?: PictureVersions;
   /** Of the remembered nodes; absent = none has left. */
   readonly departed?: readonly DepartedNode[];
+  /** Of those that had moved: who is a member again; absent = none. */
+  readonly returned?: readonly string[];
   /** Of the current configs of the candidates, by name; one that is gone has none. */
   readonly digests: Readonly<Record<string, string>>;
 }

@@ -92,6 +92,8 @@ export interface ChildState {
     readonly why: 'retarget' | 'operator' | 'rollout' | 'deleted' | 'moved';
     readonly reason: string;
   };
+  /** It was told to stop before its node came back to the pool: it does not end by the wish of a person. */
+  readonly stoppedBefore?: true;
   /** Of the Node, as far as it is known. */
   readonly uid?: string;
   /** Of the update: what is said to it must not reach a later one of the same node. */

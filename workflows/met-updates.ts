@@ -4,7 +4,6 @@
  */
 
 import { patched, sleep } from '@temporalio/workflow';
-import type { DepartedNode } from './cluster-contracts';
 import { isCancellation } from './failures';
 import { adoptUpdate, attachTo, findRunningUpdates } from './pool-steps';
 import type { Rollout } from './rollout-state';
@@ -37,7 +36,7 @@ function isStranger(rollout: Rollout, node: string): boolean {
 }
 
 async function meet(rollout: Rollout, nodes: readonly string[]): Promise<void> {
-  for (;;) {
+  while (rollout.ending === undefined) {
     try {
       const running = new Set(await findRunningUpdates(nodes));
       for (const node of nodes) {
@@ -54,19 +53,16 @@ async function meet(rollout: Rollout, nodes: readonly string[]): Promise<void> {
 }
 
 /**
- * A node that was moved out of the pool is back in it before its update has ended. That was told to stop, and still
- * works on its node.
- *
- * @param departed - of the look that was asked about all updates under way
+ * Nodes that were moved out of the pool are back in it before their updates have ended. Those were told to stop, and still
+ * work on their nodes.
  */
-export function meetReturned(rollout: Rollout, departed: readonly DepartedNode[] = []): void {
-  const gone = new Set(departed.map(({ node }) => node));
-  const back = [...rollout.children.values()].filter(
-    ({ node, cancelling }) =>
-      cancelling?.why === 'moved' && !gone.has(node) && !rollout.starting.has(node),
+export function meetReturned(rollout: Rollout, returned: readonly string[] = []): void {
+  const back = returned.filter(
+    (node) =>
+      rollout.children.get(node)?.cancelling?.why === 'moved' && !rollout.starting.has(node),
   );
   if (back.length === 0 || !patched(BACK_IN_POOL)) return;
-  for (const { node } of back) {
+  for (const node of back) {
     rollout.backInPool(node);
     attachTo(rollout, node);
   }

@@ -177,7 +177,7 @@ async function look(rollout: Rollout): Promise<void> {
     ]);
   }
   for (const departed of found.departed ?? []) endUpdateOf(rollout, departed);
-  meetReturned(rollout, found.departed);
+  meetReturned(rollout, found.returned);
 }
 
 /** Everything here is synchronous: no message can come in between a decision and its record. */

@@ -172,7 +172,7 @@ export class Rollout extends SaidOfNodes {
       ...{ node: name, config, stage: 'preparing', holdsSlot: true, since: instant() },
       ...(uid === undefined ? {} : { uid }),
       ...(runId === undefined ? {} : { runId }),
-      adopting: true,
+      ...{ adopting: true, stoppedBefore: true },
     });
     this.touch();
   }
@@ -375,6 +375,6 @@ export class Rollout extends SaidOfNodes {
 
 /** Somebody has cancelled the update in Temporal: neither it nor a rollout of it has done so. */
 function isWishOfPerson(report: NodeReport, child: ChildState | undefined): boolean {
-  const { failure, stoppedByRollout } = report;
-  return failure === undefined && stoppedByRollout !== true && child?.cancelling === undefined;
+  if (report.failure !== undefined || report.stoppedByRollout === true) return false;
+  return child?.cancelling === undefined && child?.stoppedBefore !== true;
 }

@@ -237,6 +237,7 @@ export class UpdatesUnderWay {
       holdsSlot: holdsSlot || ours,
       since: instant(),
       ...(child?.cancelling === undefined ? {} : { cancelling: child.cancelling }),
+      ...(child?.stoppedBefore === true ? { stoppedBefore: true } : {}),
       ...(uid === undefined ? {} : { uid }),
       ...(runId === undefined ? {} : { runId }),
       ...(said.tidiesUp === true ? { tidiesUp: true } : {}),
@@ -303,9 +304,10 @@ export class UpdatesUnderWay {
   protected rememberedNodes(): readonly RememberedNode[] {
     const slots = [...this.orphanedSlots.keys(), ...this.broken.keys()];
     return [
-      ...[...this.children.values()].map(({ node, uid }) => ({
+      ...[...this.children.values()].map(({ node, uid, cancelling }) => ({
         node,
         ...(uid === undefined ? {} : { uid }),
+        ...(cancelling?.why === 'moved' ? { moved: true as const } : {}),
       })),
       ...slots.map((node) => ({ node })),
     ];

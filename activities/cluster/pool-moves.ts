@@ -13,37 +13,50 @@ type DepartedPorts = Pick<ClusterPorts, 'nodes' | 'run'> & {
   readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
 };
 
+export interface Moves {
+  readonly departed: readonly DepartedNode[];
+  /** Those that had left, as far as the rollout knows, and are members again. */
+  readonly returned: readonly string[];
+}
+
 /**
- * Which of the nodes have left the pool. The picture may be older than what the rollout has seen, so
- * whoever seems to be gone is asked for at the server; one that does not answer leaves it open.
+ * Which of the nodes have left the pool, and which are back. The picture may be older than what the rollout has seen, so
+ * whoever seems to be gone, or back, is asked for at the server; one that does not answer leaves it open.
  */
-export async function departedNodes(
+export async function movesOf(
   ports: DepartedPorts,
   pool: string,
   remembered: readonly RememberedNode[],
-): Promise<readonly DepartedNode[]> {
+): Promise<Moves> {
   const { view } = ports;
   const whether = (one: RememberedNode, node: Node | undefined): Departure | undefined => {
     const { node: name, uid } = one;
     const question = { name, pool, ...(uid === undefined ? {} : { uid }) };
     return departure({ ...question, node, pools: view.pools.list() });
   };
-  const missing = remembered.filter((one) => whether(one, view.nodes.get(one.node)) !== undefined);
+  const isMissing = (one: RememberedNode) => whether(one, view.nodes.get(one.node)) !== undefined;
+  const asked = remembered.filter((one) => one.moved === true || isMissing(one));
   const departed = new Map<string, Departure>();
-  await inParallel(missing, PARALLEL_READS, async (one) => {
+  const returned = new Set<string>();
+  await inParallel(asked, PARALLEL_READS, async (one) => {
     const { node } = one;
     try {
       const found = whether(one, await read(ports, node));
       if (found !== undefined) departed.set(node, found);
+      else if (one.moved === true) returned.add(node);
     } catch (error) {
       const reason = messageOf(error);
       ports.run().log.warn('not known whether the node has left its pool', { node, reason });
     }
   });
-  return missing.flatMap(({ node }) => {
-    const found = departed.get(node);
-    return found === undefined ? [] : [{ node, ...found }];
-  });
+  const names = asked.map(({ node }) => node);
+  return {
+    departed: names.flatMap((node) => {
+      const found = departed.get(node);
+      return found === undefined ? [] : [{ node, ...found }];
+    }),
+    returned: names.filter((node) => returned.has(node)),
+  };
 }
 
 async function read(ports: DepartedPorts, name: string): Promise<Node | undefined> {

@@ -7,7 +7,7 @@ import type { ConfigReference } from '../../workflows/host-contracts';
 import { versionsOf } from '../../workflows/picture-age';
 import type { ClusterPorts } from '../ports';
 import { ConfigDigests } from './config-digests';
-import { departedNodes } from './departed-nodes';
+import { movesOf } from './pool-moves';
 import { membershipOf } from './pool-members';
 import { SilentPicture } from './silent-picture';
 import { whenAsNew, whenSynced } from './when-synced';
@@ -33,8 +33,9 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     }
     const versions = versionsOf(view);
     const { remembered = [] } = input;
-    const departed = await departedNodes(ports, input.pool, remembered);
+    const { departed, returned } = await movesOf(ports, input.pool, remembered);
     const left = departed.length === 0 ? {} : { departed };
+    const back = returned.length === 0 ? {} : { returned };
     const pool = view.pools.get(input.pool);
     if (pool === undefined) return { exists: false, ...left };
     const seen = observePool({
@@ -68,6 +69,7 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
       ...(cancelledConfig === undefined ? {} : { cancelledConfig }),
       ...(startedConfig === undefined ? {} : { startedConfig }),
       ...left,
+      ...back,
       digests: await digestsOf(ports, digests, selected.candidates),
     };
   };

@@ -12,7 +12,7 @@ import {
   refuseToDrain,
   refuseToReboot,
 } from '../../../activities/cluster/check-cordon';
-import { departedNodes } from '../../../activities/cluster/departed-nodes';
+import { movesOf } from '../../../activities/cluster/pool-moves';
 import { refuseStranger } from '../../../activities/cluster/hold-node';
 import { nodeDeleted } from '../../../activities/cluster/known-node';
 import { RoomInPools, type TakeRoom } from '../../../activities/cluster/room-in-pool';
@@ -544,7 +544,8 @@ export class FakeWorld {
 
   private async select(input: SelectNodesInput): Promise<SelectNodesResult> {
     await this.step('selectNodes', '');
-    const departed = await departedNodes(this.ports(), this.pool, input.remembered ?? []);
+    const { remembered = [] } = input;
+    const { departed, returned } = await movesOf(this.ports(), this.pool, remembered);
     const left = departed.length === 0 ? {} : { departed };
     if (!this.exists) return { exists: false, ...left };
     const nodes = this.frozen ?? this.members();
@@ -560,6 +561,7 @@ export class FakeWorld {
       ...(this.cancelledConfig === undefined ? {} : { cancelledConfig: this.cancelledConfig }),
       ...(this.startedConfig === undefined ? {} : { startedConfig: this.startedConfig }),
       ...left,
+      ...(returned.length === 0 ? {} : { returned }),
       digests: Object.fromEntries(names.map((name) => [name, reference(name).digest])),
     };
   }
@@ -581,7 +583,7 @@ export class FakeWorld {
   });
 
   /** What the question who has left needs; the server says the same as the picture. */
-  private ports(): Parameters<typeof departedNodes>[0] {
+  private ports(): Parameters<typeof movesOf>[0] {
     return {
       view: {
         nodes: lookup(() => [...this.shared.nodes.values()]),

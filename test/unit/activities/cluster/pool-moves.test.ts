@@ -1,4 +1,4 @@
-import { departedNodes } from '../../../../activities/cluster/departed-nodes';
+import { movesOf } from '../../../../activities/cluster/pool-moves';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
@@ -12,7 +12,7 @@ const WORKER: MachineConfigPool = {
 
 const aMember = (name: string): Node => ({ metadata: { name, labels: { [LABEL]: '' } } });
 
-type Ports = Parameters<typeof departedNodes>[0];
+type Ports = Parameters<typeof movesOf>[0];
 
 /** @param answer - of the API server, about one node */
 function portsWith(shown: readonly Node[], answer: (name: string) => Promise<Node>) {
@@ -47,7 +47,7 @@ describe('remembered nodes that are not shown any more', () => {
       return gone(name);
     });
 
-    const departed = await departedNodes(ports, 'worker', remembered(...names));
+    const { departed } = await movesOf(ports, 'worker', remembered(...names));
 
     expect(departed.map(({ node }) => node)).toEqual(names);
     expect(most).toBe(10);
@@ -59,7 +59,7 @@ describe('remembered nodes that are not shown any more', () => {
       return name === 'left' ? gone(name) : Promise.reject(new Error('no answer'));
     });
 
-    const departed = await departedNodes(
+    const { departed } = await movesOf(
       ports,
       'worker',
       remembered('here', 'joined', 'unknown', 'left'),
@@ -67,5 +67,29 @@ describe('remembered nodes that are not shown any more', () => {
 
     expect(departed).toEqual([{ node: 'left', deleted: true, reason: 'node left was deleted' }]);
     expect(warned).toEqual([{ node: 'unknown', reason: 'no answer' }]);
+  });
+
+  it('are back once the server says so, whatever the picture shows', async () => {
+    const { ports } = portsWith(
+      [aMember('back'), aMember('behind'), aMember('never-left')],
+      (name) => {
+        if (name === 'behind') return gone(name);
+        return name === 'unknown'
+          ? Promise.reject(new Error('no answer'))
+          : Promise.resolve(aMember(name));
+      },
+    );
+    const moved = remembered('back', 'behind', 'unknown').map((one) => ({
+      ...one,
+      moved: true as const,
+    }));
+
+    const { departed, returned } = await movesOf(ports, 'worker', [
+      ...moved,
+      ...remembered('never-left'),
+    ]);
+
+    expect(returned).toEqual(['back']);
+    expect(departed.map(({ node }) => node)).toEqual(['behind']);
   });
 });
