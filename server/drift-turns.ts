@@ -1,11 +1,11 @@
 /** Whose turn it is to disturb services for a repair of drift; the rule is in `core/drift/turn.ts`. */
 
 import {
+  type DriftedMember,
   driftCondition,
   isTurnOf,
   placesIn,
   type Places,
-  type TurnMember,
   windowOf,
 } from '../core/drift';
 import type { MachineConfigNode, Node } from '../core/node/types';
@@ -20,7 +20,7 @@ const LOOK_MS = 1_000;
 
 interface Standing {
   readonly at: number;
-  readonly names: readonly string[];
+  readonly names: ReadonlySet<string>;
   readonly out: ReadonlySet<string>;
   readonly maxUnavailable: number;
 }
@@ -42,8 +42,10 @@ export class DriftTurns {
     const now = this.now();
     const { name } = node.metadata;
     const { names, out, maxUnavailable } = this.#standingOf(pool, now);
+    // It has joined since.
+    if (!names.has(name)) return false;
     const othersOut = out.size - (out.has(name) ? 1 : 0);
-    const memberCount = names.length;
+    const memberCount = names.size;
     const standing = { isInService: isInService(node), othersOut, memberCount, maxUnavailable };
     return isTurnOf(name, standing, now, () => this.#placesOf(pool, names, now));
   }
@@ -55,7 +57,7 @@ export class DriftTurns {
     const members = nodesOfPool(pool, this.cluster.nodes(), this.cluster.pools());
     const standing = {
       at: now,
-      names: members.map(nameOf),
+      names: new Set(members.map(nameOf)),
       out: new Set(members.filter(takesSlot).map(nameOf)),
       maxUnavailable: slotsOrNone(pool, members.length).maxUnavailable,
     };
@@ -65,13 +67,13 @@ export class DriftTurns {
 
   #placesOf(
     { metadata: { name } }: MachineConfigPool,
-    names: readonly string[],
+    names: ReadonlySet<string>,
     now: number,
   ): Places {
     const window = windowOf(now);
     const known = this.#places.get(name);
     if (known?.window === window) return known.places;
-    const members = names.map((node) => ({
+    const members = [...names].map((node) => ({
       name: node,
       ...driftOf(this.cluster.machineConfigNode(node)),
     }));
@@ -85,7 +87,7 @@ function nameOf({ metadata }: Node): string {
   return metadata.name;
 }
 
-function driftOf(shown: MachineConfigNode | undefined): Pick<TurnMember, 'drift'> {
+function driftOf(shown: MachineConfigNode | undefined): Pick<DriftedMember, 'drift'> {
   const condition = driftCondition(shown);
   if (condition === undefined) return {};
   const since = Date.parse(condition.lastTransitionTime ?? '');

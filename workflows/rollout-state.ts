@@ -167,9 +167,9 @@ export class Rollout extends SaidOfNodes {
   backInPool(node: string): void {
     const child = this.children.get(node);
     if (child === undefined) return;
-    const { node: name, config, uid, runId } = child;
+    const { config, uid, runId } = child;
     this.children.set(node, {
-      ...{ node: name, config, stage: 'preparing', holdsSlot: true, since: instant() },
+      ...{ node, config, stage: 'preparing', holdsSlot: true, since: instant() },
       ...(uid === undefined ? {} : { uid }),
       ...(runId === undefined ? {} : { runId }),
       ...{ adopting: true, stoppedBefore: true },

@@ -9,7 +9,7 @@ import { inParallel } from './in-parallel';
 const PARALLEL_READS = 10;
 
 type Departure = NonNullable<ReturnType<typeof departure>>;
-type DepartedPorts = Pick<ClusterPorts, 'nodes' | 'run'> & {
+type MovePorts = Pick<ClusterPorts, 'nodes' | 'run'> & {
   readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'>;
 };
 
@@ -24,7 +24,7 @@ export interface Moves {
  * whoever seems to be gone, or back, is asked for at the server; one that does not answer leaves it open.
  */
 export async function movesOf(
-  ports: DepartedPorts,
+  ports: MovePorts,
   pool: string,
   remembered: readonly RememberedNode[],
 ): Promise<Moves> {
@@ -59,7 +59,7 @@ export async function movesOf(
   };
 }
 
-async function read(ports: DepartedPorts, name: string): Promise<Node | undefined> {
+async function read(ports: MovePorts, name: string): Promise<Node | undefined> {
   try {
     return await ports.nodes.read(name);
   } catch (error) {

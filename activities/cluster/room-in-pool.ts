@@ -9,8 +9,8 @@
  *
  * Cordons are written side by side, by several cluster workers, and none of them sees what the others are
  * about to write. So a slot has a number and says who is counted in it: the rule is in `core/rollout/slots.ts`. That
- * keeps slots of one rollout apart. Those of which nobody said the number are kept apart within one process: a node counts from the moment in which its own
- * cordon was found to fit, until the picture shows it.
+ * keeps slots of one rollout apart. Those of which nobody said the number are kept apart within one process: a node
+ * counts from the moment in which its own cordon was found to fit, until the picture shows it.
  */
 
 import { fail, failureName } from '../../core/errors';

@@ -16,13 +16,11 @@ export {
 } from './report';
 export {
   isTurnOf,
-  mayDisturb,
   placesIn,
   TURN,
   windowOf,
+  type DriftedMember,
   type Places,
-  type TurnMember,
-  type TurnQuestion,
   type TurnStanding,
 } from './turn';
 export {

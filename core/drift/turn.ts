@@ -21,25 +21,11 @@ export const TURN = {
   known: 10_000,
 } as const;
 
-/** A node of the pool. */
-export interface TurnMember {
+/** Whether the disk of a node differs. */
+export interface DriftedMember {
   readonly name: string;
-  readonly isInService: boolean;
-  /** Out of service, or on its way to be. */
-  readonly takesSlot: boolean;
-  /** Whether its disk differs, and since when it does or does not, in milliseconds since 1970; absent = it never did. */
+  /** Since when it does or does not, in milliseconds since 1970; absent = it never did. */
   readonly drift?: { readonly isDrifted: boolean; readonly since: number };
-}
-
-export interface TurnQuestion {
-  /** Who asks. */
-  readonly node: string;
-  /** Every node of its pool, itself included. */
-  readonly members: readonly TurnMember[];
-  /** Nodes of the pool; 0 = nobody knows. */
-  readonly maxUnavailable: number;
-  /** Milliseconds since 1970, the same on all servers. */
-  readonly now: number;
 }
 
 /** Who has a place in a window, and which: whoever had drifted shortly before it began. */
@@ -51,17 +37,8 @@ export interface TurnStanding {
   /** How many of the other nodes are out of service, or on their way to be. */
   readonly othersOut: number;
   readonly memberCount: number;
+  /** Nodes of the pool; 0 = nobody knows. */
   readonly maxUnavailable: number;
-}
-
-/** Whether a host may disturb its services now, by what is known of all nodes of its pool. */
-export function mayDisturb({ node, members, maxUnavailable, now }: TurnQuestion): boolean {
-  const asking = members.find(({ name }) => name === node);
-  if (asking === undefined) return false;
-  const othersOut = members.filter(({ name, takesSlot }) => takesSlot && name !== node).length;
-  const { isInService } = asking;
-  const standing = { isInService, othersOut, memberCount: members.length, maxUnavailable };
-  return isTurnOf(node, standing, now, () => placesIn(members, now));
 }
 
 /**
@@ -92,10 +69,7 @@ export function isTurnOf(
 }
 
 /** The places of the window in which it is this time. */
-export function placesIn(
-  members: readonly Pick<TurnMember, 'name' | 'drift'>[],
-  now: number,
-): Places {
+export function placesIn(members: readonly DriftedMember[], now: number): Places {
   const then = windowOf(now) * TURN.window - TURN.known;
   const names = members.filter((member) => hadDrifted(member, then)).map(({ name }) => name);
   return new Map(names.sort().map((name, place) => [name, place]));
@@ -107,7 +81,7 @@ export function windowOf(now: number): number {
 }
 
 /** Who was repaired since had drifted then. */
-function hadDrifted({ drift }: Pick<TurnMember, 'drift'>, then: number): boolean {
+function hadDrifted({ drift }: DriftedMember, then: number): boolean {
   if (drift === undefined) return false;
   return drift.isDrifted ? drift.since < then : drift.since >= then;
 }

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path';
 import { createExclusive } from '../../../../activities/host';
 import { watchDrift } from '../../../../activities/host/drift-watch';
 import { createPathProbe, createPathWatch } from '../../../../adapters/host';
-import { type DriftAnswer, type DriftReport, mayDisturb, TURN } from '../../../../core/drift';
+import { type DriftAnswer, type DriftReport, TURN } from '../../../../core/drift';
+import { mayDisturb } from '../../core/drift/pool-turn';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from './a-host';
 
 /** The default policies restart the kubelet for it. */

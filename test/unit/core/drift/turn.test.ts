@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { mayDisturb, TURN, type TurnMember } from '../../../../core/drift';
+import { TURN } from '../../../../core/drift';
+import { mayDisturb, type TurnMember } from './pool-turn';
 
 const SECOND = 1000;
 /** Longest that services of a repair are waited for: they come up within 100 s, and are watched for 5 s. */
