@@ -3,7 +3,7 @@
 import { SHADOW_PATH } from '../../adapters/host';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
-import { sameImage } from '../../core/os';
+import { sameArguments, sameImage } from '../../core/os';
 import type { AppliedUpdate, HostOrder } from '../../workflows/host-contracts';
 import { currentConfig, desiredConfig } from './configs';
 import { enablementAfter, enablementBefore, withoutIgnitionPresets } from './enablement';
@@ -215,7 +215,7 @@ async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo)
   if (plan.kernelType !== undefined)
     await ports.os.setKernelType(plan.kernelType.to, ports.context(), image);
   const { add, remove } = plan.kernelArguments;
-  const reordered = !sameList(old.kernelArguments, to.spec.kernelArguments);
+  const reordered = !sameArguments(old.kernelArguments, to.spec.kernelArguments);
   if (add.length + remove.length > 0 || reordered) {
     await ports.os.setKernelArguments(
       { from: old.kernelArguments, to: to.spec.kernelArguments },
@@ -257,8 +257,4 @@ function countsOf(plan: UpdatePlan): AppliedUpdate {
 function namedFailure(ports: HostPorts, error: unknown): unknown {
   if (failureName(error) !== undefined || ports.context().signal.aborted) return error;
   return Object.assign(fail('ApplyFailed', messageOf(error)), { cause: error });
-}
-
-function sameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((entry, index) => entry === b[index]);
 }

@@ -2,7 +2,7 @@
 
 import { canonicalKernelType } from '../../core/machine-config/diff';
 import type { RenderedSpec } from '../../core/machine-config/types';
-import { sameImage, splitKernelArguments, withoutArgumentValue } from '../../core/os';
+import { missingArguments, sameImage, withoutArgumentValue } from '../../core/os';
 import { wantedOnHost } from './appended';
 import { differenceAt, expectedAt, type ObservedPath, sha256 } from './drift-difference';
 import type { HostPorts, OsStatus } from './ports';
@@ -97,9 +97,7 @@ export function findOsDrift(
   if (spec.osImageURL !== '' && !sameImage(booted.image ?? '', spec.osImageURL)) {
     return `expected target osImageURL "${spec.osImageURL}", have "${booted.image ?? ''}"`;
   }
-  const missing = splitKernelArguments(spec.kernelArguments).filter(
-    (argument) => !booted.kernelArguments.includes(argument),
-  );
+  const missing = missingArguments(spec.kernelArguments, booted.kernelArguments);
   if (missing.length > 0) {
     const told = missing.map(withoutArgumentValue).join(' ');
     return `missing expected kernel arguments: [${told}]`;

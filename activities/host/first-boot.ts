@@ -3,7 +3,7 @@
 import { fail } from '../../core/errors';
 import { originalPath } from '../../core/machine-config';
 import { canonicalConfig } from '../../core/machine-config/canonical';
-import { splitKernelArguments } from '../../core/os';
+import { missingArguments } from '../../core/os';
 import type { HostOrder } from '../../workflows/host-contracts';
 import { applyUpdate } from './apply';
 import { claimOf, hostPaths } from './appended';
@@ -176,7 +176,7 @@ async function adopt(ports: HostPorts, config: HostConfig): Promise<void> {
 function fromIgnition(config: HostConfig, { booted }: OsStatus): HostConfig {
   const { spec, raw } = config;
   const has = (argument: string): boolean =>
-    splitKernelArguments([argument]).every((word) => booted.kernelArguments.includes(word));
+    missingArguments([argument], booted.kernelArguments).length === 0;
   const before = {
     osImageURL: booted.image ?? '',
     kernelArguments: spec.kernelArguments.filter(has),

@@ -2,7 +2,13 @@
 
 import { fail } from '../../core/errors';
 import type { RenderedSpec } from '../../core/machine-config/types';
-import { kernelArgumentChanges, splitKernelArguments, withoutArgumentValue } from '../../core/os';
+import {
+  hasArgument,
+  kernelArgumentChanges,
+  missingArguments,
+  sameArguments,
+  withoutArgumentValue,
+} from '../../core/os';
 import type { BeforeUpdate, HostPorts, OpenJournal, OsStatus } from './ports';
 
 const DIGEST = /@(sha256:[0-9a-f]{64})$/;
@@ -40,14 +46,11 @@ export async function proveRunning(
   }
   const words = await ports.vitals?.commandLine();
   if (words === undefined) return;
-  const missing = splitKernelArguments(spec.kernelArguments).filter(
-    (word) => !words.includes(word),
-  );
-  refuseArguments('was not given', missing);
+  refuseArguments('was not given', missingArguments(spec.kernelArguments, words));
   const { remove } = kernelArgumentChanges(before?.kernelArguments ?? [], spec.kernelArguments);
   // What the deployment itself has is not the config's: an image may bring it, or a person.
   const left = remove.filter(
-    (word) => words.includes(word) && !status.booted.kernelArguments.includes(word),
+    (word) => hasArgument(words, word) && !hasArgument(status.booted.kernelArguments, word),
   );
   refuseArguments('was still given', left);
 }
@@ -101,7 +104,7 @@ const OF_THE_BOOT_LOADER = /^(ostree|BOOT_IMAGE)=/;
 /** Compared with their values, told without them. */
 function differingArguments(was: readonly string[], is: readonly string[]): string | undefined {
   const [before, now] = [withoutLoader(was), withoutLoader(is)];
-  if (listed(before) === listed(now)) return undefined;
+  if (sameArguments(before, now)) return undefined;
   const told = (words: readonly string[]): string => listed(words.map(withoutArgumentValue));
   return `kernel arguments was ${told(before)}, is ${told(now)}`;
 }

@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
-import { splitKernelArguments } from '../../core/os';
+import { hasArgument, splitKernelArguments } from '../../core/os';
 import type { HostFiles } from '../host/files';
 import type { Deployment, OsStatus, StepContext } from '../host/types';
 import type { Pace } from './pace';
@@ -68,8 +68,8 @@ export async function createSimulatedOs({ files, pace }: { files: HostFiles; pac
       readonly to: readonly string[];
     }): Promise<void> {
       const to = splitKernelArguments(change.to);
-      const gone = new Set([...splitKernelArguments(change.from), ...to]);
-      const kept = newest().kernelArguments.filter((argument) => !gone.has(argument));
+      const gone = [...splitKernelArguments(change.from), ...to];
+      const kept = newest().kernelArguments.filter((argument) => !hasArgument(gone, argument));
       await changeStaged({ kernelArguments: [...kept, ...to] });
     },
     setExtensions: (change: { readonly to: readonly string[] }) =>

@@ -20,7 +20,9 @@ import {
 import { ignitionReasonOnHosts } from '../machine-config/appends';
 import type { IgnitionConfig, RenderedSpec } from '../machine-config/types';
 import {
+  hasArgument,
   kernelArgumentChanges,
+  sameArguments,
   sameImage,
   splitKernelArguments,
   withoutArgumentValue,
@@ -159,28 +161,29 @@ function readableIgnition(spec: RenderedSpec, ports: ContentPorts): IgnitionObje
 }
 
 /** What the machine is on: its recorded config, corrected by what is seen to run. */
-function effectiveCurrent({ current, desired, osState }: PlanInput): RenderedSpec {
+function effectiveCurrent(input: PlanInput): RenderedSpec {
+  const { current, desired, osState } = input;
   const recorded = current ?? blankSpec(desired);
   return {
     ...recorded,
     // Without a desired image there is nothing to go to, so the image stays whatever it is.
     osImageURL: desired.osImageURL === '' ? '' : (osState?.bootedImage ?? recorded.osImageURL),
-    kernelArguments: argumentsInForce(
-      current === undefined ? desired.kernelArguments : current.kernelArguments,
-      osState?.kernelArguments ?? (current === undefined ? [] : undefined),
-    ),
+    kernelArguments: currentArguments(input),
   };
 }
 
-/** The configured arguments that the running kernel has; the entries as written when it has them all. */
-function argumentsInForce(
-  entries: readonly string[],
-  running: readonly string[] | undefined,
-): readonly string[] {
-  if (running === undefined) return entries;
-  const single = splitKernelArguments(entries);
-  const inForce = single.filter((argument) => running.includes(argument));
-  return inForce.length === single.length ? entries : inForce;
+/**
+ * The configured arguments that the running kernel has; the entries of the desired config where they come to the
+ * same. Entries are compared by their text, as in MCO, which reboots for another spelling.
+ */
+function currentArguments({ current, desired, osState }: PlanInput): readonly string[] {
+  const entries = (current ?? desired).kernelArguments;
+  const running = osState?.kernelArguments ?? (current === undefined ? [] : undefined);
+  const inForce =
+    running === undefined
+      ? entries
+      : splitKernelArguments(entries).filter((argument) => hasArgument(running, argument));
+  return sameArguments(inForce, desired.kernelArguments) ? desired.kernelArguments : inForce;
 }
 
 function blankSpec(desired: RenderedSpec): RenderedSpec {

@@ -7,9 +7,14 @@ export {
 } from './extensions';
 export { imageDigest, sameImage } from './images';
 export {
+  hasArgument,
   kernelArgumentChanges,
+  missingArguments,
   rpmOstreeKernelArguments,
+  sameArguments,
+  spelledAs,
   splitKernelArguments,
+  withoutArguments,
   withoutArgumentValue,
   type KernelArgumentChanges,
 } from './kernel-arguments';

@@ -52,6 +52,74 @@ export function withoutArgumentValue(argument: string): string {
   return end === -1 ? argument : `${argument.slice(0, end).replaceAll('"', '')}=…`;
 }
 
+/**
+ * A single argument as it is compared: without double quotes. They only say what belongs together, and each program on
+ * the way to the kernel writes them anew: GRUB leaves them out of `a="b"`, and hands `a="b c"` over as `"a=b c"`.
+ * Nothing else is alike: `-` and `_` are the same in names of the kernel, not in those of others, and nobody on the
+ * way changes them.
+ *
+ * @see Linux lib/cmdline.c, next_arg; GRUB grub-core/lib/cmdline.c, grub_create_loader_cmdline
+ */
+function canonical(argument: string): string {
+  return argument.replaceAll('"', '');
+}
+
+/** Whether this single argument is among others, in whatever spelling. */
+export function hasArgument(among: readonly string[], argument: string): boolean {
+  const wanted = canonical(argument);
+  return among.some((one) => canonical(one) === wanted);
+}
+
+/** Whether entries come to the same single arguments in the same order, however they are spelled. */
+export function sameArguments(some: readonly string[], others: readonly string[]): boolean {
+  const [one, other] = [canonicalWords(some), canonicalWords(others)];
+  return one.length === other.length && one.every((word, i) => word === other[i]);
+}
+
+/** What is nothing but quotes never gets to the kernel. */
+function canonicalWords(entries: readonly string[]): readonly string[] {
+  return splitKernelArguments(entries)
+    .map(canonical)
+    .filter((word) => word !== '');
+}
+
+/** Single arguments of entries of which others are without. */
+export function missingArguments(
+  entries: readonly string[],
+  among: readonly string[],
+): readonly string[] {
+  return splitKernelArguments(entries).filter(
+    (argument) => canonical(argument) !== '' && !hasArgument(among, argument),
+  );
+}
+
+/**
+ * Single arguments of entries as others spell them, each occurrence of those used once; as the entries do where they
+ * have it not. Whoever deletes an argument by its text has to know the text that is there.
+ */
+export function spelledAs(entries: readonly string[], among: readonly string[]): readonly string[] {
+  const left = [...among];
+  return splitKernelArguments(entries).map((argument) => takeFrom(left, argument) ?? argument);
+}
+
+/** Single arguments that are left when others are taken from them, each occurrence once. */
+export function withoutArguments(
+  from: readonly string[],
+  taken: readonly string[],
+): readonly string[] {
+  const left = [...from];
+  for (const argument of taken) takeFrom(left, argument);
+  return left;
+}
+
+/** Takes one occurrence out of the list, that of the same spelling if there is one. */
+function takeFrom(list: string[], argument: string): string | undefined {
+  const exact = list.indexOf(argument);
+  const wanted = canonical(argument);
+  const at = exact === -1 ? list.findIndex((one) => canonical(one) === wanted) : exact;
+  return at === -1 ? undefined : list.splice(at, 1)[0];
+}
+
 /** Which single arguments come and go. */
 export interface KernelArgumentChanges {
   readonly add: readonly string[];
@@ -59,7 +127,7 @@ export interface KernelArgumentChanges {
 }
 
 /**
- * Arguments that only one side has, repetitions counted; a pure reordering gives two empty lists.
+ * Arguments that only one side has, repetitions counted; another order or another spelling gives two empty lists.
  */
 export function kernelArgumentChanges(
   oldEntries: readonly string[],
@@ -67,16 +135,5 @@ export function kernelArgumentChanges(
 ): KernelArgumentChanges {
   const before = splitKernelArguments(oldEntries);
   const after = splitKernelArguments(newEntries);
-  return { add: without(after, before), remove: without(before, after) };
-}
-
-/** `from` minus `taken`, each occurrence taken once. */
-function without(from: readonly string[], taken: readonly string[]): readonly string[] {
-  const left = [...taken];
-  return from.filter((argument) => {
-    const at = left.indexOf(argument);
-    if (at === -1) return true;
-    left.splice(at, 1);
-    return false;
-  });
+  return { add: withoutArguments(after, before), remove: withoutArguments(before, after) };
 }

@@ -19,7 +19,7 @@ import { pullWith, type ImageGate } from './image-gate';
 import { watchingLayers } from './layer-progress';
 import type { ProgramOptions, RunProgram } from './program';
 import { provideCredentials } from './registry-credentials';
-import { kernelArgumentsCommand } from './rpm-ostree-commands';
+import { kernelArgumentsCommand, refuseLeftArguments } from './rpm-ostree-commands';
 import { createStagedLock } from './staged-lock';
 
 const PROGRAM = 'bootc';
@@ -147,6 +147,8 @@ export function createBootcDriver({ run, images, root }: BootcParts): OsDriver {
       progress('rpm-ostree kargs');
       await run('rpm-ostree', words, { signal });
       await lockStaged(await read());
+      const { staged: after = booted } = await status();
+      refuseLeftArguments(change, before, after.kernelArguments);
     },
     async setExtensions({ to }) {
       if (to.length > 0)

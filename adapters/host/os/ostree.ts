@@ -6,8 +6,8 @@
  */
 
 import { fail } from '../../../core/errors';
-import { splitKernelArguments } from '../../../core/os';
-import type { StepContext } from '../types';
+import { rpmOstreeKernelArguments, spelledAs } from '../../../core/os';
+import type { OsStatus, StepContext } from '../types';
 import { readBootId } from './boot-id';
 import { runCommand, type RunCommand } from './command';
 import type { OsDriver } from './driver';
@@ -52,14 +52,15 @@ export function createOstreeDriver(parts: OstreeParts): OsDriver {
     sysroot: sysroot === '/' ? '/sysroot' : sysroot,
     architecture: parts.architecture,
   });
+  const status = async (): Promise<OsStatus> => {
+    const bootId = await readBootId(parts.procDirectory);
+    return readOstreeStatus(await ostree(['status']), bootId);
+  };
   return {
     name: 'ostree',
     managesOs: true,
     lacks: { extensions: LAYERS_NOTHING, kernelType: LAYERS_NOTHING },
-    async status() {
-      const bootId = await readBootId(parts.procDirectory);
-      return readOstreeStatus(await ostree(['status']), bootId);
-    },
+    status,
     checkImage: (image, context) => images.check(image, context),
     async stage(image, context) {
       requireDigest(image);
@@ -69,9 +70,10 @@ export function createOstreeDriver(parts: OstreeParts): OsDriver {
     },
     async setKernelArguments({ from, to }, { signal, progress }) {
       progress('setting kernel arguments');
-      const remove = splitKernelArguments(from).map((word) => `--delete-if-present=${word}`);
-      const append = splitKernelArguments(to).map((word) => `--append=${word}`);
-      await ostree(['kernel-arguments', ...remove, ...append], { signal });
+      // The program compares texts, and starts from what is booted.
+      const { booted } = await status();
+      const changes = rpmOstreeKernelArguments(spelledAs(from, booted.kernelArguments), to);
+      await ostree(['kernel-arguments', ...changes], { signal });
     },
     async setExtensions({ to }) {
       if (to.length > 0)

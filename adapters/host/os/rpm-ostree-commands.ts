@@ -4,11 +4,18 @@
  * deployment is.
  */
 
+import { fail } from '../../../core/errors';
 import {
   extensionPackageChanges,
+  hasArgument,
+  kernelArgumentChanges,
   rpmOstreeKernelArguments,
   rpmOstreePackageArguments,
+  sameArguments,
+  spelledAs,
   splitKernelArguments,
+  withoutArguments,
+  withoutArgumentValue,
 } from '../../../core/os';
 import type { ListChange } from './driver';
 import { kernelTypeOf, type KernelType, type RpmOstreeDeployment } from './rpm-ostree-status';
@@ -42,7 +49,7 @@ export function rebaseCommand(reference: string): readonly string[] {
 
 /**
  * Empty = nothing to run. The change starts from the booted arguments, so that twice is the same as once,
- * whatever an attempt before has left staged.
+ * whatever an attempt before has left staged. What goes is named as it is there, for rpm-ostree compares texts.
  *
  * @param booted - the arguments in force
  * @param newest - those of the deployment that the command changes
@@ -52,26 +59,39 @@ export function kernelArgumentsCommand(
   booted: readonly string[],
   newest: readonly string[],
 ): readonly string[] {
-  const wanted = [...without(booted, splitKernelArguments(from)), ...splitKernelArguments(to)];
-  if (isSame(newest, wanted)) return [];
-  const changes = isSame(newest, booted)
-    ? rpmOstreeKernelArguments(from, to)
+  const wanted = argumentsAfter({ from, to }, booted);
+  if (sameArguments(newest, wanted)) return [];
+  const changes = sameArguments(newest, booted)
+    ? rpmOstreeKernelArguments(spelledAs(from, newest), to)
     : rpmOstreeKernelArguments(newest, wanted);
   return ['kargs', LOCKED, ...changes];
 }
 
-/** Each of `gone` is taken once, if it is there. */
-function without(list: readonly string[], gone: readonly string[]): readonly string[] {
-  const left = [...list];
-  for (const argument of gone) {
-    const at = left.indexOf(argument);
-    if (at !== -1) left.splice(at, 1);
-  }
-  return left;
+/**
+ * ostree before 2024.5 takes an argument with blanks for several, and does not find it again.
+ *
+ * @param booted - the arguments in force
+ * @param after - those of the deployment that the command has changed
+ * @throws `OsCommandFailed` naming what the change should have taken away
+ */
+export function refuseLeftArguments(
+  { from, to }: ListChange,
+  booted: readonly string[],
+  after: readonly string[],
+): void {
+  const tooMany = withoutArguments(after, argumentsAfter({ from, to }, booted));
+  const { remove } = kernelArgumentChanges(from, to);
+  const left = remove.filter((argument) => hasArgument(tooMany, argument));
+  if (left.length === 0) return;
+  const told = left.map(withoutArgumentValue).join(' ');
+  throw fail(
+    'OsCommandFailed',
+    `rpm-ostree kargs succeeded, but what is staged still has ${told}; if it has blanks, bring an OS image with ostree 2024.5 or later first, and drop it after that`,
+  );
 }
 
-function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((argument, index) => argument === b[index]);
+function argumentsAfter({ from, to }: ListChange, booted: readonly string[]): readonly string[] {
+  return [...withoutArguments(booted, splitKernelArguments(from)), ...splitKernelArguments(to)];
 }
 
 /**

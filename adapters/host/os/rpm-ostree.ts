@@ -21,6 +21,7 @@ import {
   needsExtensionsImage,
   otherKernelCommand,
   rebaseCommand,
+  refuseLeftArguments,
 } from './rpm-ostree-commands';
 import { bootedOf, makeDefault, newestOf, statusOf } from './rpm-ostree-deployments';
 import { createExtensionsSource } from './rpm-ostree-extensions';
@@ -144,7 +145,11 @@ export function createRpmOstreeDriver(parts: RpmOstreeParts): OsDriver {
     async setKernelArguments(change, context) {
       const { booted, staged = booted } = await describe(await listOnceIdle(context));
       const [before, now] = [booted.kernelArguments, staged.kernelArguments];
-      await stageBy(kernelArgumentsCommand(change, before, now), context);
+      const words = kernelArgumentsCommand(change, before, now);
+      if (words.length === 0) return;
+      await stageBy(words, context);
+      const { staged: after = booted } = await describe(await list());
+      refuseLeftArguments(change, before, after.kernelArguments);
     },
     async setExtensions({ to, image }, context) {
       const command = extensionsCommand(to, newestOf(await listOnceIdle(context)).packages);

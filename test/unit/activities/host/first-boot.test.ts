@@ -40,6 +40,13 @@ const OLD_NEXT = aConfig('rendered-worker-5', {
   osImageURL: INSTALLED_IMAGE,
   config: { storage: { files }, kernelArguments: ignitionArguments },
 });
+/** Arguments that the boot loader, and whoever installed the machine, spell otherwise. */
+const QUOTED = aConfig('rendered-worker-7', {
+  osImageURL: INSTALLED_IMAGE,
+  kernelArguments: ['cgroup_no_v1="all"', 'dyndbg="file a +p" psi=0', ''],
+  config: { storage: { files } },
+});
+const SPELLED_OTHERWISE = ['cgroup_no_v1=all', '"dyndbg=file a +p"', 'psi=0'];
 /** The same files on the machine as it is. */
 const AGREED = aConfig('rendered-worker-2', {
   osImageURL: INSTALLED_IMAGE,
@@ -105,7 +112,7 @@ async function expectComplete(config: TestConfig): Promise<void> {
 }
 
 beforeEach(async () => {
-  host = await anOstreeHost(INSTALLED, [SERVED, AGREED, NEXT, OLD_IGNITION, OLD_NEXT]);
+  host = await anOstreeHost(INSTALLED, [SERVED, AGREED, NEXT, OLD_IGNITION, OLD_NEXT, QUOTED]);
   // A machine that nobody has managed yet.
   rmSync(at('/etc/machine-config-daemon/currentconfig'));
   rmSync(at('/var/lib/slipway/committed.json'));
@@ -160,6 +167,31 @@ describe('a first boot', () => {
 
     await expectComplete(AGREED);
     expect(host.reboots).toEqual([]);
+  });
+
+  it('finds the arguments of its config in another spelling, and a later update takes them away', async () => {
+    ignite(QUOTED);
+    host.changeBooted({ kernelArguments: ['ro', ...SPELLED_OTHERWISE] });
+
+    expect(await bootUntilComplete()).toBe(0);
+
+    await expectComplete(QUOTED);
+    const activities = await host.activities();
+    const order = (step: string) => orderFor(NEXT, step, { orderId: `next/${step}` });
+    await activities.prepareUpdate(order('prepareUpdate'));
+    await activities.applyUpdate(order('applyUpdate'));
+    expect((await host.status()).staged?.kernelArguments).toEqual(['ro']);
+  });
+
+  it('adds the arguments that are missing, in the spelling of its config', async () => {
+    ignite(QUOTED);
+    host.changeBooted({ kernelArguments: ['ro', 'cgroup_no_v1=all'] });
+
+    expect(await bootUntilComplete()).toBe(1);
+
+    const words = ['cgroup_no_v1="all"', 'dyndbg="file a +p"', 'psi=0'];
+    expect((await host.status()).booted.kernelArguments).toEqual(['ro', ...words]);
+    await expectComplete(QUOTED);
   });
 
   it('is on a config that brings what the server would add', async () => {

@@ -156,11 +156,12 @@ describe('the update of a host', () => {
     expect(booted.kernelArguments).toEqual(['b=2', 'a=1']);
   });
 
-  it('proves that a kernel argument that went is not given to the running kernel any more', async () => {
+  it('proves which kernel arguments were given to the running kernel, as the boot loader spells them', async () => {
     const withArguments = (name: string, kernelArguments: readonly string[]) =>
       aConfig(name, { osImageURL: OLD.spec.osImageURL, kernelArguments });
-    const from = withArguments('rendered-worker-from', ['nosmt', 'audit=1', 'quiet']);
-    const to = withArguments('rendered-worker-to', ['quiet']);
+    const from = withArguments('rendered-worker-from', ['nosmt="a b"', 'audit="1"', 'quiet']);
+    const to = withArguments('rendered-worker-to', ['quiet', 'c="all" d="e f"']);
+    const given = ['quiet', 'c=all', '"d=e f"'];
     const other = await aHost([from, to]);
     try {
       await bootInto(other, from);
@@ -182,12 +183,12 @@ describe('the update of a host', () => {
         return activities.verifyUpdate(verifying);
       };
 
-      await expect(verifyWith(['root=/dev/sda', 'nosmt', 'quiet'])).rejects.toMatchObject({
+      await expect(verifyWith(['root=/dev/sda', '"nosmt=a b"', ...given])).rejects.toMatchObject({
         name: 'VerifyFailed',
-        message: 'the running kernel was still given: [nosmt]',
+        message: 'the running kernel was still given: [nosmt=…]',
       });
       // The image brings one of its own.
-      await verifyWith(['root=/dev/sda', 'audit=1', 'quiet'], ['audit=1']);
+      await verifyWith(['root=/dev/sda', 'audit=1', ...given], ['audit=1']);
     } finally {
       other.remove();
     }

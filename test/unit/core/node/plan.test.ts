@@ -262,6 +262,42 @@ describe('what really runs on the machine', () => {
     expect(seen.summary).toBe('nothing to do');
   });
 
+  it('has arguments in the spelling of the boot loader', () => {
+    const entries = ['cgroup_no_v1="all"', 'dyndbg="file foo.c +p" nosmt'];
+    const running = ['root=x', 'nosmt', 'cgroup_no_v1=all', '"dyndbg=file foo.c +p"'];
+    const full = spec({ osImageURL: 'new', kernelArguments: entries });
+    const none = spec({ osImageURL: 'new' });
+    const osState = { kernelArguments: running };
+    expect(plan(full, full, { osState }).summary).toBe('nothing to do');
+    expect(plan(undefined, full, { osState: { ...osState, bootedImage: 'new' } }).reboot).toBe(
+      false,
+    );
+    expect(plan(full, none, { osState })).toMatchObject({
+      kernelArguments: { add: [], remove: ['cgroup_no_v1=…', 'dyndbg=…', 'nosmt'] },
+      reboot: true,
+    });
+    expect(plan(none, full, { osState: { kernelArguments: ['root=x'] } })).toMatchObject({
+      kernelArguments: { add: ['cgroup_no_v1=…', 'dyndbg=…', 'nosmt'], remove: [] },
+      reboot: true,
+    });
+  });
+
+  it.each([
+    [['k="a b"', 'c'], ['"k=a b" c']],
+    [['nosmt'], ['nosmt', '']],
+    [[], ['', ' ']],
+  ])('is not changed by other entries for the same arguments: %j to %j', (before, after) => {
+    const osState = { kernelArguments: ['root=x', '"k=a b"', 'c', 'nosmt'] };
+    for (const [from, to] of [
+      [before, after],
+      [after, before],
+    ] as const) {
+      const [old, desired] = [spec({ kernelArguments: from }), spec({ kernelArguments: to })];
+      expect(plan(old, desired).summary).toBe('nothing to do');
+      expect(plan(old, desired, { osState }).summary).toBe('nothing to do');
+    }
+  });
+
   it('is everything that is known of a machine without a config', () => {
     const files = [file('/var/lib/kubelet/config.json')];
     const first = spec({ osImageURL: 'new', kernelArguments: ['a'], files });

@@ -1,6 +1,10 @@
 import {
+  hasArgument,
   kernelArgumentChanges,
+  missingArguments,
   rpmOstreeKernelArguments,
+  sameArguments,
+  spelledAs,
   splitKernelArguments,
   withoutArgumentValue,
 } from '../../../../core/os';
@@ -61,7 +65,63 @@ describe('which arguments come and go', () => {
     [['a b'], ['b', 'a'], { add: [], remove: [] }],
     [['hugepages=4'], ['hugepages=4 hugepages=4'], { add: ['hugepages=4'], remove: [] }],
     [['x', 'x'], ['x'], { add: [], remove: ['x'] }],
+    [['c="all"', 'd="e f" g'], ['c=all "d=e f"', 'g'], { add: [], remove: [] }],
+    [['console=tty0 console="ttyS0"'], ['console=ttyS0'], { add: [], remove: ['console=tty0'] }],
+    [['k=a', 'k="a"'], ['k="a"'], { add: [], remove: ['k=a'] }],
+    [[], ['', ' '], { add: [], remove: [] }],
   ])('%j to %j', (before, after, expected) => {
     expect(kernelArgumentChanges(before, after)).toEqual(expected);
+  });
+});
+
+describe('one argument, in whatever spelling', () => {
+  it.each([
+    ['cgroup_no_v1="all"', 'cgroup_no_v1=all', '"cgroup_no_v1=all"'],
+    ['dyndbg="file foo.c +p"', '"dyndbg=file foo.c +p"', 'dyndbg=file" foo.c "+p'],
+    ['acpi_osi="!Windows 2012"', '"acpi_osi=!Windows 2012"', '"acpi_osi"="!Windows 2012"'],
+    ['a="b"c', 'a=bc', '"a=bc"'],
+    ['acpi_osi=', 'acpi_osi=""', '"acpi_osi="'],
+    ['nosmt', '"nosmt"', 'no"smt"'],
+  ])('%s, %s, %s', (...spellings) => {
+    for (const one of spellings) {
+      expect(splitKernelArguments([one])).toEqual([one]);
+      for (const other of spellings) {
+        expect(hasArgument(['ro', other], one)).toBe(true);
+        expect(sameArguments([`ro ${one}`], ['ro', other])).toBe(true);
+        expect(spelledAs([one], ['ro', other])).toEqual([other]);
+      }
+    }
+  });
+
+  it.each([
+    ['k=a', 'k=ab'],
+    ['k=a', 'xk=a'],
+    ['k="a b"', 'k=a'],
+    ['acpi_osi=', 'acpi_osi'],
+    // The kernel takes these two for one name, systemd and dracut do not, and no boot loader changes them.
+    ['rd-neednet=1', 'rd_neednet=1'],
+    ['K=a', 'k=a'],
+  ])('%s is not %s', (one, other) => {
+    expect(hasArgument([one], other)).toBe(false);
+    expect(hasArgument([other], one)).toBe(false);
+    expect(sameArguments([one], [other])).toBe(false);
+  });
+
+  it('keeps order and repetitions, and does not count what says nothing', () => {
+    expect(sameArguments(['console=tty0 console=ttyS0'], ['console=ttyS0 console=tty0'])).toBe(
+      false,
+    );
+    expect(sameArguments(['a', 'a'], ['a'])).toBe(false);
+    expect(sameArguments(['', ' ', '""', 'a'], ['"a"'])).toBe(true);
+    expect(missingArguments(['', '""', 'a="x" b'], ['a=x'])).toEqual(['b']);
+  });
+
+  it('is spelled as it is there, each occurrence once, the same text first', () => {
+    expect(spelledAs(['k="a" k=a', 'gone'], ['k=a', 'k="a"', 'k=a'])).toEqual([
+      'k="a"',
+      'k=a',
+      'gone',
+    ]);
+    expect(spelledAs(['k="a"', 'k="a"'], ['"k=a"'])).toEqual(['"k=a"', 'k="a"']);
   });
 });

@@ -243,10 +243,10 @@ describe('what bootc does not do', () => {
     await withRpmOstree();
     const { driver, calls } = machine({
       [STATUS]: LOCKED,
-      'rpm-ostree kargs --deploy-index': 'root=UUID=1 quiet',
+      'rpm-ostree kargs --deploy-index': ['root=UUID=1 quiet', 'root=UUID=1 b'],
     });
     expect(driver.lacks).not.toHaveProperty('kernelArguments');
-    await driver.setKernelArguments({ from: ['quiet'], to: ['b'] }, context);
+    await driver.setKernelArguments({ from: ['"quiet"'], to: ['b'] }, context);
     expect(changes(calls)).toEqual([
       'rpm-ostree kargs --lock-finalization --delete-if-present=quiet --append=b',
     ]);

@@ -167,14 +167,18 @@ it('quotes a program that crashes', async () => {
 });
 
 it('deletes every old kernel argument and appends every new one, word by word', async () => {
-  const { driver, asked } = driverWith([{ changed: true }]);
+  const booted = { ...BOOTED, kernelArguments: ['ro', '"a=1"', 'b', 'quiet'] };
+  const { driver, asked } = driverWith([{ booted, locked: false, deployments: [] }]);
   const { context } = recorder();
-  await driver.setKernelArguments({ from: ['a=1 b'], to: ['b', 'c="d e"'] }, context);
+  await driver.setKernelArguments({ from: ['a=1 b', 'gone="x y"'], to: ['b', 'c="d e"'] }, context);
   expect(asked()).toEqual([
+    ['status'],
     [
       'kernel-arguments',
-      '--delete-if-present=a=1',
+      // As it is there: the program compares texts.
+      '--delete-if-present="a=1"',
       '--delete-if-present=b',
+      '--delete-if-present=gone="x y"',
       '--append=b',
       '--append=c="d e"',
     ],

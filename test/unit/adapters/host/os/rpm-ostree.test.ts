@@ -333,7 +333,8 @@ describe('kernel arguments, extensions, kernel', () => {
   it('deletes every old argument and appends every new one, once', async () => {
     await deployed('5', 0, 'ro nosmt a b ostree=LINK');
     const change = { from: ['nosmt', 'a b'], to: ['a', 'c=d'] };
-    const first = machine({ [STATUS]: STAGED, 'rpm-ostree kargs --deploy-index': 'ro nosmt a b' });
+    const kargs = ['ro nosmt a b', 'ro a c=d'];
+    const first = machine({ [STATUS]: STAGED, 'rpm-ostree kargs --deploy-index': kargs });
     await first.driver.setKernelArguments(change, context);
     expect(changes(first.calls)).toEqual([
       'rpm-ostree kargs --lock-finalization --delete-if-present=nosmt --delete-if-present=a --delete-if-present=b --append=a --append=c=d',
@@ -346,12 +347,39 @@ describe('kernel arguments, extensions, kernel', () => {
 
   it('starts from the arguments in force, whatever an attempt before has left staged', async () => {
     await deployed('5', 0, 'ro nosmt ostree=LINK');
-    const left = { [STATUS]: STAGED, 'rpm-ostree kargs --deploy-index': 'ro left' };
+    const left = { [STATUS]: STAGED, 'rpm-ostree kargs --deploy-index': ['ro left', 'ro a'] };
     const { driver, calls } = machine(left);
     await driver.setKernelArguments({ from: ['nosmt'], to: ['a'] }, context);
     expect(changes(calls)).toEqual([
       'rpm-ostree kargs --lock-finalization --delete-if-present=ro --delete-if-present=left --append=ro --append=a',
     ]);
+  });
+
+  it('deletes an argument as it is spelled there', async () => {
+    await deployed('5', 0, 'ro c=all "d=e f" ostree=LINK');
+    const kargs = ['ro c=all "d=e f"', 'ro d="e f"'];
+    const { driver, calls } = machine({
+      [STATUS]: STAGED,
+      'rpm-ostree kargs --deploy-index': kargs,
+    });
+    const change = { from: ['c="all"', 'd="e f"', 'gone="x"'], to: ['d="e f"'] };
+    await driver.setKernelArguments(change, context);
+    expect(changes(calls)).toEqual([
+      'rpm-ostree kargs --lock-finalization --delete-if-present=c=all --delete-if-present="d=e f" --delete-if-present=gone="x" --append=d="e f"',
+    ]);
+    await driver.setKernelArguments(change, context);
+    expect(changes(calls)).toHaveLength(1);
+  });
+
+  it('names an argument that is still there after it was deleted', async () => {
+    await deployed('5', 0, 'ro d="e f" ostree=LINK');
+    const kargs = 'ro d="e f"';
+    const { driver } = machine({ [STATUS]: STAGED, 'rpm-ostree kargs --deploy-index': kargs });
+    const change = { from: ['d="e f"'], to: [] };
+    await expect(driver.setKernelArguments(change, context)).rejects.toMatchObject({
+      name: 'OsCommandFailed',
+      message: expect.stringContaining('what is staged still has d=…;') as string,
+    });
   });
 
   it('installs what is missing from the extensions image, and cleans up after it', async () => {
