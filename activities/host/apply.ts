@@ -25,6 +25,7 @@ import { heldPaths, hostPaths } from './appended';
 import { changeWithDirectories } from './directories';
 import { FORCE_CONSUMED, isForced } from './force';
 import { beforeUpdate } from './proof';
+import { refuseMissingUnits } from './missing-units';
 import { refuseDrift } from './prepare';
 import { isOfRun, takenBack } from './runs';
 import { refuseUnsettled } from './settle';
@@ -152,7 +153,11 @@ async function enableUnits(
   const { booted, staged } = await lookWithinFiveMinutes(ports);
   const boots = (changesOs(plan) ? staged : undefined) ?? booted;
   const now = ports.systemd;
-  const next = boots.id === booted.id ? now : await now.atBootOf(boots.id);
+  const isStaged = boots.id !== booted.id;
+  const next = isStaged ? await now.atBootOf(boots.id) : now;
+  if (plan.extensions.install.length > 0) {
+    await refuseMissingUnits(ports, from, to, isStaged ? boots.id : undefined);
+  }
   const units = (to.spec.config.systemd?.units ?? []).map(({ name }) => name);
   const again = forced ? new Set(units) : touched;
   const changes = await enablementAfter({ now, next }, from?.spec, to.spec, again);

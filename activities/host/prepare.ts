@@ -9,6 +9,7 @@ import { refuseLargePlan } from './config-limits';
 import { currentConfig, desiredConfig } from './configs';
 import { findDrift } from './drift';
 import { isForced } from './force';
+import { refuseMissingUnits } from './missing-units';
 import { refuseWithoutWorker } from './next-worker';
 import { checkPaths } from './path-checks';
 import { lookWithinFiveMinutes } from './patience';
@@ -60,8 +61,18 @@ export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise
   await checkPaths(ports, from, to);
   const plan = planFor(ports, order, from, to, status, forced);
   refuseLargePlan(to, plan);
-  const dropped = plan.reconcilable.ok ? await stage(ports, plan, to, status) : undefined;
+  if (!plan.reconcilable.ok)
+    return { ...common, ...settledText(what), alreadyOnTarget: false, plan };
+  const dropped = await stage(ports, plan, to, status);
+  // What an extension brings is known only once its packages are installed, when the update is applied.
+  if (plan.extensions.install.length === 0)
+    await refuseMissingUnits(ports, from, to, await nextOf(ports, plan));
   return { ...common, ...settledText(what, dropped), alreadyOnTarget: false, plan };
+}
+
+/** The deployment that has other units than the running one. */
+async function nextOf(ports: HostPorts, plan: UpdatePlan): Promise<string | undefined> {
+  return plan.osImage === undefined ? undefined : (await lookWithinFiveMinutes(ports)).staged?.id;
 }
 
 /** What was done about what was found, for the record. */

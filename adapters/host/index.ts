@@ -36,7 +36,7 @@ export { hasCode, isPlainPath } from './root-paths';
 export { createSystemctl } from './systemctl';
 export { ROOT_OWNER } from './types';
 export type * from './types';
-export { ownLink } from './unit-links';
+export { hasUnit, isGenerated, ownLink, type SeePath } from './unit-links';
 export { parseUnitState, type UnitState } from './unit-state';
 export { createVitals, type VitalsOptions } from './vitals';
 export { createPathProbe, type PathProbe, type ProbedPath } from './watch-probe';

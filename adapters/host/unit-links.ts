@@ -3,6 +3,7 @@
 import { posix } from 'node:path';
 import { enablingLinks, templateOf, UNIT_DIRECTORY, type InstallSection } from '../../core/systemd';
 import type { HostFiles } from './files';
+import type { PathFacts } from './types';
 
 /** Where units are looked for, the first one wins. */
 const UNIT_DIRECTORIES = [
@@ -11,6 +12,15 @@ const UNIT_DIRECTORIES = [
   '/usr/local/lib/systemd/system',
   '/usr/lib/systemd/system',
   '/lib/systemd/system',
+];
+/** Of portable services; they are attached by portablectl, and enabled as others are. */
+const ATTACHED_DIRECTORIES = ['/etc/systemd/system.attached', '/run/systemd/system.attached'];
+/** What generators make at each boot, and programs while the machine runs: nobody enables those units. */
+const GENERATED_DIRECTORIES = [
+  '/run/systemd/generator.early',
+  '/run/systemd/generator',
+  '/run/systemd/generator.late',
+  '/run/systemd/transient',
 ];
 const PRESET_DIRECTORIES = UNIT_DIRECTORIES.map((directory) => `${directory}-preset`);
 
@@ -37,13 +47,52 @@ export interface FoundUnit {
   readonly contents: string;
 }
 
+/** What is at a path; of a link, where it leads. */
+export type SeePath = (
+  path: string,
+) => Promise<{ readonly kind: Exclude<PathFacts['kind'], 'symlink'> } | LinkFacts>;
+type LinkFacts = Extract<PathFacts, { kind: 'symlink' }>;
+
+/** Whether systemd finds something of this name: a unit, an alias, the template of an instance, or a mask. */
+export function hasUnit(see: SeePath, unit: string): Promise<boolean> {
+  return isInOneOf([...UNIT_DIRECTORIES, ...ATTACHED_DIRECTORIES], see, unit);
+}
+
+/** Whether a generator or a program has made a unit of this name for as long as the machine runs. */
+export function isGenerated(see: SeePath, unit: string): Promise<boolean> {
+  return isInOneOf(GENERATED_DIRECTORIES, see, unit);
+}
+
+async function isInOneOf(
+  directories: readonly string[],
+  see: SeePath,
+  unit: string,
+): Promise<boolean> {
+  for (const name of namesOf(unit)) {
+    for (const directory of directories) {
+      const path = posix.join(directory, name);
+      const found = await see(path);
+      if (found.kind === 'file') return true;
+      if (found.kind !== 'symlink') continue;
+      const target = posix.resolve(directory, found.target);
+      if (target === '/dev/null' || (await see(target)).kind !== 'absent') return true;
+    }
+  }
+  return false;
+}
+
+/** An instance is a unit of its own, or one of its template. */
+function namesOf(unit: string): readonly string[] {
+  const template = templateOf(unit);
+  return template === undefined ? [unit] : [unit, template];
+}
+
 /** Looks a unit up; undefined when the host has none of that name, or it is masked. */
 export async function findUnit(
   files: Pick<HostFiles, 'look' | 'list'>,
   unit: string,
 ): Promise<FoundUnit | undefined> {
-  const template = templateOf(unit);
-  const names = template === undefined ? [unit] : [unit, template];
+  const names = namesOf(unit);
   for (const name of names) {
     for (const directory of UNIT_DIRECTORIES) {
       const path = posix.join(directory, name);
