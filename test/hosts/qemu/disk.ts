@@ -41,16 +41,24 @@ export interface InstalledFile {
   readonly content: string;
 }
 
+/** A machine as it is installed. */
+export interface Installed {
+  readonly files: readonly InstalledFile[];
+  /** Beside those that every machine has. */
+  readonly kernelArguments: readonly string[];
+}
+
 /** @returns the disk in a file, which nobody may write to: other runs begin with it, too */
-export async function installedDisk(files: readonly InstalledFile[]): Promise<string> {
+export async function installedDisk({ files, kernelArguments }: Installed): Promise<string> {
+  const installed = [...INSTALLED_ARGUMENTS, ...kernelArguments];
   const layout = await qemuImages();
   const boot = join(repositoryRoot(), QEMU_FOLDER, 'image', 'boot');
-  const texts = [layout, ...INSTALLED_ARGUMENTS, ...GRUB_MODULES, JSON.stringify(files)];
+  const texts = [layout, ...installed, ...GRUB_MODULES, JSON.stringify(files)];
   const digest = await digestOf(texts, [boot, join(GRUB, 'kernel.img')]);
   const folder = await cached('disk', digest, 'installing a disk', async (directory) => {
     const sysroot = join(directory, 'sysroot');
     try {
-      await install(sysroot, layout, boot);
+      await install(sysroot, layout, boot, installed);
       await writeInstalled(sysroot, files);
       const disk = join(directory, 'disk.raw');
       await writeDisk(disk, directory, sysroot);
@@ -67,7 +75,12 @@ export async function referenceOf(layout: string, tag: string): Promise<string> 
 }
 
 /** ostree writes the menu in the form of syslinux, which the boot loader reads, too. */
-async function install(sysroot: string, layout: string, bootFiles: string): Promise<void> {
+async function install(
+  sysroot: string,
+  layout: string,
+  bootFiles: string,
+  kernelArguments: readonly string[],
+): Promise<void> {
   await mkdir(sysroot);
   await execute('ostree', ['admin', 'init-fs', sysroot]);
   await execute('ostree', ['admin', 'os-init', `--sysroot=${sysroot}`, OS_NAME]);
@@ -83,7 +96,7 @@ async function install(sysroot: string, layout: string, bootFiles: string): Prom
   await execute('grub-editenv', [join(boot, 'grub/grubenv'), 'create']);
   await execute(await ensureRustProgram('ostree-ext-cli'), [
     ...['container', 'image', 'deploy', '--sysroot', sysroot, '--stateroot', OS_NAME],
-    ...INSTALLED_ARGUMENTS.flatMap((argument) => ['--karg', argument]),
+    ...kernelArguments.flatMap((argument) => ['--karg', argument]),
     ...['--imgref', `ostree-unverified-image:oci:${layout}:${BOOTABLE}`],
     ...['--target-imgref', `ostree-unverified-registry:${await referenceOf(layout, BOOTABLE)}`],
   ]);

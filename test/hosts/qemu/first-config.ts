@@ -1,16 +1,31 @@
 /** Configs as Ignition leaves them on the disk of a machine, which lacks their kernel arguments. */
 
+import { CURRENT_CONFIG_FILE } from '../../../activities/host/records';
 import { digestOfTag } from '../build/oci-layout';
 import { REGISTRY } from '../machine/os-registry';
 import { type InstalledFile, installedDisk } from './disk';
 import { BOOTABLE, qemuImages } from './images';
 
 const NODE = 'qemu-0';
+/** Arguments of which each spelling but one is another than that of the boot loader. */
+export const QUOTED = [
+  'cgroup_no_v1="all"',
+  'dyndbg="file not-there.c +p"',
+  '"acpi_osi=!Windows 2012"',
+  'slipway.middle="a b"c',
+];
 /** A config that the machine boots with. */
 export const GOOD = {
   name: 'rendered-worker-good',
-  kernelArguments: ['slipway.story=arrived', 'audit=0'],
+  kernelArguments: ['slipway.story=arrived', 'audit=0', ...QUOTED, ''],
 };
+/** What the machine is on before, as if its first boot had been cut off. */
+const BEFORE = {
+  name: `${GOOD.name}-from-ignition`,
+  kernelArguments: ['slipway.gone="for good"', 'slipway.short="all"'],
+};
+/** The same as the installer spelled them. */
+export const GONE = ['"slipway.gone=for good"', 'slipway.short=all'];
 /** One that it does not: the kernel is to hand the machine to a program that the image has not. */
 export const UNBOOTABLE = {
   name: 'rendered-worker-unbootable',
@@ -31,11 +46,12 @@ export async function storyDisk(): Promise<string> {
   const good = served(GOOD, image);
   const files: readonly InstalledFile[] = [
     ...LEFT_FILES.map((path) => ({ path, content: good })),
+    { path: CURRENT_CONFIG_FILE, content: served(BEFORE, image) },
     { path: UNBOOTABLE_FILE, content: served(UNBOOTABLE, image) },
     { path: '/etc/hostname', content: `${NODE}\n` },
     { path: '/etc/slipway/host.yaml', content: `node: ${NODE}\n` },
   ];
-  return installedDisk(files);
+  return installedDisk({ files, kernelArguments: GONE });
 }
 
 function served({ name, kernelArguments }: typeof GOOD, image: string): string {
