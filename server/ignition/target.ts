@@ -1,7 +1,9 @@
 /**
  * What a request line asks for. Paths are taken as Go's multiplexer takes them, which MCO's server
- * stands on: `/config/a/master` is master, `/config` and paths that are not clean are sent elsewhere,
- * and each element is decoded for itself: `/%63onfig/master` is master, `/config%2fmaster` nothing.
+ * stands on: `/config/a/master` is master, `/config` is sent on to `/config/`, and each element is
+ * decoded for itself: `/%63onfig/master` is master, `/config%2fmaster` nothing. A path that is not clean
+ * (`//`, `.`, `..`) is what it is once cleaned. Go sends its client there; one that follows and one that
+ * does not get the same answer here.
  *
  * @see MCO pkg/server/api.go (7ff337a4), NewAPIServer
  */
@@ -26,18 +28,16 @@ export function readTarget(url: string): Target {
   const [own = '', query] = splitOnce(isAbsolute ? url.replace(ABSOLUTE, '') : url, '?');
   const path = isAbsolute && own === '' ? '/' : own;
   if (!path.startsWith('/')) return { kind: 'malformed' };
-  const decoded = decoding(path);
-  if (decoded === undefined) return { kind: 'malformed' };
+  if (!isDecodable(path)) return { kind: 'malformed' };
   // Escaped dots and slashes are no part of the way: they clean nothing and part no elements.
   const clean = cleanPath(path);
   const suffix = query === undefined ? '' : `?${query}`;
   const [first, ...others] = clean.slice(1).split('/').map(decodeURIComponent);
   const isAlone = others.length === 0;
   if (first === 'config' && isAlone) return redirect(`/config/${suffix}`);
-  if (clean !== path) return redirect(`${clean}${suffix}`);
   if (first === 'healthz' && isAlone) return { kind: 'health' };
   // In the pool they count as what they stand for.
-  if (first === 'config') return { kind: 'config', pool: lastElement(decoded) };
+  if (first === 'config') return { kind: 'config', pool: lastElement(decodeURIComponent(clean)) };
   return { kind: 'nothing' };
 }
 
@@ -56,22 +56,21 @@ function cleanPath(path: string): string {
     if (element === '..') kept.pop();
     else kept.push(element);
   }
-  const last = elements.at(-1);
-  const isFolder = last === '' || last === '.' || last === '..';
   if (kept.length === 0) return '/';
-  return `/${kept.join('/')}${isFolder && last === '' ? '/' : ''}`;
+  return `/${kept.join('/')}${elements.at(-1) === '' ? '/' : ''}`;
 }
 
 function lastElement(path: string): string {
   return path.split('/').findLast((element) => element !== '') ?? '';
 }
 
-/** Undefined for a broken escape, and for bytes that are no UTF-8. */
-function decoding(path: string): string | undefined {
+/** False for a broken escape, and for bytes that are no UTF-8. */
+function isDecodable(path: string): boolean {
   try {
-    return decodeURIComponent(path);
+    decodeURIComponent(path);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
 

@@ -124,6 +124,19 @@ it('answers whatever else is shown with the same bytes as nothing', async () => 
   expect(statusOf(await wire('worker', `Bearer ${right}`))).toBe(200);
 });
 
+it('judges a path that is not clean by what it comes to', async () => {
+  const token = await newToken('worker');
+  await untilStatus(200, 'worker', token);
+  const ask = async (path: string) => statusOf(await wire(path, `Bearer ${token}`));
+
+  for (const path of ['../config/worker', '/worker', './worker', 'master/../worker']) {
+    expect([path, await ask(path)]).toEqual([path, 200]);
+  }
+  for (const path of ['../config/master', '/master', 'worker/../master', 'worker/%2e%2e/master']) {
+    expect([path, await ask(path)]).toEqual([path, 401]);
+  }
+});
+
 it('notes when a token was used last, and counts how requests were judged', async () => {
   const token = await newToken('master');
   await untilStatus(200, 'master', token);
