@@ -97,7 +97,12 @@ export function wantedPaths(
     if (inapplicable === 'leftOut' && isPlainPath(file.path)) wanted.set(file.path, placeOf(file));
     add(() => [[file.path, wantedFile(file)]]);
   }
-  for (const unit of spec.config.systemd?.units ?? []) add(() => wantedUnit(unit));
+  for (const unit of spec.config.systemd?.units ?? []) {
+    // An empty drop-in is no file, and none that the config brings otherwise is in its way.
+    add(() =>
+      wantedUnit(unit).filter(([path, { kind }]) => kind !== 'absent' || !wanted.has(path)),
+    );
+  }
   const keys = sshKeys(spec.config.passwd?.users ?? []);
   if (keys !== '') {
     const owner = { user: { name: CORE_USER }, group: { name: CORE_USER } };

@@ -5,6 +5,22 @@ import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { reportPathLength } from './admission-lengths';
 import { reportOwner } from './admission-owners';
 import type { Report } from './admission-problem';
+import { ORIGINAL_PLACES } from './original-paths';
+
+/**
+ * What hosts of MCO and Slipway keep about themselves, and what was there before. Configs may have other files
+ * beside them, as those of every stock cluster do.
+ *
+ * @see MCO pkg/daemon/daemon.go, pkg/daemon/constants/constants.go (7ff337a4)
+ */
+const RECORDS: readonly string[] = [
+  '/etc/machine-config-daemon/currentconfig',
+  '/etc/machine-config-daemon/currentimage',
+  '/etc/machine-config-daemon/bootstrapconfigdiff',
+  FIRST_BOOT_FILE.NODE_ANNOTATIONS,
+  '/etc/machine-config-daemon/node-annotation.json.bak',
+  ...ORIGINAL_PLACES,
+];
 
 /** Places where nothing of a config has any business, and why. A slash at the end: all below, too. */
 const REFUSED_PLACES: readonly (readonly [string, string])[] = [
@@ -16,7 +32,7 @@ const REFUSED_PLACES: readonly (readonly [string, string])[] = [
   ['/var/run/', 'this directory is empty after a reboot'],
   ['/tmp/', 'this directory is emptied'],
   ['/var/tmp/', 'this directory is emptied'],
-  ['/etc/machine-config-daemon/', 'hosts record here what they are on'],
+  ...RECORDS.map((path): [string, string] => [`${path}/`, 'hosts record here what they are on']),
   [FIRST_BOOT_FILE.ENCAPSULATED_CONFIG, 'with this file a host begins its first boot'],
   [
     `${FIRST_BOOT_FILE.ENCAPSULATED_CONFIG}.bak`,
@@ -30,9 +46,6 @@ const REFUSED_PLACES: readonly (readonly [string, string])[] = [
   ['/ostree/', 'the operating system owns this directory'],
 ];
 
-/** Inside a refused place, and yet for configs: MCO names a key here that takes effect without reboot. */
-const ALLOWED_PLACES: readonly string[] = ['/etc/machine-config-daemon/no-reboot/'];
-
 /** No host has a file here, and none replaces a directory by a file. */
 const DIRECTORIES: readonly string[] = [
   '/bin',
@@ -43,6 +56,7 @@ const DIRECTORIES: readonly string[] = [
   '/etc/NetworkManager/system-connections',
   '/etc/containers',
   '/etc/kubernetes',
+  '/etc/machine-config-daemon',
   '/etc/modprobe.d',
   '/etc/modules-load.d',
   '/etc/pam.d',
@@ -147,7 +161,6 @@ function reportPlace(
   }
   // Only for files do hosts remember what was there before.
   reportPathLength(path, what === 'file', field, report);
-  if (ALLOWED_PLACES.some((prefix) => `${path}/`.startsWith(prefix))) return;
   const why =
     REFUSED_PLACES.find(([place]) =>
       place.endsWith('/') ? `${path}/`.startsWith(place) : path === place,

@@ -1,4 +1,4 @@
-/** Units that say nothing or that systemd cannot have, drop-ins without contents, names that lead elsewhere. */
+/** Units that systemd cannot have, and names that lead elsewhere. One that says nothing does nothing, as in MCO. */
 
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { isOwnService } from '../names';
@@ -17,10 +17,6 @@ export function reportUnits(config: IgnitionObject, report: Report): void {
     const refused = installProblem(unit);
     if (refused !== undefined) {
       report(`${field}.contents`, `systemctl does not enable the unit: ${refused}`, INSTALL_FIX);
-    }
-    const says = ['contents', 'enabled', 'mask'].some((key) => unit[key] !== undefined);
-    if (!says && dropins.length === 0) {
-      report(field, 'the unit has no effect', 'add contents, dropins, enabled or mask');
     }
     dropins.forEach((dropin, d) => {
       reportDropin(dropin, `${field}.dropins[${d}]`, report);
@@ -55,8 +51,6 @@ function reportDropin(dropin: IgnitionObject, field: string, report: Report): vo
   if (!reportFileName(name, field, report)) {
     reportNameLength(name, 'stamp', `${field}.name`, report);
   }
-  if (dropin['contents'] !== undefined && dropin['contents'] !== '') return;
-  report(field, 'the drop-in has no contents', 'add contents');
 }
 
 function reportFileName(name: string, field: string, report: Report): boolean {

@@ -16,7 +16,7 @@ export interface OwnedEntry extends Entry {
   readonly machineConfig: string;
 }
 
-/** All of them; of a unit its file, when it has contents, and its drop-ins. */
+/** All of them; of a unit its file and its drop-ins, those that have contents: an empty one is no file. */
 export function entriesOf(config: IgnitionObject): readonly Entry[] {
   const storage = structOf(config['storage']);
   const nodes = (
@@ -38,9 +38,10 @@ function unitEntries(unit: IgnitionObject, index: number): readonly Entry[] {
   const field = `spec.config.systemd.units[${index}]`;
   const path = `${UNIT_DIRECTORY}/${wordOf(unit['name'])}`;
   const own: Entry = { kind: 'unit', path, field };
-  const dropins = listOf(unit['dropins']).map((dropin, d): Entry => {
+  const dropins = listOf(unit['dropins']).flatMap((dropin, d): readonly Entry[] => {
+    if (wordOf(dropin['contents']) === '') return [];
     const at = `${path}.d/${wordOf(dropin['name'])}`;
-    return { kind: 'unit', path: at, field: `${field}.dropins[${d}]` };
+    return [{ kind: 'unit', path: at, field: `${field}.dropins[${d}]` }];
   });
   return wordOf(unit['contents']) === '' ? dropins : [own, ...dropins];
 }

@@ -108,6 +108,32 @@ describe('the units that a config wants', () => {
     expect(wanted.has('/etc/systemd/system/n.service')).toBe(false);
   });
 
+  it('want a file that is also an empty drop-in, or a unit that is not masked', () => {
+    const dropin = '/etc/systemd/system/a.service.d/b.conf';
+    const unit = '/etc/systemd/system/m.service';
+    const { spec } = aConfig('a', {
+      config: {
+        storage: {
+          files: [dropin, unit].map((path) => ({ path, contents: { source: 'data:,x' } })),
+        },
+        systemd: {
+          units: [
+            { name: 'a.service', dropins: [{ name: 'b.conf' }] },
+            { name: 'm.service', mask: false },
+          ],
+        },
+      },
+    });
+
+    const wanted = wantedPaths(spec);
+
+    expect([dropin, unit].map((path) => textAt(wanted, path))).toEqual(['x', 'x']);
+  });
+
+  it('are none of a unit that says nothing', () => {
+    expect(ofUnits({ name: 'a.service' }, { name: 'b.service', dropins: [] }).size).toBe(0);
+  });
+
   it.each(['../evil.service', 'a/b.service', ''])('are refused with the name %j', (name) => {
     expect(() => ofUnits({ name, contents: 'x' })).toThrow(/plain file name/);
     expect(() => ofUnits({ name: 'a.service', dropins: [{ name, contents: 'x' }] })).toThrow(

@@ -76,6 +76,16 @@ describe('sound MachineConfigs have no problems', () => {
       },
     ],
     [
+      'units that say nothing, and empty drop-ins',
+      {
+        config: units(
+          { name: 'a.service' },
+          { name: 'b.service', dropins: [] },
+          { name: 'c.socket', dropins: [{ name: 'd.conf', contents: '' }, { name: 'e.conf' }] },
+        ),
+      },
+    ],
+    [
       'a password',
       {
         config: ignition({ passwd: { users: [{ name: 'core', passwordHash: '$y$j9T$a./b$C' }] } }),
@@ -194,16 +204,6 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
       `${FILE}.contents.source: no MachineConfig of the pool gives /etc/a contents; add contents: {source: "data:,"} for an empty file`,
     ],
     [
-      'a unit that says nothing',
-      { config: units({ name: 'a.service' }) },
-      'MachineConfig 0: spec.config.systemd.units[0]: the unit has no effect; add contents, dropins, enabled or mask',
-    ],
-    [
-      'an empty drop-in',
-      { config: units({ name: 'a.service', dropins: [{ name: 'b.conf' }] }) },
-      'MachineConfig 0: spec.config.systemd.units[0].dropins[0]: the drop-in has no contents; add contents',
-    ],
-    [
       'a unit without a type',
       { config: units({ name: 'a' }) },
       'MachineConfig 0: spec.config.systemd.units[0].name: invalid systemd unit extension; end the name with .service, .socket, .timer or another unit type',
@@ -275,6 +275,13 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     '/var/run/a',
     '/var/tmp/a',
     '/etc/machine-config-daemon/currentconfig',
+    '/etc/machine-config-daemon/currentimage',
+    '/etc/machine-config-daemon/currentconfig/a',
+    '/etc/machine-config-daemon/node-annotations.json',
+    '/etc/machine-config-daemon/node-annotation.json.bak',
+    '/etc/machine-config-daemon/orig/etc/a.mcdorig',
+    '/etc/machine-config-daemon/noorig',
+    '/etc/machine-config-daemon/bootstrapconfigdiff',
     '/etc/ignition-machine-config-encapsulated.json',
     '/etc/ignition-machine-config-encapsulated.json.bak',
     '/etc/mcs-machine-config-content.json',
@@ -293,7 +300,8 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
     ['/run', 'this directory is empty after a reboot'],
     ['/var/run', 'this directory is empty after a reboot'],
     ['/tmp', 'this directory is emptied'],
-    ['/etc/machine-config-daemon', 'hosts record here what they are on'],
+    ['/etc/machine-config-daemon/orig', 'hosts record here what they are on'],
+    ['/etc/machine-config-daemon', 'it is a directory on every host'],
     ['/var/lib/slipway', 'Slipway keeps its own state here'],
     ['/etc/slipway', 'Slipway keeps its own settings here'],
     ['/boot', 'the operating system owns this directory'],
@@ -360,6 +368,7 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
         { path: '/etc', mode: 493 },
         { path: '/var/lib/kubelet' },
         { path: '/etc/machine-config-daemon/no-reboot' },
+        { path: '/etc/machine-config-daemon' },
       ],
       links: [
         { path: '/etc/localtime', target: '../usr/share/zoneinfo/UTC' },
@@ -408,6 +417,10 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
   test.each([
     '/etc/run/a',
     '/runner',
+    '/etc/machine-config-daemon/policy-for-old-podman.json',
+    '/etc/machine-config-daemon/generate_podman_policy_args.sh',
+    '/etc/machine-config-daemon/no-reboot/containers-gpg.pub',
+    '/etc/machine-config-daemon/currentconfig2',
     '/var/lib/slipway2',
     '/etc/a..b',
     '/usr/local/bin/a',
