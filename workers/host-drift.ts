@@ -16,6 +16,8 @@ export interface DriftPlace {
   readonly root: string;
   /** The host endpoint, and the identity of the node. */
   readonly endpoint: ConfigClientOptions;
+  /** Absent = its starts are not heard of. */
+  readonly kubeletUnit?: DriftPorts['kubeletUnit'];
 }
 
 type Ports = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
@@ -23,7 +25,7 @@ type Ports = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
 /** Watches until the signal aborts; never throws. */
 export async function watchHostDrift(
   ports: Ports,
-  { root, endpoint }: DriftPlace,
+  { root, endpoint, kubeletUnit = () => undefined }: DriftPlace,
   options: Omit<DriftOptions, 'log'> & { readonly log: Logger },
 ): Promise<void> {
   const client = createReportClient(endpoint);
@@ -37,6 +39,7 @@ export async function watchHostDrift(
     os,
     ...(pause === undefined ? {} : { pause }),
     now: () => new Date(),
+    kubeletUnit,
     probe: createPathProbe(root),
     watch: (on) => createPathWatch({ root, ...on }),
     report: (report, signal) => client.report(report, signal),

@@ -30,7 +30,7 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('logLevel', LOG_LEVELS.join(', ')),
   flag('metricsHost', 'where /healthz, /readyz and /metrics are served'),
   flag('metricsPort', 'their port; absent = they are not served, 0 = any free one'),
-  flag('authorityFile', 'PEM file: authority of the host endpoint'),
+  flag('authorityFile', 'PEM file: authority of the host endpoint (that of the cluster, found)'),
   // One machine
   flag('node', 'name of the Node object of this machine (its hostname)'),
   flag('root', 'directory that is the / of this machine'),
@@ -39,8 +39,9 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
     'driver',
     'OS driver: auto, rpm-ostree, bootc, ostree, or none: files, units, keys only (auto)',
   ),
-  flag('certificateFile', 'PEM file: client certificate of the kubelet'),
-  flag('keyFile', 'PEM file: its key'),
+  flag('kubeletUnit', 'unit that the kubelet runs in (found)'),
+  flag('certificateFile', 'PEM file: client certificate of the kubelet (found)'),
+  flag('keyFile', 'PEM file: its key (found, or in the file of the certificate that is set)'),
   flag(
     'reconnectSeconds',
     'without Temporal for this long after the boot of an update, the machine goes back by itself (600)',

@@ -1,8 +1,10 @@
 /** Settings of one real machine: its name, its operating system, and how long it waits for what. */
 
 import { hostname } from 'node:os';
+import { KUBELET_HEALTH_URL, type KubeletSettings } from '../core/machine/kubelet';
+import { isUnitName } from '../core/systemd';
 import { DRIVER_SETTINGS, type DriverSetting } from './host-os';
-import type { HostProcessSettings, NodeCredentials } from './host-setting-types';
+import type { HostProcessSettings } from './host-setting-types';
 import type { SettingsReader } from './host-settings-reader';
 
 /** What a machine is, whether or not it serves orders: also what settling it needs. */
@@ -13,6 +15,8 @@ export interface MachineSettings {
   readonly driver: DriverSetting;
   /** Absent = the kernel's command line is not compared. */
   readonly commandLineFile?: string;
+  /** What is not to be looked for. */
+  readonly kubelet: KubeletSettings;
   /** Absent = the kubelet is not asked. */
   readonly kubeletHealthUrl?: string;
   /** How long the kubelet may take to become healthy. */
@@ -30,10 +34,8 @@ export interface SingleHostSettings extends HostProcessSettings, MachineSettings
   readonly reconnectSeconds: number;
   /** The first connection waits up to this long, so that a rack does not come at once. */
   readonly startJitterSeconds: number;
-  readonly credentials: NodeCredentials;
 }
 
-const KUBELET_CERTIFICATE = '/var/lib/kubelet/pki/kubelet-client-current.pem';
 /** Says that something is not to be looked at. */
 const NONE = 'none';
 
@@ -45,6 +47,7 @@ export function readMachine(reader: SettingsReader): MachineSettings {
     root: reader.text('root') ?? '/',
     driver: reader.oneOf('driver', DRIVER_SETTINGS, 'auto'),
     ...(commandLineFile === undefined ? {} : { commandLineFile }),
+    kubelet: readKubelet(reader),
     ...(kubeletHealthUrl === undefined ? {} : { kubeletHealthUrl }),
     kubeletHealthSeconds: reader.seconds('kubeletHealthSeconds', 300),
     inhibitorSeconds: reader.seconds('inhibitorSeconds', 300),
@@ -56,22 +59,45 @@ export function readSingle(
   reader: SettingsReader,
   common: HostProcessSettings,
 ): SingleHostSettings {
+  const machine = readMachine(reader);
+  // Where it is looked for, it may be missing until the machine has joined.
+  if (machine.kubelet.authorityFile !== undefined) reader.pem('authorityFile');
   return {
     ...common,
-    ...readMachine(reader),
+    ...machine,
     kind: 'single',
     reconnectSeconds: reader.seconds('reconnectSeconds', 600, 1),
     startJitterSeconds: reader.seconds('startJitterSeconds', 5),
-    credentials: {
-      certificateFile: reader.text('certificateFile') ?? KUBELET_CERTIFICATE,
-      keyFile: reader.text('keyFile') ?? KUBELET_CERTIFICATE,
-      authorityFile: reader.file('authorityFile', '/etc/kubernetes/ca.crt'),
-    },
   };
 }
 
+function readKubelet(reader: SettingsReader): KubeletSettings {
+  const kubeletUnit = readUnit(reader);
+  const certificateFile = reader.text('certificateFile');
+  const keyFile = reader.text('keyFile');
+  const authorityFile = reader.text('authorityFile');
+  if (keyFile !== undefined && certificateFile === undefined) {
+    reader.problems.push('certificateFile: a certificate and its key belong together');
+  }
+  return {
+    ...(kubeletUnit === undefined ? {} : { kubeletUnit }),
+    ...(certificateFile === undefined ? {} : { certificateFile }),
+    ...(keyFile === undefined ? {} : { keyFile }),
+    ...(authorityFile === undefined ? {} : { authorityFile }),
+  };
+}
+
+function readUnit(reader: SettingsReader): string | undefined {
+  const unit = reader.text('kubeletUnit');
+  if (unit === undefined || (isUnitName(unit) && unit.endsWith('.service'))) return unit;
+  reader.problems.push(
+    `kubeletUnit: expected a service such as kubelet.service, not ${JSON.stringify(unit)}`,
+  );
+  return undefined;
+}
+
 function readHealthUrl(reader: SettingsReader): string | undefined {
-  const url = unlessNone(reader.text('kubeletHealthUrl') ?? 'http://127.0.0.1:10248/healthz');
+  const url = unlessNone(reader.text('kubeletHealthUrl') ?? KUBELET_HEALTH_URL);
   if (url === undefined || (url.startsWith('http://') && URL.canParse(url))) return url;
   reader.problems.push(
     `kubeletHealthUrl: expected an http URL or ${NONE}, not ${JSON.stringify(url)}`,

@@ -2,17 +2,18 @@
 
 import type { Deployment, OsStatus } from '../activities/host/ports';
 import type { FirstBootRecord } from '../activities/host/first-boot-record';
-import type { HostReport } from './host-report';
+import type { HostReport, KubeletReport } from './host-report';
 import type { LastOrder } from './host-state';
 
 /** Lines without line ends: one fact each, what is wrong last. */
 export function reportLines(report: HostReport): readonly string[] {
-  const { node, currentConfig, driver, os, update, firstBoot, worker, problems } = report;
+  const { node, currentConfig, driver, os, kubelet, update, firstBoot, worker, problems } = report;
   const lines = [
     fact('node', node),
     fact('config', currentConfig ?? 'none yet'),
     fact('driver', driver === undefined ? 'none fits' : `${driver.name} (${driver.why})`),
     ...(os === undefined ? [] : osLines(os)),
+    ...(kubelet === undefined ? [] : kubeletLines(kubelet)),
     fact('update', update === undefined ? 'none open' : `to ${update.target}: ${update.phase}`),
   ];
   if (update !== undefined) {
@@ -50,6 +51,22 @@ function osLines({ bootId, booted, staged, rollback }: OsStatus): readonly strin
   }
   if (rollback !== undefined) lines.push(fact('rollback', deploymentText(rollback)));
   return lines;
+}
+
+function kubeletLines(kubelet: KubeletReport): readonly string[] {
+  const { distribution, kubeletUnit, certificateFile, keyFile, authorityFile } = kubelet;
+  const key = keyFile === certificateFile ? 'with its key' : `key ${keyFile}`;
+  const {
+    kubeletUnit: noUnit,
+    certificateFile: noCertificate,
+    authorityFile: noAuthority,
+  } = kubelet.missing;
+  return [
+    fact('kubelet', noUnit ?? `${kubeletUnit ?? ''} (${distribution})`),
+    fact('', noCertificate ?? `certificate ${certificateFile}, ${key}`),
+    fact('', noAuthority ?? `authority ${authorityFile}`),
+    fact('', kubelet.healthUrl === undefined ? 'health not asked' : `health ${kubelet.healthUrl}`),
+  ];
 }
 
 function deploymentText({ id, image, digest }: Deployment): string {

@@ -8,6 +8,8 @@ import { foreignText, isForeign, standingOf } from '../activities/host/standing'
 import { FIRST_BOOT_PLACES } from '../activities/host/first-boot-files';
 import { type FirstBootRecord, readFirstBoot } from '../activities/host/first-boot-record';
 import { messageOf } from '../core/errors';
+import type { FoundKubelet } from '../core/machine/kubelet';
+import { lookForKubelet, otherNode } from './host-kubelet';
 import { createMachinePorts } from './host-machine';
 import type { MachineSettings } from './host-machine-settings';
 import { type HostState, isRunning, readHostState } from './host-state';
@@ -24,12 +26,19 @@ export interface OpenUpdate {
   readonly reboots: boolean;
 }
 
+/** The kubelet of this machine, as it is found now. */
+export interface KubeletReport extends FoundKubelet {
+  /** Absent = it is not asked. */
+  readonly healthUrl?: string;
+}
+
 export interface HostReport {
   readonly node: string;
   /** Config that the machine is on, by its own record. */
   readonly currentConfig?: string;
   readonly driver?: { readonly name: string; readonly why: string };
   readonly os?: OsStatus;
+  readonly kubelet?: KubeletReport;
   readonly update?: OpenUpdate;
   /** Of a machine that came through Ignition, as long as it is not complete. */
   readonly firstBoot?: FirstBootRecord;
@@ -65,17 +74,27 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
   if (firstBoot?.state === 'failed' || firstBoot?.state === 'waiting') {
     problems.push(`the first boot is not complete: ${firstBoot.reason ?? 'no reason is known'}`);
   }
+  const kubelet = await attempt(async () => kubeletReport(settings));
+  const stranger = await attempt(async () => kubelet && otherNode(node, kubelet));
+  if (stranger !== undefined) problems.push(stranger);
   const state = readHostState(root);
   return {
     node,
     ...(config === undefined ? {} : { currentConfig: config.reference.name }),
     ...(machine === undefined ? {} : { driver: machine.driver }),
     ...(os === undefined ? {} : { os }),
+    ...(kubelet === undefined ? {} : { kubelet }),
     ...(journal === undefined ? {} : { update: updateOf(journal, os) }),
     ...(firstBoot === undefined || firstBoot.state === 'complete' ? {} : { firstBoot }),
     ...(state === undefined ? {} : { worker: { ...state, running: isRunning(state) } }),
     problems,
   };
+}
+
+function kubeletReport(settings: MachineSettings): KubeletReport {
+  const { kubeletHealthUrl } = settings;
+  const found = lookForKubelet(settings);
+  return { ...found, ...(kubeletHealthUrl === undefined ? {} : { healthUrl: kubeletHealthUrl }) };
 }
 
 /** The record counts as long as there is a first boot to complete: a crash or a person may end it without a word. */

@@ -14,7 +14,7 @@ import { AwaitedWord } from './host-word';
 import { connected, withRenewals } from './host-connection';
 import { watchContact } from './temporal-contact';
 import { journalLogger } from './host-journal';
-import { startWhatWaited } from './host-kubelet';
+import { KubeletEndpoint, kubeletFinder, startWhatWaited } from './host-kubelet';
 import { createLimit } from './host-limit';
 import { type Host, type LastReboot, runHost } from './host-loop';
 import { createMachinePorts } from './host-machine';
@@ -197,9 +197,12 @@ function readAgain(
 
 async function serveMachine({ settings, read, systemd }: Machine, running: Running): Promise<void> {
   const { log, signal } = running;
-  const { node, credentials } = settings;
+  const { node } = settings;
   const { ports, driver } = await createMachinePorts(settings);
   log.info({ node, driver: driver.name, why: driver.why }, 'OS driver chosen');
+  const findKubelet = kubeletFinder(settings, log);
+  findKubelet();
+  const endpoint = new KubeletEndpoint(settings.serverUrl, findKubelet);
   const state = createHostState(settings.root, settings.temporalAddress, log);
   let shown: Connection | undefined;
   const show = (connection: Connection): void => {
@@ -217,7 +220,7 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
     onSettled: () => {
       again.holds();
       state.settled();
-      void startWhatWaited(log);
+      void startWhatWaited(findKubelet().kubeletUnit, log);
     },
     onUnsettled: (reason) => again.failed(reason),
     around: (activities) =>
@@ -231,9 +234,13 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
     ports: {
       ...ports,
       namespace: settings.temporalNamespace,
-      configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
+      configs: createConfigClient(endpoint),
     },
-    drift: { root: settings.root, endpoint: { ...credentials, url: settings.serverUrl } },
+    drift: {
+      root: settings.root,
+      endpoint,
+      kubeletUnit: () => findKubelet().kubeletUnit,
+    },
     reboot: (reason) => {
       show('rebooting');
       return rebootMachine(reason, settings, running);

@@ -6,7 +6,7 @@
 
 import type { PathProbe, PathWatch, PathWatchOptions } from '../../adapters/host';
 import { mergeDisruptionPolicies } from '../../core/disruption';
-import type { DriftAnswer, DriftFinding, DriftRepair, DriftReport } from '../../core/drift';
+import type { DriftAnswer, DriftRepair, DriftReport } from '../../core/drift';
 import {
   DETAIL_LIMIT,
   FINDINGS_REPORTED,
@@ -15,7 +15,7 @@ import {
   REPAIRS_REPORTED,
   TURN,
 } from '../../core/drift';
-import { type DomainError, failureName, messageOf } from '../../core/errors';
+import { failureName, messageOf } from '../../core/errors';
 import { FORCE_FILE } from './committed';
 import { baselineOf, type DriftBaseline, enablementDirectories } from './drift-baseline';
 import { DriftCheck } from './drift-check';
@@ -26,9 +26,11 @@ import {
   writeDriftRecords,
 } from './drift-records';
 import { repairDrift, type Repaired, type RepairPorts } from './drift-repair';
+import { keyOf, newsIn, retryAfterOf } from './drift-news';
 import { DRIFT_TIMING, type DriftTiming } from './drift-timing';
 import { Alarm } from './alarm';
 import type { Exclusive } from './exclusive';
+import { type KubeletStarts, kubeletStarts } from './kubelet-starts';
 import { openJournal } from './open-journal';
 import type { StepContext } from './ports';
 import { CURRENT_CONFIG_FILE, type HostConfig, readCurrentConfig } from './records';
@@ -37,6 +39,8 @@ import { UNIT_DIRECTORY } from './wanted-paths';
 
 export interface DriftPorts extends Omit<RepairPorts, 'context'> {
   readonly probe: PathProbe;
+  /** Unit of this machine's kubelet, as it is found now; undefined = none is. */
+  kubeletUnit(): string | undefined;
   watch(on: Pick<PathWatchOptions, 'onTouched' | 'onTrouble'>): PathWatch;
   /** @throws `ConfigFetchFailed` (`details.retryAfter`, seconds), `ConfigForbidden` */
   report(report: DriftReport, signal: AbortSignal): Promise<DriftAnswer>;
@@ -71,12 +75,6 @@ const BUSY_TOLD_MS = 15 * 60_000;
 /** Shared by all units: which of them are enabled. */
 const UNITS = 'units';
 
-/**
- * systemd writes this link anew whenever the kubelet starts, which is when a Node is registered. One that was
- * deleted and registered again knows nothing of what this host reported before.
- */
-const KUBELET_STARTED = '/run/systemd/units/invocation:kubelet.service';
-
 interface WatchedConfig {
   readonly baseline: DriftBaseline;
   readonly check: DriftCheck;
@@ -87,6 +85,7 @@ class DriftWatch {
   readonly #options: DriftOptions;
   readonly #timing: DriftTiming;
   readonly #alarm: Alarm;
+  readonly #starts: KubeletStarts;
   readonly #touched = new Set<string>();
   #directories: ReadonlySet<string> = new Set();
   #watch: PathWatch | undefined;
@@ -111,6 +110,7 @@ class DriftWatch {
     this.#options = options;
     this.#timing = { ...DRIFT_TIMING, ...options.timing };
     this.#alarm = new Alarm(options.signal);
+    this.#starts = kubeletStarts(() => ports.kubeletUnit());
   }
 
   async run(): Promise<void> {
@@ -118,10 +118,9 @@ class DriftWatch {
     const { node } = this.#ports;
     this.#watch = this.#ports.watch({
       onTouched: (path) => {
-        if (path === KUBELET_STARTED) {
-          this.#alarm.within('again', this.#timing.registered);
-          return;
-        }
+        const isStart = this.#starts.isStart(path);
+        if (isStart === true) this.#alarm.within('again', this.#timing.registered);
+        if (isStart !== undefined) return;
         this.#touched.add(this.#directories.has(path) ? UNITS : path);
         this.#alarm.within('touched', this.#timing.quiet);
       },
@@ -250,7 +249,7 @@ class DriftWatch {
     const names = units.size === 0 ? [] : await this.#ports.files.list(UNIT_DIRECTORY);
     this.#directories = new Set(units.size === 0 ? [] : enablementDirectories(names));
     this.#watch?.set({
-      paths: [...paths.keys(), CURRENT_CONFIG_FILE, FORCE_FILE, KUBELET_STARTED],
+      paths: [...paths.keys(), CURRENT_CONFIG_FILE, FORCE_FILE, ...this.#starts.paths()],
       directories: this.#directories,
     });
   }
@@ -380,20 +379,4 @@ class DriftWatch {
   #random(): number {
     return (this.#options.random ?? Math.random)();
   }
-}
-
-/** Equal texts are no news. Of a host that never drifted, another config is none. */
-function newsIn(report: DriftReport): string {
-  const { count, repairs, forced } = report;
-  return count === 0 && repairs.length === 0 && !forced ? 'as expected' : JSON.stringify(report);
-}
-
-function keyOf(findings: readonly DriftFinding[]): string {
-  return JSON.stringify(findings);
-}
-
-/** Of the catalogue. Milliseconds; 0 when the server did not say. */
-function retryAfterOf(error: unknown): number {
-  const seconds = (error as DomainError).details?.['retryAfter'];
-  return typeof seconds === 'number' ? seconds * 1000 : 0;
 }

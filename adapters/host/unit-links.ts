@@ -6,7 +6,7 @@ import type { HostFiles } from './files';
 import type { PathFacts } from './types';
 
 /** Where units are looked for, the first one wins. */
-const UNIT_DIRECTORIES = [
+export const UNIT_DIRECTORIES = [
   UNIT_DIRECTORY,
   '/run/systemd/system',
   '/usr/local/lib/systemd/system',

@@ -45,6 +45,7 @@ const settings = () => ({
   node: 'worker-1',
   root: host.root,
   driver: 'none' as const,
+  kubelet: {},
   kubeletHealthSeconds: 0,
   inhibitorSeconds: 0,
   shutdownSeconds: 0,

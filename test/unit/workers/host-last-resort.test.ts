@@ -56,6 +56,7 @@ describe('settings that an update took away', () => {
     const { ports } = await createMachinePorts({
       ...flags,
       driver: 'none',
+      kubelet: {},
       kubeletHealthSeconds: 0,
       inhibitorSeconds: 0,
       shutdownSeconds: 0,

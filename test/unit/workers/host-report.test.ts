@@ -1,11 +1,12 @@
 /** What a person at the console is shown, of a machine in a directory with the real ports. */
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { UpdateHeader } from '../../../activities/host/ports';
 import { writeCurrentConfig } from '../../../activities/host/records';
 import { fail } from '../../../core/errors';
+import { CertificateUse, issueCertificate, newAuthority } from '../../../tools/cluster/certificates';
 import { createMachinePorts } from '../../../workers/host-machine';
 import { printHostStatus } from '../../../workers/host-console';
 import { readHostReport } from '../../../workers/host-report';
@@ -14,6 +15,7 @@ import { createHostState, readHostState } from '../../../workers/host-state';
 import { createLogger } from '../../../workers/logging';
 import type { HostActivities } from '../../../workflows/host-contracts';
 import { aConfig, orderFor } from '../activities/host/a-host';
+import { enabledUnit, K3S_AGENT, layOut } from './a-machine';
 
 const OLD = aConfig('rendered-worker-old');
 const NEW = aConfig('rendered-worker-new');
@@ -31,6 +33,7 @@ describe('the status of a machine', () => {
     node: 'worker-1',
     root,
     driver: 'none' as const,
+    kubelet: {},
     kubeletHealthSeconds: 0,
     inhibitorSeconds: 0,
     shutdownSeconds: 0,
@@ -67,6 +70,62 @@ describe('the status of a machine', () => {
         'worker:     has not run in this boot',
       ]),
     );
+  });
+
+  it('says where the kubelet is, and whose places these are', async () => {
+    layOut(root, K3S_AGENT);
+
+    const { kubelet, problems } = await readHostReport({
+      ...settings(),
+      kubeletHealthUrl: 'http://127.0.0.1:10248/healthz',
+    });
+    const text = reportLines(await readHostReport(settings()));
+
+    expect(kubelet).toMatchObject({
+      distribution: 'k3s',
+      kubeletUnit: 'k3s-agent.service',
+      healthUrl: 'http://127.0.0.1:10248/healthz',
+      missing: {},
+    });
+    const [agent, reached] = ['var/lib/rancher/k3s/agent', realpathSync(root)];
+    expect(text).toEqual(
+      expect.arrayContaining([
+        'kubelet:    k3s-agent.service (k3s)',
+        `            certificate ${reached}/${agent}/client-kubelet.crt, key ${reached}/${agent}/client-kubelet.key`,
+        `            authority ${reached}/${agent}/server-ca.crt`,
+        '            health not asked',
+      ]),
+    );
+    // What stands for the certificate is none.
+    expect(problems).toEqual([expect.stringMatching(/client-kubelet\.crt is no certificate: /)]);
+  });
+
+  it('names what is looked for where the machine has not joined yet, which is no problem', async () => {
+    layOut(root, enabledUnit('kubelet.service'));
+
+    const report = await readHostReport(settings());
+    const text = reportLines(report).join('\n');
+
+    expect(report.problems).toEqual([]);
+    expect(text).toContain('kubelet:    kubelet.service (kubelet)');
+    expect(text).toContain(
+      'no /var/lib/kubelet/pki/kubelet-client-current.pem yet; certificateFile',
+    );
+    expect(text).toContain('no /etc/kubernetes/ca.crt or /etc/kubernetes/pki/ca.crt yet');
+  });
+
+  it('says that the certificate is of another node than the machine takes itself for', async () => {
+    const authority = await newAuthority('test');
+    const { certificate, key } = await issueCertificate(authority, {
+      subject: { commonName: 'system:node:worker-2', organizations: ['system:nodes'] },
+      use: CertificateUse.CLIENT,
+    });
+    const pem = '/var/lib/kubelet/pki/kubelet-client-current.pem';
+    layOut(root, { ...enabledUnit('kubelet.service'), [pem]: `${certificate}${key}` });
+
+    const { problems } = await readHostReport(settings());
+
+    expect(problems).toEqual([expect.stringMatching(/of node worker-2; set node to worker-2$/)]);
   });
 
   it('has the config, the open update with its phase, and what comes next', async () => {

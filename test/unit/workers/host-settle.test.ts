@@ -44,6 +44,7 @@ describe('settling before the kubelet', () => {
     node: 'worker-1',
     root,
     driver: 'none' as const,
+    kubelet: {},
     kubeletHealthSeconds: 0,
     inhibitorSeconds: 0,
     shutdownSeconds: 0,
@@ -160,7 +161,7 @@ describe('settling before the kubelet', () => {
     const UNIT = 'slipway-host-settle.service';
 
     it('starts once the worker has settled, if it failed before', async () => {
-      await startWhatWaited(log, systemctlThat({ 'is-failed': 0 }));
+      await startWhatWaited('kubelet.service', log, systemctlThat({ 'is-failed': 0 }));
 
       expect(told()).toEqual([
         `is-failed --quiet ${UNIT}`,
@@ -171,13 +172,13 @@ describe('settling before the kubelet', () => {
     });
 
     it('is left alone if it did not fail', async () => {
-      await startWhatWaited(log, systemctlThat({ 'is-failed': 1 }));
+      await startWhatWaited('kubelet.service', log, systemctlThat({ 'is-failed': 1 }));
 
       expect(told()).toEqual([`is-failed --quiet ${UNIT}`]);
     });
 
     it('does not start when it fails again', async () => {
-      await startWhatWaited(log, systemctlThat({ 'is-failed': 0, start: 1 }));
+      await startWhatWaited('kubelet.service', log, systemctlThat({ 'is-failed': 0, start: 1 }));
 
       expect(told()).toEqual([`is-failed --quiet ${UNIT}`, `start ${UNIT}`]);
       expect(lines.at(-1)).toMatch(/kubelet waits/);

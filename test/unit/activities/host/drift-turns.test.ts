@@ -70,6 +70,7 @@ async function startHost({ drifted = [KUBELETS], answer, restart, clock }: Given
         restart?.();
       },
     },
+    kubeletUnit: () => undefined,
     probe: createPathProbe(host.root),
     watch: (on: object) => createPathWatch({ root: host.root, ...TOUCHED, ...on }),
     report: async (report: DriftReport) => {

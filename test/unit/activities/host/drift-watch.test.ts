@@ -60,6 +60,7 @@ let answer: DriftAnswer;
 let refusals: Error[];
 let running: Promise<void>[];
 let heard: () => void;
+let kubeletUnit: string | undefined;
 let exclusive: ReturnType<typeof createExclusive>;
 
 beforeEach(async () => {
@@ -67,6 +68,7 @@ beforeEach(async () => {
   stop = new AbortController();
   [reports, hashed, refusals, running, answer] = [[], [], [], [], REPORT];
   heard = () => undefined;
+  kubeletUnit = 'kubelet.service';
   exclusive = createExclusive();
   await updateTo(CONFIG, ['prepareUpdate', 'applyUpdate', 'commitUpdate']);
 });
@@ -103,6 +105,7 @@ async function start(timing: object = {}, change: (ports: DriftPorts) => DriftPo
   const ports = change({
     ...base,
     probe: counting,
+    kubeletUnit: () => kubeletUnit,
     watch: (on) => createPathWatch({ root: host.root, ...on }),
     report: async (report) => {
       const refusal = refusals.shift();
@@ -289,20 +292,24 @@ describe('a host that is watched', () => {
     expect(refusals).toEqual([]);
   });
 
-  it('reports again what is no news when the kubelet starts: its Node may be another one', async () => {
-    const units = real('/run/systemd/units');
-    mkdirSync(units, { recursive: true });
-    await start({ registered: 1 });
-    await reported(isClean);
+  it.each(['kubelet.service', 'k3s-agent.service', 'my-kubelet.service'])(
+    'reports again what is no news when %s starts: its Node may be another one',
+    async (unit) => {
+      const units = real('/run/systemd/units');
+      mkdirSync(units, { recursive: true });
+      kubeletUnit = unit;
+      await start({ registered: 1 });
+      await reported(isClean);
 
-    // As systemd does it, at each start.
-    const started = (invocation: string) => () => {
-      symlinkSync(invocation, join(units, '.#new'));
-      renameSync(join(units, '.#new'), join(units, 'invocation:kubelet.service'));
-    };
-    expect(await reported(isClean, started('1'))).toEqual(reports[0]);
-    expect(await reported(isClean, started('2'))).toEqual(reports[0]);
-  });
+      // As systemd does it, at each start.
+      const started = (invocation: string) => () => {
+        symlinkSync(invocation, join(units, '.#new'));
+        renameSync(join(units, '.#new'), join(units, `invocation:${unit}`));
+      };
+      expect(await reported(isClean, started('1'))).toEqual(reports[0]);
+      expect(await reported(isClean, started('2'))).toEqual(reports[0]);
+    },
+  );
 
   it('tells of the force file', async () => {
     await start();

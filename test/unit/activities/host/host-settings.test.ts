@@ -112,6 +112,24 @@ describe('the settings of the host worker', () => {
     }
   });
 
+  it('leave the kubelet to be found, but for what a person has set', () => {
+    const flags = { serverUrl: 'https://s:1', node: 'w-1' };
+    const set = { kubeletUnit: 'my-kubelet.service', certificateFile: '/a.pem', authorityFile };
+
+    expect(readHostSettings(flags)).toMatchObject({ kubelet: {} });
+    expect(readHostSettings({ ...flags, ...set })).toMatchObject({ kubelet: set });
+    expect(readHostSettings(flags, { SLIPWAY_KUBELET_UNIT: 'k3s-blue.service' })).toMatchObject({
+      kubelet: { kubeletUnit: 'k3s-blue.service' },
+    });
+    for (const [wrong, problem] of [
+      [{ kubeletUnit: 'k3s' }, /kubeletUnit: expected a service such as .*, not "k3s"/],
+      [{ keyFile: '/a.key' }, /certificateFile: a certificate and its key belong together/],
+      [{ authorityFile: '/none' }, /authorityFile: cannot read \/none/],
+    ] as const) {
+      expect(() => readHostSettings({ ...flags, ...wrong })).toThrow(problem);
+    }
+  });
+
   it('have one flag and one variable each', () => {
     const variables = HOST_WORKER_FLAGS.map(({ variable }) => variable);
 
