@@ -50,6 +50,8 @@ export interface BinarySource {
   readonly goPackage: string;
   /** Linker variables: a build answers `--version` as the release does, and is what its users need. */
   readonly goVariables: Readonly<Record<string, string>>;
+  /** What it prints its version for; absent = `--version`. */
+  readonly versionArguments?: readonly string[];
   /** What a C compiler needs for it, in words; absent = it is built without one. */
   readonly needsC?: string;
   /** Of a cold build on two idle cores; shown so that nobody thinks it hangs. */
@@ -129,6 +131,7 @@ export const BINARIES = {
   'kube-controller-manager': kubernetes('kube-controller-manager', 0.5),
   'kube-scheduler': kubernetes('kube-scheduler', 0.5),
   kubelet: kubernetes('kubelet', 1),
+  kubectl: { ...kubernetes('kubectl', 0.5), versionArguments: ['version', '--client'] },
   kwok: {
     folder: 'kwok',
     version: '0.8.0',
@@ -199,7 +202,7 @@ const MACHINE_BINARY_NAMES: readonly BinaryName[] = [
   'ignition-validate-2',
 ];
 
-/** What a development cluster is made of. */
+/** What a development cluster is made of, and kubectl, with which people look at it. */
 export const CLUSTER_BINARY_NAMES = BINARY_NAMES.filter(
   (name) => !MACHINE_BINARY_NAMES.includes(name),
 );

@@ -54,8 +54,8 @@ async function fromPath(
 ): Promise<string | undefined> {
   const path = await findOnPath(name, settings.searchPath);
   if (path === undefined) return undefined;
-  const pinned = sourceOf(name).version;
-  const answer = await run(path, ['--version'], settings.environment).catch(() => '');
+  const { version: pinned, versionArguments = ['--version'] } = sourceOf(name);
+  const answer = await run(path, versionArguments, settings.environment).catch(() => '');
   const found = parseVersion(answer);
   if (isCompatible(found, parseVersion(pinned))) return path;
   report(`${path} is ${found?.join('.') ?? 'of an unknown version'}, not ${pinned}; ignored`);

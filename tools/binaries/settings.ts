@@ -34,6 +34,7 @@ const OVERRIDE_VARIABLES: Readonly<Record<BinaryName, string>> = {
   'kube-controller-manager': 'SLIPWAY_KUBE_CONTROLLER_MANAGER',
   'kube-scheduler': 'SLIPWAY_KUBE_SCHEDULER',
   kubelet: 'SLIPWAY_KUBELET',
+  kubectl: 'SLIPWAY_KUBECTL',
   kwok: 'SLIPWAY_KWOK',
   ignition: 'SLIPWAY_IGNITION',
   'ignition-validate': 'SLIPWAY_IGNITION_VALIDATE',

@@ -51,6 +51,13 @@ describe('where a program comes from', () => {
     expect(machine.reported).toEqual([]);
   });
 
+  it('asks a program on PATH for its version in the words that it knows', async () => {
+    const kubectl = join(machine.bin, 'kubectl');
+    machine.script(kubectl, '[ "$*" = "version --client" ] && echo "Client Version: v1.36.4"');
+
+    expect(await resolveBinary('kubectl', machine.context())).toBe(kubectl);
+  });
+
   it('is the cache when the version on PATH does not fit, which is said', async () => {
     const { onPath, cached } = putEverywhere();
     machine.script(onPath, 'echo "etcd Version: 3.5.21"');
