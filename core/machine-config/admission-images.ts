@@ -1,6 +1,7 @@
 /** Images of the operating system: every host has to get the same one. */
 
 import { imageDigest } from '../os/images';
+import { hasPlaceholder, PLACEHOLDER_PROBLEM } from './admission-placeholders';
 import type { Report } from './admission-problem';
 import type { MachineConfigSpec } from './types';
 
@@ -13,6 +14,7 @@ const IMAGE = /^[A-Za-z0-9][^\s@]*(@\S*)?$/;
 /** Why hosts would refuse the image; none at all is fine. */
 export function imageProblem(image: unknown): string | undefined {
   if (image === undefined || image === '') return undefined;
+  if (hasPlaceholder(image)) return PLACEHOLDER_PROBLEM;
   if (typeof image !== 'string' || !IMAGE.test(image)) return 'not the name of an image';
   if (imageDigest(image) !== undefined) return undefined;
   return 'the image has no digest, and a tag may be another image on the next host';

@@ -21,6 +21,7 @@ import type { ContentPorts } from './admission-contents';
 import { reportFiles } from './admission-files';
 import { reportImages } from './admission-images';
 import { reportFindings, reportVersion } from './admission-ignition';
+import { reportPlaceholders } from './admission-placeholders';
 import { reportPlaces } from './admission-places';
 import { describeProblem, type AdmissionProblem, type Report } from './admission-problem';
 import { reportUnits } from './admission-units';
@@ -44,9 +45,11 @@ export function admissionProblems(
     const report: Report = (field, problem, fix) => {
       problems.push({ machineConfig: name, field, problem, fix });
     };
-    reportSpec(source.spec, report);
-    reportSize(source, report);
-    return { report, config: admittedConfig(source.spec.config, ports, report) };
+    // Whatever else is wrong with an example is so because it was not filled in.
+    const rest = reportPlaceholders(source.spec, ports, report) ? () => undefined : report;
+    reportSpec(source.spec, rest);
+    reportSize(source, rest);
+    return { report: rest, config: admittedConfig(source.spec.config, ports, rest) };
   });
   reportMissingContents(configs);
   return problems;

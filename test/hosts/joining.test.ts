@@ -8,6 +8,7 @@ import type { ObservedNode } from '../../tools/observer/observed';
 import { type Observer, startObserver } from '../../tools/observer/observer';
 import { until } from '../../tools/observer/until';
 import type { RolloutProgress } from '../../workflows/messages';
+import { filledExample } from '../unit/deploy/filled-examples';
 import { cordonsOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { PATIENCE_MS } from './machine/deadline';
 import { createMachine, type Machine } from './machine/machine';
@@ -296,7 +297,8 @@ test(
       ...{ apiVersion: 'slipway.dev/v1alpha1', kind: 'RolloutPolicy' },
       ...{ metadata: { name: OTHER_POOL }, spec: { verify: { readySeconds: 1 } } },
     });
-    await manifests.applyFiles('deploy/samples/infra-file.yaml', 'deploy/samples/pool-infra.yaml');
+    await manifests.apply(filledExample('infra-file.yaml'));
+    await manifests.applyFiles('deploy/samples/pool-infra.yaml');
     const target = () => world.record.pool(OTHER_POOL)?.target ?? '';
     await world.until('the other pool is rendered', () => target() !== '');
     const [mark, marked] = [markOf(world.record), markOf(ofLate.record)];

@@ -253,7 +253,7 @@ async function stay(
 kubectl get mcp,mcn,nodes
 bin/slipway get nodes
 bin/slipway plan worker
-kubectl apply -f deploy/samples/ssh-keys.yaml        # costs nothing: no drain, no reboot
+kubectl apply -f tools/demo/manifests/ssh-keys.yaml        # costs nothing: no drain, no reboot
 bin/slipway rollout status worker --watch
 files of a host: ls ${stack.hostRoot('worker-0')}/etc
 `,

@@ -40,7 +40,7 @@ export interface StackOptions {
   readonly build?: string;
   /** Added to that of every process of Slipway. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Base manifests on top of deploy/samples' 00-* configs and pools. */
+  /** Manifests on top of the base configs and the pools. */
   readonly manifests?: readonly string[];
   /** Hears what happens, one line a step. */
   readonly onStep?: (text: string) => void;
@@ -63,13 +63,14 @@ export interface Stack {
 
 /** CRDs first, so that everything else can be applied. */
 const CRDS = 'deploy/crds';
+/** Its MachineConfigs and images are for simulated machines: those of deploy/samples ask for nothing. */
 const BASE = [
   'deploy/rbac',
-  'deploy/samples/controller-config.yaml',
+  'tools/stack/manifests/controller-config.yaml',
   'deploy/samples/pool-master.yaml',
   'deploy/samples/pool-worker.yaml',
-  'deploy/samples/00-master.yaml',
-  'deploy/samples/00-worker.yaml',
+  'tools/stack/manifests/00-master.yaml',
+  'tools/stack/manifests/00-worker.yaml',
 ];
 
 /**

@@ -166,7 +166,7 @@ async function applyBase(
   await manifests.applyFiles('deploy/crds');
   await manifests.applyFiles(
     ...['deploy/rbac', 'deploy/samples/pool-worker.yaml', 'deploy/samples/pool-master.yaml'],
-    ...['deploy/samples/00-worker.yaml', 'deploy/samples/00-master.yaml'],
+    ...['tools/stack/manifests/00-worker.yaml', 'tools/stack/manifests/00-master.yaml'],
   );
   await manifests.applyObject(
     object(

@@ -1,6 +1,7 @@
 /** The same MachineConfigs give the same rendered config in a cluster and without one. */
 
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { readManifestFiles, readManifestObjects } from '../../../adapters/manifests';
@@ -16,7 +17,7 @@ import {
 import { renderManifests, type OfflineRender } from '../../../controllers/offline';
 import { packageVersion } from '../../../controllers/version';
 import { specYaml, type RenderedSpec } from '../../../core/machine-config';
-import { DEPLOY } from '../crds/api-server';
+import { writeFilledExamples } from '../../unit/deploy/filled-examples';
 import { condition, useBench } from './bench';
 
 jest.setTimeout(60_000);
@@ -74,9 +75,20 @@ async function expectSame({ pools }: OfflineRender): Promise<void> {
   }
 }
 
-it('the samples', async () => {
-  const objects = await read(join(DEPLOY, 'samples'));
-  const { files } = await readManifestFiles(join(DEPLOY, 'samples'));
+let filled = '';
+
+beforeAll(() => {
+  filled = mkdtempSync(join(tmpdir(), 'slipway-filled-'));
+  writeFilledExamples(filled);
+});
+
+afterAll(() => {
+  rmSync(filled, { recursive: true, force: true });
+});
+
+it('the samples and the examples, filled in', async () => {
+  const objects = await read(filled);
+  const { files } = await readManifestFiles(filled);
   for (const { text } of files) await create(text);
   const result = offline(objects);
   expect(result.pools.map(({ pool }) => pool.metadata.name)).toEqual(['infra', 'master', 'worker']);
@@ -155,7 +167,7 @@ it('a custom pool with Ignition 2, arguments, extensions, another image, nulls a
   expect(problems).toEqual([]);
   await create(ODD);
   const result = offline(objects);
-  // The ControllerConfig of the samples is in the cluster; its images are overridden here.
+  // The ControllerConfig of the examples is in the cluster; its images are overridden here.
   await expectSame(result);
   const files = result.pools[0]?.rendered.spec.config.storage?.files;
   expect(files?.map(({ path, mode }) => [path, mode])).toEqual([
@@ -167,8 +179,8 @@ it('a custom pool with Ignition 2, arguments, extensions, another image, nulls a
   ]);
 });
 
-it('reads the samples as other readers of YAML do', async () => {
-  for (const object of await read(join(DEPLOY, 'samples'))) {
+it('reads them as other readers of YAML do', async () => {
+  for (const object of await read(filled)) {
     const documents = parseAllDocuments(readFileSync(object.file, 'utf8'));
     expect(documents.map((document) => document.toJS() as unknown)).toContainEqual(object.value);
   }

@@ -1,5 +1,6 @@
 /** etcd and a kube-apiserver with Slipway's CRDs: what the tests of API objects and controllers need. */
 
+import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { get, request } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -13,6 +14,7 @@ import { CertificateUse, issueCertificate } from '../../../tools/cluster/certifi
 import { writeKubeconfig } from '../../../tools/cluster/kubeconfig';
 import { startClusterProcess } from '../../../tools/cluster/control-plane';
 import { prepareLayout } from '../../../tools/cluster/layout';
+import { EXAMPLES, filledExample, SAMPLES } from '../../unit/deploy/filled-examples';
 
 export const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
 
@@ -182,6 +184,16 @@ function isEstablished(crd: Crd): boolean {
       ({ type, status }) => type === 'Established' && status === 'True',
     ) ?? false
   );
+}
+
+/** The documents of `deploy/samples` and of `deploy/examples`, filled in, by file name. */
+export function filledManifests<T extends KubeObject>(): readonly T[] {
+  const texts = [...readdirSync(SAMPLES).map(sample), ...readdirSync(EXAMPLES).map(filledExample)];
+  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as T));
+}
+
+function sample(name: string): string {
+  return readFileSync(join(SAMPLES, name), 'utf8');
 }
 
 /** The documents of every file of a folder below `deploy`, by file name. */

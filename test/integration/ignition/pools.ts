@@ -1,14 +1,12 @@
 /** Pools as the render controller makes them, and all that a cluster can add to a first config. */
 
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { parseAllDocuments } from 'yaml';
+import type { KubeObject } from '../../../adapters/kube/resources';
 import { bootstrapKubeconfig, type FirstBootFacts } from '../../../core/first-boot';
 import { renderForHosts } from '../../../core/machine-config';
 import type { MachineConfig } from '../../../core/machine-config/types';
-import { repositoryRoot } from '../../../tools/repository-root';
+import { filledManifests } from '../crds/api-server';
 import { firstConfig } from './first-configs';
 
 const ROLE = 'machineconfiguration.openshift.io/role';
@@ -32,20 +30,15 @@ export const FACTS: FirstBootFacts = {
   registryAuthorities: { 'registry.example.com:5000': PEM },
 };
 
-/** MachineConfigs of deploy/samples, and one with everything that a config can have. */
+/** MachineConfigs of deploy/samples and deploy/examples, and one with everything that a config can have. */
 function sources(): readonly MachineConfig[] {
-  const directory = join(repositoryRoot(), 'deploy/samples');
-  const samples = readdirSync(directory).flatMap((name) =>
-    parseAllDocuments(readFileSync(join(directory, name), 'utf8')).map(
-      (document) => document.toJS() as MachineConfig,
-    ),
-  );
   const everything = {
     kind: 'MachineConfig',
     metadata: { name: '99-everything', labels: { [ROLE]: 'worker' } },
     spec: { config: firstConfig('3.5.0') },
   };
-  return [...samples.filter(({ kind }) => kind === 'MachineConfig'), everything];
+  const found = filledManifests<KubeObject & MachineConfig>();
+  return [...found.filter(({ kind }) => kind === 'MachineConfig'), everything];
 }
 
 /** The rendered config of a pool that selects these roles. */
