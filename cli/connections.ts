@@ -14,15 +14,17 @@ import { readSettings, TemporalSettings } from '../workers/config';
 import { type ConnectionOptions, connectionOptions } from '../workers/temporal-client';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
-import type { CliCluster, CliTemporal } from './ports';
+import type { CliCluster, CliTemporal, CliTemporalSetup } from './ports';
 import type { GlobalOptions } from './program';
 import { TemporalCalls } from './temporal-calls';
 import { temporalRollouts } from './temporal-rollouts';
+import { temporalSetup } from './temporal-setup';
 import { VERSION } from './version';
 
 export interface Connections {
   cluster(): Promise<CliCluster>;
   temporal(): Promise<CliTemporal>;
+  temporalSetup(): Promise<CliTemporalSetup>;
   close(): Promise<void>;
 }
 
@@ -42,22 +44,23 @@ export function openConnections(
 ): Connections {
   let kube: Promise<KubeClient> | undefined;
   let connection: Promise<TemporalConnection> | undefined;
+  const openedTemporal = (): Promise<TemporalConnection> =>
+    (connection ??= openTemporal(temporalSettings(options, env), signal));
   return {
     cluster: async () => {
       kube ??= openKube(options, env);
       return kubeCluster(await kube, QUIET);
     },
     temporal: async () => {
-      const settings = temporalSettings(options, env);
-      connection ??= openTemporal(settings, signal);
-      const { client, calls } = await connection;
+      const { client, calls } = await openedTemporal();
       return temporalRollouts(client, calls, userName());
     },
+    temporalSetup: async () => temporalSetup({ ...(await openedTemporal()), signal }),
     close: async () => {
       (await settled(kube))?.close();
       const opened = await settled(connection);
       await opened?.calls.end();
-      await opened?.client.connection.close();
+      await opened?.connection.close();
     },
   };
 }
@@ -100,6 +103,9 @@ function temporalSettings(options: GlobalOptions, env: Environment): TemporalSet
 }
 
 interface TemporalConnection {
+  readonly connection: Connection;
+  readonly address: string;
+  readonly namespace: string;
   readonly client: Client;
   readonly calls: TemporalCalls;
 }
@@ -116,6 +122,9 @@ async function openTemporal(
   const namespace = settings.temporalNamespace;
   const connection = await connectTemporal(target);
   return {
+    connection,
+    address,
+    namespace,
     client: new Client({ connection, namespace }),
     calls: new TemporalCalls({ connection, address, namespace, signal }),
   };

@@ -50,6 +50,7 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
         user: userName(),
         cluster: () => opened.cluster(),
         temporal: () => opened.temporal(),
+        temporalSetup: () => opened.temporalSetup(),
       };
     },
   });

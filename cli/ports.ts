@@ -117,6 +117,24 @@ export interface CliTemporal {
   }): Promise<readonly RolloutRecord[]>;
 }
 
+/** What was found or done of one thing that Slipway needs in Temporal. */
+export interface SetupStep {
+  /** `namespace slipway` */
+  readonly what: string;
+  readonly did: 'created' | 'changed' | 'exists';
+  /** Of a namespace: how long Temporal keeps a workflow after its end. */
+  readonly retentionSeconds?: number;
+}
+
+/** Makes what Slipway needs in Temporal; what is there stays. */
+export interface CliTemporalSetup {
+  readonly address: string;
+  /** @param retentionSeconds - undefined = 7 days for a new one, and that of an old one stays */
+  namespace(retentionSeconds: number | undefined): Promise<SetupStep>;
+  /** Resolves when they can be used; throws a `CliError` when one exists with another type. */
+  searchAttributes(): Promise<readonly SetupStep[]>;
+}
+
 /** Everything a command gets. */
 export interface CliContext {
   readonly terminal: Terminal;
@@ -126,4 +144,5 @@ export interface CliContext {
   readonly user: string | undefined;
   cluster(): Promise<CliCluster>;
   temporal(): Promise<CliTemporal>;
+  temporalSetup(): Promise<CliTemporalSetup>;
 }

@@ -31,6 +31,7 @@ import { printData } from './output';
 import type { CliContext } from './ports';
 import { PROCESSES } from './processes';
 import { addRender } from './render-program';
+import { addSetup } from './setup-program';
 import { VERSION } from './version';
 
 /** Flags that every command takes. */
@@ -101,6 +102,7 @@ export function buildProgram(host: ProgramHost): Command {
   addJoinToken(program, run);
   addPointerConfig(program, run);
   addRender(program, run);
+  addSetup(program, run);
   addHost(program, run);
   addProcesses(program);
   program

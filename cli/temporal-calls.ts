@@ -9,6 +9,7 @@ import {
   NamespaceNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
+import { isOfSearchAttributes, SETUP_COMMAND } from '../workers/temporal-needs';
 import { cliError, EXIT } from './exit-codes';
 
 /** Whom the calls go to, and what ends them. */
@@ -102,7 +103,7 @@ export class TemporalCalls {
       return cliError(
         EXIT.USAGE,
         `Temporal at ${address} has no namespace ${namespace}; ` +
-          'name the right one with --temporal-namespace',
+          `name the right one with --temporal-namespace, or make it: ${SETUP_COMMAND}`,
       );
     }
     const fault = faultOf(error);
@@ -121,7 +122,7 @@ export class TemporalCalls {
       case CODE.UNAVAILABLE:
         return this.#silent();
       case CODE.INVALID_ARGUMENT:
-        return this.#refused(details);
+        return this.#refused(isOfSearchAttributes(details) ? `${details}; ${MAKE_THEM}` : details);
       case CODE.PERMISSION_DENIED:
       case CODE.UNAUTHENTICATED:
         return this.#refused(`${details}; check --temporal-api-key and the certificates`);
@@ -152,6 +153,8 @@ export class TemporalCalls {
     );
   }
 }
+
+const MAKE_THEM = `make the search attributes that are missing: ${SETUP_COMMAND}`;
 
 const MAY_STILL = 'the request may still be carried out';
 

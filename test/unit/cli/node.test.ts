@@ -91,6 +91,7 @@ function given(
     user: undefined,
     cluster: () => Promise.resolve(cluster as CliCluster),
     temporal: () => Promise.resolve(temporal as CliTemporal),
+    temporalSetup: () => Promise.reject(new Error('nobody sets up')),
   };
   return { context, asked, out, err };
 }

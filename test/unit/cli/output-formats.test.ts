@@ -81,6 +81,7 @@ async function printed(...line: readonly string[]): Promise<string> {
     user: undefined,
     cluster: async () => cluster as CliCluster,
     temporal: async () => temporal as CliTemporal,
+    temporalSetup: () => Promise.reject(new Error('nobody sets up')),
   };
   await buildProgram({ exit: () => undefined, context: () => context }).parseAsync([
     ...['node', 'slipway'],

@@ -81,6 +81,7 @@ function given(answers: readonly (Answer | Error)[]) {
     user: undefined,
     cluster: () => Promise.resolve(cluster as CliCluster),
     temporal: () => Promise.resolve(temporal as CliTemporal),
+    temporalSetup: () => Promise.reject(new Error('nobody sets up')),
   };
   return {
     context,
