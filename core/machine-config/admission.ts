@@ -16,6 +16,7 @@ import {
   wordOf,
   type IgnitionObject,
 } from '../ignition';
+import { splitKernelArguments } from '../os/kernel-arguments';
 import { reportAccounts } from './admission-accounts';
 import type { ContentPorts } from './admission-contents';
 import { reportFiles } from './admission-files';
@@ -28,16 +29,20 @@ import { reportUnits } from './admission-units';
 import { EXTENSIONS, unknownExtensions } from './extensions';
 import type { MachineConfig, MachineConfigSpec } from './types';
 import { MAX_OBJECT_BYTES } from './limits';
+import { withoutNulls } from './nulls';
 import { isKernelType, KernelType } from './validate';
 
 /**
  * Everything wrong with the MachineConfigs of a pool, in their order. Empty = they may be rendered.
  *
  * A file without contents is fine when another MachineConfig of the pool brings them.
+ *
+ * @param isWhole - false = the pool may have others, which bring what these lack
  */
 export function admissionProblems(
   sources: readonly MachineConfig[],
   ports: ContentPorts,
+  { isWhole }: { readonly isWhole: boolean } = { isWhole: true },
 ): readonly AdmissionProblem[] {
   const problems: AdmissionProblem[] = [];
   const configs = sources.map((source) => {
@@ -47,11 +52,11 @@ export function admissionProblems(
     };
     // Whatever else is wrong with an example is so because it was not filled in.
     const rest = reportPlaceholders(source.spec, ports, report) ? () => undefined : report;
-    reportSpec(source.spec, rest);
+    reportSpec(withoutNulls(source).spec, rest);
     reportSize(source, rest);
     return { report: rest, config: admittedConfig(source.spec.config, ports, rest) };
   });
-  reportMissingContents(configs);
+  if (isWhole) reportMissingContents(configs);
   return problems;
 }
 
@@ -88,8 +93,8 @@ function reportSpec(spec: MachineConfigSpec, report: Report): void {
       `use one of ${known}`,
     );
   }
-  reportTexts(spec.kernelArguments, 'spec.kernelArguments', report);
-  if (reportTexts(spec.extensions, 'spec.extensions', report)) {
+  reportTexts(spec.kernelArguments, 'spec.kernelArguments', isKernelArgument, report);
+  if (reportTexts(spec.extensions, 'spec.extensions', isWord, report)) {
     const known = Object.keys(EXTENSIONS).join(', ');
     for (const name of unknownExtensions(spec.extensions ?? [])) {
       const index = spec.extensions?.indexOf(name) ?? 0;
@@ -108,14 +113,19 @@ function reportSpec(spec: MachineConfigSpec, report: Report): void {
 }
 
 /** Whether a list holds only texts on one line; reports the others. */
-function reportTexts(list: unknown, field: string, report: Report): boolean {
+function reportTexts(
+  list: unknown,
+  field: string,
+  isFine: (text: string) => boolean,
+  report: Report,
+): boolean {
   if (list === undefined) return true;
   if (!Array.isArray(list)) {
     report(field, 'not a list', 'write one entry per line, each after a dash');
     return false;
   }
   const wrong = list.flatMap((item: unknown, i) =>
-    typeof item === 'string' && item.trim() !== '' && !/[\n\r\0]/.test(item) ? [] : [i],
+    typeof item === 'string' && isFine(item) ? [] : [i],
   );
   for (const i of wrong) {
     report(
@@ -125,6 +135,15 @@ function reportTexts(list: unknown, field: string, report: Report): boolean {
     );
   }
   return wrong.length === 0;
+}
+
+/** A blank entry is none, and line breaks are blanks, as for MCO: but not inside quotes. */
+function isKernelArgument(entry: string): boolean {
+  return splitKernelArguments([entry]).every((argument) => !/[\n\r\0]/.test(argument));
+}
+
+function isWord(text: string): boolean {
+  return text.trim() !== '' && !/[\n\r\0]/.test(text);
 }
 
 /** The config in 3.5 when it can be read; its problems otherwise. */

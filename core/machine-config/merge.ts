@@ -39,13 +39,16 @@ export interface MergeOptions extends BaseImages {
 /**
  * Merge order: byte order of names, but role `worker` before all others.
  *
- * @throws InvalidMachineConfig for a MachineConfig without labels
+ * @throws InvalidMachineConfig for a MachineConfig without labels, with MCO's words
  */
 export function inMergeOrder(sources: readonly Source[]): readonly Source[] {
   const isWorker = (source: Source): boolean => {
     const { labels } = source.machineConfig.metadata;
     if (labels === undefined) {
-      throw fail('InvalidMachineConfig', `Cannot find label in MachineConfig ${source.name}`);
+      throw fail('InvalidMachineConfig', `cannot find label in MachineConfig ${source.name}`, {
+        machineConfig: source.name,
+        field: 'metadata.labels',
+      });
     }
     return labels[LABEL.ROLE] === 'worker';
   };

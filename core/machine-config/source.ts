@@ -9,6 +9,7 @@ import {
   type RawIgnition,
   type RenderPorts,
 } from '../ignition';
+import { withoutNulls } from './nulls';
 import type { MachineConfig } from './types';
 
 export class Source {
@@ -20,7 +21,7 @@ export class Source {
 
   /** @throws InvalidIgnition when `config` is a text that holds no JSON */
   constructor(machineConfig: MachineConfig, ports: Pick<RenderPorts, 'gunzip'>) {
-    this.machineConfig = machineConfig;
+    this.machineConfig = withoutNulls(machineConfig);
     this.raw = readRawIgnition(machineConfig.spec.config, ports);
   }
 

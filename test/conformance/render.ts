@@ -76,16 +76,19 @@ function machineConfigs(list: unknown): readonly MachineConfig[] {
   return (list as readonly JsonObject[]).map(machineConfig);
 }
 
-/** From the short form: `role` and `generated` are metadata, everything else is the spec. */
+/**
+ * From the short form: `role` and `generated` are metadata, everything else is the spec. Without a role and
+ * labels there is no map of labels at all.
+ */
 function machineConfig(short: JsonObject): MachineConfig {
   const { name, role, generated, config, labels, annotations, ...spec } = short;
+  const given = labels as Readonly<Record<string, string>> | null | undefined;
+  const hasRole = typeof role === 'string' && role !== '';
+  const all = hasRole ? { ...given, [LABEL.ROLE]: role } : given;
   return {
     metadata: {
       name: String(name),
-      labels: {
-        ...(labels as object),
-        ...(typeof role === 'string' ? { [LABEL.ROLE]: role } : {}),
-      },
+      ...(all === null || all === undefined ? {} : { labels: all }),
       annotations: {
         ...(annotations as object),
         ...(generated === true

@@ -58,6 +58,45 @@ describe('sound MachineConfigs have no problems', () => {
       }),
     ],
     [
+      'kernel arguments without effect, and several in a block of text',
+      { kernelArguments: ['', '  ', '\n', 'a=1\nb="2 3"\n'] },
+    ],
+    [
+      'null for every field',
+      {
+        osImageURL: null,
+        baseOSExtensionsContainerImage: null,
+        config: null,
+        kernelArguments: null,
+        extensions: null,
+        fips: null,
+        kernelType: null,
+      } as unknown as MachineConfigSpec,
+    ],
+    [
+      'nulls in the config, which are absent for Go',
+      {
+        config: {
+          ignition: { version: '3.2.0', config: null, proxy: null, security: { tls: null } },
+          passwd: { groups: null, users: [{ name: 'core', sshAuthorizedKeys: null, uid: null }] },
+          storage: {
+            ...{ disks: null, raid: null, links: null, directories: null, filesystems: null },
+            files: [
+              {
+                ...{ path: '/etc/a', mode: null, overwrite: null, user: null, append: null },
+                contents: { source: 'data:,', compression: null, verification: { hash: null } },
+              },
+            ],
+          },
+          systemd: {
+            units: [
+              { name: 'a.service', contents: null, enabled: null, mask: null, dropins: null },
+            ],
+          },
+        },
+      },
+    ],
+    [
       'an old specification',
       {
         config: {
@@ -219,8 +258,8 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
       'MachineConfig 0: spec.kernelType: "rt" is no kernel type; use one of default, realtime, 64k-pages',
     ],
     [
-      'an empty kernel argument',
-      { kernelArguments: ['a', ' '] },
+      'a kernel argument with a line break inside its quotes',
+      { kernelArguments: ['a', 'b="1\n2"'] },
       'MachineConfig 0: spec.kernelArguments[1]: not a text on one line; write a text, quoted when it looks like a number',
     ],
     [
