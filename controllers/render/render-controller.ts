@@ -6,7 +6,11 @@
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
 import { fail, FAILURES, failureName, messageOf } from '../../core/errors';
-import type { MachineConfig, RenderedMachineConfig } from '../../core/machine-config';
+import {
+  generatedElsewhereText,
+  type MachineConfig,
+  type RenderedMachineConfig,
+} from '../../core/machine-config';
 import { canonicalJson } from '../../core/machine-config/canonical';
 import { ANNOTATION, FIELD_MANAGER, PoolCondition } from '../../core/names';
 import { setCondition, type ConditionValue } from '../../core/pool/conditions';
@@ -182,6 +186,7 @@ export class RenderController {
       return undefined;
     }
     const { rendered, sources } = render;
+    this.#tellGenerated(pool, sources);
     const isNew = await this.#store(pool, rendered);
     await this.#pointTo(pool, rendered, sources);
     await this.#setCondition(pool, { type: PoolCondition.RENDER_DEGRADED, status: 'False' });
@@ -198,6 +203,13 @@ export class RenderController {
     const message = `${fields.join(' and ')} of this pool ${fields.length === 1 ? 'is' : 'are'} not acted upon`;
     const object = { resource: MACHINE_CONFIG_POOLS, object: pool };
     this.#deps.events.record(object, 'Warning', 'FieldIgnored', message);
+  }
+
+  #tellGenerated(pool: MachineConfigPool, sources: readonly MachineConfig[]): void {
+    const text = generatedElsewhereText(sources, this.#deps.version);
+    if (text === '') return;
+    const object = { resource: MACHINE_CONFIG_POOLS, object: pool };
+    this.#deps.events.record(object, 'Normal', 'GeneratedElsewhere', text);
   }
 
   /** Makes sure that the rendered config exists with exactly its content. True = it is new. */

@@ -32,7 +32,7 @@ export interface PoolRender {
 /**
  * Renders a pool. The config that it is on, if that still exists and can be read, decides what may change.
  *
- * @param version - of the controllers: what another version generated is refused
+ * @param version - of the controllers, written on what is rendered
  * @returns undefined when the pool selects everything, which nobody can mean
  * @throws `InvalidPool`, `NoMachineConfigs`, `InvalidMachineConfig`, `InvalidIgnition`,
  *   `Unreconcilable`, `ConfigTooLarge`

@@ -1,6 +1,7 @@
 /** MachineConfigs: checking, merging, rendering and comparing. */
 
 export { EXTENSIONS, refuseUnknownExtensions, unknownExtensions } from './extensions';
+export { generatedElsewhere, generatedElsewhereText } from './generations';
 export { renderedName, specYaml } from './hash';
 export { inMergeOrder, mergeSources, type BaseImages } from './merge';
 export { isPasswordHash } from './password-hash';

@@ -3,20 +3,22 @@
 import type { IgnitionObject } from '../ignition';
 import { refuseInvalidMerge } from './admission-merged';
 import { ignitionReasonOnHosts, withReadableAppends } from './appends';
+import { asOwnGenerations } from './generations';
 import { refuseOversized } from './limits';
 import { renderMachineConfig, type RenderedMachineConfig, type RenderInput } from './render';
 
 /**
- * Renders like `renderMachineConfig`, with files that append as hosts of ours apply them, and refuses
- * a merged config that nobody could read again or no host takes. Where neither is the case the result
- * is MCO's to the byte.
+ * Renders like `renderMachineConfig`, with files that append as hosts of ours apply them, also from what
+ * other controllers generated, and refuses a merged config that nobody could read again or no host takes.
+ * In all other cases the result is MCO's to the byte.
  *
  * @throws what `renderMachineConfig` throws
  */
 export function renderForHosts(input: Omit<RenderInput, 'corrections'>): RenderedMachineConfig {
-  const { pool, ports } = input;
+  const { pool, ports, sources, controllerConfig } = input;
   return renderMachineConfig({
     ...input,
+    sources: asOwnGenerations(sources, controllerConfig.controllerVersion),
     corrections: {
       merged: (config, sources) => {
         const readable = withReadableAppends(config);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 
 import { failureName } from '../../../../core/errors';
 import {
+  renderForHosts,
   renderMachineConfig,
   type MachineConfig,
   type RenderedMachineConfig,
@@ -48,7 +49,7 @@ describe('merge order', () => {
 
   test('a MachineConfig without labels cannot be ordered', () => {
     const bare: MachineConfig = { metadata: { name: '10-bare' }, spec: {} };
-    expect(() => render([bare])).toThrow('Cannot find label in MachineConfig 10-bare');
+    expect(() => render([bare])).toThrow('cannot find label in MachineConfig 10-bare');
   });
 });
 
@@ -181,6 +182,40 @@ describe('images', () => {
       'cannot override MachineConfig osImageURL and set MachineConfigPool spec.osImageStream.name',
     );
   });
+});
+
+test('null is absent, also in the metadata', () => {
+  const nulls = {
+    ...{ osImageURL: null, baseOSExtensionsContainerImage: null, config: null, fips: null },
+    ...{ kernelArguments: null, extensions: null, kernelType: null },
+  } as unknown as MachineConfig['spec'];
+  const annotations = null as unknown as Record<string, string>;
+  const labels = annotations;
+
+  expect(render([machineConfig('50-a', nulls, { annotations })]).name).toBe(
+    render([machineConfig('50-a')]).name,
+  );
+  expect(() => render([machineConfig('50-a', nulls, { labels })])).toThrow(
+    'cannot find label in MachineConfig 50-a',
+  );
+});
+
+test('kernel arguments without effect stay in the spec, as in MCO', () => {
+  const kernelArguments = ['', ' ', 'a'];
+  expect(render([machineConfig('50-a', { kernelArguments })]).spec.kernelArguments).toEqual(
+    kernelArguments,
+  );
+});
+
+test('what other controllers generated is rendered for hosts, without its images', () => {
+  const annotations = { [ANNOTATION.GENERATED_BY_CONTROLLER_VERSION]: 'old' };
+  const config = files(fileAt('/etc/a', '1'));
+  const generated = machineConfig('00-worker', { config, osImageURL: 'x' }, { annotations });
+  const own = machineConfig('00-worker', { config });
+
+  expect(renderForHosts(renderInput([generated])).name).toBe(
+    renderForHosts(renderInput([own])).name,
+  );
 });
 
 describe('refusals', () => {
