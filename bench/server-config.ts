@@ -73,6 +73,7 @@ function renderManifestsWith(contentBytes: number) {
     { path: 'bench', text: text.join('\n---\n') },
   ]);
   const render = renderManifests({
+    rest: 'none',
     objects,
     unreadable: problems,
     earlier: new Map(),

@@ -19,6 +19,12 @@ export function addRender(program: Command, run: Run): void {
       'where to write pools and rendered configs, for slipway server',
     )
     .option('--check', 'write nothing; exit 4 when a pool could not be rendered or updated', false)
+    .option(
+      '--partial',
+      'with --check: pools may select MachineConfigs that are in the cluster',
+      false,
+    )
+    .option('--strict', 'take warnings for errors', false)
     .option('--against <directory>', 'result of an earlier render, which running machines are on')
     .addOption(
       new Option('-o, --output <format>', 'how to print').choices(['text', 'json']).default('text'),

@@ -10,18 +10,20 @@ export interface StoredForm {
   readonly unknown: readonly Path[];
 }
 
-/** Fields of `metadata` beyond those that Slipway reads. */
+/** Fields of `metadata` beyond those that Slipway reads; the last two are of old exports. */
 const METADATA = [
   'generateName',
   'namespace',
   'selfLink',
   'managedFields',
   'deletionGracePeriodSeconds',
+  'clusterName',
+  'initializers',
 ];
 
 /**
- * The object without fields whose value is null (unless null is allowed) and without unknown ones, as
- * structural schemas prune it.
+ * The object without unknown fields and without fields whose value is null. A label or annotation that is
+ * null is empty, an entry of another map that is null is dropped. No labels at all are absent, too.
  *
  * @param keeps - whether unknown fields directly below this path are kept
  * @see https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
@@ -37,17 +39,30 @@ export function storedForm(
     if (inner instanceof z.ZodArray && Array.isArray(value)) {
       return value.map((item, i) => walk(inner.element, item, [...path, i]));
     }
+    if (inner instanceof z.ZodRecord && isRecord(value)) return storedMap(inner, value, path);
     if (!(inner instanceof z.ZodObject) || !isRecord(value)) return value;
     const fields: [string, unknown][] = [];
     for (const [name, entry] of Object.entries(value)) {
       const field = fieldOf(inner, name);
       const at = [...path, name];
+      if (entry === null || isEmptyMap(at, entry)) continue;
       if (field === undefined && !isMetadata(at) && !keeps(path)) unknown.push(at);
-      else if (entry !== null || allowsNull(field)) fields.push([name, walk(field, entry, at)]);
+      else fields.push([name, walk(field, entry, at)]);
     }
     return Object.fromEntries(fields);
   };
   return { value: walk(schema, object, []), unknown };
+}
+
+/** What is inside a raw config is nobody's to change. */
+function storedMap(type: z.ZodRecord, map: Readonly<Record<string, unknown>>, path: Path): unknown {
+  if (!(type.valueType instanceof z.ZodString)) return map;
+  const entries = Object.entries(map);
+  return Object.fromEntries(
+    path[0] === 'metadata'
+      ? entries.map(([key, value]) => [key, value ?? ''])
+      : entries.filter(([, value]) => value !== null),
+  );
 }
 
 function fieldOf(schema: z.ZodObject, name: string): unknown {
@@ -58,18 +73,17 @@ function isMetadata(path: Path): boolean {
   return path.length === 2 && path[0] === 'metadata' && METADATA.includes(String(path[1]));
 }
 
+function isEmptyMap(path: Path, value: unknown): boolean {
+  const isOfMetadata = path.length === 2 && path[0] === 'metadata';
+  return isOfMetadata && isRecord(value) && Object.keys(value).length === 0;
+}
+
 /** The type behind "may be absent", "may be null" and "is then changed". */
 function unwrapped(type: unknown): unknown {
   if (type instanceof z.ZodExactOptional || type instanceof z.ZodNullable) {
     return unwrapped(type.def.innerType);
   }
   return type instanceof z.ZodPipe ? unwrapped(type.def.in) : type;
-}
-
-function allowsNull(type: unknown): boolean {
-  if (type instanceof z.ZodNullable) return true;
-  if (type instanceof z.ZodExactOptional) return allowsNull(type.def.innerType);
-  return type instanceof z.ZodPipe && allowsNull(type.def.in);
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

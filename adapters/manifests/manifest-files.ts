@@ -7,7 +7,8 @@ import type { ManifestProblem } from './manifest-problem';
 
 /** Larger than any list of objects that an API server could hold as manifests. */
 const MAX_BYTES = 64 * 1024 * 1024;
-const MANIFEST = /\.(ya?ml|json)$/i;
+/** The last one is a name of kustomize's own file. */
+const MANIFEST = /\.(ya?ml|json)$|^Kustomization$/i;
 
 export interface ManifestFile {
   readonly path: string;
@@ -20,7 +21,7 @@ export interface ManifestFiles {
 }
 
 /**
- * Reads `*.yaml`, `*.yml` and `*.json` of a directory and of those below it, sorted by path. Hidden
+ * Reads `*.yaml`, `*.yml`, `*.json` and `Kustomization` of a directory and of those below it, sorted by path. Hidden
  * ones are left out. Links to directories are followed; one that leads back to where it is found, or
  * above that, is a problem.
  *

@@ -2,6 +2,7 @@
 
 import type { ManifestFile } from './manifest-files';
 import type { ManifestProblem } from './manifest-problem';
+import { otherDocument } from './other-documents';
 import { readYaml, type Place, type YamlDocument } from './yaml-documents';
 import type { Step } from './yaml-places';
 
@@ -22,7 +23,10 @@ export interface ManifestObjects {
   readonly problems: readonly ManifestProblem[];
 }
 
-/** Takes files apart into objects. Whatever is no object is a problem, not an exception. */
+/**
+ * Takes files apart into objects. What should be one and is none is a problem, not an exception; what was never
+ * meant to be one stands among them without a name, with what it is as its kind.
+ */
 export function readManifestObjects(files: readonly ManifestFile[]): ManifestObjects {
   const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
@@ -50,6 +54,16 @@ function collect(found: Found, objects: ManifestObject[], problems: ManifestProb
   const refuse = (path: readonly Step[], problem: string, fix: string): void => {
     problems.push({ file, ...placeOf(path), problem, fix });
   };
+  const object = (apiVersion: string, kind: string, name: string): ManifestObject => {
+    return { apiVersion, kind, name, value: isRecord(value) ? value : {}, file, placeOf };
+  };
+  const isObject =
+    isRecord(value) && typeof value['kind'] === 'string' && typeof value['apiVersion'] === 'string';
+  const other = isObject || base.length > 0 ? undefined : otherDocument(file, value);
+  if (other !== undefined) {
+    objects.push(object('', other, ''));
+    return;
+  }
   if (!isRecord(value)) {
     refuse([], 'not a Kubernetes object', 'write an object with apiVersion, kind and metadata');
     return;
@@ -67,14 +81,7 @@ function collect(found: Found, objects: ManifestObject[], problems: ManifestProb
     return;
   }
   const name = isRecord(metadata) ? metadata['name'] : undefined;
-  objects.push({
-    apiVersion,
-    kind,
-    name: typeof name === 'string' ? name : '',
-    value,
-    file,
-    placeOf,
-  });
+  objects.push(object(apiVersion, kind, typeof name === 'string' ? name : ''));
 }
 
 /** The items of a typed list (`MachineConfigList`) may leave their kind to the list. */

@@ -16,6 +16,7 @@ import {
   type EarlierConfigs,
   type Finding,
   type OfflineRender,
+  type Rest,
 } from '../../controllers/offline';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -30,6 +31,10 @@ export interface RenderOptions {
   /** Where the result goes; not with `check`. */
   readonly destDir?: string;
   readonly check: boolean;
+  /** With `check`: the rest of what pools select is in the cluster. */
+  readonly partial: boolean;
+  /** Warnings are errors. */
+  readonly strict: boolean;
   /** An earlier result, which running machines are on. */
   readonly against?: string;
   readonly output: 'text' | 'json';
@@ -37,25 +42,29 @@ export interface RenderOptions {
 
 /**
  * Renders every pool of the manifests, or says with `--check` everything that would keep a pool from
- * being rendered. Exit 4 when something would.
+ * being rendered. Exit 4 when something would; warnings and notes are only told.
  */
 export async function render(context: CliContext, options: RenderOptions): Promise<ExitCode> {
   if (options.check === (options.destDir !== undefined)) {
     throw cliError(EXIT.USAGE, 'give either --dest-dir DIRECTORY or --check');
+  }
+  if (options.partial && (!options.check || options.against !== undefined)) {
+    throw cliError(EXIT.USAGE, '--partial goes with --check, and not with --against');
   }
   const manifests = await readAll(options.manifestDir);
   if (manifests.objects.length + manifests.problems.length === 0) {
     const places = options.manifestDir.join(', ');
     throw cliError(EXIT.USAGE, `no manifests found in ${places} (*.yaml, *.yml, *.json)`);
   }
-  const result = renderManifests({
+  const rendered = renderManifests({
     objects: manifests.objects,
     unreadable: manifests.problems,
     earlier: options.against === undefined ? new Map() : await readEarlier(options.against),
     version: VERSION,
+    rest: restOf(options),
   });
-  const hasErrors = result.findings.some(({ severity }) => severity === 'error');
-  const isRefused = options.check ? result.findings.length > 0 : hasErrors;
+  const result = options.strict ? withoutWarnings(rendered) : rendered;
+  const isRefused = result.findings.some(({ severity }) => severity === 'error');
   if (!isRefused && result.pools.length === 0 && !options.check) {
     throw cliError(
       EXIT.USAGE,
@@ -65,6 +74,19 @@ export async function render(context: CliContext, options: RenderOptions): Promi
   if (!isRefused && options.destDir !== undefined) await write(result, options.destDir);
   print(context, options, result, isRefused);
   return isRefused ? EXIT.FAILED : EXIT.OK;
+}
+
+function restOf({ check, partial }: RenderOptions): Rest {
+  if (!check) return 'none';
+  return partial ? 'elsewhere' : 'unknown';
+}
+
+/** The same with errors in the place of warnings. */
+function withoutWarnings(result: OfflineRender): OfflineRender {
+  const findings = result.findings.map((finding): Finding =>
+    finding.severity === 'warning' ? { ...finding, severity: 'error' } : finding,
+  );
+  return { ...result, findings };
 }
 
 interface Manifests {
@@ -144,6 +166,7 @@ function print(
           rendered: rendered.name,
           sources: sources.map(({ metadata }) => metadata.name),
         })),
+        ...counts(result.findings),
         problems: result.findings,
         leftOut: Object.fromEntries(result.leftOut),
       },
@@ -161,15 +184,29 @@ function print(
     const count = `${sources.length} MachineConfig${sources.length === 1 ? '' : 's'}`;
     out.write(`pool ${pool.metadata.name}: ${rendered.name} (${count})\n`);
   }
-  if (isRefused) err.write(`${summary(result.findings)}\n`);
+  const told = summary(result.findings);
+  if (told !== '') err.write(`${told}${isRefused ? '; nothing was rendered' : ''}\n`);
 }
 
 function line(finding: Finding): string {
   const text = describeManifestProblem(finding);
-  return finding.severity === 'warning' ? text.replace(/(:\d+: )/, '$1warning: ') : text;
+  const { severity } = finding;
+  return severity === 'error' ? text : text.replace(/(:\d+: )/, `$1${severity}: `);
 }
 
+/** How many findings there are of each severity. */
+function counts(
+  findings: readonly Finding[],
+): Readonly<Record<'errors' | 'warnings' | 'notes', number>> {
+  const of = (wanted: Finding['severity']): number =>
+    findings.filter(({ severity }) => severity === wanted).length;
+  return { errors: of('error'), warnings: of('warning'), notes: of('note') };
+}
+
+/** `2 errors, 1 warning`; empty = nothing was found. */
 function summary(findings: readonly Finding[]): string {
-  const count = findings.length;
-  return `${count} problem${count === 1 ? '' : 's'}; nothing was rendered`;
+  return Object.entries(counts(findings))
+    .filter(([, count]) => count > 0)
+    .map(([what, count]) => `${count} ${count === 1 ? what.slice(0, -1) : what}`)
+    .join(', ');
 }

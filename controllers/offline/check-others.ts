@@ -1,70 +1,41 @@
 /** What stands among the manifests and has no effect, and policies that no pool could follow. */
 
 import { resolveDriftPolicy } from '../../core/drift';
-import type { MachineConfig } from '../../core/machine-config';
-import { failureName } from '../../core/errors';
+import { generatedElsewhere, type MachineConfig } from '../../core/machine-config';
 import { LABEL } from '../../core/names';
 import type { RolloutPolicy } from '../../core/pool/types';
 import { resolvePolicy } from '../../core/rollout';
 import type { CompiledSelector } from '../../core/selectors';
 import { owningPools } from '../cluster-picture';
 import { configSelector, isSource } from '../render/pool-sources';
-import { renderPool } from '../render/render-pool';
-import { renderedObject } from '../render/rendered-object';
-import { attempt, reportAdmission } from './check-pool';
+import type { OfflineCheck } from './check';
+import { reportAdmission, reportGenerations } from './check-pool';
+import { attempt } from './failures';
 import type { Findings } from './findings';
 import type { OfflineView } from './offline-view';
+import { reportTooLarge } from './together';
 
 /**
  * Checks the MachineConfigs that no pool of the manifests selects, those of one role together as a pool
  * would have them. Without any pool, the manifests are a part of something larger.
  */
-export function checkUnselected(view: OfflineView, version: string, findings: Findings): void {
+export function checkUnselected(check: OfflineCheck): void {
+  const { view } = check;
   const selectors = poolSelectors(view);
   const unselected = view.machineConfigs.list().filter((config) => !isUsed(config, selectors));
-  const roleOf = ({ metadata }: MachineConfig): string | undefined => metadata.labels?.[LABEL.ROLE];
   for (const role of new Set(unselected.map(roleOf))) {
     const together = unselected.filter((config) => roleOf(config) === role);
-    if (reportAdmission(together, view, findings)) {
-      reportTogether(together, view, version, findings);
-    }
+    const [foreign] = generatedElsewhere(together, check.version);
+    const written = view.written('MachineConfig', foreign?.metadata.name ?? '');
+    if (written !== undefined) reportGenerations(together, written, check);
+    if (!reportAdmission(together, check) || role === undefined) continue;
+    const machineConfigSelector = { matchLabels: { [LABEL.ROLE]: role } };
+    reportTooLarge(together, { metadata: { name: role }, spec: { machineConfigSelector } }, check);
   }
 }
 
-/** They are a part of what their pool gets, so what is too large without the rest is too large. */
-function reportTogether(
-  together: readonly MachineConfig[],
-  view: OfflineView,
-  version: string,
-  findings: Findings,
-): void {
-  const role = together[0]?.metadata.labels?.[LABEL.ROLE];
-  if (role === undefined) return;
-  const machineConfigSelector = { matchLabels: { [LABEL.ROLE]: role } };
-  const pool = { metadata: { name: role }, spec: { machineConfigSelector } };
-  const machineConfigs = { get: () => undefined, list: () => together };
-  try {
-    const render = renderPool({ ...view, machineConfigs }, pool, version);
-    if (render !== undefined) renderedObject(render.rendered, pool);
-  } catch (error) {
-    const name = failureName(error);
-    if (name === undefined) throw error;
-    const written = view.written('MachineConfig', largestOf(together));
-    // Of the rest, what is not here may be the cure.
-    if (name !== 'ConfigTooLarge' || written === undefined) return;
-    attempt(
-      () => {
-        throw error;
-      },
-      written,
-      findings,
-    );
-  }
-}
-
-function largestOf(configs: readonly MachineConfig[]): string {
-  const sizes = configs.map((config) => JSON.stringify(config.spec).length);
-  return configs[sizes.indexOf(Math.max(...sizes))]?.metadata.name ?? '';
+function roleOf({ metadata }: MachineConfig): string | undefined {
+  return metadata.labels?.[LABEL.ROLE];
 }
 
 /** MachineConfigs that no pool selects, and policies without a pool. */

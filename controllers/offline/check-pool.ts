@@ -1,10 +1,11 @@
 /** What would keep a pool from being rendered, every reason at its place in the manifests. */
 
 import type { ManifestObject } from '../../adapters/manifests';
-import { FAILURES, failureName, messageOf } from '../../core/errors';
+import { failureName, messageOf } from '../../core/errors';
 import {
   admissionProblems,
   type AdmissionProblem,
+  generatedElsewhereText,
   type MachineConfig,
 } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
@@ -16,22 +17,24 @@ import { configSelector, selectSources } from '../render/pool-sources';
 import { renderPool, type PoolRender } from '../render/render-pool';
 import { renderPorts } from '../render/render-ports';
 import { renderedObject } from '../render/rendered-object';
-import { fieldPath, type Findings } from './findings';
+import type { OfflineCheck } from './check';
+import { attempt, type Blame, reportProblems } from './failures';
+import type { Findings } from './findings';
 import type { OfflineView } from './offline-view';
+import { reportSound, reportTooLarge } from './together';
 
-export interface PoolCheck {
-  readonly view: OfflineView;
-  readonly version: string;
-  readonly findings: Findings;
-  /** False = some manifests cannot be read, so that nothing can be said to be missing. */
-  readonly isComplete: boolean;
-}
+const SELECTOR = ['spec', 'machineConfigSelector'];
+const NOTHING_SELECTED = [
+  'selects no MachineConfig among the manifests',
+  'correct the selector or the labels, or say with --partial that the rest is in the cluster',
+] as const;
 
-/** Renders the pool; undefined when something is in the way, which is then among the findings. */
-export function checkPool(
-  { view, version, findings, isComplete }: PoolCheck,
-  pool: MachineConfigPool,
-): PoolRender | undefined {
+/**
+ * Renders the pool; undefined when something is in the way, which is then among the findings, or when its
+ * rendered config depends on what is elsewhere.
+ */
+export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRender | undefined {
+  const { view, version, findings, isComplete, rest } = check;
   const written = view.written('MachineConfigPool', pool.metadata.name);
   if (written === undefined) return undefined;
   checkFields(pool, written, findings);
@@ -39,18 +42,20 @@ export function checkPool(
   if (selector === undefined) return undefined;
   if (selector.empty) {
     const fix = `select by label, for example machineconfiguration.openshift.io/role: ${pool.metadata.name}`;
-    const path = ['spec', 'machineConfigSelector'];
-    findings.error(written, path, 'selects every MachineConfig, so nothing is rendered', fix);
+    findings.error(written, SELECTOR, 'selects every MachineConfig, so nothing is rendered', fix);
     return undefined;
   }
   const sources = selectSources(view, selector);
-  const isFine = [
-    reportAdmission(sources, view, findings),
-    reportGenerations(sources, view, version, findings),
-  ].every(Boolean);
-  const isWhole = !view.isIncomplete(selector) && (isComplete || sources.length > 0);
-  if (!isFine) reportSound(sources, pool, { view, version, findings, isComplete });
-  if (!isFine || !isWhole) return undefined;
+  const isKnown = isComplete && !view.isIncomplete(selector);
+  if (sources.length === 0 && (!isKnown || rest !== 'none')) {
+    if (isKnown && rest === 'unknown') findings.warning(written, SELECTOR, ...NOTHING_SELECTED);
+    return undefined;
+  }
+  reportGenerations(sources, written, check);
+  const isFine = reportAdmission(sources, check);
+  if (!isFine || rest === 'elsewhere') reportSound(sources, pool, check);
+  if (rest === 'elsewhere') reportTooLarge(sources, pool, check);
+  if (!isFine || rest === 'elsewhere' || view.isIncomplete(selector)) return undefined;
   const render = (): PoolRender | undefined => {
     const result = renderOrReport(view, pool, version, findings);
     // What the API server could not store is refused here, as when it is created.
@@ -58,27 +63,6 @@ export function checkPool(
     return result;
   };
   return attempt(render, blamed(view, pool, version), findings);
-}
-
-/**
- * What MachineConfigs without a problem of their own would come to together, so that a person hears of
- * everything at once. What the others may bring (contents of a file, a base to compare with) is not missed.
- */
-function reportSound(
-  sources: readonly MachineConfig[],
-  pool: MachineConfigPool,
-  { view, version, findings }: PoolCheck,
-): void {
-  const sound = sources.filter((source) => admissionProblems([source], renderPorts).length === 0);
-  if (sound.length === 0) return;
-  const machineConfigs = { get: () => undefined, list: () => sound };
-  try {
-    renderPool({ ...view, machineConfigs }, pool, version);
-  } catch (error) {
-    if (failureName(error) === undefined) throw error;
-    const { details } = error as { details?: { problems?: readonly AdmissionProblem[] } };
-    reportProblems(details?.problems ?? [], view, findings);
-  }
 }
 
 /** What only shows in the merged config has its places, too. */
@@ -130,52 +114,24 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
 /** Reports what no node could apply. False = there is something. */
 export function reportAdmission(
   sources: readonly MachineConfig[],
-  view: OfflineView,
-  findings: Findings,
+  { view, findings, rest }: OfflineCheck,
 ): boolean {
-  const problems = admissionProblems(sources, renderPorts);
+  const problems = admissionProblems(sources, renderPorts, { isWhole: rest !== 'elsewhere' });
   reportProblems(problems, view, findings);
   return problems.length === 0;
 }
 
-function reportProblems(
-  problems: readonly AdmissionProblem[],
-  view: OfflineView,
-  findings: Findings,
-): void {
-  for (const { machineConfig, field, problem, fix } of problems) {
-    const written = view.written('MachineConfig', machineConfig);
-    if (written !== undefined) findings.error(written, fieldPath(field), problem, fix);
-  }
-}
-
-/** False = another version generated one of them, so that it would stop the pool. */
-function reportGenerations(
+/** Notes which of them other controllers generated: nobody makes them anew when the cluster changes. */
+export function reportGenerations(
   sources: readonly MachineConfig[],
-  view: OfflineView,
-  version: string,
-  findings: Findings,
-): boolean {
-  const key = ANNOTATION.GENERATED_BY_CONTROLLER_VERSION;
-  const foreign = sources.filter(({ metadata }) => {
-    const by = metadata.annotations?.[key] ?? '';
-    return by !== '' && by !== version;
-  });
-  for (const { metadata } of foreign) {
-    const written = view.written('MachineConfig', metadata.name);
-    if (written === undefined) continue;
-    const path = ['metadata', 'annotations', key];
-    findings.error(
-      written,
-      path,
-      'says that another version of the controllers generated it',
-      'remove the annotation to keep it as your own',
-    );
-  }
-  return foreign.length === 0;
+  written: ManifestObject,
+  { version, findings }: OfflineCheck,
+): void {
+  const text = generatedElsewhereText(sources, version);
+  if (text === '') return;
+  const fix = `remove the annotation ${ANNOTATION.GENERATED_BY_CONTROLLER_VERSION} from those that you keep as your own`;
+  findings.note(written, [], text, fix);
 }
-
-type Blame = (error: unknown) => ManifestObject | undefined;
 
 /** Above this many, looking for the one to blame would take long. */
 const MAX_SUSPECTS = 200;
@@ -214,64 +170,4 @@ function culpritOf(
     }
   });
   return culprits.length === 1 ? culprits[0]?.metadata.name : undefined;
-}
-
-/** The result, or undefined and a finding when it fails as a person can mend. */
-export function attempt<T>(
-  work: () => T,
-  written: ManifestObject | Blame,
-  findings: Findings,
-): T | undefined {
-  try {
-    return work();
-  } catch (error) {
-    const name = failureName(error);
-    if (name === undefined || FAILURES[name].kind !== 'stalled') throw error;
-    const { details } = error as { readonly details?: { readonly field?: unknown } };
-    const object = typeof written === 'function' ? written(error) : written;
-    if (object === undefined) throw error;
-    const field = typeof details?.field === 'string' ? details.field : DEFAULT_FIELDS[name];
-    const path = field === undefined ? [] : fieldPath(field);
-    findings.error(object, path, ...split(messageOf(error), object.name, field ?? '', name));
-    return undefined;
-  }
-}
-
-const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
-  NoMachineConfigs: 'spec.machineConfigSelector',
-};
-
-/** A failure's message without the object and field that stand beside it, and its fix. */
-function split(
-  message: string,
-  object: string,
-  field: string,
-  name: keyof typeof FAILURES,
-): [problem: string, fix: string] {
-  const prefixes = [
-    `machineconfigpool ${object}: `,
-    `controllerconfig ${object}: `,
-    'rolloutpolicy: ',
-    `${field}: `,
-    `${field} `,
-  ];
-  const text = prefixes.reduce(
-    (rest, prefix) => (rest.startsWith(prefix) ? rest.slice(prefix.length) : rest),
-    message,
-  );
-  if (name === 'Unreconcilable') return [reasonOf(text), FAILURES[name].next];
-  const at = text.lastIndexOf('; ');
-  return at < 0 ? [onOneLine(text), FAILURES[name].next] : [text.slice(0, at), text.slice(at + 2)];
-}
-
-/** Why a running machine cannot take the change, without the names of both configs. */
-function reasonOf(text: string): string {
-  const [reason = text] = text.split('; component errors: ');
-  return onOneLine(
-    reason.replace(/^.*? is not reconcilable against "[^"]*": |^.*? base config "[^"]*": /s, ''),
-  );
-}
-
-function onOneLine(text: string): string {
-  return text.trim().replaceAll(/\s*\n\s*/g, ' ');
 }

@@ -2,8 +2,11 @@
 
 import type { ManifestObject, ManifestProblem, Step } from '../../adapters/manifests';
 
-/** A warning concerns what has no effect; an error would degrade a pool or is refused by the API. */
-export type Severity = 'error' | 'warning';
+/**
+ * An error would degrade a pool or is refused by the API; a warning is about what has no effect or may be a
+ * mistake; a note says how something is seen that is as it should be.
+ */
+export type Severity = 'error' | 'warning' | 'note';
 
 export interface Finding extends ManifestProblem {
   readonly severity: Severity;
@@ -34,6 +37,10 @@ export class Findings {
 
   warning(object: ManifestObject, path: readonly Step[], problem: string, fix: string): void {
     this.add({ severity: 'warning', ...at(object, path), problem, fix });
+  }
+
+  note(object: ManifestObject, path: readonly Step[], problem: string, fix: string): void {
+    this.add({ severity: 'note', ...at(object, path), problem, fix });
   }
 }
 

@@ -1,6 +1,7 @@
 /** Rendering without a cluster: manifests → the rendered configs that the controllers would make. */
 
 export { BESIDE_BOOTSTRAP, BOOTSTRAP_FOLDERS, bootstrapFiles } from './bootstrap-files';
+export type { Rest } from './check';
 export type { Finding } from './findings';
 export type { EarlierConfigs } from './offline-view';
 export { renderManifests, type OfflineRender } from './render-manifests';

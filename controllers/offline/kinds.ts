@@ -45,14 +45,14 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     schema: ControllerConfig,
     refusals: (object) =>
       authorityProblems(object as { readonly spec: Readonly<Record<string, unknown>> }),
-    keeps: ['spec', 'status'],
+    keeps: ['spec'],
     onlyName: 'machine-config-controller',
   },
   {
     apiVersion: `${OPERATOR_GROUP}/v1`,
     kind: 'MachineConfiguration',
     schema: MachineConfiguration,
-    keeps: ['spec', 'status'],
+    keeps: ['spec'],
     refusals: (object) => disruptionProblems((object as { readonly spec: DisruptionSource }).spec),
     onlyName: 'cluster',
   },

@@ -39,7 +39,8 @@ export function readObject(
     refuse(['apiVersion'], 'this version is not served', `write ${kind.apiVersion}`);
   }
   refuseName(object, kind, refuse);
-  const stored = storedForm(kind.schema, object.value, (path) => isKept(kind, path.join('.')));
+  const written = withoutStatus(object.value);
+  const stored = storedForm(kind.schema, written, (path) => isKept(kind, path.join('.')));
   for (const path of stored.unknown) {
     const fix = 'correct its name or indentation, or remove it';
     findings.warning(object, path, 'unknown field, which the API server drops or refuses', fix);
@@ -51,6 +52,11 @@ export function readObject(
   }
   refuseLabels(object.value, refuse);
   return refused ? undefined : (stored.value as KubeObject);
+}
+
+/** Exported objects have one; nobody can set it, and a review is not about it. */
+function withoutStatus(value: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'status'));
 }
 
 type Refuse = (path: readonly Step[], problem: string, fix: string) => void;

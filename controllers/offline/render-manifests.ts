@@ -4,6 +4,7 @@ import type { ManifestObject, ManifestProblem } from '../../adapters/manifests';
 import type { KubeObject } from '../../adapters/kube/resources';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { PoolRender } from '../render/render-pool';
+import type { Rest } from './check';
 import { checkPool } from './check-pool';
 import { checkPolicy, checkUnselected, reportUseless } from './check-others';
 import { Findings, type Finding } from './findings';
@@ -17,6 +18,7 @@ export interface OfflineInput {
   readonly earlier: EarlierConfigs;
   /** Version of the controllers that will render the same in the cluster. */
   readonly version: string;
+  readonly rest: Rest;
 }
 
 export interface OfflinePool extends PoolRender {
@@ -39,13 +41,14 @@ export function renderManifests(input: OfflineInput): OfflineRender {
   for (const problem of input.unreadable) findings.add({ severity: 'error', ...problem });
   const view = new OfflineView(input.objects, input.earlier, findings);
   const isComplete = input.unreadable.length === 0;
-  const check = { view, version: input.version, findings, isComplete };
+  const { version, rest } = input;
+  const check = { view, version, findings, isComplete, rest };
   const pools = view.pools.flatMap((pool) => {
     const render = checkPool(check, pool);
     return render === undefined ? [] : [{ pool, ...render }];
   });
-  checkUnselected(view, input.version, findings);
-  if (isComplete) reportUseless(view, findings);
+  checkUnselected(check);
+  if (isComplete && rest !== 'elsewhere') reportUseless(view, findings);
   for (const policy of view.policies) checkPolicy(policy, view, findings);
   return {
     pools,

@@ -31,6 +31,7 @@ const RESOURCES: readonly Resource[] = [
   ROLLOUT_POLICIES,
 ];
 const GROUP = 'machineconfiguration.openshift.io';
+const PEOPLE = join(__dirname, '..', '..', 'fixtures', 'manifests', 'people');
 
 async function read(directory: string): Promise<readonly ManifestObject[]> {
   const { files, problems } = await readManifestFiles(directory);
@@ -41,7 +42,8 @@ async function read(directory: string): Promise<readonly ManifestObject[]> {
 
 function offline(objects: readonly ManifestObject[]): OfflineRender {
   const version = packageVersion();
-  const result = renderManifests({ objects, unreadable: [], earlier: new Map(), version });
+  const given = { objects, unreadable: [], earlier: new Map(), version, rest: 'none' } as const;
+  const result = renderManifests(given);
   expect(result.findings.filter(({ severity }) => severity === 'error')).toEqual([]);
   return result;
 }
@@ -177,6 +179,26 @@ it('a custom pool with Ignition 2, arguments, extensions, another image, nulls a
     ['/etc/float', 0o644],
     ['/etc/two', 0o600],
   ]);
+});
+
+it('what generators and people write, which the real API server takes', async () => {
+  const objects = await read(PEOPLE);
+  // The pool comes last: nothing that a running machine cannot change comes after its first render.
+  const poolLast = [...objects].sort((a, b) => (a.kind < b.kind ? -1 : 1));
+  for (const { kind, value } of poolLast) {
+    const resource = RESOURCES.find((one) => one.kind === kind);
+    if (resource === undefined) throw new Error(`no resource for ${kind}`);
+    await bench.api.createWritten(resource, JSON.stringify(value));
+  }
+  const result = offline([...objects, ...(await read(filled))]);
+  await expectSame({
+    ...result,
+    pools: result.pools.filter(({ pool }) => pool.metadata.name === 'people'),
+  });
+  const event = () =>
+    bench.observer.events.list().find(({ reason }) => reason === 'GeneratedElsewhere');
+  await bench.observer.until(bench.observer.events, () => event() !== undefined);
+  expect(event()?.message).toContain('MachineConfigs 00-people, 99-people-generated-kubelet;');
 });
 
 it('reads them as other readers of YAML do', async () => {

@@ -60,7 +60,6 @@ describe('a bad MachineConfig degrades its pool with its name, the field and the
     ],
     ['a mode out of range', files(aFile('/etc/x', 'x', { mode: 99999 })), ['files[0].mode']],
     ['a negative mode', files(aFile('/etc/x', 'x', { mode: -1 })), ['mode']],
-    ['a unit without contents', units({ name: 'new.service' }), ['units[0]']],
     ['a unit with a bad name', units({ name: 'new', contents: '[Unit]\n' }), ['units[0]', 'name']],
     ['a remote source', source('https://example.com/x'), ['contents.source']],
     ['a user other than core', v32({ passwd: { users: [{ name: 'eve' }] } }), ['user']],

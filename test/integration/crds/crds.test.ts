@@ -187,6 +187,58 @@ describe('a MachineConfig', () => {
   });
 });
 
+/** Every field below the spec of a CRD, as null: what it holds, once for each of them. */
+function specsWithNulls(schema: JsonSchema): readonly Record<string, unknown>[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => [
+    { [name]: null },
+    ...specsWithNulls(field).map((inner) => ({ [name]: inner })),
+  ]);
+}
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+}
+
+describe('null for an optional field', () => {
+  const bare: Readonly<Record<string, object>> = {
+    ControllerConfig: { metadata: { name: 'machine-config-controller' }, spec: {} },
+    MachineConfigPool: aPool('nulls'),
+    MachineConfiguration: { metadata: { name: 'cluster' }, spec: {} },
+  };
+  /** A pool has to have both selectors, and a policy for SSH keys its actions. */
+  const isRequired = (field: string): boolean =>
+    /^{"((machineConfig|node)Selector":null|nodeDisruptionPolicy":{"sshkey":{)/.test(field);
+
+  it.each(RESOURCES.filter(({ kind }) => kind !== 'MachineConfigNode'))(
+    'of a $kind is absent for the API server',
+    async (resource) => {
+      const { group, version, plural, kind } = resource;
+      const { spec } = await api.client.get(CRDS, { name: `${plural}.${group}` });
+      const [schema] = spec.versions as readonly { schema: { openAPIV3Schema: JsonSchema } }[];
+      const { spec: said = {}, status } = schema?.schema.openAPIV3Schema.properties ?? {};
+      const fields = specsWithNulls(said);
+      const optional = fields.filter((field) => !isRequired(JSON.stringify(field)));
+      expect(optional.length).toBeGreaterThan(3);
+
+      const refused = await Promise.all(
+        optional.map(async (field) => {
+          const object = bare[kind] ?? { metadata: { name: 'nulls' } };
+          const nulls = { ...(object as { spec?: object }).spec, ...field };
+          const path = `/apis/${group}/${version}/${plural}?dryRun=All&fieldValidation=Strict`;
+          const apiVersion = `${group}/${version}`;
+          const ofStatus = status === undefined ? {} : { status: null };
+          const whole = { ...object, apiVersion, kind, spec: nulls, ...ofStatus };
+          const answer = await api.client.post(path, whole, `create ${kind}`);
+          // What exists already was found valid first.
+          return answer.ok || answer.status.reason === 'AlreadyExists' ? [] : [field, answer];
+        }),
+      );
+
+      expect(refused.flat()).toEqual([]);
+    },
+  );
+});
+
 describe('a MachineConfigPool', () => {
   it.each([0, -1, '0', '0%', '150%', '101%', 'abc', '5', '-5%', '5.5%', '', '٥%'])(
     'is refused with maxUnavailable %p, and told what to write',

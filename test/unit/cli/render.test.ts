@@ -32,6 +32,8 @@ async function run(options: Partial<RenderOptions>) {
   const code = await render(context as CliContext, {
     manifestDir: [SAMPLES],
     check: false,
+    partial: false,
+    strict: false,
     output: 'text',
     ...options,
   });
@@ -117,17 +119,46 @@ describe('render --check', () => {
     );
   });
 
-  it('fails for what has no effect, where a render goes on', async () => {
-    const manifests = await withManifest(
-      'role.yaml',
-      BAD.replace('fast', 'realtime').replace('role: worker', 'role: wroker'),
-    );
-    const check = await run({ manifestDir: [manifests], check: true });
-    expect(check.code).toBe(EXIT.FAILED);
+  it('goes on for what has no effect, and counts it; --strict does not', async () => {
+    const text = BAD.replace('fast', 'realtime').replace('role: worker', 'role: wroker');
+    const manifestDir = [await withManifest('role.yaml', text)];
+    const check = await run({ manifestDir, check: true });
+    expect(check.code).toBe(EXIT.OK);
     expect(check.out).toContain('role.yaml:5: warning: MachineConfig 99-bad: ');
-    const rendered = await run({ manifestDir: [manifests], destDir: join(directory, 'out') });
+    expect(check.out).toContain('pool worker: rendered-worker-');
+    expect(check.err).toBe('1 warning\n');
+
+    const strict = await run({ manifestDir, check: true, strict: true });
+    expect(strict.code).toBe(EXIT.FAILED);
+    expect(strict.out).toContain('role.yaml:5: MachineConfig 99-bad: ');
+    expect(strict.err).toBe('1 error; nothing was rendered\n');
+
+    const rendered = await run({ manifestDir, destDir: join(directory, 'out') });
     expect(rendered.code).toBe(EXIT.OK);
     expect(rendered.err).toContain('role.yaml:5: warning: ');
+
+    const json = await run({ manifestDir, check: true, output: 'json' });
+    expect(JSON.parse(json.out)).toMatchObject({
+      ...{ ok: true, errors: 0, warnings: 1, notes: 0 },
+      problems: [{ severity: 'warning' }],
+    });
+    const strictly = await run({ manifestDir, check: true, output: 'json', strict: true });
+    expect(strictly.code).toBe(EXIT.FAILED);
+    expect(JSON.parse(strictly.out)).toMatchObject({ ok: false, errors: 1, warnings: 0 });
+  });
+
+  it('of a part says nothing of what is missing, and prints no names', async () => {
+    const pool = await readFile(join(SAMPLES, 'pool-worker.yaml'), 'utf8');
+    await writeFile(join(directory, 'pool.yaml'), pool);
+    const manifestDir = [directory];
+    const check = await run({ manifestDir, check: true });
+    expect([check.code, check.err]).toEqual([EXIT.OK, '1 warning\n']);
+    expect((await run({ manifestDir, check: true, strict: true })).code).toBe(EXIT.FAILED);
+    expect(await run({ manifestDir, check: true, strict: true, partial: true })).toEqual({
+      ...{ code: EXIT.OK, out: '', err: '' },
+    });
+    const destDir = join(directory, 'out');
+    expect((await run({ manifestDir, destDir })).code).toBe(EXIT.FAILED);
   });
 
   it('with -o json is one object', async () => {
@@ -158,6 +189,12 @@ it.each<[string, Partial<RenderOptions>, RegExp]>([
   ['neither --dest-dir nor --check', {}, /either --dest-dir/],
   ['both', { check: true, destDir: '/x' }, /either --dest-dir/],
   ['no such directory', { check: true, manifestDir: ['/does/not/exist'] }, /ENOENT/],
+  ['--partial to render', { partial: true, destDir: '/x' }, /--partial goes with --check/],
+  [
+    '--partial against a whole',
+    { partial: true, check: true, against: SAMPLES },
+    /--partial goes with --check/,
+  ],
   ['--against something else', { check: true, against: SAMPLES }, /no result of slipway render/],
 ])('%s is a wrong use', async (_what, options, message) => {
   await expect(run(options)).rejects.toMatchObject({

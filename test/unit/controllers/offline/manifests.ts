@@ -5,6 +5,7 @@ import {
   renderManifests,
   type EarlierConfigs,
   type OfflineRender,
+  type Rest,
 } from '../../../../controllers/offline';
 
 export const ROLE = 'machineconfiguration.openshift.io/role';
@@ -50,10 +51,11 @@ export function fileSpec(path: string, more = 'contents: {source: "data:,x"}'): 
 export function renderTexts(
   files: Readonly<Record<string, string>>,
   earlier: EarlierConfigs = new Map(),
+  rest: Rest = 'unknown',
 ): OfflineRender {
   const list = Object.entries(files).map(([path, text]) => ({ path, text }));
   const { objects, problems } = readManifestObjects(list);
-  return renderManifests({ objects, unreadable: problems, earlier, version: '0.0.0-test' });
+  return renderManifests({ objects, unreadable: problems, earlier, version: '0.0.0-test', rest });
 }
 
 /** `file:line field problem`, sorted by place. */

@@ -1,0 +1,74 @@
+/** What some of a pool's MachineConfigs come to together, when the others are not here or have problems. */
+
+import { failureName } from '../../core/errors';
+import {
+  admissionProblems,
+  type AdmissionProblem,
+  type MachineConfig,
+} from '../../core/machine-config';
+import type { MachineConfigPool } from '../../core/pool/types';
+import { renderPool } from '../render/render-pool';
+import { renderPorts } from '../render/render-ports';
+import { renderedObject } from '../render/rendered-object';
+import type { OfflineCheck } from './check';
+import { attempt, reportProblems } from './failures';
+
+/**
+ * Problems of those that have none of their own, so that a person hears of everything at once. What the
+ * others may bring (contents of a file, a base to compare with) is not missed.
+ */
+export function reportSound(
+  sources: readonly MachineConfig[],
+  pool: MachineConfigPool,
+  { view, version, findings }: OfflineCheck,
+): void {
+  const sound = sources.filter((source) => admissionProblems([source], renderPorts).length === 0);
+  const error = failureOf(sound, pool, { view, version });
+  if (error === undefined) return;
+  const { details } = error as {
+    details?: { problems?: readonly AdmissionProblem[]; machineConfig?: string };
+  };
+  reportProblems(details?.problems ?? [], view, findings);
+  const written = view.written('MachineConfig', details?.machineConfig ?? '');
+  if (written !== undefined) attempt(() => rethrown(error), written, findings);
+}
+
+/** They are a part of what their pool gets, so what is too large without the rest is too large. */
+export function reportTooLarge(
+  sources: readonly MachineConfig[],
+  pool: MachineConfigPool,
+  { view, version, findings }: OfflineCheck,
+): void {
+  const error = failureOf(sources, pool, { view, version });
+  const written = view.written('MachineConfig', largestOf(sources));
+  // Of the rest, what is not here may be the cure.
+  if (failureName(error) !== 'ConfigTooLarge' || written === undefined) return;
+  attempt(() => rethrown(error), written, findings);
+}
+
+/** Why they cannot be rendered alone, as a fresh pool; undefined = they can. */
+function failureOf(
+  sources: readonly MachineConfig[],
+  pool: MachineConfigPool,
+  { view, version }: Pick<OfflineCheck, 'view' | 'version'>,
+): unknown {
+  if (sources.length === 0) return undefined;
+  const machineConfigs = { get: () => undefined, list: () => sources };
+  try {
+    const render = renderPool({ ...view, machineConfigs }, pool, version);
+    if (render !== undefined) renderedObject(render.rendered, pool);
+    return undefined;
+  } catch (error) {
+    if (failureName(error) === undefined) throw error;
+    return error;
+  }
+}
+
+function rethrown(error: unknown): never {
+  throw error;
+}
+
+function largestOf(configs: readonly MachineConfig[]): string {
+  const sizes = configs.map((config) => JSON.stringify(config.spec).length);
+  return configs[sizes.indexOf(Math.max(...sizes))]?.metadata.name ?? '';
+}
