@@ -106,6 +106,8 @@ export const NodeCondition = {
   NODE_DEGRADED: 'NodeDegraded',
   /** Ours: the disk of the node is no longer as its config says. Written by the server. */
   DRIFTED: 'Drifted',
+  /** Ours: another program would update or reboot the machine, too. Written by the server; absent = none. */
+  FOREIGN_UPDATER: 'ForeignUpdater',
 } as const;
 export type NodeCondition = (typeof NodeCondition)[keyof typeof NodeCondition];
 

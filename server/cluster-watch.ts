@@ -18,6 +18,7 @@ import {
 } from '../adapters/kube/resources';
 import { driftCondition } from '../core/drift';
 import { failureName } from '../core/errors';
+import { updatersShown } from '../core/machine/updaters';
 import { FIELD_MANAGER } from '../core/names';
 import type { MachineConfigNode } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
@@ -73,7 +74,7 @@ export function watchCluster(log: Logger): ClusterWatch {
 export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNode {
   const { name, uid, resourceVersion, ownerReferences } = known.metadata;
   const owners = ownerReferences?.filter(({ kind }) => kind === 'Node');
-  const condition = driftCondition(known);
+  const conditions = [driftCondition(known) ?? [], updatersShown(known) ?? []].flat();
   const drift = known.status?.drift;
   return {
     metadata: {
@@ -84,18 +85,18 @@ export function trimMachineConfigNode(known: MachineConfigNode): MachineConfigNo
     },
     spec: known.spec,
     status: {
-      ...(condition === undefined ? {} : { conditions: [condition] }),
+      ...(conditions.length === 0 ? {} : { conditions }),
       ...(drift === undefined ? {} : { drift }),
     },
   };
 }
 
-/** Owns one condition and one field, so that nothing else of the status can be lost to it. */
+/** Owns two conditions and one field, so that nothing else of the status can be lost to it. */
 export function driftWriter(client: KubeClient): WriteDrift {
-  return (name, { condition, drift }) =>
+  return (name, { condition, drift, updaters }) =>
     client.apply(
       MACHINE_CONFIG_NODES,
-      { metadata: { name }, status: { conditions: [condition], drift } },
+      { metadata: { name }, status: { conditions: [condition, updaters ?? []].flat(), drift } },
       { fieldManager: FIELD_MANAGER.SERVER, subresource: 'status' },
     );
 }

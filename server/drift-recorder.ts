@@ -4,6 +4,7 @@ import { failureName } from '../core/errors';
 import { belongsTo } from '../core/node/adoption';
 import { currentConfigOf } from '../core/node/predicates';
 import { type DriftReport, driftCondition, driftStatus, isShown } from '../core/drift';
+import { updatersCondition, updatersShown } from '../core/machine/updaters';
 import type { MachineConfigNode } from '../core/node/types';
 import type { ClusterView, WriteDrift } from './ports';
 
@@ -41,7 +42,11 @@ export function createDriftRecorder(
     const instant = now()
       .toISOString()
       .replace(/\.\d{3}Z$/, 'Z');
-    const wanted = driftStatus(node, report, driftCondition(known), instant);
+    const updaters = updatersCondition(report.updaters, updatersShown(known), instant);
+    const wanted = {
+      ...driftStatus(node, report, driftCondition(known), instant),
+      ...(updaters === undefined ? {} : { updaters }),
+    };
     if (known === seen) written.delete(node);
     const hasConfig = member !== undefined && currentConfigOf(member) !== undefined;
     if (isShown(known, wanted, { hasConfig })) return true;

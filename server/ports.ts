@@ -32,7 +32,7 @@ export type ReadNode = (name: string) => Promise<Node | undefined>;
 export type ReadPools = () => Promise<readonly MachineConfigPool[]>;
 
 /**
- * Writes the condition and the list of drift on a MachineConfigNode, and nothing else of it.
+ * Writes the conditions that a host's report makes and the list of drift on a MachineConfigNode, and nothing else of it.
  *
  * @throws `ApiUnavailable`, `ObjectNotFound`
  */

@@ -9,6 +9,8 @@ import {
   PATH_LIMIT,
   printable,
   REPAIRS_REPORTED,
+  UPDATER_LIMIT,
+  UPDATERS_REPORTED,
 } from '../core/drift';
 import { OBJECT_NAME } from '../core/names';
 
@@ -36,6 +38,7 @@ const Report = z.strictObject({
   repairs: z.array(z.strictObject({ path: text(PATH_LIMIT), at: instant })).max(REPAIRS_REPORTED),
   forced: z.boolean(),
   unrepaired: z.exactOptional(text(DETAIL_LIMIT)),
+  updaters: z.exactOptional(z.array(text(UPDATER_LIMIT)).min(1).max(UPDATERS_REPORTED)),
 });
 
 /** A report of this many bytes is none: all limits together stay below it. */

@@ -2,6 +2,7 @@
 
 import { type DriftOptions, type DriftPorts, watchDrift } from '../activities/host/drift-watch';
 import {
+  createMachineTree,
   createPathProbe,
   createPathWatch,
   createReportClient,
@@ -41,6 +42,7 @@ export async function watchHostDrift(
     now: () => new Date(),
     kubeletUnit,
     probe: createPathProbe(root),
+    tree: createMachineTree(root),
     watch: (on) => createPathWatch({ root, ...on }),
     report: (report, signal) => client.report(report, signal),
   };

@@ -7,8 +7,10 @@ import { readCurrentConfig } from '../activities/host/records';
 import { foreignText, isForeign, standingOf } from '../activities/host/standing';
 import { FIRST_BOOT_PLACES } from '../activities/host/first-boot-files';
 import { type FirstBootRecord, readFirstBoot } from '../activities/host/first-boot-record';
+import { createMachineTree } from '../adapters/host';
 import { messageOf } from '../core/errors';
 import type { FoundKubelet } from '../core/machine/kubelet';
+import { findUpdaters, updatersText } from '../core/machine/updaters';
 import { lookForKubelet, otherNode } from './host-kubelet';
 import { createMachinePorts } from './host-machine';
 import type { MachineSettings } from './host-machine-settings';
@@ -77,6 +79,8 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
   const kubelet = await attempt(async () => kubeletReport(settings));
   const stranger = await attempt(async () => kubelet && otherNode(node, kubelet));
   if (stranger !== undefined) problems.push(stranger);
+  const updaters = (await attempt(async () => findUpdaters(createMachineTree(root)))) ?? [];
+  if (updaters.length > 0) problems.push(updatersText(updaters));
   const state = readHostState(root);
   return {
     node,

@@ -1,12 +1,21 @@
 /** What of the drift of a host is news, and how long to wait before it is told again. */
 
-import type { DriftFinding, DriftReport } from '../../core/drift';
+import { type DriftFinding, type DriftReport, UPDATERS_REPORTED } from '../../core/drift';
 import type { DomainError } from '../../core/errors';
+import type { MachineTree } from '../../core/machine/tree';
+import { findUpdaters } from '../../core/machine/updaters';
 
-/** Equal texts are no news. Of a host that never drifted, another config is none. */
+/** Equal texts are no news. Of a host that is as expected, another config is none. */
 export function newsIn(report: DriftReport): string {
-  const { count, repairs, forced } = report;
-  return count === 0 && repairs.length === 0 && !forced ? 'as expected' : JSON.stringify(report);
+  const { count, repairs, forced, updaters } = report;
+  const isCalm = count === 0 && repairs.length === 0 && !forced && updaters === undefined;
+  return isCalm ? 'as expected' : JSON.stringify(report);
+}
+
+/** Other programs that would update the machine, as they are reported. */
+export function updatersOn(tree: MachineTree): Pick<DriftReport, 'updaters'> {
+  const updaters = findUpdaters(tree).slice(0, UPDATERS_REPORTED);
+  return updaters.length === 0 ? {} : { updaters };
 }
 
 export function keyOf(findings: readonly DriftFinding[]): string {

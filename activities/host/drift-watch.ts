@@ -16,6 +16,8 @@ import {
   TURN,
 } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
+import type { MachineTree } from '../../core/machine/tree';
+import { UPDATER_PATHS, updatersText } from '../../core/machine/updaters';
 import { FORCE_FILE } from './committed';
 import { baselineOf, type DriftBaseline, enablementDirectories } from './drift-baseline';
 import { DriftCheck } from './drift-check';
@@ -26,7 +28,7 @@ import {
   writeDriftRecords,
 } from './drift-records';
 import { repairDrift, type Repaired, type RepairPorts } from './drift-repair';
-import { keyOf, newsIn, retryAfterOf } from './drift-news';
+import { keyOf, newsIn, retryAfterOf, updatersOn } from './drift-news';
 import { DRIFT_TIMING, type DriftTiming } from './drift-timing';
 import { Alarm } from './alarm';
 import type { Exclusive } from './exclusive';
@@ -39,6 +41,7 @@ import { UNIT_DIRECTORY } from './wanted-paths';
 
 export interface DriftPorts extends Omit<RepairPorts, 'context'> {
   readonly probe: PathProbe;
+  readonly tree: MachineTree;
   /** Unit of this machine's kubelet, as it is found now; undefined = none is. */
   kubeletUnit(): string | undefined;
   watch(on: Pick<PathWatchOptions, 'onTouched' | 'onTrouble'>): PathWatch;
@@ -249,7 +252,13 @@ class DriftWatch {
     const names = units.size === 0 ? [] : await this.#ports.files.list(UNIT_DIRECTORY);
     this.#directories = new Set(units.size === 0 ? [] : enablementDirectories(names));
     this.#watch?.set({
-      paths: [...paths.keys(), CURRENT_CONFIG_FILE, FORCE_FILE, ...this.#starts.paths()],
+      paths: [
+        ...paths.keys(),
+        CURRENT_CONFIG_FILE,
+        FORCE_FILE,
+        ...this.#starts.paths(),
+        ...UPDATER_PATHS,
+      ],
       directories: this.#directories,
     });
   }
@@ -267,6 +276,7 @@ class DriftWatch {
       repairs: repairs.map(({ path, at }) => ({ path: printableWithin(path, PATH_LIMIT), at })),
       forced: this.#ports.probe.look(FORCE_FILE).kind !== 'absent',
       ...(this.#unrepaired === undefined ? {} : { unrepaired: this.#unrepaired.why }),
+      ...updatersOn(this.#ports.tree),
     };
   }
 
@@ -279,6 +289,12 @@ class DriftWatch {
     const [first] = report.findings;
     if (first !== undefined) {
       log.warn({ node, count: report.count, path: first.path, what: first.detail }, 'drifted');
+    }
+    if (report.updaters !== undefined) {
+      log.warn(
+        { node, reason: updatersText(report.updaters) },
+        'other programs update the machine',
+      );
     }
     try {
       const askedAt = this.#now();

@@ -1,7 +1,7 @@
 /** When the kubelet starts, its Node is registered: one that was deleted before knows nothing of its host's reports. */
 
-import { runningLink } from '../../adapters/host';
 import { KUBELET_UNITS } from '../../core/machine/kubelet';
+import { runningLink } from '../../core/machine/tree';
 
 export interface KubeletStarts {
   /** What to watch. */

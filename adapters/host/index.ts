@@ -29,7 +29,7 @@ export { createSkopeoInspector, type SkopeoParts } from './os/skopeo-inspect';
 export * from './os/driver';
 export { type Ownership, REAL_OWNERSHIP } from './ownership';
 export { type Inhibitor, type RebootOptions, rebootThroughSystemd } from './reboot';
-export { createMachineTree, realFile, runningLink } from './machine-tree';
+export { createMachineTree, realFile } from './machine-tree';
 export { filesAfterBoot } from './next-deployment';
 export { createPathWatch, type PathWatch, type PathWatchOptions } from './path-watch';
 export { createReportClient, type ReportClient } from './report-client';

@@ -2,7 +2,7 @@
 
 import { lstatSync, readdirSync, readlinkSync, realpathSync, type Stats } from 'node:fs';
 import { posix } from 'node:path';
-import type { MachineTree } from '../../core/machine/tree';
+import { type MachineTree, runningLink } from '../../core/machine/tree';
 import { hasCode } from './root-paths';
 import { UNIT_DIRECTORIES } from './unit-links';
 import { realPath } from './watch-probe';
@@ -11,8 +11,6 @@ import { realPath } from './watch-probe';
 const MAX_LINKS = 40;
 /** Directories whose links start a unit. */
 const STARTING = /\.(wants|requires|upholds)$/;
-/** systemd keeps a link in it for each unit that runs. */
-const RUNNING_UNITS = '/run/systemd/units';
 
 /** @param root - directory that the machine sees as `/` */
 export function createMachineTree(root: string): MachineTree {
@@ -42,11 +40,6 @@ export function createMachineTree(root: string): MachineTree {
     },
     isRunning: (unit) => look(runningLink(unit)) !== undefined,
   };
-}
-
-/** The link that is there while systemd runs a unit, and is written anew whenever it starts it. */
-export function runningLink(unit: string): string {
-  return posix.join(RUNNING_UNITS, `invocation:${unit}`);
 }
 
 /** Where a path of the machine is for this process, all links followed inside the root; undefined = nothing is there. */

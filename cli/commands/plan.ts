@@ -21,6 +21,7 @@ import type { OutputFormat } from '../output';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { foldNames, simulatedHosts } from '../tree';
 import { planBlocker } from './plan-blocker';
+import { foreignUpdaters, type UpdaterGroup, updaterLines } from './plan-updaters';
 import { findPool, printMachineReadable } from './rollout';
 
 const PORTS: ContentPorts = {
@@ -57,6 +58,8 @@ interface PoolPlan {
   readonly failed: readonly NamedReason[];
   readonly held: readonly NamedReason[];
   readonly blocked: readonly NamedReason[];
+  /** Other programs that would update or reboot machines of the pool. */
+  readonly foreignUpdaters: readonly UpdaterGroup[];
 }
 
 /** Reads and predicts only; nothing is changed. */
@@ -80,9 +83,10 @@ async function planOf(
   pool: MachineConfigPool,
   now: string,
 ): Promise<PoolPlan> {
+  const nodes = nodesOfPool(pool, view.nodes, view.pools);
   const observed = observePool({
     pool,
-    nodes: nodesOfPool(pool, view.nodes, view.pools),
+    nodes,
     machineConfigNodes: [...view.machineConfigNodes.values()],
   });
   const { target } = observed;
@@ -105,6 +109,7 @@ async function planOf(
     failed: observed.failed,
     held: observed.held,
     blocked: observed.blocked,
+    foreignUpdaters: foreignUpdaters(view, nodes),
   };
 }
 
@@ -208,6 +213,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
     ...section(style.red('failed on this config (slipway node retry NODE)'), named(plan.failed)),
     ...section(style.yellow('held by a person'), named(plan.held)),
     ...section(style.yellow('cannot be taken now'), named(plan.blocked)),
+    ...section(style.yellow('updated by others, too'), updaterLines(plan.foreignUpdaters)),
   );
   out.write(`${lines.join('\n')}\n`);
 }

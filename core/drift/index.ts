@@ -8,6 +8,8 @@ export {
   FINDINGS_REPORTED,
   PATH_LIMIT,
   REPAIRS_REPORTED,
+  UPDATER_LIMIT,
+  UPDATERS_REPORTED,
   type DriftAnswer,
   type DriftFinding,
   type DriftKind,

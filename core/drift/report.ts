@@ -56,6 +56,11 @@ export interface DriftReport {
   readonly forced: boolean;
   /** Why something was not repaired although the policy says Repair. */
   readonly unrepaired?: string;
+  /**
+   * Programs beside Slipway that would update or reboot the machine, at most `UPDATERS_REPORTED`; absent = none, or
+   * the host is of a version that does not look.
+   */
+  readonly updaters?: readonly string[];
 }
 
 /** What the host goes by until it reports again. */
@@ -73,6 +78,9 @@ export interface DriftAnswer {
 /** More than this nobody reads in a status, and every one is stored for every node. */
 export const FINDINGS_REPORTED = 20;
 export const REPAIRS_REPORTED = 10;
+export const UPDATERS_REPORTED = 10;
 /** Longer paths and sentences are cut by the host and refused by the server. */
 export const PATH_LIMIT = 512;
 export const DETAIL_LIMIT = 1024;
+/** Of the name of an updater, which may be that of a unit. */
+export const UPDATER_LIMIT = 256;

@@ -1,6 +1,7 @@
 /** How drift is shown on a MachineConfigNode, and what it makes of the state of a Node. */
 
 import { cut } from '../encoding/one-line';
+import { updatersShown } from '../machine/updaters';
 import { ANNOTATION, NodeCondition, NodeState } from '../names';
 import { annotationOf, currentConfigOf, desiredConfigOf } from '../node/predicates';
 import type { MachineConfigNode, MachineConfigNodeDrift, Node } from '../node/types';
@@ -15,6 +16,8 @@ const FORCED = 'a full re-apply is asked for by /run/machine-config-daemon-force
 export interface DriftStatus {
   readonly condition: Condition;
   readonly drift: MachineConfigNodeDrift;
+  /** Other programs that would update the machine; absent = there is none. */
+  readonly updaters?: Condition;
 }
 
 /**
@@ -55,6 +58,7 @@ export function isShown(
   wanted: DriftStatus,
   { hasConfig }: { readonly hasConfig: boolean },
 ): boolean {
+  if (updatersShown(known)?.message !== wanted.updaters?.message) return false;
   const condition = driftCondition(known);
   const before = condition && { condition, drift: known.status?.drift };
   if (hasConfig && isCalm(before) && isCalm(wanted)) return true;

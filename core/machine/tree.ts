@@ -11,3 +11,8 @@ export interface MachineTree {
   /** Names in a directory; none when there is no such directory. */
   list(directory: string): readonly string[];
 }
+
+/** The link that is there while systemd runs a unit; it is written anew whenever the unit starts. */
+export function runningLink(unit: string): string {
+  return `/run/systemd/units/invocation:${unit}`;
+}

@@ -13,8 +13,8 @@ import { NodePhase } from './lifecycle';
 
 /** Every condition that a MachineConfigNode has, in the order in which an update comes by them. */
 export const MCN_CONDITIONS: readonly NodeCondition[] = Object.values(NodeCondition).filter(
-  // Of its disk and not of an update; another process writes it.
-  (type) => type !== NodeCondition.DRIFTED,
+  // Of the machine and not of an update; another process writes them.
+  (type) => type !== NodeCondition.DRIFTED && type !== NodeCondition.FOREIGN_UPDATER,
 );
 
 /** The four stages of an update and their steps. */

@@ -329,6 +329,7 @@ describe('a MachineConfigNode', () => {
       Drained: ['DrainedNode'],
       Uncordoned: ['UncordonedNode'],
       NodeDegraded: [],
+      ForeignUpdater: [],
     };
     expect(columns).toEqual(
       Object.fromEntries(

@@ -1,6 +1,6 @@
 /** Drift from the disk of a host, through the real server, to the real API server and back. */
 
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   MACHINE_CONFIG_NODES,
@@ -12,6 +12,7 @@ import { connectKube } from '../../../adapters/kube';
 import { createReportClient, type ReportClient } from '../../../adapters/host';
 import { driftCondition } from '../../../core/drift';
 import type { DriftReport } from '../../../core/drift';
+import { updatersShown } from '../../../core/machine/updaters';
 import { FIELD_MANAGER } from '../../../core/names';
 import { mcnConditions } from '../../../core/node/conditions';
 import type { MachineConfigNode } from '../../../core/node/types';
@@ -144,6 +145,31 @@ describe('a file that somebody changes on a host', () => {
 
     const clean = await shown('worker-0', 'False');
     expect(clean.status?.conditions?.length).toBe(conditions.length + 1);
+  });
+});
+
+describe('another program that would update a machine', () => {
+  it('is a condition of its own, beside those of updates, until it is switched off', async () => {
+    const timer = 'rpm-ostreed-automatic.timer';
+    const own = `/etc/systemd/system/${timer}`;
+    const wants = '/etc/systemd/system/timers.target.wants';
+    const before = (await state('worker-0')).status?.conditions ?? [];
+    mkdirSync(real('worker-0', wants), { recursive: true });
+    write('worker-0', own, '[Timer]\nOnBootSec=1h\n');
+    symlinkSync(own, real('worker-0', `${wants}/${timer}`));
+
+    const said = await eventually(async () => {
+      const condition = updatersShown(await state('worker-0'));
+      expect(condition).toBeDefined();
+      return condition;
+    });
+    rmSync(real('worker-0', `${wants}/${timer}`));
+
+    expect(said).toMatchObject({ status: 'True', reason: 'UpdaterEnabled' });
+    expect(said?.message).toContain(`switch off: systemctl mask --now ${timer}`);
+    await eventually(async () => {
+      expect((await state('worker-0')).status?.conditions).toEqual(before);
+    });
   });
 });
 

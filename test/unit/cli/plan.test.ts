@@ -4,7 +4,7 @@ import { makeStyle } from '../../../cli/terminal';
 import { fail } from '../../../core/errors';
 import { ANNOTATION } from '../../../core/names';
 import type { Pod, PodDisruptionBudget } from '../../../core/drain';
-import type { Node } from '../../../core/node/types';
+import type { MachineConfigNode, Node } from '../../../core/node/types';
 import type { MachineConfigPool } from '../../../core/pool/types';
 import { rendered } from './rendered-config';
 
@@ -213,4 +213,40 @@ describe('what would block', () => {
   it('is nothing when a node could start', async () => {
     expect(await blockerOf(POOL, [NODE])).toBeUndefined();
   });
+});
+
+it('names other programs that would update machines of the pool, of all nodes together', async () => {
+  const message = 'zincati.service would update or reboot this machine beside Slipway';
+  const conditions = [
+    { type: 'ForeignUpdater', status: 'True', reason: 'UpdaterEnabled', message },
+  ];
+  const names = ['n1', 'n2', 'n3', 'n4'];
+  const read = async () => ({
+    pools: [POOL],
+    nodes: names.map((name) => ({ ...NODE, metadata: { ...NODE.metadata, name } })),
+    // One of another pool does not count.
+    machineConfigNodes: new Map(
+      ['n1', 'n2', 'n3', 'master-1'].map((name) => [
+        name,
+        {
+          metadata: { name },
+          spec: {
+            node: { name },
+            pool: { name: 'worker' },
+            configVersion: { desired: 'new' },
+          },
+          status: { conditions },
+        } as MachineConfigNode,
+      ]),
+    ),
+    policies: [],
+  });
+  const cluster = { read, pods: async () => [], daemonSets: async () => [] };
+
+  expect(await planWith(cluster)).toMatchObject({
+    foreignUpdaters: [{ nodes: ['n1', 'n2', 'n3'], message }],
+  });
+  expect(await printedPlan(cluster, 'table')).toMatch(
+    /updated by others, too\n {2}n1\S*.*: zincati\.service would update or reboot/,
+  );
 });

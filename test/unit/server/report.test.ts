@@ -90,7 +90,10 @@ function aServer(options: Given = {}) {
       return {
         ...state.known,
         metadata: { ...state.known.metadata, resourceVersion: String(written.length + 1) },
-        status: { conditions: [status.condition], drift: status.drift },
+        status: {
+          conditions: [status.condition, status.updaters ?? []].flat(),
+          drift: status.drift,
+        },
       };
     },
     logger: pino({ level: 'debug' }, { write: (line: string) => lines.push(line) }),
@@ -161,6 +164,29 @@ describe('PUT /host/report', () => {
     ]);
   });
 
+  it('shows which other programs would update the machine, once, until there are none', async () => {
+    const { put, written } = aServer();
+    const updaters = ['zincati.service', 'kured'];
+
+    await put(CLEAN);
+    await put({ ...CLEAN, updaters });
+    await put({ ...CLEAN, updaters });
+    expect(written).toHaveLength(1);
+    await put({ ...CLEAN, updaters: ['kured'] });
+    await put(CLEAN);
+
+    expect(written.map(({ status }) => status.updaters?.message)).toEqual([
+      'zincati.service, kured would each update or reboot this machine beside Slipway; switch off: systemctl mask --now zincati.service; take kured off this node',
+      'kured would update or reboot this machine beside Slipway; switch off: take kured off this node',
+      undefined,
+    ]);
+    expect(written[0]?.status.updaters).toMatchObject({
+      type: 'ForeignUpdater',
+      status: 'True',
+      reason: 'UpdaterEnabled',
+    });
+  });
+
   it('records reports of one host in the order in which they came', async () => {
     const { put, written } = aServer();
 
@@ -189,6 +215,8 @@ describe('PUT /host/report', () => {
     ['a finding with its content', withFinding({ content: 'secret' }), 400],
     ['a kind that is none', withFinding({ kind: 'colour' }), 400],
     ['a path that never ends', withFinding({ path: `/${'a'.repeat(600)}` }), 400],
+    ['a list of updaters with none in it', { ...DRIFTED, updaters: [] }, 400],
+    ['too many updaters', { ...DRIFTED, updaters: Array(11).fill('a.timer') }, 400],
     ['more findings than counted', { ...DRIFTED, count: 0 }, 400],
     ['too many findings', { ...DRIFTED, findings: Array(21).fill(DRIFTED.findings[0]) }, 400],
     ['too many bytes', { ...DRIFTED, config: 'a'.repeat(300_000) }, 413],

@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import type { UpdateHeader } from '../../../activities/host/ports';
 import { writeCurrentConfig } from '../../../activities/host/records';
 import { fail } from '../../../core/errors';
-import { CertificateUse, issueCertificate, newAuthority } from '../../../tools/cluster/certificates';
+import {
+  CertificateUse,
+  issueCertificate,
+  newAuthority,
+} from '../../../tools/cluster/certificates';
 import { createMachinePorts } from '../../../workers/host-machine';
 import { printHostStatus } from '../../../workers/host-console';
 import { readHostReport } from '../../../workers/host-report';
@@ -98,6 +102,18 @@ describe('the status of a machine', () => {
     );
     // What stands for the certificate is none.
     expect(problems).toEqual([expect.stringMatching(/client-kubelet\.crt is no certificate: /)]);
+  });
+
+  it('says which other programs would update the machine', async () => {
+    layOut(root, {
+      ...enabledUnit('bootc-fetch-apply-updates.timer', '/usr/lib/systemd/system', 'timers.target'),
+    });
+
+    const { problems } = await readHostReport(settings());
+
+    expect(problems).toEqual([
+      'bootc-fetch-apply-updates.timer would update or reboot this machine beside Slipway; switch off: systemctl mask --now bootc-fetch-apply-updates.timer',
+    ]);
   });
 
   it('names what is looked for where the machine has not joined yet, which is no problem', async () => {

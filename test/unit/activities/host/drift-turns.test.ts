@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createExclusive } from '../../../../activities/host';
 import { watchDrift } from '../../../../activities/host/drift-watch';
-import { createPathProbe, createPathWatch } from '../../../../adapters/host';
+import { createMachineTree, createPathProbe, createPathWatch } from '../../../../adapters/host';
 import { type DriftAnswer, type DriftReport, TURN } from '../../../../core/drift';
 import { mayDisturb } from '../../core/drift/pool-turn';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from './a-host';
@@ -71,6 +71,7 @@ async function startHost({ drifted = [KUBELETS], answer, restart, clock }: Given
       },
     },
     kubeletUnit: () => undefined,
+    tree: createMachineTree(host.root),
     probe: createPathProbe(host.root),
     watch: (on: object) => createPathWatch({ root: host.root, ...TOUCHED, ...on }),
     report: async (report: DriftReport) => {

@@ -10,10 +10,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createExclusive } from '../../../../activities/host';
 import { type DriftPorts, watchDrift } from '../../../../activities/host/drift-watch';
-import { createPathProbe, createPathWatch, type PathProbe } from '../../../../adapters/host';
+import {
+  createMachineTree,
+  createPathProbe,
+  createPathWatch,
+  type PathProbe,
+} from '../../../../adapters/host';
 import type { NodeDisruptionPolicy } from '../../../../core/disruption';
 import type { DriftAnswer, DriftReport } from '../../../../core/drift';
 import { fail } from '../../../../core/errors';
@@ -106,6 +111,7 @@ async function start(timing: object = {}, change: (ports: DriftPorts) => DriftPo
     ...base,
     probe: counting,
     kubeletUnit: () => kubeletUnit,
+    tree: createMachineTree(host.root),
     watch: (on) => createPathWatch({ root: host.root, ...on }),
     report: async (report) => {
       const refusal = refusals.shift();
@@ -310,6 +316,29 @@ describe('a host that is watched', () => {
       expect(await reported(isClean, started('2'))).toEqual(reports[0]);
     },
   );
+
+  it('tells of another program that would update the machine, and that it is switched off', async () => {
+    const unit = '/usr/lib/systemd/system/zincati.service';
+    const wants = real('/etc/systemd/system/multi-user.target.wants');
+    mkdirSync(dirname(real(unit)), { recursive: true });
+    mkdirSync(wants, { recursive: true });
+    writeFileSync(real(unit), '[Service]\nExecStart=/usr/libexec/zincati\n');
+    await start();
+    await reported(isClean);
+
+    const told = await reported(
+      ({ updaters }) => updaters !== undefined,
+      () => symlinkSync(unit, join(wants, 'zincati.service')),
+    );
+    const over = await reported(
+      ({ updaters }) => updaters === undefined,
+      // As systemctl mask does it.
+      () => symlinkSync('/dev/null', real('/etc/systemd/system/zincati.service')),
+    );
+
+    expect(told.updaters).toEqual(['zincati.service']);
+    expect(over.count).toBe(0);
+  });
 
   it('tells of the force file', async () => {
     await start();
