@@ -193,6 +193,8 @@ async function assemble(assembly: Assembly): Promise<Omit<Stack, 'stop'>> {
   };
 }
 
+const CONTROL_PLANE = 'control-plane';
+
 /** Hundreds of certificates come straight from the authority; a few through the CSR API, as real ones. */
 const CSR_API_LIMIT = 30;
 
@@ -230,7 +232,7 @@ function nodeSpecs(
   return nodeNames(pool, count).map((name, index) => ({
     name,
     labels: {
-      [`node-role.kubernetes.io/${pool}`]: '',
+      [`node-role.kubernetes.io/${roleOf(pool)}`]: '',
       'topology.kubernetes.io/zone': `zone-${'abcdefghij'[index % zones] ?? 'a'}`,
     },
     annotations: {
@@ -240,9 +242,18 @@ function nodeSpecs(
       [ANNOTATION.REASON]: '',
     },
     ...(pool === 'master'
-      ? { taints: [{ key: 'node-role.kubernetes.io/master', effect: 'NoSchedule' as const }] }
+      ? {
+          taints: [
+            { key: `node-role.kubernetes.io/${CONTROL_PLANE}`, effect: 'NoSchedule' as const },
+          ],
+        }
       : {}),
   }));
+}
+
+/** What kubeadm labels the nodes of that pool with. */
+function roleOf(pool: string): string {
+  return pool === 'master' ? CONTROL_PLANE : pool;
 }
 
 function workerPoolOverride(maxUnavailable: number | string) {
