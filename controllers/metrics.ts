@@ -80,7 +80,7 @@ export function createMetrics(registry = new Registry()): ControllerMetrics {
     registry,
     poolsObserved: (pools, nodes, membership) => {
       members = membership.members;
-      poolGauges.observe(pools, membership);
+      poolGauges.observe(pools, nodes, membership);
       for (const metric of [machines, updated, degraded, unavailable, alert]) metric.reset();
       for (const pool of pools) {
         const labels = { pool: pool.metadata.name };

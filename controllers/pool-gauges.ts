@@ -1,13 +1,17 @@
 /** What a pool waits for. Counted when somebody asks, from the last look at the pools. */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { failureName } from '../core/errors';
 import { PoolCondition } from '../core/names';
 import type { Node } from '../core/node/types';
-import { slotCount } from '../core/pool/capacity';
 import type { Membership } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
-import { placeNode, takesSlot, type NodePlacement } from '../core/rollout';
+import {
+  controlPlaneOf,
+  type NodePlacement,
+  placeNode,
+  slotsOfPool,
+  takesSlot,
+} from '../core/rollout';
 
 /** Where the nodes of a pool stand; every node is in one place. */
 export type Place = 'updated' | 'pending' | 'failed' | 'held';
@@ -25,7 +29,11 @@ interface PoolCounts {
 }
 
 export interface PoolGauges {
-  observe(pools: readonly MachineConfigPool[], membership: Membership): void;
+  observe(
+    pools: readonly MachineConfigPool[],
+    nodes: readonly Node[],
+    membership: Membership,
+  ): void;
 }
 
 /** @param now - milliseconds since the epoch */
@@ -82,14 +90,16 @@ export function createPoolGauges(registry: Registry, now: () => number = Date.no
   );
   const idle = countIdleSlots(registry, () => look(), now);
   return {
-    observe: (pools, membership) => {
+    observe: (pools, nodes, membership) => {
       idle.settle();
       idle.forgetOthers(pools.map(({ metadata }) => metadata.name));
       let counted: readonly PoolCounts[] | undefined;
-      look = () =>
-        (counted ??= pools.map((pool) =>
-          countsOf(pool, membership.members.get(pool.metadata.name) ?? []),
+      look = () => {
+        const controlPlane = controlPlaneOf(nodes).length;
+        return (counted ??= pools.map((pool) =>
+          countsOf(pool, membership.members.get(pool.metadata.name) ?? [], controlPlane),
         ));
+      };
     },
   };
 }
@@ -138,7 +148,11 @@ function countIdleSlots(
   };
 }
 
-function countsOf(pool: MachineConfigPool, nodes: readonly Node[]): PoolCounts {
+function countsOf(
+  pool: MachineConfigPool,
+  nodes: readonly Node[],
+  controlPlane: number,
+): PoolCounts {
   const target = pool.spec.configuration?.name ?? '';
   const places = { updated: 0, pending: 0, failed: 0, held: 0 };
   const since: number[] = [];
@@ -151,7 +165,7 @@ function countsOf(pool: MachineConfigPool, nodes: readonly Node[]): PoolCounts {
     const behindSince = place === 'pending' ? pendingSince(pool, node) : undefined;
     if (behindSince !== undefined) since.push(behindSince);
   }
-  const slots = slotsOf(pool, nodes.length);
+  const slots = slotsOf(pool, nodes, controlPlane);
   const slotsInUse = nodes.filter(takesSlot).length;
   const free = pool.spec.paused === true ? 0 : Math.max(0, (slots ?? 0) - slotsInUse);
   return {
@@ -184,12 +198,12 @@ function pendingSince(pool: MachineConfigPool, node: Node): number | undefined {
   return creationTimestamp === undefined ? behind : Math.max(behind, Date.parse(creationTimestamp));
 }
 
-function slotsOf(pool: MachineConfigPool, machineCount: number): number | undefined {
-  try {
-    return slotCount(pool, machineCount);
-  } catch (error) {
-    // The pool's status says so.
-    if (failureName(error) === 'InvalidPool') return undefined;
-    throw error;
-  }
+/** An impossible limit is said by the status of the pool. */
+function slotsOf(
+  pool: MachineConfigPool,
+  nodes: readonly Node[],
+  controlPlane: number,
+): number | undefined {
+  const { maxUnavailable, invalid } = slotsOfPool(pool, nodes, controlPlane);
+  return invalid === undefined ? maxUnavailable : undefined;
 }

@@ -55,6 +55,10 @@ export const LABEL = {
   ROLE: `${MCO_GROUP}/role`,
   ZONE: 'topology.kubernetes.io/zone',
   OS: 'kubernetes.io/os',
+  CONTROL_PLANE: 'node-role.kubernetes.io/control-plane',
+  /** What it was called before Kubernetes 1.20, and is by MCO. */
+  MASTER: 'node-role.kubernetes.io/master',
+  WORKER: 'node-role.kubernetes.io/worker',
   /** Ours, on the Secret of a join token: the pool that it opens. */
   JOIN_POOL: `${SLIPWAY_GROUP}/join-pool`,
 } as const;
@@ -85,6 +89,8 @@ export const PoolCondition = {
   NODE_DEGRADED: 'NodeDegraded',
   RENDER_DEGRADED: 'RenderDegraded',
   DEGRADED: 'Degraded',
+  /** Ours: the quorum of the control plane allows fewer nodes at once than the pool. Absent = it does not. */
+  CONTROL_PLANE_LIMITED: 'ControlPlaneLimited',
 } as const;
 export type PoolCondition = (typeof PoolCondition)[keyof typeof PoolCondition];
 

@@ -9,10 +9,10 @@ import {
   windowOf,
 } from '../core/drift';
 import type { MachineConfigNode, Node } from '../core/node/types';
-import { slotsOrNone } from '../core/pool/capacity';
 import { nodesOfPool } from '../core/pool/membership';
 import type { MachineConfigPool } from '../core/pool/types';
 import { isInService, takesSlot } from '../core/rollout/availability';
+import { controlPlaneOf, quorumLimit, slotsOfPool } from '../core/rollout/control-plane';
 import type { ClusterView } from './ports';
 
 /** A pool of thousands is looked through so often at most, in milliseconds: hundreds of its hosts may ask at once. */
@@ -55,11 +55,18 @@ export class DriftTurns {
     const known = this.#standing.get(name);
     if (known !== undefined && now >= known.at && now < known.at + LOOK_MS) return known;
     const members = nodesOfPool(pool, this.cluster.nodes(), this.cluster.pools());
+    const controlPlane = controlPlaneOf(this.cluster.nodes());
+    const { maxUnavailable } = slotsOfPool(pool, members, controlPlane.length);
+    // Where some nodes are of the control plane, all take turns as it needs it, and it counts whole.
+    const isOfIt = controlPlaneOf(members).length > 0;
+    const counted = isOfIt ? [...members, ...controlPlane] : members;
     const standing = {
       at: now,
       names: new Set(members.map(nameOf)),
-      out: new Set(members.filter(takesSlot).map(nameOf)),
-      maxUnavailable: slotsOrNone(pool, members.length).maxUnavailable,
+      out: new Set(counted.filter(takesSlot).map(nameOf)),
+      maxUnavailable: isOfIt
+        ? Math.min(maxUnavailable, quorumLimit(controlPlane.length))
+        : maxUnavailable,
     };
     this.#standing.set(name, standing);
     return standing;

@@ -69,6 +69,8 @@ const STARTS_AWAITED = 'starts-awaited-before-slots';
 const LOST_MAY_TRY = 'lost-updates-count-for-canary';
 /** Rollouts that were begun before it count only those for the canary whom they remember. */
 const HALF_DONE_TRY = 'half-done-nodes-count-for-canary';
+/** Rollouts that were begun before it count the control-plane nodes of their pool as any other. */
+const CONTROL_PLANE_COUNTS = 'control-plane-nodes-counted-by-themselves';
 /** Rollouts that were begun before it go on with all nodes once a person tells to try a failed one again. */
 const RETRIED_COUNT = 'retried-nodes-count-as-failed';
 /** Rollouts that were begun before it look only once whether the pool says that they are cancelled. */
@@ -187,6 +189,9 @@ function decide(rollout: Rollout): void {
   if (rollout.isAnyUnknown()) rollout.lostMayTry = patched(LOST_MAY_TRY);
   if (isAnyAboutToAnswer(rollout)) rollout.answersFirst = patched(ANSWERS_FIRST);
   if (view.trying !== undefined) rollout.halfDoneTry = patched(HALF_DONE_TRY);
+  if (view.controlPlane !== undefined) {
+    rollout.controlPlaneCounts = patched(CONTROL_PLANE_COUNTS);
+  }
   if (rollout.triedAgain.size > 0) rollout.retriedCount = patched(RETRIED_COUNT);
   for (const node of rollout.toHold) hold(rollout, node);
   for (const { node } of outdated(rollout)) {

@@ -187,6 +187,14 @@ export function downWithoutSlot(rollout: Rollout): readonly NamedReason[] {
   return (rollout.view?.downOtherwise ?? []).filter(({ node }) => waiting.has(node));
 }
 
+/** Prepared updates for which their pool may have room, and the control plane has none. */
+export function heldByControlPlane(rollout: Rollout): readonly NamedReason[] {
+  const request = slotRequest(rollout);
+  if (request.controlPlane === undefined) return [];
+  const { withheld } = decideSlots({ ...request, waiting: heirsFirst(prepared(rollout)) });
+  return withheld.filter(({ byControlPlane }) => byControlPlane);
+}
+
 /** It has a slot, and does not wait to be told that it may use it. */
 export function isWorkingOrAbout({ holdsSlot, stage }: ChildState): boolean {
   return holdsSlot && stage !== 'waiting';
@@ -256,6 +264,9 @@ export function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlot
     holders: rollout.holders(),
     inherited: rollout.heirs(config),
     ...(canary === undefined ? {} : { canary }),
+    ...(view?.controlPlane === undefined || !rollout.controlPlaneCounts
+      ? {}
+      : { controlPlane: view.controlPlane }),
   };
 }
 

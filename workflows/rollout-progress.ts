@@ -19,6 +19,7 @@ import {
 import type { ChildState, NodeReport, RolloutAnswer, RolloutProgress } from './messages';
 import {
   downWithoutSlot,
+  heldByControlPlane,
   heirsFirst,
   isEndingWithoutSlot,
   isHalted,
@@ -96,6 +97,8 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     unavailableBecause: whoTakesSlots(rollout, view),
     children: withBlockers(rollout).filter((child) => ending === undefined || !child.tidiesUp),
     childrenDown: downWithoutSlot(rollout),
+    childrenHeld: heldByControlPlane(rollout),
+    ...(view.controlPlane === undefined ? {} : { controlPlane: view.controlPlane }),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: failedReasons(rollout),
     triedAgain: countedAgain(rollout),

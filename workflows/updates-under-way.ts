@@ -67,6 +67,8 @@ export class UpdatesUnderWay {
   lostMayTry = true;
   /** So do nodes that the view shows half done on the config, whatever this run remembers of them. */
   halfDoneTry = true;
+  /** Control-plane nodes are counted by themselves, those of other pools among them. */
+  controlPlaneCounts = true;
   /** Nobody gets a slot while updates that ran already have yet to say how far they are. */
   answersFirst = true;
   /** What is returned is the slot that is named, and no later one. */

@@ -11,19 +11,26 @@
  * about to write. So a slot has a number and says who is counted in it: the rule is in `core/rollout/slots.ts`. That
  * keeps slots of one rollout apart. Those of which nobody said the number are kept apart within one process: a node
  * counts from the moment in which its own cordon was found to fit, until the picture shows it.
+ *
+ * A control-plane node also needs room among all of them, whichever pools they are in. Slots of other pools have other
+ * numbers, so where there are such pools their control-plane nodes are read each time: they are few.
  */
 
 import { fail, failureName } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
-import { slotsOrNone } from '../../core/pool/capacity';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import {
+  controlPlaneOf,
   fewNames,
+  isControlPlane,
   isLeftUnavailable,
   isTakenOut,
+  quorumLimit,
+  quorumSentence,
   servesHalfDone,
+  slotsOfPool,
   takesSlot,
 } from '../../core/rollout';
 import type { CordonNodeInput } from '../../workflows/cluster-contracts';
@@ -51,6 +58,16 @@ interface Answer {
   readonly node: Node | undefined;
 }
 type Answers = ReadonlyMap<string, Answer>;
+
+/** Where there is no room, and for what. */
+interface Shortage {
+  /** Which others are out of service, or will be in a moment. */
+  readonly out: readonly string[];
+  /** By how many nodes it would be over the limit with this one. */
+  readonly tooMany: number;
+  /** The same as a sentence. */
+  readonly said: string;
+}
 
 /** How a pool stands, this node and its own slot apart. */
 interface Count {
@@ -115,45 +132,91 @@ export class RoomInPools {
     const self = this.ports.view.nodes.get(place.node);
     if (self === undefined || isLeftUnavailable(self)) return new Map();
     const { nodes } = this.ports.view;
-    const shown = this.#count(place);
-    if (shown.tooMany > 0) {
-      await this.#lostRuns.askAbout(shown.out.flatMap((name) => nodes.get(name) ?? []));
-    }
-    const seen = this.#count(place);
-    const answers: Answers =
-      seen.tooMany > 0 && seen.tooMany < TOO_MANY_TO_ASK
-        ? await readAll(this.ports, seen.out)
-        : new Map<string, Answer>();
+    const others = await readAll(this.ports, elsewhere(self, place.pool, this.ports.view));
+    const shown = this.#shortages(place, others).flatMap(({ out }) => out);
+    await this.#lostRuns.askAbout(shown.flatMap((name) => nodes.get(name) ?? []));
+    const wanted = this.#shortages(place, others)
+      .filter(({ tooMany }) => tooMany < TOO_MANY_TO_ASK)
+      .flatMap(({ out }) => out.filter((name) => !others.has(name)))
+      // Whose cordon is only being written is down whatever the server says.
+      .flatMap((name) => nodes.get(name) ?? [])
+      .filter(takesSlot);
+    const answers = new Map([...others, ...(await readAll(this.ports, wanted))]);
     this.#refuseIfFull(place, answers);
     return answers;
   }
 
   #refuseIfFull(place: Place, answers: Answers): void {
-    const count = this.#count(place, answers);
-    if (count.tooMany <= 0) return;
-    throw fail('SlotNeeded', noRoom(place, count), { node: place.node });
+    const [shortage] = this.#shortages(place, answers);
+    if (shortage !== undefined) throw fail('SlotNeeded', shortage.said, { node: place.node });
   }
 
-  #count(place: Place, answers: Answers = new Map()): Count {
+  /** In its pool, and in the control plane if the node is of that. */
+  #shortages(place: Place, answers: Answers): readonly Shortage[] {
     const { view } = this.ports;
     const known = view.pools.get(place.pool);
     if (known === undefined) throw unknownPool(place);
     const all = view.nodes.list();
-    const limit = limitOf(known, all, view.pools.list());
-    const cordoned = [...this.#beingCordoned].filter(
-      ({ node, pool }) => pool === place.pool && node !== place.node,
-    );
     const down = all.flatMap((shown) => {
       const { name } = shown.metadata;
       const node = name === place.node ? undefined : newest(shown, answers.get(name));
       const isFree = node === undefined || !takesSlot(node) || this.#lostRuns.isLost(node);
       return isFree ? [] : [node];
     });
-    // Most of the time this is the whole look: there are fewer in all pools together.
-    const ofAll = countOf(place, limit, down, cordoned);
-    if (ofAll.tooMany <= 0) return ofAll;
-    return countOf(place, limit, membersOf(down, known, view.pools.list()), cordoned);
+    const cordoned = [...this.#beingCordoned].filter(({ node }) => node !== place.node);
+    const self = view.nodes.get(place.node);
+    const plane = self !== undefined && isControlPlane(self) ? controlPlaneOf(all) : [];
+    const situation = { all, plane, down, cordoned };
+    return [
+      ...shortageOfPool(place, known, view.pools.list(), situation),
+      ...(plane.length === 0 ? [] : shortageOfControlPlane(situation)),
+    ];
   }
+}
+
+interface Situation {
+  /** All nodes of the cluster. */
+  readonly all: readonly Node[];
+  /** Those of the control plane; none = this one is not of it. */
+  readonly plane: readonly Node[];
+  /** Others that the picture shows out of service. */
+  readonly down: readonly Node[];
+  /** Others whose cordon is being written. */
+  readonly cordoned: readonly Place[];
+}
+
+function shortageOfPool(
+  place: Place,
+  known: MachineConfigPool,
+  pools: readonly MachineConfigPool[],
+  situation: Situation,
+): readonly Shortage[] {
+  const { down } = situation;
+  const limit = limitOf(known, pools, situation);
+  const cordoned = situation.cordoned.filter(({ pool }) => pool === place.pool);
+  // Most of the time this is the whole look: there are fewer in all pools together.
+  if (countOf(place, limit, down, cordoned).tooMany <= 0) return [];
+  const count = countOf(place, limit, membersOf(down, known, pools), cordoned);
+  return count.tooMany <= 0 ? [] : [{ ...count, said: noRoom(place, count) }];
+}
+
+function shortageOfControlPlane({ plane, down, cordoned }: Situation): readonly Shortage[] {
+  const members = new Set(plane.map(nameOf));
+  const written = cordoned.map(({ node }) => node).filter((name) => members.has(name));
+  const out = [...new Set([...controlPlaneOf(down).map(nameOf), ...written])];
+  const tooMany = out.length + 1 - quorumLimit(members.size);
+  const said = `${quorumSentence(members.size)}, and out of service are ${fewNames(out)}`;
+  return tooMany <= 0 ? [] : [{ out, tooMany, said }];
+}
+
+/** The other nodes of the control plane, if some of them are in other pools, or in none. */
+function elsewhere(self: Node, pool: string, { nodes, pools }: Ports['view']): readonly Node[] {
+  if (!isControlPlane(self)) return [];
+  const all = controlPlaneOf(nodes.list());
+  const members = assignNodes(all, pools.list()).members.get(pool) ?? [];
+  return all.length === members.length
+    ? []
+    : all.filter(({ metadata }) => metadata.name !== self.metadata.name);
 }
 
 /**
@@ -187,9 +250,11 @@ function besideNumber({ slotCounts }: Place, down: readonly Node[]): readonly st
     slotCounts === undefined
       ? isLeftUnavailable(node)
       : isTakenOut(node) || inNumber.has(node.metadata.name);
-  return down
-    .filter((node) => !isCounted(node) && !servesHalfDone(node))
-    .map(({ metadata: { name } }) => name);
+  return down.filter((node) => !isCounted(node) && !servesHalfDone(node)).map(nameOf);
+}
+
+function nameOf({ metadata }: Node): string {
+  return metadata.name;
 }
 
 /** What the picture shows, unless the answer is newer. */
@@ -205,23 +270,24 @@ function membersOf(
   return assignNodes(nodes, pools).members.get(pool.metadata.name) ?? [];
 }
 
-/** Only a percentage asks how many nodes the pool has. A limit that nobody can mean lets none go. */
+/**
+ * Only a percentage asks how many nodes the pool has, and a node of the control plane whether all others are of it, too.
+ * A limit that nobody can mean lets none go.
+ */
 function limitOf(
   pool: MachineConfigPool,
-  nodes: readonly Node[],
   pools: readonly MachineConfigPool[],
+  { all, plane }: Situation,
 ): number {
   const isShare = typeof pool.spec.maxUnavailable === 'string';
-  const count = isShare ? membersOf(nodes, pool, pools).length : nodes.length;
-  return slotsOrNone(pool, count).maxUnavailable;
+  const members = isShare || plane.length > 0 ? membersOf(all, pool, pools) : all;
+  return slotsOfPool(pool, members, plane.length).maxUnavailable;
 }
 
-async function readAll({ view, nodes }: Ports, names: readonly string[]): Promise<Answers> {
+async function readAll({ nodes }: Ports, wanted: readonly Node[]): Promise<Answers> {
   const answers = new Map<string, Answer>();
-  await inParallel(names, PARALLEL_READS, async (name) => {
-    const shown = view.nodes.get(name);
-    // Whose cordon is only being written is down whatever the server says.
-    if (shown === undefined || !takesSlot(shown)) return;
+  await inParallel(wanted, PARALLEL_READS, async (shown) => {
+    const { name } = shown.metadata;
     try {
       const node = await nodes.read(name);
       answers.set(name, { version: versionOf(node), node });

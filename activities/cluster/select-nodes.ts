@@ -1,7 +1,13 @@
 import { readDisruptionPolicy } from '../../core/disruption';
 import { failureName } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
-import { observePool, resolvePolicy, selectFrom, type Candidate } from '../../core/rollout';
+import {
+  controlPlaneOf,
+  observePool,
+  resolvePolicy,
+  selectFrom,
+  type Candidate,
+} from '../../core/rollout';
 import type { ClusterActivities, SelectNodesResult } from '../../workflows/cluster-contracts';
 import type { ConfigReference } from '../../workflows/host-contracts';
 import { versionsOf } from '../../workflows/picture-age';
@@ -41,6 +47,7 @@ export function createSelectNodes(ports: ClusterPorts): ClusterActivities['selec
     const seen = observePool({
       pool,
       nodes: membersOf(pool),
+      controlPlane: controlPlaneOf(view.nodes.list()),
       machineConfigNodes: view.machineConfigNodes.list(),
       retry: input.retry,
       ...(input.inService === undefined ? {} : { inService: input.inService }),

@@ -4,8 +4,8 @@ import { findProblems } from '../../controllers/pool-status/pool-problems';
 import { messageOf } from '../../core/errors';
 import { assignNodes } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
-import type { PoolView } from '../../core/rollout';
-import { resolvePolicy, rolloutState } from '../../core/rollout';
+import type { NamedReason, PoolView } from '../../core/rollout';
+import { decideSlots, resolvePolicy, rolloutState } from '../../core/rollout';
 import { compileSelector } from '../../core/selectors';
 import type { ClusterView } from '../ports';
 
@@ -36,6 +36,19 @@ function selectorProblem(view: ClusterView, pool: MachineConfigPool): string | u
   );
 }
 
+/** When all that could start are of the control plane, and no further one of it may go. */
+function allHeldByControlPlane({
+  candidates,
+  controlPlane,
+  ...now
+}: PoolView): readonly NamedReason[] {
+  if (controlPlane === undefined) return [];
+  const waiting = candidates.map(({ node }) => node);
+  const { withheld } = decideSlots({ ...now, controlPlane, holders: [], waiting });
+  const held = withheld.filter(({ byControlPlane }) => byControlPlane);
+  return held.length === candidates.length ? held : [];
+}
+
 function rolloutBlocker(
   { policies }: ClusterView,
   observed: PoolView,
@@ -50,6 +63,7 @@ function rolloutBlocker(
       ...(target === undefined || !hasTarget ? {} : { config: target }),
       updated: updated.length,
       children: [],
+      childrenHeld: allHeldByControlPlane(observed),
       candidateCount: candidates.length,
       policy: resolvePolicy(policy?.spec),
     });

@@ -14,7 +14,7 @@ import { PoolCondition } from '../../core/names';
 import { nodesOfPool } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { NamedReason, PoolView, RolloutCandidate } from '../../core/rollout';
-import { observePool } from '../../core/rollout';
+import { controlPlaneOf, loweredSentence, observePool } from '../../core/rollout';
 import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
 import type { OutputFormat } from '../output';
@@ -46,6 +46,8 @@ interface PoolPlan {
   /** What keeps the whole pool from starting a node now; absent = nothing does. */
   readonly blocker?: string;
   readonly maxUnavailable: number;
+  /** Why fewer of its control-plane nodes go at once than the pool says; absent = they do not. */
+  readonly controlPlane?: string;
   readonly machineCount: number;
   /** How many of them are simulated: no machine is behind those. */
   readonly simulatedCount: number;
@@ -87,6 +89,7 @@ async function planOf(
   const observed = observePool({
     pool,
     nodes,
+    controlPlane: controlPlaneOf(view.nodes),
     machineConfigNodes: [...view.machineConfigNodes.values()],
   });
   const { target } = observed;
@@ -100,6 +103,9 @@ async function planOf(
     ...notRendered(pool),
     ...(blocker === undefined ? {} : { blocker }),
     maxUnavailable: observed.maxUnavailable,
+    ...(observed.controlPlane?.isLimiting === true
+      ? { controlPlane: loweredSentence(observed.controlPlane.total) }
+      : {}),
     machineCount: observed.machineCount,
     simulatedCount: observed.simulatedCount ?? 0,
     updated: observed.updated.length,
@@ -199,6 +205,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
       ...simulatedHosts(plan),
     ].join('; '),
   ];
+  if (plan.controlPlane !== undefined) lines.push(style.yellow(plan.controlPlane));
   if (plan.notRendered !== undefined) {
     lines.push(style.red(`the newest MachineConfigs are not in it: ${plan.notRendered}`));
   }

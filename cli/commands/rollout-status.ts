@@ -1,8 +1,8 @@
 /** `slipway rollout status POOL [--watch]`: where a rollout stands. */
 
-import { nodesOfPool, slotCount } from '../../core/pool';
+import { checkMaxUnavailable, nodesOfPool } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { resolvePolicy } from '../../core/rollout';
+import { controlPlaneOf, resolvePolicy, slotsOfPool } from '../../core/rollout';
 import type { ExitCode } from '../exit-codes';
 import { awaitAnswer, WORKER } from '../patience';
 import type { WatchOptions } from '../options';
@@ -61,10 +61,17 @@ function snapshotOf(
     pool,
     nodes,
     machineConfigNodes: view.machineConfigNodes,
-    maxUnavailable: rollout.progress?.maxUnavailable ?? slotCount(pool, nodes.length),
+    maxUnavailable: rollout.progress?.maxUnavailable ?? slotsNow(view, pool),
     manual: resolvePolicy(policy?.spec).trigger === 'Manual',
     ...rollout,
   });
+}
+
+/** @throws `InvalidPool` */
+function slotsNow({ nodes, pools }: ClusterView, pool: MachineConfigPool): number {
+  checkMaxUnavailable(pool);
+  const members = nodesOfPool(pool, nodes, pools);
+  return slotsOfPool(pool, members, controlPlaneOf(nodes).length).maxUnavailable;
 }
 
 function show(context: CliContext, snapshot: RolloutSnapshot, output: OutputFormat): void {

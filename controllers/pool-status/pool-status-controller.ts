@@ -13,11 +13,13 @@ import { isConditionTrue } from '../../core/pool/conditions';
 import { assignNodes, type Membership } from '../../core/pool/membership';
 import { poolStatus, type PoolStatus } from '../../core/pool/status';
 import type { MachineConfigPool } from '../../core/pool/types';
+import { controlPlaneOf } from '../../core/rollout';
 import type { ClusterPicture } from '../cluster-picture';
 import type { EventRecorder } from '../event-recorder';
 import type { Writer } from '../fenced-writer';
 import type { ControllerMetrics } from '../metrics';
 import { tellFailure, WorkQueue } from '../work-queue';
+import { withControlPlaneLimit } from './control-plane-limit';
 import { findProblems, withProblems, type PoolProblem } from './pool-problems';
 import { ownedStatus, statusDiffers } from './status-patch';
 
@@ -84,12 +86,14 @@ export class PoolStatusController {
     const problems = findProblems(nodes, pools, membership);
     this.#tellProblems(problems, membership);
     metrics.poolsObserved(pools, nodes, membership);
+    const controlPlane = controlPlaneOf(nodes).length;
 
     const failures: unknown[] = [];
     for (const pool of pools) {
       try {
         const members = membership.members.get(pool.metadata.name) ?? [];
-        await this.#sync(pool, members, problems.get(pool.metadata.name) ?? []);
+        const found = problems.get(pool.metadata.name) ?? [];
+        await this.#sync(pool, members, found, controlPlane);
       } catch (error) {
         // One pool that cannot be written keeps no other from being shown.
         failures.push(error);
@@ -104,12 +108,14 @@ export class PoolStatusController {
     pool: MachineConfigPool,
     nodes: readonly Node[],
     problems: readonly PoolProblem[],
+    controlPlane: number,
   ): Promise<void> {
     const { writer, now } = this.#deps;
     const machineConfigNodes = this.#statesOf(nodes);
     const at = now();
     const computed = poolStatus({ pool, nodes, machineConfigNodes, now: at });
-    const status = ownedStatus(withProblems(computed, problems, pool, at));
+    const withLimit = withControlPlaneLimit(computed, pool, nodes, controlPlane, at);
+    const status = ownedStatus(withProblems(withLimit, problems, pool, at));
     if (!statusDiffers(ownedStatus(pool.status), status)) return;
     const { name, uid } = pool.metadata;
     await writer.apply(

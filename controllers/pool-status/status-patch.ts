@@ -11,6 +11,7 @@ const OWNED = new Set<string>([
   PoolCondition.UPDATING,
   PoolCondition.NODE_DEGRADED,
   PoolCondition.DEGRADED,
+  PoolCondition.CONTROL_PLANE_LIMITED,
 ]);
 
 export type OwnedStatus = Pick<

@@ -8,7 +8,12 @@ import {
   unreadyCondition,
 } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
-import { isCordonedByPerson, isCordonedBySlipway } from '../../core/rollout';
+import {
+  isControlPlane,
+  isCordonedByPerson,
+  isCordonedBySlipway,
+  takesSlot,
+} from '../../core/rollout';
 
 /** What happened to a Node; `previous` is absent when it joined, `current` when it is gone. */
 export interface NodeChange {
@@ -38,6 +43,18 @@ export function newsFor({ previous, current }: NodeChange): string | undefined {
   if (!same(taintsOf(previous), taintsOf(current))) return `taints of node ${name}`;
   if (!same(marksOf(previous), marksOf(current))) return `annotations of node ${name}`;
   return undefined;
+}
+
+/**
+ * What rollouts of other pools must hear of a control-plane node, because they wait for it: it is back in service, or
+ * there are more or fewer of them. Also of an update, which tells its own rollout only.
+ */
+export function controlPlaneNewsFor({ previous, current }: NodeChange): string | undefined {
+  const [was, is] = [previous, current].map((node) => node !== undefined && isControlPlane(node));
+  if (was !== is) return 'the control plane has other nodes';
+  if (is !== true || previous === undefined || current === undefined) return undefined;
+  const isBack = takesSlot(previous) && !takesSlot(current);
+  return isBack ? `control-plane node ${current.metadata.name} is back in service` : undefined;
 }
 
 /** Whether it was a person who cordoned it, or uncordoned it: an update that uncordons its node says how it ended. */

@@ -12,6 +12,7 @@ import { ANNOTATION } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import { nodesOfPool, poolsForNode, poolsWithOtherNodes } from '../../core/pool/membership';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import { controlPlaneOf } from '../../core/rollout';
 import type { ClusterNews } from '../../workflows/messages';
 import { versionsOf } from '../../workflows/picture-age';
 import type { ClusterPicture } from '../cluster-picture';
@@ -19,7 +20,7 @@ import type { EventRecorder } from '../event-recorder';
 import type { ControllerMetrics } from '../metrics';
 import { tellFailure, WorkQueue } from '../work-queue';
 import { decideRollout, type RolloutDecision } from './decision';
-import { newsFor } from './node-interest';
+import { controlPlaneNewsFor, newsFor, type NodeChange } from './node-interest';
 import type { RolloutGateway } from './rollout-gateway';
 
 /** A rollout that hears of a change later than this loses slots; sooner, it hears of each alone. */
@@ -123,12 +124,23 @@ export class RolloutController {
         : { previous: event.type === 'modified' ? event.previous : event.object }),
       ...(event.type === 'deleted' ? {} : { current: event.object }),
     };
+    this.#tellControlPlane(change);
     const news = newsFor(change);
     if (news === undefined) return;
     const concerned = [change.previous, change.current].flatMap((node) =>
       node === undefined ? [] : this.#poolsOf(node),
     );
     for (const pool of new Set(concerned)) this.#hear(pool, news);
+  }
+
+  /** Pools with control-plane nodes wait for one another. */
+  #tellControlPlane(change: NodeChange): void {
+    const news = controlPlaneNewsFor(change);
+    if (news === undefined) return;
+    const nodes = controlPlaneOf(this.#deps.picture.nodes.list());
+    for (const pool of new Set(nodes.flatMap((node) => this.#poolsOf(node)))) {
+      this.#hear(pool, news);
+    }
   }
 
   /** The primary pool, and the one that the node may fall back to: both see it come or go. */

@@ -19,6 +19,17 @@ export {
   unavailability,
 } from './availability';
 export { canaryLimit, type CanaryInput, type CanaryLimit } from './canary';
+export {
+  controlPlaneOf,
+  controlPlaneRoom,
+  isControlPlane,
+  isLimitedByQuorum,
+  loweredSentence,
+  quorumLimit,
+  quorumSentence,
+  slotsOfPool,
+  type ControlPlaneRoom,
+} from './control-plane';
 export { departure, isSameNode, movedTo, type Departure, type DepartureQuestion } from './departed';
 export { remainingSeconds, type EstimateInput } from './estimate';
 export { orderCandidates, type Orderable } from './order';

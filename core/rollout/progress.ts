@@ -1,6 +1,7 @@
 /** What a rollout is doing, and what it waits for, in a sentence that a person can act on. */
 
 import type { ResolvedPolicy } from '../pool/types';
+import { quorumSentence, type ControlPlaneRoom } from './control-plane';
 import { failureLimit } from './policy';
 import { halted } from './threshold';
 import type { NamedReason } from './view';
@@ -43,6 +44,10 @@ export interface RolloutFacts {
   }[];
   /** Those of them that wait without a slot, and get none because they are down by themselves; absent = none. */
   readonly childrenDown?: readonly NamedReason[];
+  /** Those of them that wait because too many control-plane nodes would be out, of all pools; absent = none. */
+  readonly childrenHeld?: readonly NamedReason[];
+  /** Absent = none of its nodes is of the control plane. */
+  readonly controlPlane?: Pick<ControlPlaneRoom, 'total' | 'isLimiting'>;
   /** Who keeps all others from trying the config, and is taken up by nobody, and why; absent = none. */
   readonly canaryLeft?: readonly NamedReason[];
   /** Nodes that could start and are not in flight. */
@@ -113,6 +118,8 @@ function movingOrBlocked(facts: RolloutFacts): StateAndBlocker {
   }
   if (wants > 0 && facts.unavailable.length < facts.maxUnavailable) {
     const down = new Set(childrenDown.map(({ node }) => node));
+    const held = heldByControlPlane(facts, down);
+    if (held !== undefined) return { state: RolloutState.BLOCKED, blocker: held };
     const able = children.filter(({ node }) => !down.has(node));
     const first = able.find(({ blocker }) => blocker === undefined) ?? able[0];
     return first?.blocker === undefined
@@ -123,6 +130,16 @@ function movingOrBlocked(facts: RolloutFacts): StateAndBlocker {
     state: RolloutState.BLOCKED,
     blocker: wants > 0 ? slotsSentence(facts) : leftoverSentence(facts),
   };
+}
+
+/** The pool has room, and all that wait are of the control plane, which has none. */
+function heldByControlPlane(
+  { children, childrenHeld = [] }: RolloutFacts,
+  down: ReadonlySet<string>,
+): string | undefined {
+  const held = new Set(childrenHeld.map(({ node }) => node));
+  const isHeld = children.every(({ node }) => held.has(node) || down.has(node));
+  return isHeld ? childrenHeld[0]?.reason : undefined;
 }
 
 function cancelling(facts: RolloutFacts): StateAndBlocker {
@@ -170,14 +187,15 @@ function failedCount(facts: RolloutFacts): number {
 }
 
 function slotsSentence(facts: RolloutFacts): string {
-  const { unavailable, unavailableBecause = [], maxUnavailable } = facts;
+  const { unavailable, unavailableBecause = [], maxUnavailable, controlPlane } = facts;
+  const why = controlPlane?.isLimiting === true ? `; ${quorumSentence(controlPlane.total)}` : '';
   const taking = new Set(unavailable);
   const known = unavailableBecause.filter(({ node }) => taking.has(node));
   for (const { node } of known) taking.delete(node);
   const named = [...known.map(withReason), ...taking];
   return (
     `no free slot: ${count(unavailable.length, 'node')} of at most ${maxUnavailable} ` +
-    `unavailable: ${list(named)}`
+    `unavailable: ${list(named)}${why}`
   );
 }
 

@@ -1,5 +1,6 @@
 /** The part of a pool view that a workflow needs: of thousands of nodes, those that matter now. */
 
+import type { ControlPlaneRoom } from './control-plane';
 import type { BlockedNode, FailedNode, NamedReason, PoolView, RolloutCandidate } from './view';
 
 /** At most this many reasons travel; the counts say how many there are. */
@@ -44,6 +45,8 @@ export interface PoolSelection {
   readonly paused: boolean;
   readonly pausedReason?: string;
   readonly maxUnavailable: number;
+  /** Absent = none of its nodes is of the control plane, or an earlier version has looked. */
+  readonly controlPlane?: ControlPlaneRoom;
   /** Why that is 0: the pool has an impossible field; absent = it has none, or an earlier version refuses the look. */
   readonly invalid?: string;
   readonly machineCount: number;
@@ -132,9 +135,10 @@ export function selectFrom(view: PoolView, limits: SelectionLimits): PoolSelecti
   const isProven = view.updated.length >= (limits.canaryNodes ?? 0);
   const trying = isProven ? [] : view.trying;
   const { paused, pausedReason, maxUnavailable, machineCount, unavailable, outdated } = view;
-  const { simulatedCount, invalid } = view;
+  const { simulatedCount, invalid, controlPlane } = view;
   return {
     ...{ paused, maxUnavailable, machineCount, unavailable, outdated },
+    ...(controlPlane === undefined ? {} : { controlPlane }),
     ...(invalid === undefined ? {} : { invalid }),
     ...(pausedReason === undefined ? {} : { pausedReason }),
     ...(simulatedCount === undefined ? {} : { simulatedCount }),

@@ -27,6 +27,7 @@
  */
 
 import type { CanaryLimit } from './canary';
+import { quorumLimit, quorumSentence, type ControlPlaneRoom } from './control-plane';
 import type { NamedReason } from './view';
 
 export interface SlotRequest {
@@ -46,13 +47,21 @@ export interface SlotRequest {
   readonly waiting: readonly string[];
   /** Present while the config is not proven yet. */
   readonly canary?: CanaryLimit;
+  /** Absent = the pool has no control-plane nodes, or they are not counted by themselves. */
+  readonly controlPlane?: ControlPlaneRoom;
 }
 
 export interface SlotDecision {
   /** Nodes that get a slot now, in order. */
   readonly granted: readonly string[];
   /** Nodes that do not, with a sentence each. */
-  readonly withheld: readonly NamedReason[];
+  readonly withheld: readonly WithheldSlot[];
+}
+
+/** A node that gets no slot now, and why. */
+export interface WithheldSlot extends NamedReason {
+  /** The pool may have room for it: too many control-plane nodes would be out. */
+  readonly byControlPlane?: true;
 }
 
 /**
@@ -68,7 +77,7 @@ export function decideSlots(request: SlotRequest): SlotDecision {
   const trying = new Set(request.canary?.trying ?? []);
   const triesAlready = new Set(trying);
   const granted: string[] = [];
-  const withheld: NamedReason[] = [];
+  const withheld: WithheldSlot[] = [];
   const down = new Map(request.downOtherwise?.map(({ node, reason }) => [node, reason]));
   let fullReason: string | undefined;
 
@@ -81,6 +90,9 @@ export function decideSlots(request: SlotRequest): SlotDecision {
       withheld.push({ node, reason: notNow });
     } else if (isOneTooMany(request.canary, ahead) && !triesAlready.has(node)) {
       withheld.push({ node, reason: canaryReason(ahead) });
+    } else if (isControlPlaneFull(request.controlPlane, node, holders)) {
+      const reason = controlPlaneReason(request.controlPlane, holders);
+      withheld.push({ node, reason, byControlPlane: true });
     } else if (taken.has(node) || taken.size < request.maxUnavailable) {
       taken.add(node);
       holders.add(node);
@@ -97,6 +109,21 @@ export function decideSlots(request: SlotRequest): SlotDecision {
 
 function isOneTooMany(canary: CanaryLimit | undefined, ahead: readonly string[]): boolean {
   return canary !== undefined && ahead.length >= canary.slots;
+}
+
+/** Whether the node is of the control plane, and no further one of it may go, whichever pools the others are in. */
+function isControlPlaneFull(
+  room: ControlPlaneRoom | undefined,
+  node: string,
+  holders: ReadonlySet<string>,
+): room is ControlPlaneRoom {
+  if (room?.members.includes(node) !== true) return false;
+  const taken = takenBy(room.out, holdersOf(room, holders));
+  return !taken.has(node) && taken.size >= quorumLimit(room.total);
+}
+
+function holdersOf(room: ControlPlaneRoom, holders: ReadonlySet<string>): readonly string[] {
+  return room.members.filter((node) => holders.has(node));
 }
 
 /**
@@ -180,18 +207,28 @@ function takenBy(unavailable: readonly string[], holders: readonly string[]): Se
   return new Set([...unavailable, ...holders]);
 }
 
+function controlPlaneReason(room: ControlPlaneRoom, holders: ReadonlySet<string>): string {
+  const limit = quorumSentence(room.total);
+  return `waiting for a slot: ${limit}; ${takersOf(room.out, holdersOf(room, holders))}`;
+}
+
 function slotsReason(
   maxUnavailable: number,
   unavailable: readonly string[],
   holders: readonly string[],
 ): string {
+  const takers = takersOf(unavailable, holders);
+  return `waiting for a slot: maxUnavailable is ${maxUnavailable}; ${takers}`;
+}
+
+function takersOf(unavailable: readonly string[], holders: readonly string[]): string {
   const held = new Set(holders);
   const others = unavailable.filter((node) => !held.has(node));
   const parts = [
     ...(holders.length > 0 ? [`holding a slot: ${fewNames(holders)}`] : []),
     ...(others.length > 0 ? [`unavailable: ${fewNames(others)}`] : []),
   ];
-  return `waiting for a slot: maxUnavailable is ${maxUnavailable}; ${parts.join('; ')}`;
+  return parts.join('; ');
 }
 
 function canaryReason(trying: readonly string[]): string {

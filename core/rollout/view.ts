@@ -14,7 +14,6 @@ import {
 } from '../node/predicates';
 import { lastRunOf } from '../node/turn';
 import type { MachineConfigNode, Node } from '../node/types';
-import { slotsOrNone } from '../pool/capacity';
 import { versionOf } from '../object-meta';
 import type { MachineConfigPool } from '../pool/types';
 import {
@@ -28,6 +27,12 @@ import {
   isTakenOut,
   unavailability,
 } from './availability';
+import {
+  controlPlaneOf,
+  controlPlaneRoom,
+  slotsOfPool,
+  type ControlPlaneRoom,
+} from './control-plane';
 import { orderCandidates } from './order';
 import { failedUnheard, isUnheard } from './unheard';
 
@@ -76,8 +81,10 @@ export interface PoolView {
   readonly paused: boolean;
   /** Why a person paused it, if they said so. */
   readonly pausedReason?: string;
-  /** Nodes that may be unavailable at once. */
+  /** Nodes that may be unavailable at once (`slotsOfPool`). */
   readonly maxUnavailable: number;
+  /** Absent = none of its nodes is of the control plane. */
+  readonly controlPlane?: ControlPlaneRoom;
   /** Why that is 0: what the pool says is impossible (`checkMaxUnavailable`). */
   readonly invalid?: string;
   readonly machineCount: number;
@@ -119,6 +126,8 @@ export interface PoolObservation {
   readonly pool: MachineConfigPool;
   /** Members of the pool: nodes whose primary pool this is. */
   readonly nodes: readonly Node[];
+  /** The control-plane nodes of the cluster; absent = none but members of the pool. */
+  readonly controlPlane?: readonly Node[];
   /** They say why a node failed when its annotation does not, and whether its host was ever heard. */
   readonly machineConfigNodes?: readonly MachineConfigNode[];
   /** Failed or held nodes that a person told to try again. */
@@ -141,12 +150,15 @@ export function observePool(observation: PoolObservation): PoolView {
   const down = unavailable.filter((node) => !isTakenOut(node));
   const tried = new Set(down.filter((node) => isTriedAsItIs(node, observation.retry ?? [])));
   const simulatedCount = nodes.filter(isSimulated).length;
+  const { controlPlane: allOfIt = controlPlaneOf(nodes) } = observation;
+  const controlPlane = controlPlaneRoom(pool, { all: allOfIt, members: nodes, unavailable });
   return {
     pool: pool.metadata.name,
     ...(target === undefined ? {} : { target }),
     paused: pool.spec.paused === true,
     ...(pausedReason === undefined ? {} : { pausedReason }),
-    ...slotsOrNone(pool, nodes.length),
+    ...slotsOfPool(pool, nodes, controlPlane?.total ?? 0),
+    ...(controlPlane === undefined ? {} : { controlPlane }),
     machineCount: nodes.length,
     ...(simulatedCount === 0 ? {} : { simulatedCount }),
     updated: sorted.updated,

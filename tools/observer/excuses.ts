@@ -191,12 +191,12 @@ function takersIn(sentence: string): readonly Takers[] {
 /** By its own words: `waiting for a slot: maxUnavailable is 3; holding a slot: a; unavailable: b`. */
 function isFalselyFull(sentence: string): boolean {
   const limit =
-    /^waiting for a slot: maxUnavailable is (\d+)|^no free slot: [^:]* of at most (\d+)/.exec(
+    /^(?:waiting for a slot: maxUnavailable is|waiting for a slot: at most|no free slot: [^:]* of at most) (\d+)/.exec(
       sentence,
     );
   if (limit === null) return false;
   const named = takersIn(sentence).reduce((sum, { count }) => sum + count, 0);
-  return named < Number(limit[1] ?? limit[2]);
+  return named < Number(limit[1]);
 }
 
 /** Reasons stand in parentheses, and may have some of their own. */

@@ -23,6 +23,7 @@ const MOST_NAMES = 10;
 const SHARED_NAMES = ['machineconfiguration.openshift.io/', 'slipway.dev/'];
 const STATE = 'machineconfiguration.openshift.io/state';
 const CURRENT_CONFIG = 'machineconfiguration.openshift.io/currentConfig';
+const CONTROL_PLANE = ['control-plane', 'master'].map((role) => `node-role.kubernetes.io/${role}`);
 /** Set by the API server on a pod whose eviction it has granted. */
 const EVICTED = 'EvictionByEvictionAPI';
 
@@ -111,7 +112,10 @@ export class RolloutRecord {
     this.changes.push({ atMs, node, previous });
     this.#cordons.seen(node, previous);
     this.#checkUnavailable(node, previous, atMs);
-    if (previous !== undefined) this.#checkChange({ node, previous, atMs });
+    if (previous !== undefined) {
+      this.#checkControlPlane({ node, previous, atMs });
+      this.#checkChange({ node, previous, atMs });
+    }
     this.#tell();
   }
 
@@ -187,6 +191,17 @@ export class RolloutRecord {
     );
   }
 
+  /** Whatever a pool says, so many must be left that etcd has a majority. Who goes down by itself is nobody's doing. */
+  #checkControlPlane({ node, previous, atMs }: NodeChange & { readonly previous: ObservedNode }) {
+    if (!isOfControlPlane(node) || !isNewlyTaken(node, previous)) return;
+    const all = this.nodes.filter(isOfControlPlane);
+    const down = all.filter(({ unschedulable, ready }) => unschedulable || !ready);
+    const allowed = Math.max(1, Math.ceil(all.length / 2) - 1);
+    if (down.length <= allowed) return;
+    const what = `${down.length} of ${all.length} control-plane nodes unavailable, ${allowed} allowed`;
+    this.report('I1', node.name, `${what}: ${someNames(down)}`, atMs);
+  }
+
   #checkChange(change: NodeChange & { readonly previous: ObservedNode }): void {
     const { node, previous, atMs } = change;
     const cordon = whatHappenedToCordon(node, previous);
@@ -242,6 +257,10 @@ function isNewlyTaken(node: ObservedNode, previous: ObservedNode): boolean {
   const state = previous.annotations[STATE] ?? '';
   const wasLeft = previous.annotations[CORDONED_BY] !== undefined || !['', 'Done'].includes(state);
   return !wasLeft && node.unschedulable && node.annotations[CORDONED_BY] !== undefined;
+}
+
+function isOfControlPlane({ labels }: ObservedNode): boolean {
+  return CONTROL_PLANE.some((label) => Object.hasOwn(labels, label));
 }
 
 /**

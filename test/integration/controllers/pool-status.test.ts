@@ -45,6 +45,32 @@ const is = (type: string, status: string) => (pool: MachineConfigPool) =>
   condition(pool, type)?.status === status;
 
 describe('the status of a pool', () => {
+  it('says where the control plane allows fewer nodes at once, for as long as it does', async () => {
+    for (const name of ['m1', 'm2', 'm3']) {
+      await createNode(bench.api.client, aNode(name, ['plane', 'control-plane']));
+    }
+    await bench.api.client.create(MACHINE_CONFIG_POOLS, aPool('plane', { maxUnavailable: 3 }));
+
+    const limited = await bench.observer.pool('plane', is('ControlPlaneLimited', 'True'));
+    expect(condition(limited, 'ControlPlaneLimited')).toMatchObject({
+      reason: 'EtcdQuorum',
+      message:
+        'at most 1 of 3 control-plane nodes at once, so that etcd keeps its quorum, whatever maxUnavailable says',
+    });
+
+    await bench.api.client.patch(
+      MACHINE_CONFIG_POOLS,
+      { name: 'plane' },
+      { spec: { maxUnavailable: 1 } },
+    );
+    await bench.observer.pool(
+      'plane',
+      (pool) =>
+        pool.status?.observedGeneration === pool.metadata.generation &&
+        condition(pool, 'ControlPlaneLimited') === undefined,
+    );
+  });
+
   it('follows its nodes, and its configuration follows when the last one is done', async () => {
     const config = await aRenderedPool('worker');
     for (const name of ['w1', 'w2']) await createNode(bench.api.client, aNode(name, ['worker']));

@@ -152,6 +152,51 @@ it('says which hosts are no machines', async () => {
   expect((await printedPlan(cluster, 'table')).split('\n')[1]).toMatch(/; all hosts simulated$/);
 });
 
+describe('a control plane', () => {
+  const master = (name: string, isReady = true): Node => ({
+    metadata: {
+      ...NODE.metadata,
+      name,
+      labels: { 'node-role.kubernetes.io/control-plane': 'true', ...NODE.metadata.labels },
+    },
+    status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+  });
+  const three: MachineConfigPool = { ...POOL, spec: { ...POOL.spec, maxUnavailable: 3 } };
+  const clusterOf = (nodes: readonly Node[], pool = three): Partial<CliCluster> => ({
+    read: async () => ({ pools: [pool], nodes, machineConfigNodes: new Map(), policies: [] }),
+    pods: async () => [],
+    budgets: async () => [],
+    daemonSets: async () => [],
+  });
+
+  it('rolls no more nodes at once than its quorum allows, and says so', async () => {
+    const cluster = clusterOf(['a', 'b', 'c'].map((name) => master(name)));
+
+    expect((await printedPlan(cluster, 'table')).split('\n').slice(1, 3)).toEqual([
+      '0 of 3 nodes are on it; at most 1 unavailable at once',
+      'at most 1 of 3 control-plane nodes at once, so that etcd keeps its quorum, whatever maxUnavailable says',
+    ]);
+    expect(await planWith(cluster)).toMatchObject({ maxUnavailable: 1 });
+  });
+
+  it('says nothing of it where the pool allows no more anyway', async () => {
+    const cluster = clusterOf([master('a'), NODE], POOL);
+
+    expect(await planWith(cluster)).not.toHaveProperty('controlPlane');
+  });
+
+  it('blocks while another pool has one of it out', async () => {
+    const away: Node = {
+      ...master('c', false),
+      metadata: { name: 'c', labels: { 'node-role.kubernetes.io/master': '' } },
+    };
+
+    expect(await planWith(clusterOf([master('a'), master('b'), away], POOL))).toMatchObject({
+      blocker: 'waiting for a slot: at most 1 of 3 control-plane nodes at once; unavailable: c',
+    });
+  });
+});
+
 describe('what would block', () => {
   const NOT_READY: Node = {
     ...NODE,

@@ -1,4 +1,4 @@
-import { newsFor } from '../../../controllers/rollout/node-interest';
+import { controlPlaneNewsFor, newsFor } from '../../../controllers/rollout/node-interest';
 import { aNode, type NodeShape } from './objects';
 
 const DONE: NodeShape = { current: 'a', desired: 'a', state: 'Done' };
@@ -77,5 +77,25 @@ describe('what a rollout must hear of a node', () => {
     };
 
     expect(newsFor(change)).toBe(expected);
+  });
+});
+
+describe('what other pools with control-plane nodes must hear of one', () => {
+  const master = (shape: NodeShape): NodeShape => ({ roles: ['control-plane'], ...shape });
+  const OUT: NodeShape = { ...WORKING, cordoned: 'slipway' };
+
+  it.each<[string, NodeShape | undefined, NodeShape | undefined, string | undefined]>([
+    ['its update ended', master(OUT), master(DONE), 'control-plane node n1 is back in service'],
+    ['its update began', master(DONE), master(OUT), undefined],
+    ['it is gone', master(OUT), undefined, 'the control plane has other nodes'],
+    ['it joined', undefined, master(DONE), 'the control plane has other nodes'],
+    ['it became one', DONE, master(DONE), 'the control plane has other nodes'],
+    ['it is none', OUT, DONE, undefined],
+  ])('%s', (_what, before, after, news) => {
+    const change = {
+      ...(before === undefined ? {} : { previous: aNode(before) }),
+      ...(after === undefined ? {} : { current: aNode(after) }),
+    };
+    expect(controlPlaneNewsFor(change)).toBe(news);
   });
 });

@@ -38,6 +38,8 @@ interface Given {
   readonly maxUnavailable?: number;
   /** Nodes of the pool beside worker-1. */
   readonly others?: readonly string[];
+  /** All of them are of the control plane. */
+  readonly isControlPlane?: true;
 }
 
 function aServer(options: Given = {}) {
@@ -61,7 +63,9 @@ function aServer(options: Given = {}) {
   };
   const written: { node: string; status: DriftStatus }[] = [];
   const lines: string[] = [];
-  const labels = { 'node-role.kubernetes.io/worker': '' };
+  const workers = { 'node-role.kubernetes.io/worker': '' };
+  const role = { 'node-role.kubernetes.io/control-plane': 'true' };
+  const labels = { ...workers, ...(options.isControlPlane === true ? role : {}) };
   const nodes = (): Node[] =>
     ['worker-1', ...(options.others ?? [])].map((name) => ({
       metadata: { name, labels, annotations: name === 'worker-1' ? state.annotations : {} },
@@ -69,7 +73,7 @@ function aServer(options: Given = {}) {
     }));
   const { maxUnavailable } = options;
   const limit = maxUnavailable === undefined ? {} : { maxUnavailable };
-  const spec = { nodeSelector: { matchLabels: labels }, ...limit };
+  const spec = { nodeSelector: { matchLabels: workers }, ...limit };
   const server = buildServer({
     cluster: {
       node: (name) => nodes().find(({ metadata }) => metadata.name === name),
@@ -306,6 +310,18 @@ describe('PUT /host/report', () => {
       expect(turns).toEqual([false, false, true, false, false, false, true]);
       server.state.time += TURN.asked;
       expect(await may(server)).toBe(false);
+    });
+
+    it('lets no more of a control plane do so at once than its quorum allows', async () => {
+      const server = aServer({ policy, others, maxUnavailable: 4, isControlPlane: true });
+      drifted(server, LONG_AGO);
+      const turns: (boolean | undefined)[] = [];
+      for (const window of [0, 1, 2, 3]) {
+        server.state.time = window * TURN.window;
+        turns.push(await may(server));
+      }
+
+      expect(turns).toEqual([false, false, true, false]);
     });
 
     it('counts who is out of service, and not the host itself', async () => {

@@ -205,6 +205,62 @@ it.each([
   else await expect(done).rejects.toMatchObject({ name: 'SlotNeeded' });
 });
 
+describe('a control-plane node', () => {
+  const PLANE = { 'node-role.kubernetes.io/control-plane': 'true' };
+  const master = (name: string, isReady = true, role = 'worker'): Node => {
+    const { metadata, ...rest } = aNode(name, isReady, role);
+    return { ...rest, metadata: { ...metadata, labels: { ...metadata.labels, ...PLANE } } };
+  };
+
+  it('waits where the quorum allows no more, whatever the pool says', async () => {
+    const { done } = look([master('a'), master('b', false), master('c'), aNode('w')], 4);
+    await expect(done).rejects.toMatchObject({
+      name: 'SlotNeeded',
+      message: 'at most 1 of 3 control-plane nodes at once, and out of service are b',
+    });
+  });
+
+  it.each([
+    ['of another pool', 'master'],
+    ['of none', 'none'],
+  ])('waits for one %s', async (_what, role) => {
+    const { done } = look([master('a'), master('b', false, role), master('c')], 4);
+    await expect(done).rejects.toThrow('out of service are b');
+  });
+
+  it('waits for one of another pool that the picture shows in service still', async () => {
+    const shown = [master('a'), master('b', true, 'master'), master('c')];
+    const down = [{ ...left('b') }].map((node) => ({
+      ...node,
+      metadata: { ...node.metadata, resourceVersion: '9', labels: { ...PLANE } },
+    }));
+    const { done } = look(shown, 4, [...down, master('c')]);
+    await expect(done).rejects.toThrow('out of service are b');
+  });
+
+  it('does not wait for nodes that are none, nor do these for it', async () => {
+    const nodes = [master('a'), master('b'), master('c'), aNode('w', false)];
+    await expect(look(nodes, 4).done).resolves.toBeUndefined();
+    await expect(look([aNode('a'), master('b', false)], 4).done).resolves.toBeUndefined();
+  });
+
+  it('counts one whose cordon is only being written, also of another pool', async () => {
+    const shown = [master('a'), master('b', true, 'master'), master('c')];
+    const { ports } = portsWith(shown, 3);
+    const room = new RoomInPools(ports);
+    const first = room.whileThereIs({ ...stepOf('b'), pool: 'master' }, async (takeRoom) => {
+      takeRoom(master('b', true, 'master'));
+      await expect(
+        room.whileThereIs(stepOf('a'), (take) => {
+          take(master('a'));
+          return Promise.resolve();
+        }),
+      ).rejects.toThrow('out of service are b');
+    });
+    await first;
+  });
+});
+
 it('lets a node go that an update has left out of service', async () => {
   const { done } = look([left('a'), aNode('b', false)]);
   await expect(done).resolves.toBeUndefined();

@@ -58,6 +58,38 @@ describe('the state of a rollout', () => {
       },
       { state: 'Rolling' },
     ],
+    [
+      'Blocked where the pool has room, and the control plane has none',
+      {
+        ...facts,
+        children: [waiting],
+        childrenHeld: [{ node: 'n2', reason: 'waiting for a slot: at most 1 of 3' }],
+      },
+      { state: 'Blocked', blocker: 'waiting for a slot: at most 1 of 3' },
+    ],
+    [
+      'Rolling where another one may go all the same',
+      {
+        ...facts,
+        children: [waiting, { node: 'n3', holdsSlot: false }],
+        childrenHeld: [{ node: 'n2', reason: 'waiting for a slot: at most 1 of 3' }],
+      },
+      { state: 'Rolling' },
+    ],
+    [
+      'Blocked by the control plane, where that leaves the pool no more slots',
+      {
+        ...facts,
+        children: [waiting],
+        unavailable: ['n1'],
+        controlPlane: { total: 3, isLimiting: true },
+      },
+      {
+        state: 'Blocked',
+        blocker:
+          'no free slot: 1 node of at most 1 unavailable: n1; at most 1 of 3 control-plane nodes at once',
+      },
+    ],
     ['Completed', { ...facts, updated: 4, candidateCount: 0 }, { state: 'Completed' }],
     ['Completed although paused', { ...facts, updated: 4, paused: true }, { state: 'Completed' }],
     [

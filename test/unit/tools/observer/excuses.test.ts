@@ -102,6 +102,13 @@ describe('a rollout', () => {
       FEWER,
     ],
     [
+      'slots of the control plane of which it names too few',
+      {
+        blocker: 'waiting for a slot: at most 2 of 5 control-plane nodes at once; unavailable: c',
+      },
+      FEWER,
+    ],
+    [
       'slots of which it names too few, for one of its updates',
       {
         children: [

@@ -2,7 +2,7 @@
 
 import type { ObservedNode, ObservedPod } from '../../../../tools/observer/observed';
 import { RolloutRecord } from '../../../../tools/observer/record';
-import { byUpdate, node, on } from './objects';
+import { byUpdate, node, on, role } from './objects';
 
 const OLD = 'rendered-worker-a';
 const NEW = 'rendered-worker-b';
@@ -47,6 +47,20 @@ describe('I1, never too many nodes unavailable', () => {
     expect(judged(away)).toHaveLength(2);
     expect(judged(failed)).toHaveLength(1);
     expect(judge([node('b', away), node('b', { ...taken, ready: false })], limits)).toEqual([]);
+  });
+
+  test('the control plane keeps its quorum, whatever is allowed', () => {
+    const labels = role('control-plane');
+    const three = ['a', 'b', 'c'].map((name) => node(name, { labels }));
+    const taken = (name: string) =>
+      node(name, { labels, unschedulable: true, annotations: { ...WORKING, ...byUpdate(name) } });
+    const away = node('a', { labels, ready: false });
+
+    expect(judge([...three, taken('a'), node('a', { labels }), taken('b')])).toEqual([]);
+    expect(judge([...three, taken('b'), away])).toEqual([]);
+    expect(judge([...three, away, taken('b')], { maxUnavailable: 3 })).toEqual([
+      ['I1', 'b: 2 of 3 control-plane nodes unavailable, 1 allowed: a, b'],
+    ]);
   });
 
   test('of many nodes the first ten are named', () => {
