@@ -29,6 +29,13 @@ export function readOstreeStatus(answer: unknown, bootId: string): OsStatus {
   };
 }
 
+/** The kernel arguments that a change starts from: of what is booted, elsewhere of the newest deployment. */
+export function readBaseArguments(answer: unknown): readonly string[] {
+  const status = readFields('slipway-ostree status', answer);
+  const base = status.optionalObject('booted') ?? status.objects('deployments')[0];
+  return base?.texts('kernelArguments') ?? [];
+}
+
 /** What the boot menu has first, if that is neither staged nor what booted. */
 function pendingIn(status: JsonFields): JsonFields | undefined {
   const all = status.objects('deployments');

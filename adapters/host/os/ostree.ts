@@ -7,14 +7,14 @@
 
 import { fail } from '../../../core/errors';
 import { rpmOstreeKernelArguments, spelledAs } from '../../../core/os';
-import type { OsStatus, StepContext } from '../types';
+import type { StepContext } from '../types';
 import { readBootId } from './boot-id';
 import { runCommand, type RunCommand } from './command';
 import type { OsDriver } from './driver';
 import { createImageGate, requireDigest, requirePolicy, type ImageFacts } from './image-checks';
 import { createOstreeProgram, type OstreeProgram } from './ostree-program';
 import { provideCredentials } from './registry-credentials';
-import { readImageFacts, readOstreeStatus } from './ostree-status';
+import { readBaseArguments, readImageFacts, readOstreeStatus } from './ostree-status';
 
 /** Where packages put the program. */
 export const OSTREE_PROGRAM = '/usr/lib/slipway/slipway-ostree';
@@ -52,15 +52,14 @@ export function createOstreeDriver(parts: OstreeParts): OsDriver {
     sysroot: sysroot === '/' ? '/sysroot' : sysroot,
     architecture: parts.architecture,
   });
-  const status = async (): Promise<OsStatus> => {
-    const bootId = await readBootId(parts.procDirectory);
-    return readOstreeStatus(await ostree(['status']), bootId);
-  };
   return {
     name: 'ostree',
     managesOs: true,
     lacks: { extensions: LAYERS_NOTHING, kernelType: LAYERS_NOTHING },
-    status,
+    async status() {
+      const bootId = await readBootId(parts.procDirectory);
+      return readOstreeStatus(await ostree(['status']), bootId);
+    },
     checkImage: (image, context) => images.check(image, context),
     async stage(image, context) {
       requireDigest(image);
@@ -70,9 +69,9 @@ export function createOstreeDriver(parts: OstreeParts): OsDriver {
     },
     async setKernelArguments({ from, to }, { signal, progress }) {
       progress('setting kernel arguments');
-      // The program compares texts, and starts from what is booted.
-      const { booted } = await status();
-      const changes = rpmOstreeKernelArguments(spelledAs(from, booted.kernelArguments), to);
+      // The program compares texts.
+      const base = readBaseArguments(await ostree(['status']));
+      const changes = rpmOstreeKernelArguments(spelledAs(from, base), to);
       await ostree(['kernel-arguments', ...changes], { signal });
     },
     async setExtensions({ to }) {

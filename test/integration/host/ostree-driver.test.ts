@@ -215,13 +215,16 @@ describe('kernel arguments', () => {
     await driver.stage(v1, context());
     await driver.setKernelArguments({ from: ['absent'], to: ['a=1 quiet', 'b="x y"'] }, context());
     expect((await deployments())[0]?.kernelArguments).toEqual(['a=1', 'quiet', 'b="x y"']);
-    await driver.setKernelArguments({ from: ['a=1 quiet'], to: ['quiet', 'c'] }, context());
+    // As somebody else spells them.
+    await driver.setKernelArguments({ from: ['a="1" "quiet"'], to: ['quiet', 'c'] }, context());
     expect((await deployments())[0]?.kernelArguments).toEqual(['b="x y"', 'quiet', 'c']);
     await driver.stage(v2, context());
     expect((await deployments())[0]).toMatchObject({
       image: v2,
       kernelArguments: ['b="x y"', 'quiet', 'c'],
     });
+    await driver.setKernelArguments({ from: ['"b=x y"', 'quiet'], to: [] }, context());
+    expect((await deployments())[0]?.kernelArguments).toEqual(['c']);
   });
 
   it('that are right already make no deployment', async () => {
