@@ -52,7 +52,7 @@ test(
       const rendered = await world.roll(
         hostConfig(EVERYTHING, {
           osImageURL: fleet.images.v2,
-          kernelArguments: ['nosmt', 'audit=1'],
+          kernelArguments: ['nosmt', 'audit="1"'],
           files: [plainFile('/etc/story.conf', 'of the story\n', 0o640), plainFile(READ, 'good\n')],
           units: [service('story.service', '/usr/bin/sleep infinity'), READER_UNIT],
           sshKeys: [KEY],

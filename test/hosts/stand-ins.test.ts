@@ -47,7 +47,7 @@ test(
     const extensions = await publishPackages(fleet.registry, { usbguard: { [GUARD]: '1.1\n' } });
     const before = await pictureOf(machine);
     let mark = markOf(world.record);
-    const object = everything(['nosmt']);
+    const object = everything(['nosmt', 'cgroup_no_v1="all"', 'dyndbg="file a.c +p"']);
 
     const config = await world.roll({
       ...object,
@@ -62,7 +62,8 @@ test(
     expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
     await expectUpdated(config);
     expect(await machine.output('cat', GUARD)).toBe('1.1\n');
-    expect((await machine.output('cat', '/proc/cmdline')).trim().split(' ')).toContain('nosmt');
+    const running = await machine.output('cat', '/proc/cmdline');
+    expect(running).toContain(' nosmt cgroup_no_v1=all "dyndbg=file a.c +p"');
     expect((await pictureOf(machine)).deployments[0]).toContain(fleet.images.v2);
 
     mark = markOf(world.record);

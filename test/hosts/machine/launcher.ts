@@ -126,7 +126,7 @@ async function bootArguments(options: LauncherOptions): Promise<readonly string[
   const deployment = await realpath(entry.deployment);
   const boot = join(directory, 'boot-loader');
   await mkdir(boot, { recursive: true });
-  writeFileSync(join(boot, 'cmdline'), `${entry.options}\n`);
+  writeFileSync(join(boot, 'cmdline'), `${asGrubSaysIt(entry.options)}\n`);
   return [
     ...['--quiet', '--directory', deployment, '--boot', '--register=no', '--keep-unit'],
     ...[`--machine=${name}`, `--hostname=${name}`, '--link-journal=no'],
@@ -137,6 +137,13 @@ async function bootArguments(options: LauncherOptions): Promise<readonly string[
     ...['--capability=all', '--system-call-filter=@keyring bpf'],
     `--network-namespace-path=${network.namespace}`,
   ];
+}
+
+/** GRUB takes the quotes off each argument, and puts new ones around one with blanks. */
+function asGrubSaysIt(options: string): string {
+  const words = options.match(/(?:"[^"]*"|[^\s"])+/g) ?? [];
+  const bare = words.map((word) => word.replaceAll('"', ''));
+  return bare.map((word) => (word.includes(' ') ? `"${word}"` : word)).join(' ');
 }
 
 function start({ groups }: LauncherOptions, args: readonly string[]): ChildProcess {
