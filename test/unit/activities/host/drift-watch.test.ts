@@ -318,22 +318,20 @@ describe('a host that is watched', () => {
   );
 
   it('tells of another program that would update the machine, and that it is switched off', async () => {
-    const unit = '/usr/lib/systemd/system/zincati.service';
-    const wants = real('/etc/systemd/system/multi-user.target.wants');
-    mkdirSync(dirname(real(unit)), { recursive: true });
-    mkdirSync(wants, { recursive: true });
-    writeFileSync(real(unit), '[Service]\nExecStart=/usr/libexec/zincati\n');
+    const unit = real('/usr/lib/systemd/system/zincati.service');
+    const runs = real('/run/systemd/units/invocation:zincati.service');
+    for (const path of [unit, runs]) mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(unit, '[Service]\nExecStart=/usr/libexec/zincati\n');
     await start();
     await reported(isClean);
 
     const told = await reported(
       ({ updaters }) => updaters !== undefined,
-      () => symlinkSync(unit, join(wants, 'zincati.service')),
+      () => symlinkSync('1f2e', runs),
     );
     const over = await reported(
       ({ updaters }) => updaters === undefined,
-      // As systemctl mask does it.
-      () => symlinkSync('/dev/null', real('/etc/systemd/system/zincati.service')),
+      () => rmSync(runs),
     );
 
     expect(told.updaters).toEqual(['zincati.service']);
