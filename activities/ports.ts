@@ -5,7 +5,7 @@
 
 import type { Pod, PodDisruptionBudget } from '../core/drain';
 import type { MachineConfig } from '../core/machine-config/types';
-import type { MachineConfigNode, Node } from '../core/node/types';
+import type { MachineConfigNode, Node, NodeTaint } from '../core/node/types';
 import type { Condition, ObjectMeta } from '../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 
@@ -54,6 +54,8 @@ export interface ClusterView {
 export interface NodeChange {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly unschedulable?: boolean;
+  /** All of them: the list is written whole. */
+  readonly taints?: readonly NodeTaint[];
 }
 
 export interface NodeWriter {

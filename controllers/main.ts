@@ -32,7 +32,7 @@ import { createEventRecorder } from './event-recorder';
 import { fencedWriter } from './fenced-writer';
 import { runForLeader, type Leadership } from './leader';
 import { createMetrics, type ControllerMetrics } from './metrics';
-import { NodeController } from './nodes';
+import { NodeController, TaintController } from './nodes';
 import { PoolStatusController } from './pool-status';
 import { GarbageController, RenderController } from './render';
 import {
@@ -180,6 +180,7 @@ async function lead(standing: Standing, leadership: Leadership): Promise<void> {
       { ...shared, readNode: (name) => kube.get(NODES, { name }), log: of('nodes') },
       leading,
     ),
+    new TaintController({ ...shared, log: of('nodes') }, leading),
     new RolloutController(
       { ...shared, gateway, readPool: (pool) => readPool(kube, pool), log: of('rollout') },
       leading,

@@ -72,6 +72,9 @@ export const JOIN_TOKEN_NAMESPACE = 'slipway-join';
 /** Type of the Secret of a join token. */
 export const JOIN_TOKEN_TYPE = `${SLIPWAY_GROUP}/join-token`;
 
+/** On a Node that a rollout will drain, as in MCO (NodeUpdateInProgressTaint). */
+export const UPDATE_TAINT = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' } as const;
+
 /** Values of the `state` annotation (MCO daemon constants). */
 export const NodeState = {
   DONE: 'Done',

@@ -223,6 +223,8 @@ export interface ReleaseNodeInput extends NodeStep {
   readonly hostIsOn?: string;
   /** Its host had what an update to another config left, was taken back from that, and has proven it. */
   readonly isProvenBack?: boolean;
+  /** Its drain timed out and is tried again by itself: the node stays one that will be drained. */
+  readonly isTriedLater?: boolean;
 }
 
 export interface ClusterActivities {

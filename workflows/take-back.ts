@@ -108,11 +108,12 @@ async function release(
 ): Promise<WrittenNode | undefined> {
   const { cluster, touched, applied, progress, hostIsOn } = update;
   if (isLeftAsFound(update, outcome)) return undefined;
+  const isTriedLater = isTriedAgain(update, failure);
   progress.enter(progress.phase, 'its Node to be given back');
   try {
     return await cluster.release({
       // A drain that is tried again later is no failure of the node: it stays a candidate.
-      outcome: isTriedAgain(update, failure) ? 'cancelled' : outcome,
+      outcome: isTriedLater ? 'cancelled' : outcome,
       unreconcilable: failure.name === 'Unreconcilable',
       reason: sentence(failure),
       hostIsBack,
@@ -121,6 +122,7 @@ async function release(
       ...(hostIsBack && applied && failure.name === 'EarlierUpdateLost'
         ? { isProvenBack: true }
         : {}),
+      ...(isTriedLater ? { isTriedLater } : {}),
     });
   } catch (error) {
     log.error('the node was not released', { error });

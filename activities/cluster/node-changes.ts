@@ -14,6 +14,7 @@ import {
 } from '../../core/node/predicates';
 import { lastRunOf, turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
+import { hasUpdateTaint, otherTaints } from '../../core/node/update-taint';
 import type { MachineConfigPool } from '../../core/pool/types';
 import {
   isCordonedByPerson,
@@ -170,6 +171,7 @@ export function completeChange(node: Node, input: Turned<NodeStep>): NodeChange 
       [ANNOTATION.CORDONED_BY]: null,
     },
     ...ownCordonLifted(node),
+    ...updateTaintRemoved(node),
   });
 }
 
@@ -183,7 +185,11 @@ export function releaseChange(node: Node, input: Turned<ReleaseNodeInput>): Node
   const mark = marked(node, input, 'gives back');
   const wanted = releasedAs(node, input);
   if (wanted === undefined) return undefined;
-  return difference(node, { ...wanted, annotations: { ...wanted.annotations, ...mark } });
+  return difference(node, {
+    ...wanted,
+    annotations: { ...wanted.annotations, ...mark },
+    ...(input.isTriedLater === true ? {} : updateTaintRemoved(node)),
+  });
 }
 
 /** Undefined = the node stays as this update found it. */
@@ -307,7 +313,13 @@ export function holdChange(
       [ANNOTATION.HELD_FOR]: reason === undefined ? null : config,
       [ANNOTATION.HELD_REASON]: reason === undefined ? null : cut(reason, MAX_REASON_LENGTH),
     },
+    ...(reason === undefined ? {} : updateTaintRemoved(node)),
   });
+}
+
+/** The node is not the next to be drained any more. If it is again, the node controller says so. */
+function updateTaintRemoved(node: Node): Pick<NodeChange, 'taints'> {
+  return hasUpdateTaint(node) ? { taints: otherTaints(node) } : {};
 }
 
 /** One that a person wants, too, stays as theirs. */
@@ -322,9 +334,11 @@ function difference(node: Node, wanted: NodeChange): NodeChange | undefined {
   );
   const isSchedulingDifferent =
     wanted.unschedulable !== undefined && wanted.unschedulable !== isUnschedulable(node);
-  if (annotations.length === 0 && !isSchedulingDifferent) return undefined;
+  const { taints } = wanted;
+  if (annotations.length === 0 && !isSchedulingDifferent && taints === undefined) return undefined;
   return {
     annotations: Object.fromEntries(annotations),
+    ...(taints === undefined ? {} : { taints }),
     ...(isSchedulingDifferent && wanted.unschedulable !== undefined
       ? { unschedulable: wanted.unschedulable }
       : {}),

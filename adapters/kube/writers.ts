@@ -5,7 +5,7 @@
 
 import { cut } from '../../core/encoding/one-line';
 import { fail, failureName } from '../../core/errors';
-import type { MachineConfigNode, Node } from '../../core/node/types';
+import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
 import type { Condition } from '../../core/object-meta';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { WatchCache } from './cache';
@@ -26,6 +26,8 @@ const ATTEMPTS = 5;
 export interface NodePatch {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly unschedulable?: boolean;
+  /** All of them: the list is written whole. */
+  readonly taints?: readonly NodeTaint[];
 }
 
 export class NodeWriter {
@@ -101,10 +103,18 @@ function patchOf(node: Node, change: NodePatch): object {
       resourceVersion,
       ...(change.annotations === undefined ? {} : { annotations: change.annotations }),
     },
-    ...(change.unschedulable === undefined
-      ? {}
-      : // Absent is how Kubernetes says schedulable.
-        { spec: { unschedulable: change.unschedulable ? true : null } }),
+    ...specOf(change),
+  };
+}
+
+function specOf({ unschedulable, taints }: NodePatch): { readonly spec?: object } {
+  if (unschedulable === undefined && taints === undefined) return {};
+  return {
+    spec: {
+      // Absent is how Kubernetes says schedulable.
+      ...(unschedulable === undefined ? {} : { unschedulable: unschedulable ? true : null }),
+      ...(taints === undefined ? {} : { taints }),
+    },
   };
 }
 

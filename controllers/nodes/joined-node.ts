@@ -5,7 +5,7 @@ import { isDegraded, isTargetedAt } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
 import { nodesOfPool } from '../../core/pool/membership';
 import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
-import { halted, observePool, resolvePolicy } from '../../core/rollout';
+import { looksHalted, observePool, resolvePolicy } from '../../core/rollout';
 import type { ClusterPicture } from '../cluster-picture';
 import { decideRollout } from '../rollout/decision';
 
@@ -66,8 +66,7 @@ function isHalted({ pool, policy, picture }: JoinedNode, target: string): boolea
       ({ metadata }) => picture.machineConfigNodes.get(metadata.name) ?? [],
     ),
   });
-  const counted = view.failed.length - view.unheard.length;
-  return halted(counted, resolvePolicy(policy?.spec), view.machineCount);
+  return looksHalted(view, resolvePolicy(policy?.spec));
 }
 
 function hasFailedOn(node: Node, config: string): boolean {

@@ -9,6 +9,7 @@ import type { Log } from '../../adapters/kube/transport';
 import { failureName, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, PoolCondition } from '../../core/names';
 import type { MachineConfigNode, Node } from '../../core/node/types';
+import { isOnlyUpdateTaint } from '../../core/node/update-taint';
 import { isConditionTrue } from '../../core/pool/conditions';
 import { assignNodes, type Membership } from '../../core/pool/membership';
 import { poolStatus, type PoolStatus } from '../../core/pool/status';
@@ -64,7 +65,10 @@ export class PoolStatusController {
     const { pools, nodes, machineConfigNodes } = deps.picture;
     const subscriptions = [
       pools.subscribe(changed),
-      nodes.subscribe(changed),
+      nodes.subscribe((event) => {
+        if (event.type === 'modified' && isOnlyUpdateTaint(event.previous, event.object)) return;
+        changed();
+      }),
       machineConfigNodes.subscribe(changed),
     ];
     leading.addEventListener('abort', () => {

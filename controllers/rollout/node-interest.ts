@@ -8,6 +8,7 @@ import {
   unreadyCondition,
 } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
+import { otherTaints } from '../../core/node/update-taint';
 import {
   isControlPlane,
   isCordonedByPerson,
@@ -82,9 +83,9 @@ function troubleOf(node: Node): string {
   return condition === undefined ? '' : `${condition.type}=${condition.status}`;
 }
 
-/** Without those that only repeat cordon and readiness, and come and go a moment after them. */
-function taintsOf({ spec }: Node): readonly unknown[] {
-  return (spec?.taints ?? []).filter(({ key }) => !key.startsWith('node.kubernetes.io/'));
+/** Without those that only repeat cordon and readiness, and come and go a moment after them; and without ours. */
+function taintsOf(node: Node): readonly unknown[] {
+  return otherTaints(node).filter(({ key }) => !key.startsWith('node.kubernetes.io/'));
 }
 
 /** Written by a person or a failed update: they decide whether the node is a candidate. */

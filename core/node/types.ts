@@ -9,15 +9,18 @@ export interface ManagedFields {
   readonly fieldsV1?: { readonly 'f:spec'?: { readonly 'f:unschedulable'?: object } };
 }
 
+/** Whatever else it has stays with it. */
+export interface NodeTaint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
 export interface Node {
   readonly metadata: ObjectMeta & { readonly managedFields?: readonly ManagedFields[] };
   readonly spec?: {
     readonly unschedulable?: boolean;
-    readonly taints?: readonly {
-      readonly key: string;
-      readonly value?: string;
-      readonly effect: string;
-    }[];
+    readonly taints?: readonly NodeTaint[];
   };
   readonly status?: {
     readonly conditions?: readonly {

@@ -32,6 +32,7 @@ export {
 } from './control-plane';
 export { departure, isSameNode, movedTo, type Departure, type DepartureQuestion } from './departed';
 export { remainingSeconds, type EstimateInput } from './estimate';
+export { inTurns, nodesInLine } from './line';
 export { orderCandidates, type Orderable } from './order';
 export { DEFAULT_POLICY, failureLimit, resolvePolicy } from './policy';
 export { startable, type PrepareAheadInput } from './prepare-ahead';
@@ -48,7 +49,7 @@ export {
   type SlotDecision,
   type SlotRequest,
 } from './slots';
-export { halted } from './threshold';
+export { halted, looksHalted } from './threshold';
 export {
   isTriedWhenTold,
   observePool,

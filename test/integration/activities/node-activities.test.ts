@@ -406,6 +406,22 @@ it('takes its own cordon away, whatever a person has applied to the node beside 
   expect(spec?.taints).toEqual(expect.arrayContaining([expect.objectContaining(taint)]));
 });
 
+it('takes the taint of a node that will be drained away with its cordon, and no other', async () => {
+  await adopted('in-line');
+  const ours = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' };
+  const rack = { key: 'example.com/rack', value: '7', effect: 'PreferNoSchedule' };
+  await fixture.admin.patch(NODES, { name: 'in-line' }, { spec: { taints: [rack, ours] } });
+  await cordon('in-line');
+  expect((await readNode('in-line')).spec?.taints).toEqual(expect.arrayContaining([rack, ours]));
+
+  await activities().completeNode(stepFor('in-line', NEW));
+
+  const { spec } = await readNode('in-line');
+  expect(spec?.unschedulable).toBeUndefined();
+  expect(spec?.taints).toEqual(expect.arrayContaining([rack]));
+  expect(spec?.taints).not.toContainEqual(ours);
+});
+
 it('releases a failed node: uncordoned, Degraded, with the reason and still targeted', async () => {
   await adopted('failed');
   await cordon('failed');

@@ -28,6 +28,12 @@ describe('what a rollout must hear of a node', () => {
       { ...DONE, taints: [{ key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }] },
       undefined,
     ],
+    [
+      'it is one that will be drained',
+      DONE,
+      { ...DONE, taints: [{ key: 'UpdateInProgress', effect: 'PreferNoSchedule' }] },
+      undefined,
+    ],
     ['a hold was lifted', { ...DONE, held: 'b' }, DONE, 'annotations of node n1'],
     ['somebody forgot its config', DONE, { desired: 'a', state: 'Done' }, 'annotations of node n1'],
     ['nothing changed', DONE, DONE, undefined],

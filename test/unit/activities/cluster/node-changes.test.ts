@@ -6,17 +6,24 @@ import {
 } from '../../../../activities/cluster/node-changes';
 import type { NodeChange } from '../../../../activities/ports';
 import { ANNOTATION } from '../../../../core/names';
-import type { Node } from '../../../../core/node/types';
+import type { Node, NodeTaint } from '../../../../core/node/types';
 import type { ReleaseNodeInput } from '../../../../workflows/cluster-contracts';
 
 const OLD = 'rendered-worker-0';
 const NEW = 'rendered-worker-1';
 const STEP = { node: 'n', pool: 'worker', config: NEW, workflowId: 'update-node/n' };
 
-function aNode(annotations: Readonly<Record<string, string>> = {}, unschedulable?: boolean): Node {
+function aNode(
+  annotations: Readonly<Record<string, string>> = {},
+  unschedulable?: boolean,
+  taints?: readonly NodeTaint[],
+): Node {
   return {
     metadata: { name: 'n', annotations },
-    spec: unschedulable === undefined ? {} : { unschedulable },
+    spec: {
+      ...(unschedulable === undefined ? {} : { unschedulable }),
+      ...(taints === undefined ? {} : { taints }),
+    },
   };
 }
 
@@ -27,7 +34,8 @@ function applied(node: Node, change: NodeChange | undefined): Node {
     if (value === null) delete annotations[key];
     else annotations[key] = value;
   }
-  return aNode(annotations, change?.unschedulable ?? node.spec?.unschedulable);
+  const { unschedulable = node.spec?.unschedulable, taints = node.spec?.taints } = change ?? {};
+  return aNode(annotations, unschedulable, taints);
 }
 
 const done = {
@@ -61,6 +69,51 @@ it.each([
   const once = applied(start, change(start));
 
   expect(change(once)).toBeUndefined();
+});
+
+describe('the taint of a node that will be drained', () => {
+  const rack = { key: 'example.com/rack', effect: 'NoExecute', timeAdded: '2026-01-01T00:00:00Z' };
+  const ours = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' };
+  const tainted = applied(aNode(done), cordonChange(aNode(done), cordonInput));
+  const node = aNode(tainted.metadata.annotations, true, [rack, ours]);
+  const cancelled = release({ outcome: 'cancelled' });
+
+  it.each<[string, NodeChange | undefined]>([
+    ['completes it', completeChange(node, STEP)],
+    ['says that it failed', releaseChange(node, release({}))],
+    ['leaves it out of service', releaseChange(node, release({ hostIsBack: false }))],
+    ['gives it back', releaseChange(node, cancelled)],
+    ['skips it', holdChange(node, NEW, 'skipped')],
+  ])('goes in the write that %s, and no other taint does', (_what, change) => {
+    expect(change?.taints).toEqual([rack]);
+    expect(change?.annotations).not.toEqual({});
+  });
+
+  it.each<[string, NodeChange | undefined]>([
+    ['cordons it', cordonChange(aNode(done, false, [ours]), cordonInput)],
+    [
+      'gives it back until its drain is tried later',
+      releaseChange(node, { ...cancelled, isTriedLater: true }),
+    ],
+    [
+      'ends its hold',
+      holdChange(aNode({ [ANNOTATION.HELD_FOR]: NEW }, false, [ours]), NEW, undefined),
+    ],
+    [
+      'completes one without it',
+      completeChange(aNode(tainted.metadata.annotations, true, [rack]), STEP),
+    ],
+  ])('is not touched by the write that %s', (_what, change) => {
+    expect(change).toBeDefined();
+    expect(change).not.toHaveProperty('taints');
+  });
+
+  it('goes also where all else is said already', () => {
+    const completed = applied(node, completeChange(node, STEP));
+    const late = aNode(completed.metadata.annotations, false, [ours]);
+
+    expect(completeChange(late, STEP)).toEqual({ annotations: {}, taints: [] });
+  });
 });
 
 it('cordons and targets together, and leaves current config alone', () => {

@@ -1,0 +1,53 @@
+/** Which nodes have to get the taint of those that a rollout will drain, or to lose it. */
+
+import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
+import { hasUpdateTaint, otherTaints, taintsWithUpdate } from '../../core/node/update-taint';
+import { assignNodes } from '../../core/pool/membership';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
+import { inTurns, nodesInLine, resolvePolicy } from '../../core/rollout';
+import { decideRollout } from '../rollout/decision';
+
+/** What it is decided from. */
+export interface TaintPicture {
+  readonly nodes: { list(): readonly Node[] };
+  readonly pools: { list(): readonly MachineConfigPool[] };
+  readonly policies: { get(pool: string): RolloutPolicy | undefined };
+  readonly machineConfigNodes: { get(node: string): MachineConfigNode | undefined };
+}
+
+export interface DueTaints {
+  /** Names of all nodes that have to have it. */
+  readonly inLine: ReadonlySet<string>;
+  /** Nodes that lack it, next in line first, the pools in turns; then those that have it for nothing. */
+  readonly due: readonly Node[];
+}
+
+export function dueTaints(picture: TaintPicture): DueTaints {
+  const nodes = picture.nodes.list();
+  const pools = picture.pools.list();
+  const { members } = assignNodes(nodes, pools);
+  const line = inTurns(
+    pools.map((pool) => lineOf(picture, pool, members.get(pool.metadata.name) ?? [])),
+  );
+  const inLine = new Set(line.map(({ metadata }) => metadata.name));
+  const left = nodes.filter((node) => hasUpdateTaint(node) && !inLine.has(node.metadata.name));
+  return { inLine, due: [...line.filter((node) => !hasUpdateTaint(node)), ...left] };
+}
+
+/** All taints of the node as they have to be: whatever others have put there stays. */
+export function taintsOf(node: Node, isInLine: boolean): readonly NodeTaint[] {
+  return isInLine ? taintsWithUpdate(node) : otherTaints(node);
+}
+
+function lineOf(
+  { policies, machineConfigNodes }: TaintPicture,
+  pool: MachineConfigPool,
+  nodes: readonly Node[],
+): readonly Node[] {
+  const policy = policies.get(pool.metadata.name);
+  const observed = { pool, nodes };
+  const decision = decideRollout({ ...observed, ...(policy === undefined ? {} : { policy }) });
+  if (decision.kind !== 'roll') return [];
+  const known = nodes.flatMap(({ metadata }) => machineConfigNodes.get(metadata.name) ?? []);
+  return nodesInLine({ ...observed, machineConfigNodes: known }, resolvePolicy(policy?.spec));
+}
