@@ -18,6 +18,8 @@ export interface Limits {
 }
 
 export const CORDONED_BY = 'slipway.dev/cordoned-by';
+/** Key of the taint of a node that will be drained. */
+export const UPDATE_TAINT = 'UpdateInProgress';
 /** A finding is told for each node that is one too many: with all names, thousands of nodes would fill the memory of who hears it. */
 const MOST_NAMES = 10;
 const SHARED_NAMES = ['machineconfiguration.openshift.io/', 'slipway.dev/'];

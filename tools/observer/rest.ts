@@ -2,7 +2,7 @@
 
 import type { ObservedNode, ObservedStatus } from './observed';
 import type { RolloutRecord } from './record';
-import { CORDONED_BY } from './record';
+import { CORDONED_BY, UPDATE_TAINT } from './record';
 import type { Invariant } from './violation';
 
 /** Something that is not as it must be at rest. */
@@ -23,12 +23,16 @@ const OURS = 'slipway.dev/';
 export function problemsAtRest(record: RolloutRecord, pool: string): readonly RestProblem[] {
   const status = record.pool(pool);
   return [
-    ...record.nodes.flatMap((node) => nodeProblems(record, node)),
+    ...record.nodes.flatMap((node) => nodeProblems(record, node, status?.target ?? '')),
     ...(status === undefined ? [i7(pool, 'there is no such pool')] : poolProblems(record, status)),
   ];
 }
 
-function nodeProblems(record: RolloutRecord, node: ObservedNode): readonly RestProblem[] {
+function nodeProblems(
+  record: RolloutRecord,
+  node: ObservedNode,
+  target: string,
+): readonly RestProblem[] {
   const { name, annotations } = node;
   const current = annotations[`${GROUP}/currentConfig`] ?? '';
   const desired = annotations[`${GROUP}/desiredConfig`] ?? '';
@@ -41,7 +45,7 @@ function nodeProblems(record: RolloutRecord, node: ObservedNode): readonly RestP
     ...(owner === undefined ? [] : [i2(name, `it is marked as cordoned by ${owner}`)]),
     ...(leaver === undefined ? [] : [i2(name, `it has a cordon of ${leaver} without a mark`)]),
     ...node.taints
-      .filter((key) => key.startsWith(OURS))
+      .filter((key) => key.startsWith(OURS) || (key === UPDATE_TAINT && !isLater(node, target)))
       .map((key) => i2(name, `it has taint ${key}`)),
     ...(state === 'Done' || failed ? [] : [i7(name, `its state is ${state || 'not set'}`)]),
     ...(failed || current === desired
@@ -51,6 +55,13 @@ function nodeProblems(record: RolloutRecord, node: ObservedNode): readonly RestP
       ? [i7(name, 'it has no MachineConfigNode')]
       : machineProblems(node, mine, failed)),
   ];
+}
+
+/** A rollout waits for it: down, or under the cordon of a person, it is drained once it is back. */
+function isLater({ annotations, ready, unschedulable }: ObservedNode, target: string): boolean {
+  const isTheirs = unschedulable && annotations[CORDONED_BY] === undefined;
+  const isBehind = annotations[`${GROUP}/currentConfig`] !== target;
+  return isBehind && (isTheirs || !ready) && !hasFailed(annotations[`${GROUP}/state`]);
 }
 
 function machineProblems(

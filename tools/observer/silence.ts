@@ -4,9 +4,9 @@
  */
 
 import { homesOf } from './membership';
-import type { ObservedNode } from './observed';
+import type { ObservedNode, ObservedStatus } from './observed';
 import type { RolloutRecord } from './record';
-import { CORDONED_BY } from './record';
+import { CORDONED_BY, UPDATE_TAINT } from './record';
 
 /** Whatever waits longer than this must say for what. */
 export const SILENCE_MS = 60_000;
@@ -154,7 +154,12 @@ export class Silence {
   }
 
   #waiting(open: OpenWorkflows): readonly Waiting[] {
-    return [...this.#updates(open), ...this.#orphans(open), ...this.#forgotten(open)];
+    return [
+      ...this.#updates(open),
+      ...this.#orphans(open),
+      ...this.#leftTaints(open),
+      ...this.#forgotten(open),
+    ];
   }
 
   /** Updates that run. */
@@ -199,16 +204,37 @@ export class Silence {
       }));
   }
 
+  /** The taint of nodes that will be drained, where no rollout will. Of many, one after the other loses it. */
+  #leftTaints({ ids }: OpenWorkflows): readonly Waiting[] {
+    const { nodes, pools } = this.record;
+    const tainted = nodes.filter(({ taints }) => taints.includes(UPDATE_TAINT));
+    const homes = homesOf(nodes, pools);
+    return tainted
+      .filter(({ name }) => !ids.has(`${UPDATE}${name}`))
+      .filter((node) => {
+        const pool = pools.find(({ name }) => name === homes.get(node.name));
+        return pool === undefined || !ids.has(`${ROLLOUT}${pool.name}`) || !isInLine(node, pool);
+      })
+      .map(({ name }) => ({
+        key: `taint ${name}`,
+        sign: String(tainted.length),
+        silent: {
+          invariant: 'I2',
+          subject: name,
+          text: `no rollout will drain it, and it carries taint ${UPDATE_TAINT}`,
+        },
+      }));
+  }
+
   /** Pools that are behind, and rollouts that wait. */
   #forgotten({ ids }: OpenWorkflows): readonly Waiting[] {
     const { nodes, pools } = this.record;
     const homes = homesOf(nodes, pools);
     return pools.flatMap((pool) => {
-      const { name, target, paused, annotations } = pool;
+      const { name, target } = pool;
       const members = nodes.filter((node) => homes.get(node.name) === name);
       const behind = members.filter((node) => isBehind(node, target)).length;
-      const cancelled = annotations[`${OURS}rollout-cancelled`] === target;
-      if (behind === 0 || paused || cancelled || target === '') return [];
+      if (behind === 0 || !isWanted(pool)) return [];
       const id = `${ROLLOUT}${name}`;
       const sign = `${target} ${behind} ${ids.has(id)}`;
       if (ids.has(id)) {
@@ -247,6 +273,21 @@ interface Waiting {
   /** Workflow that may say what it waits for. */
   readonly ask?: string;
   readonly silent: Silent;
+}
+
+/** People let the pool come to its target. */
+function isWanted({ target, paused, annotations }: ObservedStatus): boolean {
+  return target !== '' && !paused && annotations[`${OURS}rollout-cancelled`] !== target;
+}
+
+/** Its pool rolls, and it has neither come to the target nor failed on it, nor does a person hold it. */
+function isInLine(node: ObservedNode, pool: ObservedStatus): boolean {
+  const { annotations: told } = node;
+  const state = told[`${GROUP}/state`];
+  const isOut = state === 'Degraded' || state === 'Unreconcilable';
+  const hasFailed = isOut && told[`${GROUP}/desiredConfig`] === pool.target;
+  const isHeld = told[`${OURS}held-for`] === pool.target;
+  return isWanted(pool) && isBehind(node, pool.target) && !hasFailed && !isHeld;
 }
 
 /** Also one that says nothing yet, or that it is on a config of another pool. */

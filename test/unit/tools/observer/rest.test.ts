@@ -58,6 +58,7 @@ test.each([
     { node: node('a', { taints: ['slipway.dev/update'] }) },
     'I2 a: it has taint slipway.dev/update',
   ],
+  [{ node: node('a', { taints: ['UpdateInProgress'] }) }, 'I2 a: it has taint UpdateInProgress'],
   [
     { node: node('a', { annotations: on('rendered-worker-a', 'rendered-worker-a', 'Working') }) },
     'I7 a: its state is Working',
@@ -73,6 +74,24 @@ test.each([
 ])('planted: %#', (parts, wanted) => {
   expect(problems(parts)).toEqual([expect.stringContaining(wanted)]);
 });
+
+test.each([
+  ['that serves', {}, true],
+  ['that failed', { annotations: on('rendered-worker-0', 'rendered-worker-a', 'Degraded') }, true],
+  ['under a cordon of a person', { unschedulable: true }, false],
+  ['that is down', { ready: false }, false],
+])(
+  'a node %s and is behind, with the taint of one that will be drained',
+  (_what, parts, isWrong) => {
+    const tainted = {
+      annotations: on('rendered-worker-0'),
+      ...parts,
+      taints: ['UpdateInProgress'],
+    };
+    const found = problems({ node: node('a', tainted) }).filter((one) => one.startsWith('I2'));
+    expect(found).toEqual(isWrong ? ['I2 a: it has taint UpdateInProgress'] : []);
+  },
+);
 
 test.each(Object.entries(POOL_CONDITIONS))(
   'planted: %s of the pool is not what its nodes say, or is not said',

@@ -327,3 +327,58 @@ test('a taint of ours on a node on which nothing works, and not of others', asyn
     'I2 a: nothing works on it, and it carries taint slipway.dev/update',
   ]);
 });
+
+describe('the taint of a node that will be drained', () => {
+  const OLD = 'rendered-worker-a';
+  const ROLLING = ['pool-rollout/worker'];
+  const LEFT = 'I2 b: no rollout will drain it, and it carries taint UpdateInProgress';
+  const tainted = (annotations: ObservedNode['annotations'], name = 'b') =>
+    node(name, { annotations, taints: ['UpdateInProgress'] });
+
+  const seen = async (
+    annotations: ObservedNode['annotations'],
+    pool: Partial<ObservedStatus> = {},
+    ids: readonly string[] = ROLLING,
+  ): Promise<readonly string[]> => {
+    const { look, record } = scene();
+    record.nodeGone('a');
+    record.nodeSeen(tainted(annotations), 1);
+    record.poolSeen(poolOf('worker', { target: NEW, ...pool }));
+    await look(0, ids);
+    const found = await look(SILENCE_MS, ids);
+    return found.filter((one) => one.startsWith('I2'));
+  };
+
+  const held = { 'slipway.dev/held-for': NEW };
+  const cancelled = { annotations: { 'slipway.dev/rollout-cancelled': NEW } };
+
+  test.each<[string, ReturnType<typeof seen>]>([
+    ['waits for a rollout', seen(on(OLD))],
+    ['failed on another config', seen(on(OLD, OLD, 'Degraded'))],
+    ['is updated', seen(on(OLD, NEW, 'Degraded'), {}, [...ROLLING, 'update-node/b'])],
+  ])('is right on one that %s', async (_what, found) => {
+    expect(await found).toEqual([]);
+  });
+
+  test.each<[string, ReturnType<typeof seen>]>([
+    ['is on the target', seen(on(NEW))],
+    ['has failed on it', seen(on(OLD, NEW, 'Degraded'))],
+    ['is held for it', seen({ ...on(OLD), ...held })],
+    ['is in a pool that is paused', seen(on(OLD), { paused: true })],
+    ['is in a pool whose rollout was cancelled', seen(on(OLD), cancelled)],
+    ['is in a pool without a rollout', seen(on(OLD), {}, [])],
+    ['is in no pool', seen(on(OLD), { nodeSelector: {} })],
+  ])('planted: is left on one that %s', async (_what, found) => {
+    expect(await found).toEqual([LEFT]);
+  });
+
+  test('is no news while one node after the other loses it', async () => {
+    const { look, record } = scene();
+    record.nodeGone('a');
+    for (const name of ['b', 'c']) record.nodeSeen(tainted(on(NEW), name), 1);
+    await look(0, ROLLING);
+    record.nodeSeen(node('c', { annotations: on(NEW) }), 2);
+    expect(await look(SILENCE_MS, ROLLING)).toEqual([]);
+    expect(await look(2 * SILENCE_MS, ROLLING)).toEqual([LEFT]);
+  });
+});
