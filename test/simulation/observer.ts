@@ -11,6 +11,7 @@ import { Holds } from './holds';
 import { DECIDING_MS, isInService, isWorking, Outages } from './outages';
 import { wrongAtRest } from './pool-status';
 import { isOpenToPods, isReady, saysWhyItIsCordoned } from './shown-by-node';
+import { Taints } from './taints';
 import { isHalfDone, isOurs, Tries } from './tries';
 import type { Cluster, NodeWrite } from './world/cluster';
 import type { SimulatedPod } from './world/cluster-activities';
@@ -64,6 +65,7 @@ export class Invariants {
   /** Nodes that pods may come to, Ready and not cordoned. */
   private readonly openSince = new Map<string, number>();
   private readonly readySince = new Map<string, number>();
+  private readonly taints = new Taints((what) => void this.break('I2', what));
 
   constructor(
     private readonly clock: VirtualClock,
@@ -199,6 +201,7 @@ export class Invariants {
   /** A node without an update carries nothing of ours, except what says why. */
   lookAround(): void {
     this.notePauses();
+    this.taints.look(this.cluster, this.clock.now);
     for (const [name, node] of this.cluster.nodes) {
       const isLeft = isOurs(node) && !this.isUpdating(name) && !saysWhyItIsCordoned(node);
       const wasTerminated = this.terminated.has(name);

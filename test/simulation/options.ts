@@ -29,6 +29,7 @@ const SWITCHED = Object.keys({
   statusOfAllNodes: true,
   overlooksRuns: true,
   believesAwaited: true,
+  leavesTaints: true,
   drainsOn: true,
 } satisfies Record<keyof ActivityPlants, true>);
 

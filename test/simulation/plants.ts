@@ -270,6 +270,12 @@ export const PLANTS: readonly Plant[] = [
     storm: 0.4,
   },
   {
+    bug: 'nobody takes the taint of a node that will be drained away again',
+    breaks: 'I2',
+    ...{ seed: 3, within: 10, plain: true },
+    activities: { leavesTaints: true },
+  },
+  {
     bug: 'a machine boots back although somebody has uncordoned its node',
     breaks: 'I3',
     ...{ seed: 171, within: 10 },

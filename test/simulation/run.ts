@@ -6,6 +6,7 @@ import { Chance, VirtualClock } from './clock';
 import { Excuses } from './excuses';
 import { SILENCE_MS, type Violation } from './observer';
 import { scenarioOf, type Scenario } from './scenario';
+import { isTainted } from './taints';
 import type { Sandbox } from './temporal/sandbox';
 import { START, Trace } from './trace';
 import type { SimulatedConfig } from './world/journal';
@@ -143,7 +144,8 @@ class Run {
     return [...cluster.nodes.values()].every((node) => {
       const { annotations = {} } = node.metadata;
       const good = this.good.get(poolOfLabels(node));
-      return CONFIGS.every((which) => annotations[`${PREFIX}/${which}`] === good);
+      const isThere = CONFIGS.every((which) => annotations[`${PREFIX}/${which}`] === good);
+      return isThere && !isTainted(node);
     });
   }
 

@@ -209,6 +209,9 @@ function planted(world: ClusterWorld, { call }: Attempt, decide: Decide): Decide
       return { annotations: { ...change.annotations, ...mark }, unschedulable: true };
     };
   }
+  if (world.plants().leavesTaints === true) {
+    return (node) => decide({ ...node, spec: { ...node.spec, taints: [] } });
+  }
   if (overlooksRuns === true) return (node) => decide(withoutRun(node));
   if (overlooksMoves === true && call.type === 'cordonNode') {
     const labels = labelsFor((call.input as CordonNodeInput).pool);

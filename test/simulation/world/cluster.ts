@@ -92,22 +92,30 @@ export class Cluster {
     return node;
   }
 
-  /** @throws `ObjectNotFound` */
-  changeNode(name: string, change: NodeChange, by: Writer): Node {
+  /**
+   * @param lagMs - after which it is shown; absent = drawn
+   * @throws `ObjectNotFound`
+   */
+  changeNode(name: string, change: NodeChange, by: Writer, lagMs?: number): Node {
     const node = this.node(name);
     const annotations = { ...node.metadata.annotations };
     for (const [key, value] of Object.entries(change.annotations ?? {})) {
       if (value === null) delete annotations[key];
       else annotations[key] = value;
     }
-    const { unschedulable } = change;
+    const { unschedulable, taints } = change;
     return this.replaceNode(
       {
         ...node,
         metadata: { ...node.metadata, annotations, managedFields: managedFields(node, change, by) },
-        spec: { ...node.spec, ...(unschedulable === undefined ? {} : { unschedulable }) },
+        spec: {
+          ...node.spec,
+          ...(unschedulable === undefined ? {} : { unschedulable }),
+          ...(taints === undefined ? {} : { taints }),
+        },
       },
       by,
+      lagMs,
     );
   }
 
@@ -156,18 +164,18 @@ export class Cluster {
     this.replaceNode({ ...node, metadata: { ...node.metadata, labels } }, 'person');
   }
 
-  private replaceNode(node: Node, by: Writer): Node {
+  private replaceNode(node: Node, by: Writer, lagMs?: number): Node {
     const { name } = node.metadata;
     const before = this.nodes.get(name);
     const after = this.numbered(node);
     this.nodes.set(name, after);
-    this.showNode(name, after);
+    this.showNode(name, after, lagMs);
     this.onWrite({ before, after, by });
     return after;
   }
 
-  private showNode(name: string, node: Node | undefined): void {
-    for (const { nodes } of this.pictures) nodes.show(name, node);
+  private showNode(name: string, node: Node | undefined, lagMs?: number): void {
+    for (const { nodes } of this.pictures) nodes.show(name, node, lagMs);
   }
 
   private showMachineConfigNode(name: string, shown: MachineConfigNode | undefined): void {
@@ -257,9 +265,12 @@ export class Watch<T extends Shown> implements DatedLookup<T> {
     });
   }
 
-  show(name: string, object: T | undefined): void {
-    const lag = this.delayMs + this.chance.latency(this.usualLagMs, LONGEST_LAG_MS);
-    const at = Math.max(this.lastAt, this.clock.now + lag);
+  show(
+    name: string,
+    object: T | undefined,
+    lagMs = this.chance.latency(this.usualLagMs, LONGEST_LAG_MS),
+  ): void {
+    const at = Math.max(this.lastAt, this.clock.now + this.delayMs + lagMs);
     this.lastAt = at;
     this.clock.after(at - this.clock.now, () => this.showAtOnce(name, object));
   }

@@ -1,6 +1,7 @@
 /**
- * The rollout controller, the node controller and the status controller of a simulated cluster: when a
- * rollout must be open, what it hears, which mark of a cordon is left over, what a pool says of itself.
+ * The rollout controller, the node controllers and the status controller of a simulated cluster: when a
+ * rollout must be open, what it hears, which mark of a cordon is left over, which nodes have the taint of those
+ * that will be drained, what a pool says of itself.
  * The decisions are the product's; the work queue with its real timers is not.
  */
 
@@ -20,6 +21,7 @@ import type { Chance, VirtualClock } from '../clock';
 import type { TemporalModel, UpdateAnswer } from '../temporal/server';
 import type { Cluster } from './cluster';
 import type { ActivityPlants } from './plants';
+import { Taints } from './taints';
 
 /** How often it is looked whether the rollout is still open. */
 const CHECK_MS = 30_000;
@@ -34,13 +36,16 @@ export interface ControllerParts {
 
 export class Controllers {
   private readonly rollouts: ReadonlyMap<string, RolloutOfPool>;
+  private readonly taints: Taints;
 
   constructor(private readonly parts: ControllerParts) {
-    const { cluster } = parts;
+    const { cluster, clock, plants } = parts;
+    this.taints = new Taints(clock, cluster, plants);
     this.rollouts = new Map(
       [...cluster.pools.keys()].map((pool) => [pool, new RolloutOfPool(pool, parts)]),
     );
     cluster.watch.nodes.onChange = (change) => {
+      this.taints.plan();
       const news = newsFor(change);
       if (news !== undefined) for (const pool of this.concerned(change)) this.hear(pool, news);
       if (change.current !== undefined && isCordonMarkLeftOver(change.current)) {
@@ -48,12 +53,14 @@ export class Controllers {
       }
     };
     cluster.watch.pools.onChange = ({ previous, current }) => {
+      this.taints.plan();
       const pool = (current ?? previous)?.metadata.name;
       if (pool !== undefined) this.hear(pool, 'the pool changed');
     };
   }
 
   begin(): void {
+    this.taints.plan();
     for (const rollout of this.rollouts.values()) rollout.plan();
     const check = (): void => {
       this.parts.clock.after(CHECK_MS, () => {
@@ -67,6 +74,7 @@ export class Controllers {
   }
 
   hear(pool: string, news: string): void {
+    this.taints.plan();
     this.rollouts.get(pool)?.hear(news);
   }
 

@@ -28,6 +28,8 @@ export interface ActivityPlants {
   readonly overlooksRuns?: boolean;
   /** An attempt that was given up goes on to write what a person said. */
   readonly believesAwaited?: boolean;
+  /** Nobody takes the taint of a node that will be drained away again. */
+  readonly leavesTaints?: boolean;
   /** The drain waits for its time to be over, whoever has left. */
   readonly drainsOn?: boolean;
 }
