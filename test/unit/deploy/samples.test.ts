@@ -32,6 +32,7 @@ async function refusedIn(path: string): Promise<readonly string[]> {
     unreadable: [...unreadable, ...problems],
     earlier: new Map(),
     version: '1.0.0',
+    rest: 'none',
   });
   return findings
     .filter(({ severity }) => severity === 'error')
