@@ -1,0 +1,238 @@
+/**
+ * Every command of README.md and of the pages that it leads to, in order, in one shell, from a fresh clone, against the
+ * development cluster. Machines are simulated, and what runs in pods is started beside the cluster (support/pods.ts).
+ */
+
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { ensureBinary } from '../../tools/binaries';
+import { type Cluster, createNodes, startCluster } from '../../tools/cluster';
+import { type ManagedProcess, startProcess } from '../../tools/processes/managed-process';
+import { adoptDirectory } from '../../tools/processes/watchdog';
+import { repositoryRoot } from '../../tools/repository-root';
+import { startTemporal, type TemporalServer } from '../../tools/temporal';
+import { readDocumentedPages } from './support/documented-pages';
+import { runPods } from './support/pods';
+
+const MINUTES = 60_000;
+jest.setTimeout(25 * MINUTES);
+
+const ROOT = repositoryRoot();
+const REGISTRY = 'registry.example.net';
+const WORKERS = ['worker-0', 'worker-1'];
+const CONTROL_PLANE = 'control-plane-0';
+/** What a page may leave to the reader, as a whole. */
+const MOST_NOT_RUN = 3;
+
+const pages = readDocumentedPages(ROOT, 'README.md');
+
+let directory = '';
+let disown = (): void => undefined;
+const running: ManagedProcess[] = [];
+let cluster: Cluster;
+let temporal: TemporalServer;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'slipway-documented-'));
+  disown = adoptDirectory(directory);
+  [cluster, temporal] = await Promise.all([
+    startCluster(),
+    // As a new one is: without the namespace and the search attributes of Slipway.
+    startTemporal({ namespace: 'default', searchAttributes: [], ui: false }),
+  ]);
+  await createNodes(cluster, [
+    {
+      name: CONTROL_PLANE,
+      labels: {
+        'node-role.kubernetes.io/control-plane': '',
+        'node-role.kubernetes.io/master': '',
+      },
+    },
+    ...WORKERS.map((name) => ({ name })),
+  ]);
+});
+
+afterAll(async () => {
+  await Promise.all(running.map(endGroup));
+  await temporal?.stop();
+  await cluster?.stop();
+  rmSync(directory, { recursive: true, force: true });
+  disown();
+});
+
+it('leaves at most three commands to the reader, and none of README.md', () => {
+  expect(pages.map(({ path }) => path)).toEqual([
+    'README.md',
+    'docs/install.md',
+    'docs/uninstall.md',
+  ]);
+  expect(pages.flatMap(({ notRun }) => notRun).length).toBeLessThanOrEqual(MOST_NOT_RUN);
+});
+
+it('each command of README.md, docs/install.md and docs/uninstall.md does what it says', async () => {
+  const clone = freshClone();
+  const ended = new AbortController();
+  const shell = await startShell(clone);
+  const machinery = playCluster(clone, ended.signal);
+  const outcome = await Promise.race([shell.exited, failureOf(machinery)]);
+  ended.abort(new Error('the commands have ended'));
+
+  if (outcome !== 'exit status 0') throw new Error(`${outcome}\n${lastWords()}`);
+  const { images } = await machinery;
+  expect(images).toEqual(images.map(() => `${REGISTRY}/slipway:${versionOf(clone)}`));
+  const current = await configsOf(WORKERS);
+  // The last page takes the annotations away.
+  expect(current).toEqual(WORKERS.map(() => undefined));
+  for (const name of WORKERS) {
+    const written = readFileSync(join(directory, 'hosts', name, 'etc/chrony.conf'), 'utf8');
+    expect(written).toContain('pool ntp.example.com iburst');
+  }
+});
+
+/** What git would give somebody who clones this state of the checkout. */
+function freshClone(): string {
+  const clone = join(directory, 'slipway');
+  const config = join(directory, 'gitconfig');
+  // Whoever runs the tests may be another user than the owner of the checkout.
+  writeFileSync(
+    config,
+    '[safe]\n\tdirectory = *\n[user]\n\tname = test\n\temail = test@localhost\n',
+  );
+  const git = (args: readonly string[], environment: Readonly<Record<string, string>> = {}) =>
+    execFileSync('git', args, {
+      cwd: ROOT,
+      encoding: 'utf8',
+      env: { ...process.env, GIT_CONFIG_GLOBAL: config, ...environment },
+    }).trim();
+  const index = { GIT_INDEX_FILE: join(directory, 'index') };
+  git(['add', '--all'], index);
+  const tree = git(['write-tree'], index);
+  const commit = git(['commit-tree', tree, '-m', 'the checkout as it is']);
+  git(['clone', '--quiet', '--no-checkout', ROOT, clone]);
+  git(['-C', clone, 'fetch', '--quiet', ROOT, commit]);
+  git(['-C', clone, 'checkout', '--quiet', '--detach', commit]);
+  return clone;
+}
+
+const logOf = (name: string): string => join(directory, 'logs', `${name}.log`);
+
+/** One bash for all pages; the first command that fails ends it, and is named with its page and line. */
+async function startShell(clone: string): Promise<ManagedProcess> {
+  const scripts = join(directory, 'pages');
+  for (const { path, script } of pages) {
+    mkdirSync(dirname(join(scripts, path)), { recursive: true });
+    writeFileSync(join(scripts, path), script);
+  }
+  const session = [
+    'set -eEuo pipefail',
+    `PS4='+ \${BASH_SOURCE[0]#"$PAGES"/}:$LINENO: '`,
+    `trap 'printf "\\n%s:%s failed: %s\\n" "\${BASH_SOURCE[0]#"$PAGES"/}" "$LINENO" "$BASH_COMMAND"' ERR`,
+    'set -x',
+    `cd ${clone}`,
+    '. "$PAGES/README.md"',
+  ];
+  writeFileSync(join(scripts, 'session'), session.join('\n'));
+  const programs = join(directory, 'programs');
+  mkdirSync(programs);
+  symlinkSync(await ensureBinary('kubectl'), join(programs, 'kubectl'));
+  const shell = await startProcess({
+    name: 'commands',
+    command: 'env',
+    args: [...withoutOurs(), 'bash', join(scripts, 'session')],
+    logFile: logOf('commands'),
+    environment: {
+      PATH: [programs, ...pathOfUser()].join(delimiter),
+      PAGES: scripts,
+      KUBECONFIG: cluster.adminKubeconfig,
+      ...{ TEMPORAL_ADDRESS: temporal.address, REGISTRY, SERVER: 'localhost' },
+      // What was installed for the checkout need not be fetched again.
+      npm_config_prefer_offline: 'true',
+    },
+  });
+  running.push(shell);
+  return shell;
+}
+
+/** Without the programs of the checkout itself. */
+function pathOfUser(): readonly string[] {
+  return (process.env['PATH'] ?? '').split(delimiter).filter((path) => !path.startsWith(ROOT));
+}
+
+/** What npm and jest set for the tests would be wrong in the clone. */
+function withoutOurs(): readonly string[] {
+  const ours = /^(npm_(?!config_)|npm_config_local_prefix$|INIT_CWD$|NODE_ENV$|JEST_)/;
+  const names = Object.keys(process.env).filter((name) => ours.test(name));
+  return names.flatMap((name) => ['-u', name]);
+}
+
+/** The pods and the machines, as soon as the commands have applied the manifests. */
+async function playCluster(clone: string, signal: AbortSignal) {
+  const pods = await runPods(cluster, { build: clone, directory: join(directory, 'logs'), signal });
+  running.push(...pods.processes);
+  const nodes = [CONTROL_PLANE, ...WORKERS];
+  await cluster.nodeCredentialsBulk(nodes);
+  const machines = await startProcess({
+    name: 'machines',
+    command: join(clone, 'bin', 'slipway'),
+    args: [
+      'host-worker',
+      ...['--nodes', nodes.join(','), '--base-directory', join(directory, 'hosts')],
+      ...['--credentials-directory', join(cluster.directory, 'credentials', 'nodes')],
+      ...['--authority-file', join(clone, 'site', 'tls.crt'), '--server-url', pods.hostEndpoint],
+      ...['--api-server', cluster.server, '--api-server-authority-file', cluster.caFile],
+      ...['--temporal-address', temporal.address, '--reboot-seconds', '2'],
+    ],
+    logFile: logOf('machines'),
+  });
+  running.push(machines);
+  return pods;
+}
+
+/** Never settles unless it fails. */
+function failureOf(work: Promise<unknown>): Promise<string> {
+  return new Promise((resolve) => {
+    work.catch((error: unknown) => {
+      resolve(`the cluster could not be played: ${String(error)}`);
+    });
+  });
+}
+
+const TAIL = 6_000;
+
+function lastWords(): string {
+  return running
+    .map(({ name, logFile }) => {
+      const end = readFileSync(logFile, 'utf8').slice(name === 'commands' ? -TAIL : -TAIL / 4);
+      return `── ${name}\n${end}`;
+    })
+    .join('\n');
+}
+
+function versionOf(clone: string): string {
+  const text = readFileSync(join(clone, 'package.json'), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
+}
+
+async function configsOf(names: readonly string[]): Promise<readonly (string | undefined)[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const { metadata } = await cluster.admin.call<{
+        metadata: { annotations?: Readonly<Record<string, string>> };
+      }>('GET', `/api/v1/nodes/${name}`);
+      return metadata.annotations?.['machineconfiguration.openshift.io/currentConfig'];
+    }),
+  );
+}
+
+/** The process and what it started and did not end. */
+async function endGroup(one: ManagedProcess): Promise<void> {
+  try {
+    process.kill(-one.pid, 'SIGTERM');
+  } catch (error) {
+    // The whole group is gone.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+  await one.stop();
+}

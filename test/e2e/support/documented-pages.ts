@@ -1,0 +1,70 @@
+/** The commands of the documentation, made into scripts whose lines have the numbers of the page's lines. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The last line above a block: its commands are not run, and why. */
+const NOT_RUN = /^<!-- not run: (\S.*) -->$/;
+/** The commands of that page are run at this point. */
+const OTHER_PAGE = /^<!-- commands: (\S+) -->$/;
+const FENCE = /^```(.*)$/;
+/** It would run the test that reads it. */
+const NEVER_RUN = /^npm test(\s+#.*)?$/;
+/** Whose failure would end nothing: the shell goes on behind a list. */
+const HIDDEN_FAILURE = /&&|\|\|/;
+
+export interface DocumentedPage {
+  /** Below the repository: `docs/install.md`. */
+  readonly path: string;
+  /** For bash. Pages that are named in it are at the same paths below `$PAGES`. */
+  readonly script: string;
+  /** Commands of marked blocks. */
+  readonly notRun: readonly string[];
+  /** Pages whose commands are run in between. */
+  readonly others: readonly string[];
+}
+
+/**
+ * Reads the `sh` blocks of a page.
+ *
+ * @throws Error naming the line of what could not be run as it is written
+ */
+export function readDocumentedPage(root: string, path: string): DocumentedPage {
+  const lines = readFileSync(join(root, path), 'utf8').split('\n');
+  const notRun: string[] = [];
+  const others: string[] = [];
+  let block: 'none' | 'run' | 'marked' | 'text' = 'none';
+  let above = '';
+  const script = lines.map((line, index) => {
+    const refuse = (why: string): never => {
+      throw new Error(`${path}:${index + 1}: ${why}: ${line}`);
+    };
+    const language = FENCE.exec(line)?.[1];
+    if (language !== undefined) {
+      if (block !== 'none') block = 'none';
+      else if (language === 'sh') block = NOT_RUN.test(above) ? 'marked' : 'run';
+      else if (language === '') refuse('say what is in the block: sh is run, anything else is not');
+      else block = 'text';
+      above = '';
+      return '';
+    }
+    if (block === 'none') {
+      if (line !== '') above = line;
+      const other = OTHER_PAGE.exec(line)?.[1];
+      if (other === undefined) return '';
+      others.push(other);
+      return `. "$PAGES/${other}"`;
+    }
+    if (block === 'marked' && /^\s*[^#\s]/.test(line)) notRun.push(line);
+    if (block !== 'run' || NEVER_RUN.test(line)) return '';
+    if (HIDDEN_FAILURE.test(line)) refuse('give each command a line of its own');
+    return line;
+  });
+  return { path, script: script.join('\n'), notRun, others };
+}
+
+/** A page and all whose commands are run in between, in any order. */
+export function readDocumentedPages(root: string, path: string): readonly DocumentedPage[] {
+  const page = readDocumentedPage(root, path);
+  return [page, ...page.others.flatMap((other) => readDocumentedPages(root, other))];
+}

@@ -1,0 +1,164 @@
+/**
+ * Stands in for a container runtime, which the development cluster does not have: KWOK says that pods run, and this
+ * runs what would be in them. Each Deployment of Slipway becomes one real process of a build, with the command, the
+ * settings, the mounted files and the rights of its ServiceAccount; only ports and addresses are of this machine.
+ */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Cluster } from '../../../tools/cluster';
+import { type ManagedProcess, startProcess } from '../../../tools/processes/managed-process';
+import { freePorts } from '../../../tools/processes/ports';
+
+const NAMESPACE = '/api/v1/namespaces/slipway';
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/slipway/deployments';
+const HOW_MANY = 3;
+/** How often it is looked whether the Deployments are there yet. */
+const LOOK_MS = 500;
+
+interface Deployment {
+  readonly metadata: { readonly name: string };
+  readonly spec: { readonly template: { readonly spec: PodSpec } };
+}
+
+interface PodSpec {
+  readonly serviceAccountName: string;
+  readonly containers: readonly [Container];
+  readonly volumes?: readonly Volume[];
+}
+
+interface Container {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly env?: readonly { readonly name: string; readonly value: string }[];
+  readonly envFrom?: readonly { readonly configMapRef: { readonly name: string } }[];
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+interface Volume {
+  readonly name: string;
+  readonly secret?: { readonly secretName: string };
+  readonly configMap?: { readonly name: string };
+}
+
+interface Data {
+  readonly data: Readonly<Record<string, string>>;
+}
+
+export interface Pods {
+  readonly images: readonly string[];
+  readonly processes: readonly ManagedProcess[];
+  /** Where hosts reach the server. */
+  readonly hostEndpoint: string;
+}
+
+/** Waits until the Deployments are applied, then runs what is in them. */
+export async function runPods(
+  cluster: Cluster,
+  { build, directory, signal }: { build: string; directory: string; signal: AbortSignal },
+): Promise<Pods> {
+  const deployments = await untilApplied(cluster, signal);
+  const [controllers = 0, worker = 0, plain = 0, ignition = 0, host = 0] = await freePorts(5);
+  const ports: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+    controllers: { SLIPWAY_METRICS_PORT: String(controllers) },
+    'cluster-worker': { SLIPWAY_METRICS_PORT: String(worker) },
+    server: {
+      ...{ SLIPWAY_ADDRESS: '127.0.0.1', SLIPWAY_PLAIN_ADDRESS: '127.0.0.1' },
+      ...{ SLIPWAY_HOST_PORT: String(host), SLIPWAY_IGNITION_PORT: String(ignition) },
+      SLIPWAY_PLAIN_PORT: String(plain),
+    },
+  };
+  const processes = await Promise.all(
+    deployments.map(async ({ metadata: { name }, spec }) => {
+      const pod = spec.template.spec;
+      const [{ command }] = pod.containers;
+      const [program = '', ...args] = command;
+      const place = join(directory, name);
+      return startProcess({
+        name,
+        command: join(build, 'bin', program),
+        args,
+        logFile: join(directory, `${name}.log`),
+        environment: {
+          ...(await environmentOf(cluster, pod, place)),
+          KUBECONFIG: await kubeconfigOf(cluster, pod.serviceAccountName, place),
+          SLIPWAY_METRICS_HOST: '127.0.0.1',
+          ...ports[args[0] ?? ''],
+        },
+      });
+    }),
+  );
+  return {
+    images: deployments.map(({ spec }) => spec.template.spec.containers[0].image),
+    processes,
+    hostEndpoint: `https://localhost:${host}`,
+  };
+}
+
+async function untilApplied(cluster: Cluster, signal: AbortSignal): Promise<readonly Deployment[]> {
+  for (;;) {
+    signal.throwIfAborted();
+    const list = await cluster.admin.call<{ items: readonly Deployment[] }>('GET', DEPLOYMENTS);
+    if (list.items.length === HOW_MANY) return list.items;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** Its variables; mounted files are below `place`, and what names them says so. */
+async function environmentOf(
+  cluster: Cluster,
+  { containers: [{ env = [], envFrom = [], volumeMounts = [] }], volumes = [] }: PodSpec,
+  place: string,
+): Promise<Readonly<Record<string, string>>> {
+  const shared = await Promise.all(
+    envFrom.map(({ configMapRef }) => read(cluster, 'configmaps', configMapRef.name)),
+  );
+  for (const { name, mountPath } of volumeMounts) {
+    const volume = volumes.find((one) => one.name === name);
+    const files = await filesOf(cluster, volume);
+    mkdirSync(join(place, mountPath), { recursive: true });
+    for (const [file, contents] of Object.entries(files))
+      writeFileSync(join(place, mountPath, file), contents, { mode: 0o600 });
+  }
+  const isMounted = (value: string) =>
+    volumeMounts.some(({ mountPath }) => value.startsWith(`${mountPath}/`));
+  const own = env.map(({ name, value }) => [name, isMounted(value) ? join(place, value) : value]);
+  const settings = shared.flatMap((data) => Object.entries(data));
+  return Object.fromEntries([...settings, ...own]) as Readonly<Record<string, string>>;
+}
+
+async function filesOf(
+  cluster: Cluster,
+  volume: Volume | undefined,
+): Promise<Readonly<Record<string, string | Buffer>>> {
+  if (volume?.configMap !== undefined) return read(cluster, 'configmaps', volume.configMap.name);
+  const data = await read(cluster, 'secrets', volume?.secret?.secretName ?? '');
+  const decoded = Object.entries(data).map(([file, text]) => [file, Buffer.from(text, 'base64')]);
+  return Object.fromEntries(decoded) as Readonly<Record<string, Buffer>>;
+}
+
+async function read(cluster: Cluster, kind: 'configmaps' | 'secrets', name: string) {
+  return (await cluster.admin.call<Data>('GET', `${NAMESPACE}/${kind}/${name}`)).data;
+}
+
+/** With a token of the ServiceAccount, as a pod has it. */
+async function kubeconfigOf(cluster: Cluster, account: string, place: string): Promise<string> {
+  const { status } = await cluster.admin.call<{ status: { token: string } }>(
+    'POST',
+    `${NAMESPACE}/serviceaccounts/${account}/token`,
+    { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+  );
+  const name = 'pod';
+  const config = {
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name },
+    clusters: [
+      { name, cluster: { server: cluster.server, 'certificate-authority': cluster.caFile } },
+    ],
+    users: [{ name, user: { token: status.token } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  };
+  mkdirSync(place, { recursive: true });
+  const path = join(place, 'kubeconfig');
+  writeFileSync(path, JSON.stringify(config), { mode: 0o600 });
+  return path;
+}
