@@ -2,7 +2,7 @@
 
 import type { ManifestFile } from './manifest-files';
 import type { ManifestProblem } from './manifest-problem';
-import { otherDocument } from './other-documents';
+import { otherDocument, otherFiles } from './other-documents';
 import { readYaml, type Place, type YamlDocument } from './yaml-documents';
 import type { Step } from './yaml-places';
 
@@ -30,7 +30,13 @@ export interface ManifestObjects {
 export function readManifestObjects(files: readonly ManifestFile[]): ManifestObjects {
   const objects: ManifestObject[] = [];
   const problems: ManifestProblem[] = [];
+  const others = otherFiles(files);
   for (const { path, text } of files) {
+    const other = others.get(path);
+    if (other !== undefined) {
+      objects.push(withoutName(path, other));
+      continue;
+    }
     const read = readYaml(text);
     problems.push(...read.problems.map((problem) => ({ file: path, ...problem })));
     for (const document of read.documents) {
@@ -54,14 +60,11 @@ function collect(found: Found, objects: ManifestObject[], problems: ManifestProb
   const refuse = (path: readonly Step[], problem: string, fix: string): void => {
     problems.push({ file, ...placeOf(path), problem, fix });
   };
-  const object = (apiVersion: string, kind: string, name: string): ManifestObject => {
-    return { apiVersion, kind, name, value: isRecord(value) ? value : {}, file, placeOf };
-  };
   const isObject =
     isRecord(value) && typeof value['kind'] === 'string' && typeof value['apiVersion'] === 'string';
   const other = isObject || base.length > 0 ? undefined : otherDocument(file, value);
   if (other !== undefined) {
-    objects.push(object('', other, ''));
+    objects.push(withoutName(file, other));
     return;
   }
   if (!isRecord(value)) {
@@ -81,7 +84,26 @@ function collect(found: Found, objects: ManifestObject[], problems: ManifestProb
     return;
   }
   const name = isRecord(metadata) ? metadata['name'] : undefined;
-  objects.push(object(apiVersion, kind, typeof name === 'string' ? name : ''));
+  objects.push({
+    apiVersion,
+    kind,
+    name: typeof name === 'string' ? name : '',
+    value,
+    file,
+    placeOf,
+  });
+}
+
+/** What is counted only. */
+function withoutName(file: string, kind: string): ManifestObject {
+  return {
+    apiVersion: '',
+    kind,
+    name: '',
+    value: {},
+    file,
+    placeOf: () => ({ line: 1, column: 1 }),
+  };
 }
 
 /** The items of a typed list (`MachineConfigList`) may leave their kind to the list. */

@@ -1,15 +1,20 @@
 /**
- * Documents that stand among manifests and are no Kubernetes objects: files of the tools with which manifests are
- * made, and data. They are told from objects of ours in which somebody forgot `kind` or `apiVersion`.
+ * What stands among manifests and is no Kubernetes object: files of the tools with which manifests are made, and
+ * data. It is told from objects of ours in which somebody forgot `kind` or `apiVersion`.
  */
 
-import { basename } from 'node:path';
+import { basename, dirname, join, sep } from 'node:path';
 import { MCO_GROUP, OPERATOR_GROUP, SLIPWAY_GROUP } from '../../core/names';
+import type { ManifestFile } from './manifest-files';
+import { readYaml } from './yaml-documents';
+
+const KUSTOMIZATION = /^kustomization(\.ya?ml)?$/i;
+const CHART = /^chart\.ya?ml$/i;
 
 /** Files by the names under which their tools look for them. */
 const TOOL_FILES: readonly (readonly [RegExp, string])[] = [
-  [/^kustomization(\.ya?ml)?$/i, 'Kustomization'],
-  [/^chart\.ya?ml$/i, 'Helm chart'],
+  [KUSTOMIZATION, 'Kustomization'],
+  [CHART, 'Helm chart'],
   [/^values([-_.].*)?\.ya?ml$/i, 'Helm values'],
 ];
 
@@ -31,6 +36,36 @@ export function otherDocument(file: string, value: unknown): string | undefined 
 }
 
 const NOT_KUBERNETES = 'not of Kubernetes';
+
+/**
+ * Files of which no document is an object, whatever it looks like: templates of a Helm chart, and patches that a
+ * kustomization names. By their path, with what they are.
+ */
+export function otherFiles(files: readonly ManifestFile[]): ReadonlyMap<string, string> {
+  const named = (name: RegExp): readonly ManifestFile[] =>
+    files.filter(({ path }) => name.test(basename(path)));
+  const templates = named(CHART).map(({ path }) => join(dirname(path), 'templates', sep));
+  const patches = new Set(named(KUSTOMIZATION).flatMap(patchesOf));
+  return new Map(
+    files.flatMap(({ path }): [string, string][] => {
+      if (templates.some((directory) => path.startsWith(directory)))
+        return [[path, 'Helm template']];
+      return patches.has(path) ? [[path, 'Kustomize patch']] : [];
+    }),
+  );
+}
+
+/** Paths of the patches that it names; those that stand in it are no files. */
+function patchesOf({ path, text }: ManifestFile): readonly string[] {
+  const lists = ['patches', 'patchesStrategicMerge', 'patchesJson6902'];
+  return readYaml(text)
+    .documents.map(({ value }) => value)
+    .filter(isRecord)
+    .flatMap((value) => lists.flatMap((list): unknown => value[list] ?? []))
+    .map((patch) => (isRecord(patch) ? patch['path'] : patch))
+    .filter((patch) => typeof patch === 'string')
+    .map((patch) => join(dirname(path), patch));
+}
 
 function isOurs(value: unknown): boolean {
   if (!isRecord(value)) return false;

@@ -27,6 +27,16 @@ describe('the runner', () => {
     await expect(runFile([])).rejects.toThrow('not a conformance file');
   });
 
+  test.each([{}, { role: '' }, { labels: null }])(
+    'gives a MachineConfig in short form no labels when it has none: %j',
+    async (more) => {
+      const error = 'cannot find label in MachineConfig 20-bare';
+      const input = { name: 'bare', pool: 'worker', in: [{ name: '20-bare', ...more }] };
+      const file = { cases: [{ input, expected: { name: 'bare', error } }] };
+      expect(await runFile(file)).toEqual({ passed: 1, failures: [] });
+    },
+  );
+
   test('names a failing case and the field that differs', async () => {
     const file = {
       cases: [

@@ -183,6 +183,25 @@ describe('documents that are no Kubernetes objects', () => {
   });
 });
 
+it('templates of a chart, and patches that a kustomization names, are left out and counted', () => {
+  const { findings, leftOut, pools } = renderTexts({
+    'base/a.yaml': GOOD,
+    'base/p.yaml': poolText('worker'),
+    'overlay/kustomization.yaml':
+      'resources: [../base]\npatches:\n  - path: ./pool.yaml\n  - patch: "- op: remove"\npatchesStrategicMerge: [old.yaml]\npatchesJson6902: [{path: six.yaml}]\n',
+    'overlay/pool.yaml': `${MCO}\nkind: MachineConfigPool\nmetadata: {name: worker}\nspec: {paused: true}\n`,
+    'overlay/old.yaml': GOOD,
+    'overlay/six.yaml': '- op: add\n',
+    'chart/Chart.yaml': 'apiVersion: v2\nname: a\n',
+    'chart/templates/mc.yaml': '{{- if .Values.a }}\nkind: MachineConfig\n{{- end }}\n',
+  });
+  expect(findings).toEqual([]);
+  expect(pools).toHaveLength(1);
+  expect(Object.fromEntries(leftOut)).toEqual({
+    ...{ Kustomization: 1, 'Kustomize patch': 3, 'Helm chart': 1, 'Helm template': 1 },
+  });
+});
+
 describe('a part of what a cluster has', () => {
   const part = (files: Readonly<Record<string, string>>): readonly string[] =>
     findingsOf(renderTexts(files, undefined, 'elsewhere'));
@@ -214,6 +233,14 @@ describe('a part of what a cluster has', () => {
     ]);
     expect(part(files)).toEqual([]);
     expect(renderTexts({ ...POOL, 'a.yaml': GOOD }, undefined, 'elsewhere').pools).toEqual([]);
+  });
+
+  it('is refused for what does not go together', () => {
+    const above = configText('60-a', 'worker', fileSpec('/etc/foo'));
+    const below = configText('61-b', 'worker', fileSpec('/etc/foo/bar'));
+    expect(part({ ...POOL, 'a.yaml': above, 'b.yaml': below })).toEqual([
+      expect.stringMatching(/^error b\.yaml:12 .*cannot be below \/etc\/foo/),
+    ]);
   });
 
   it('is refused for what nothing elsewhere could mend', () => {
