@@ -5,6 +5,7 @@ import { messageOf } from '../core/errors';
 import { parseDuration } from '../cli/durations';
 import { wholeNumber } from '../tools/whole-number';
 import { runChurn } from './churn';
+import { runEvictionsBench } from './evictions';
 import { figureLines, rowLines } from './figures';
 import { tooShort } from './growth';
 import { runHostBench } from './host';
@@ -34,6 +35,12 @@ async function main(): Promise<void> {
     .description('roll one config after the other through simulated hosts, and see what grows')
     .option('--minutes <count>', 'how long; the last config finishes', wholeNumber(1), 60)
     .action(churn);
+  simulatedPool(program.command('evictions'), 20, 2)
+    .description(
+      'how often pods are evicted, without the taint of nodes that will be drained, and with it',
+    )
+    .option('--pods <count>', 'pods of five Deployments', wholeNumber(1), 60)
+    .action(evictions);
   program
     .command('render')
     .description('render 60 × 4 KiB and 1,000 × 256 B MachineConfigs')
@@ -64,10 +71,10 @@ async function main(): Promise<void> {
   await program.parseAsync();
 }
 
-function simulatedPool(command: Command): Command {
+function simulatedPool(command: Command, nodes = 200, atOnce = 20): Command {
   return command
-    .option('--nodes <count>', 'worker nodes', wholeNumber(1), 200)
-    .option('--max-unavailable <count>', 'nodes at once', wholeNumber(1), 20)
+    .option('--nodes <count>', 'worker nodes', wholeNumber(1), nodes)
+    .option('--max-unavailable <count>', 'nodes at once', wholeNumber(1), atOnce)
     .option('--node-time <duration>', 'simulated time of one reboot', seconds, 10)
     .option('--canary <count>', 'canary nodes of the policy', wholeNumber(0), 0)
     .option('--json', 'one JSON object on standard output', false);
@@ -75,6 +82,16 @@ function simulatedPool(command: Command): Command {
 
 async function rollout(flags: RolloutFlags): Promise<void> {
   const result = await runRolloutBench(poolOptions(flags));
+  print(result, flags.json);
+  if (result.violations.length > 0) process.exitCode = 1;
+}
+
+interface EvictionsFlags extends RolloutFlags {
+  readonly pods: number;
+}
+
+async function evictions(flags: EvictionsFlags): Promise<void> {
+  const result = await runEvictionsBench({ ...poolOptions(flags), pods: flags.pods });
   print(result, flags.json);
   if (result.violations.length > 0) process.exitCode = 1;
 }

@@ -10,8 +10,10 @@ import { differences, pictureOf } from './support/host-disk';
 import {
   changesOf,
   cordonedBySlipway,
+  isTainted,
   markOf,
   rebootsOf,
+  taintedWhenCordoned,
   unverified,
   wasEverCordoned,
   wasEverNotReady,
@@ -125,6 +127,8 @@ test(
       expect([node, rebootsOf(world.record, node, mark)]).toEqual([node, [config]]);
       expect(unverified(world.record, node, config, mark)).toEqual([]);
     }
+    expect(taintedWhenCordoned(world.record, mark)).not.toEqual([]);
+    expect(world.record.nodes.filter(isTainted)).toEqual([]);
     // One alone first: while the canary was on its way, nobody else was touched.
     const first = changesOfAll(mark).find(({ node }) => node.unschedulable)?.node.name;
     const second = changesOfAll(mark).find(({ node }) => node.unschedulable && node.name !== first);

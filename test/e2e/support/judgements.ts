@@ -34,6 +34,20 @@ export function cordonsOf(record: RolloutRecord, since: Mark): readonly string[]
     .map(({ node }) => node.name);
 }
 
+/** The taint of nodes that will be drained. */
+export function isTainted({ taints }: ObservedNode): boolean {
+  return taints.includes('UpdateInProgress');
+}
+
+/** Nodes that had it when they were cordoned. */
+export function taintedWhenCordoned(record: RolloutRecord, since: Mark): readonly string[] {
+  return record.changes
+    .slice(since)
+    .filter(({ node, previous }) => node.unschedulable && previous?.unschedulable === false)
+    .filter(({ node }) => isTainted(node))
+    .map(({ node }) => node.name);
+}
+
 export function wasEverNotReady(record: RolloutRecord, node: string, since: Mark): boolean {
   return changesOf(record, node, since).some((change) => !change.node.ready);
 }

@@ -86,7 +86,7 @@ function aBench(nodes: readonly Node[], pools = [aPool('worker', TARGET)]): Tain
         ...bench,
         machineConfigNodes: new Objects<MachineConfigNode>(),
       } as unknown as ClusterPicture,
-      writer: { patch } as Writer,
+      writer: { patch },
       log: QUIET,
     },
     leading.signal,
