@@ -1,3 +1,4 @@
+import { isOnlyNode } from '../../core/drain';
 import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import { annotationOf, isUnschedulable, unreadyCondition } from '../../core/node/predicates';
@@ -25,7 +26,7 @@ export function createCheckCordon(ports: ClusterPorts): ClusterActivities['check
   return async (input) => {
     const run = ports.run();
     const node = await fromMemoryOrNow(ports, input, (known) => {
-      refuseToReboot(known, input);
+      refuseToReboot(known, input, isOnlyNode(input.node, ports.view.nodes.list()));
     });
     const { drain, isGoingBack = false } = input;
     if (drain === undefined) return undefined;
@@ -35,10 +36,16 @@ export function createCheckCordon(ports: ClusterPorts): ClusterActivities['check
   };
 }
 
-/** The rule on the cordon. @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser` */
-export function refuseToReboot(node: Node, step: CheckCordonInput): void {
+/**
+ * The rule on the cordon.
+ *
+ * @param isOnly - it is the only node of the cluster, which its update does not cordon
+ * @throws `UncordonedByUser`, `CordonedByUser`, `HeldByUser`
+ */
+export function refuseToReboot(node: Node, step: CheckCordonInput, isOnly = false): void {
   if (hasFallenOver(node, step)) return;
   refuseHeld(node, step);
+  if (isOnly && !isUnschedulable(node)) return;
   refuseUncordoned(node, 'before its machine was rebooted');
   refuseCordonOfAnother(node, step);
 }

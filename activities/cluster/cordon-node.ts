@@ -1,3 +1,4 @@
+import { isOnlyNode, NO_DRAIN } from '../../core/drain';
 import { NodeCondition } from '../../core/names';
 import { NodePhase } from '../../core/node/lifecycle';
 import { isCordonedBySlipway } from '../../core/rollout';
@@ -9,7 +10,9 @@ import { orDeleted } from './known-node';
 import { cordonChange, refuseMoved, type Turned } from './node-changes';
 import { nothingToDrain } from './nothing-to-drain';
 import { RoomInPools, type TakeRoom } from './room-in-pool';
+import { SilentPicture } from './silent-picture';
 import { showPhase } from './show-phase';
+import { tell } from './tell';
 import { whileWanted } from './still-wanted';
 
 /**
@@ -20,15 +23,26 @@ import { whileWanted } from './still-wanted';
  */
 export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordonNode'] {
   const room = new RoomInPools(ports);
+  const picture = new SilentPicture(ports);
+  const isOnlyNodeNow = async (name: string): Promise<boolean> => {
+    const { nodes } = ports.view;
+    await nodes.synced;
+    if (!isOnlyNode(name, nodes.list())) return false;
+    // Others may have joined in silence.
+    await picture.bringUpToDate();
+    return isOnlyNode(name, nodes.list());
+  };
   return async (input) => {
     const run = ports.run();
     const throwIfGivenUp = whileWanted(ports, input);
+    const isOnly = await isOnlyNodeNow(input.node);
+    const isCordoning = input.cordon && !isOnly;
     const write = (takeRoom: TakeRoom): Promise<Node> => {
       const change = (known: Node, step: Turned<CordonNodeInput>): NodeChange | undefined => {
         // An attempt that was given up must not cordon a node that was given back meanwhile.
         throwIfGivenUp();
         refuseMoved(known, input, ports.view.pools.list());
-        const wanted = cordonChange(known, step);
+        const wanted = cordonChange(known, { ...step, cordon: isCordoning });
         if (wanted !== undefined) takeRoom(known);
         return wanted;
       };
@@ -38,24 +52,27 @@ export function createCordonNode(ports: ClusterPorts): ClusterActivities['cordon
     const node = await (input.repair === true
       ? write(() => undefined)
       : room.whileThereIs(input, write));
-    const drained =
-      input.cordon && input.drain !== undefined
+    const seen =
+      isCordoning && input.drain !== undefined
         ? await nothingToDrain(ports, { run, node: input.node, drain: input.drain })
         : undefined;
-    const isDraining = input.cordon && drained === undefined;
+    const isSkipping = input.cordon && isOnly;
+    const drained = isSkipping ? { evicted: 0, left: 0 } : seen;
+    const isDraining = isCordoning && drained === undefined;
     const done = [
-      ...(input.cordon ? [NodeCondition.CORDONED] : []),
-      ...(drained === undefined ? [] : [NodeCondition.DRAINED]),
+      ...(isCordoning ? [NodeCondition.CORDONED] : []),
+      ...(seen === undefined ? [] : [NodeCondition.DRAINED]),
     ];
     await showPhase(ports, {
       node,
       pool: input.pool,
       config: input.config,
       phase: isDraining ? NodePhase.DRAINING : NodePhase.APPLYING,
-      message: input.summary,
+      message: isSkipping ? `${input.summary}; ${NO_DRAIN}` : input.summary,
       throwIfGivenUp,
       ...(done.length === 0 ? {} : { done }),
     });
+    if (isSkipping) await tell(ports, node, 'Normal', 'DrainSkipped', NO_DRAIN);
     const cordoned = isCordonedBySlipway(node);
     run.log.info(cordoned ? 'cordoned node' : 'targeted node', {
       node: input.node,

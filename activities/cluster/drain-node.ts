@@ -1,5 +1,5 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
-import type { Pod } from '../../core/drain';
+import { isOnlyNode, type Pod } from '../../core/drain';
 import { NodePhase } from '../../core/node/lifecycle';
 import type {
   ClusterActivities,
@@ -104,6 +104,7 @@ class Drain {
     this.#wakeups = new Wakeups(run.signal);
     this.#pods = new DrainPods(input.drain, evictedBefore(run.lastHeartbeat), {
       node: input.node,
+      isOnlyNode: () => isOnlyNode(input.node, view.nodes.list()),
       budgets: () => view.budgets.list(),
       missingDaemonSets: (pods) => missingDaemonSets(view, pods),
       now: run.temporalNow,
@@ -114,7 +115,9 @@ class Drain {
         this.#wakeups.ring();
       }),
       view.nodes.subscribe(({ object }) => {
-        if (object.metadata.name === input.node) this.#wakeups.ring();
+        const isOther = object.metadata.name !== input.node;
+        // The last other one may have gone.
+        if (!isOther || isOnlyNode(input.node, view.nodes.list())) this.#wakeups.ring();
       }),
     ];
   }

@@ -56,6 +56,8 @@ export interface Blocker {
 
 export interface DrainFacts {
   readonly node: string;
+  /** Nothing has to leave it: there is nowhere to go. */
+  readonly isOnlyNode: () => boolean;
   readonly budgets: () => readonly PodDisruptionBudget[];
   readonly missingDaemonSets: (pods: readonly Pod[]) => readonly string[];
   readonly now: () => number;
@@ -113,14 +115,15 @@ export class DrainPods {
     else this.#see(pod);
   }
 
-  /** Nothing is left that has to go; only true once the pods were seen. */
+  /** Nothing is left that has to go; only true once the pods were seen, or when they have nowhere to go. */
   isDone(): boolean {
+    if (this.#facts.isOnlyNode()) return true;
     return this.#isListed && this.#leaving().length === 0;
   }
 
   /** How many pods stay on purpose. */
   left(): number {
-    return this.#pods.size - this.#leaving().length;
+    return this.#facts.isOnlyNode() ? this.#pods.size : this.#pods.size - this.#leaving().length;
   }
 
   /** What the filters warn about or refuse, one sentence per message. */

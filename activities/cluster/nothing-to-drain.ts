@@ -1,3 +1,4 @@
+import { isOnlyNode } from '../../core/drain';
 import type { CordonNodeInput, DrainedNode } from '../../workflows/cluster-contracts';
 import type { ActivityRun, ClusterPorts } from '../ports';
 import { DrainPods } from './drain-pods';
@@ -17,19 +18,21 @@ interface Look {
 /**
  * Looks once at the pods of a node that is cordoned. Reads only.
  *
- * @returns the outcome of its drain when no pod must leave; undefined = there is something to drain,
+ * @returns the outcome of its drain when no pod must leave, as of the only node of a cluster, whose pods nobody counts; undefined = there is something to drain,
  *   or it is not known
  */
 export async function nothingToDrain(
   ports: ClusterPorts,
   look: Look,
 ): Promise<DrainedNode | undefined> {
+  if (isOnlyNode(look.node, ports.view.nodes.list())) return { evicted: 0, left: 0 };
   const pods = await seenOnce(ports, look);
   return pods.isDone() ? { evicted: 0, left: pods.left() } : undefined;
 }
 
 /** The same, when it counts what is not known. @returns whether some pod must leave; undefined = it is not known */
 export async function mustLeave(ports: ClusterPorts, look: Look): Promise<boolean | undefined> {
+  if (isOnlyNode(look.node, ports.view.nodes.list())) return false;
   const pods = await seenOnce(ports, look);
   return pods.isListed ? !pods.isDone() : undefined;
 }
@@ -37,6 +40,7 @@ export async function mustLeave(ports: ClusterPorts, look: Look): Promise<boolea
 async function seenOnce(ports: ClusterPorts, { run, node, drain }: Look): Promise<DrainPods> {
   const pods = new DrainPods(drain, 0, {
     node,
+    isOnlyNode: () => isOnlyNode(node, ports.view.nodes.list()),
     budgets: () => ports.view.budgets.list(),
     missingDaemonSets: (found) => missingDaemonSets(ports.view, found),
     now: run.temporalNow,

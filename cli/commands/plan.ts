@@ -5,7 +5,13 @@ import { parse as parseToml } from 'smol-toml';
 import { mergeDisruptionPolicies } from '../../core/disruption';
 import type { ContentPorts } from '../../core/disruption';
 import type { Pod } from '../../core/drain';
-import { controllerOf, MCO_DRAIN_OPTIONS, predictBlockers } from '../../core/drain';
+import {
+  controllerOf,
+  isOnlyNode,
+  MCO_DRAIN_OPTIONS,
+  NO_DRAIN,
+  predictBlockers,
+} from '../../core/drain';
 import { failureName } from '../../core/errors';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import type { UpdatePlan } from '../../core/node/plan';
@@ -55,6 +61,8 @@ interface PoolPlan {
   /** All candidates in the order in which they would start. */
   readonly order: readonly string[];
   readonly groups: readonly PlanGroup[];
+  /** Why nothing is drained although the change asks for it; absent = it is. */
+  readonly noDrain?: string;
   /** What would hold up a drain if it began now. */
   readonly blockers: readonly string[];
   readonly failed: readonly NamedReason[];
@@ -96,7 +104,8 @@ async function planOf(
   const desired = target === undefined ? undefined : await renderedSpec(cluster, target);
   const groups = await planGroups(cluster, observed, desired);
   const blocker = planBlocker(view, pool, observed, desired !== undefined);
-  const draining = new Set(groups.filter(({ plan }) => plan.drain).flatMap(({ nodes }) => nodes));
+  const wanted = groups.filter(({ plan }) => plan.drain).flatMap(({ nodes }) => nodes);
+  const draining = new Set(wanted.filter((name) => !isOnlyNode(name, view.nodes)));
   return {
     pool: observed.pool,
     ...(target === undefined ? {} : { target }),
@@ -111,6 +120,7 @@ async function planOf(
     updated: observed.updated.length,
     order: observed.candidates.map((candidate) => candidate.node),
     groups,
+    ...(draining.size < wanted.length ? { noDrain: NO_DRAIN } : {}),
     blockers: await blockersOn(cluster, draining, now),
     failed: observed.failed,
     held: observed.held,
@@ -214,6 +224,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
     lines.push(style.green('nothing to do'));
   }
   for (const group of plan.groups) lines.push('', ...groupLines(group, context));
+  if (plan.noDrain !== undefined) lines.push('', style.yellow(plan.noDrain));
   if (plan.order.length > 0) lines.push('', `${style.bold('order')}  ${foldNames(plan.order)}`);
   lines.push(
     ...section(style.yellow('would block a drain now'), plan.blockers),

@@ -25,6 +25,7 @@ export {
   type JudgedPod,
   type PodFilter,
 } from './filters';
+export { isOnlyNode, NO_DRAIN } from './only-node';
 export {
   controllerOf,
   isFinished,

@@ -18,7 +18,7 @@ let world: World;
 
 beforeAll(async () => {
   world = await startWorld({
-    nodes: { master: 0, worker: 1 },
+    nodes: { master: 1, worker: 1 },
     patienceMs: PATIENCE_MS,
     maxUnavailable: 1,
     policy: { verify: { readySeconds: 1 } },

@@ -22,6 +22,8 @@ export const POOL = 'worker';
 
 export interface FleetOptions {
   readonly hosts: number;
+  /** The cluster has no other Node; default: there is one more, on which nothing runs, so that nodes are drained. */
+  readonly alone?: true;
   readonly policy?: RolloutPolicySpec;
   /** More settings of the host workers, by name. */
   readonly settings?: Readonly<Record<string, string>>;
@@ -92,6 +94,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       cluster.admin,
       names.map((name) => nodeSpec(name, firstConfig)),
     );
+    if (options.alone !== true) await postNodes(cluster.admin, [ELSEWHERE]);
     const machines: Machine[] = [];
     for (const [index, name] of names.entries()) {
       const machine = await createMachine({
@@ -148,6 +151,12 @@ async function pointerConfig(cluster: Cluster, product: Product): Promise<object
   );
   return JSON.parse(text) as object;
 }
+
+/** A Node without a machine, in no pool. */
+const ELSEWHERE = {
+  name: 'elsewhere',
+  taints: [{ key: 'story.example.com/no-machine', effect: 'NoSchedule' as const }],
+};
 
 /** Of a stack without simulated hosts. */
 const NO_SIMULATION = {

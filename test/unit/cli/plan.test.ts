@@ -22,6 +22,9 @@ const NODE: Node = {
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
 
+/** In no pool: with it the cluster has more than one node. */
+const ELSEWHERE: Node = { metadata: { name: 'elsewhere' } };
+
 const POOL: MachineConfigPool = {
   metadata: { name: 'worker' },
   spec: {
@@ -64,7 +67,7 @@ async function printedPlan(
   const whole: Partial<CliCluster> = {
     read: async () => ({
       pools: [POOL],
-      nodes: [NODE],
+      nodes: [NODE, ELSEWHERE],
       machineConfigNodes: new Map(),
       policies: [],
     }),
@@ -100,6 +103,23 @@ it('predicts nothing for pods of DaemonSets that are there', async () => {
   });
 
   expect(blockers).toEqual([]);
+});
+
+it('drains nothing in a cluster of one node, and says so', async () => {
+  const cluster = (more: readonly Node[]): Partial<CliCluster> => ({
+    read: async () => ({
+      ...{ pools: [POOL], nodes: [NODE, ...more], policies: [] },
+      machineConfigNodes: new Map(),
+    }),
+    pods: async () => [aPodOf('gone')],
+    daemonSets: async () => [],
+  });
+  const said =
+    'no drain: the only node of the cluster, so its pods stay until the machine shuts down';
+
+  expect(await planWith(cluster([]))).toMatchObject({ noDrain: said, blockers: [] });
+  expect(await printedPlan(cluster([]), 'table')).toContain(said);
+  expect(await planWith(cluster([ELSEWHERE]))).not.toHaveProperty('noDrain');
 });
 
 it('says which MachineConfigs are not in it, instead of that there is nothing to do', async () => {

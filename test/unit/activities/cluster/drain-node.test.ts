@@ -100,7 +100,10 @@ function start(
   const logged: unknown[] = [];
   const ports = {
     view: {
-      nodes: { synced: Promise.resolve(), get: () => cordoned(), subscribe: neverCalls },
+      nodes: {
+        ...{ synced: Promise.resolve(), get: () => cordoned(), subscribe: neverCalls },
+        list: () => [],
+      },
       budgets: { list: () => [], subscribe: neverCalls },
     },
     nodes: { read },

@@ -33,9 +33,10 @@ function aBudget(disruptionsAllowed: number): PodDisruptionBudget {
   };
 }
 
-function draining(drain: object = {}): DrainPods {
+function draining(drain: object = {}, isOnlyNode = false): DrainPods {
   return new DrainPods({ timeoutSeconds: 60, onTimeout: 'Fail', ...drain }, 0, {
     node: 'n',
+    isOnlyNode: () => isOnlyNode,
     budgets: () => budgets,
     missingDaemonSets: () => [],
     now: () => now,
@@ -171,6 +172,14 @@ it('names the budget that refuses, or what the API said when no budget explains 
   expect(pods.progress().remaining[0]?.blocker).toBe(
     'waiting for pod shop/a (budget shop/cart allows 0 disruptions; owner StatefulSet shop/cart)',
   );
+});
+
+it('is over when its node has become the only one of the cluster, whatever is on it', () => {
+  const pods = draining({}, true);
+  pods.listed([aPod('a'), aPod('b')]);
+
+  expect(pods.isDone()).toBe(true);
+  expect(pods.left()).toBe(2);
 });
 
 it('counts a pod of the same name with another UID as another pod', () => {

@@ -1,5 +1,7 @@
+import { refuseToReboot } from '../../../../activities/cluster/check-cordon';
 import { mustLeave, nothingToDrain } from '../../../../activities/cluster/nothing-to-drain';
 import type { ActivityRun, ClusterPorts, PodPort } from '../../../../activities/ports';
+import type { Node } from '../../../../core/node/types';
 import type { Pod } from '../../../../core/drain';
 
 const DRAIN = { timeoutSeconds: 60, onTimeout: 'RetryLater' } as const;
@@ -20,7 +22,11 @@ function aPod(name: string, owner?: { readonly kind: string; readonly name: stri
 }
 
 /** A node with these pods; without any list when they cannot be read. */
-function attemptWith(pods: readonly Pod[] | 'unknown', signal = new AbortController().signal) {
+function attemptWith(
+  pods: readonly Pod[] | 'unknown',
+  signal = new AbortController().signal,
+  nodes = ['n', 'another'],
+) {
   const follow: PodPort['follow'] = (_node, handler, until) =>
     new Promise((resolve) => {
       until.addEventListener('abort', () => {
@@ -30,6 +36,7 @@ function attemptWith(pods: readonly Pod[] | 'unknown', signal = new AbortControl
     });
   const ports = {
     view: {
+      nodes: { list: () => nodes.map((name) => ({ metadata: { name } })) },
       budgets: { list: () => [] },
       daemonSets: { get: (name: string) => (name === 'logs' ? { metadata: { name } } : undefined) },
     },
@@ -47,6 +54,33 @@ function looked(
 ) {
   return nothingToDrain(ports, { run, node: 'n', drain });
 }
+
+describe('the only node of a cluster', () => {
+  it('has nothing to drain, whatever is on it, and whether that is known or not', async () => {
+    const { signal } = new AbortController();
+    for (const pods of [[aPod('cart-1')], 'unknown'] as const) {
+      const { ports, run } = attemptWith(pods, signal, ['n']);
+      await expect(nothingToDrain(ports, { run, node: 'n', drain: DRAIN })).resolves.toEqual({
+        evicted: 0,
+        left: 0,
+      });
+      await expect(mustLeave(ports, { run, node: 'n', drain: DRAIN })).resolves.toBe(false);
+    }
+  });
+});
+
+describe('before its reboot', () => {
+  const step = { node: 'n', pool: 'worker', config: 'c', workflowId: 'update-node/n' };
+  const uncordoned: Node = { metadata: { name: 'n' } };
+  const byPerson: Node = { ...uncordoned, spec: { unschedulable: true } };
+  const run = { id: 'r', startedAt: '2030-01-01T00:00:00Z' };
+
+  it('only the only node of a cluster may be without a cordon', () => {
+    expect(() => refuseToReboot(uncordoned, step, true)).not.toThrow();
+    expect(() => refuseToReboot(uncordoned, step)).toThrow('was uncordoned');
+    expect(() => refuseToReboot(byPerson, { ...step, run }, true)).toThrow('cordoned anew');
+  });
+});
 
 describe('a cordoned node', () => {
   it('without pods is drained', async () => {

@@ -1,0 +1,98 @@
+/** A cluster of one node: there is nowhere for its pods to go, and the update must not wait for that. */
+
+import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { hostConfig, plainFile } from './support/configs';
+import { POOL } from './support/fleet';
+import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+
+const APP = 'orchestrator';
+const NO_DRAIN =
+  'no drain: the only node of the cluster, so its pods stay until the machine shuts down';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await startWorld({
+    ...{ hosts: 1, alone: true, policy: { verify: { readySeconds: 1 } } },
+  });
+}, START_MS);
+
+afterAll(async () => {
+  await world?.stop();
+}, STOP_MS);
+
+test(
+  'an update reboots it, although no pod may ever be evicted, and its pods are back after that',
+  async () => {
+    const { machine, fleet, record } = world;
+    const labels = { app: APP };
+    await fleet.manifests.applyObject(deployment(labels));
+    await fleet.manifests.applyObject(budget(labels));
+    await world.until('the pod is ready', () => record.pods.some(({ ready }) => ready));
+    const pods = await podsOf(APP);
+    const boots = machine.launcher.boots();
+    const since = markOf(record);
+
+    // The plan of a paused pool is the same.
+    expect((await world.slipway('rollout', 'pause', POOL, '--reason', 'a look')).code).toBe(0);
+    const config = await world.roll(
+      hostConfig('50-alone', { files: [plainFile('/etc/story.conf', 'of the story\n')] }),
+    );
+    const plan = await world.slipway('plan', POOL);
+    expect(plan.out).toContain(NO_DRAIN);
+    expect(plan.out).not.toContain('would block a drain');
+    expect((await world.slipway('rollout', 'resume', POOL)).code).toBe(0);
+    await world.allUpdatedTo(config);
+
+    expect(machine.launcher.boots()).toBe(boots + 1);
+    expect(rebootsOf(record, machine.name, since)).toEqual([config]);
+    expect(record.evictions).toBe(0);
+    expect(wasEverCordoned(record, machine.name, since)).toBe(false);
+    await world.until('the pod is back', () => record.pods.some(({ ready }) => ready));
+    expect(await podsOf(APP)).toEqual(pods);
+    const { items } = await world.api.call<{
+      items: readonly { reason: string; message: string }[];
+    }>('GET', '/api/v1/events?fieldSelector=reason=DrainSkipped');
+    expect(items).toMatchObject([{ reason: 'DrainSkipped', message: NO_DRAIN }]);
+  },
+  STORY_MS,
+);
+
+/** UIDs: a pod that was made anew is another one. */
+async function podsOf(app: string): Promise<readonly string[]> {
+  const { items } = await world.api.call<{ items: readonly { metadata: { uid: string } }[] }>(
+    'GET',
+    `/api/v1/pods?labelSelector=app%3D${app}`,
+  );
+  return items.map(({ metadata }) => metadata.uid);
+}
+
+/** One pod in the network of its machine: pods have no network of their own here. */
+function deployment(labels: Readonly<Record<string, string>>) {
+  const containers = [
+    { name: APP, image: 'images.test/workload:1', imagePullPolicy: 'IfNotPresent' },
+  ];
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: APP, namespace: 'default', labels },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: { hostNetwork: true, terminationGracePeriodSeconds: 2, containers },
+      },
+    },
+  };
+}
+
+/** Nothing may ever go. */
+function budget(matchLabels: Readonly<Record<string, string>>) {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata: { name: APP, namespace: 'default' },
+    spec: { minAvailable: 1, selector: { matchLabels } },
+  };
+}
