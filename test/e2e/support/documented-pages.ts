@@ -5,6 +5,7 @@ import { join } from 'node:path';
 
 /** The last line above a block: its commands are not run, and why. */
 const NOT_RUN = /^<!-- not run: (\S.*) -->$/;
+const ANY_MARK = /^<!-- *not run/;
 /** The commands of that page are run at this point. */
 const OTHER_PAGE = /^<!-- commands: (\S+) -->$/;
 const FENCE = /^```(.*)$/;
@@ -50,6 +51,7 @@ export function readDocumentedPage(root: string, path: string): DocumentedPage {
     }
     if (block === 'none') {
       if (line !== '') above = line;
+      if (ANY_MARK.test(line) && !NOT_RUN.test(line)) refuse('say why: <!-- not run: why -->');
       const other = OTHER_PAGE.exec(line)?.[1];
       if (other === undefined) return '';
       others.push(other);
