@@ -4,7 +4,7 @@ import { ANNOTATION, PoolCondition } from '../../core/names';
 import { isSimulated } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
-import { assignNodes, isConditionTrue } from '../../core/pool';
+import { assignNodes, isConditionTrue, nodesInNoPool, poolHint } from '../../core/pool';
 import { isCordonedByPerson, isCordonedBySlipway } from '../../core/rollout';
 import { formatAge } from '../durations';
 import type { ExitCode } from '../exit-codes';
@@ -77,6 +77,9 @@ function poolListing(view: ClusterView, context: CliContext): KeyedListing<Machi
   };
 }
 
+/** Nodes in no pool that are named at most. */
+const HINTS = 10;
+
 interface NodeLine {
   readonly node: Node;
   readonly pool: string;
@@ -92,7 +95,8 @@ function nodeListing(view: ClusterView, poolName: string | undefined): KeyedList
     .map((node) => ({ node, pool: poolOf.get(node.metadata.name) ?? '' }))
     .filter((line) => poolName === undefined || line.pool === poolName);
   const annotation = (line: NodeLine, key: string) => line.node.metadata.annotations?.[key] ?? '';
-  const note = simulatedNote(rows);
+  const notes = [simulatedNote(rows), poolName === undefined ? noPoolNote(view) : undefined];
+  const note = notes.filter((one) => one !== undefined).join('\n');
   return {
     columns: [
       { header: 'NAME', value: (line) => line.node.metadata.name },
@@ -108,7 +112,7 @@ function nodeListing(view: ClusterView, poolName: string | undefined): KeyedList
     key: (line) => `node ${line.node.metadata.name}`,
     data: (line) => withoutManagedFields(line.node),
     empty: poolName === undefined ? 'no nodes found' : `no nodes found in pool ${poolName}`,
-    ...(note === undefined ? {} : { note }),
+    ...(note === '' ? {} : { note }),
   };
 }
 
@@ -118,6 +122,21 @@ function simulatedNote(rows: readonly NodeLine[]): string | undefined {
   if (simulated === 0) return undefined;
   const which = simulated === rows.length ? 'all' : String(simulated);
   return `simulated hosts: ${which} of ${rows.length}; no machines are behind them`;
+}
+
+/** The first few, with what to type. */
+function noPoolNote({ nodes, pools }: ClusterView): string | undefined {
+  const left = nodesInNoPool(nodes, pools);
+  if (left.length === 0) return undefined;
+  const lines = left
+    .slice(0, HINTS)
+    .map((node) => `  ${node.metadata.name}: ${poolHint(node, pools)}`);
+  const more = left.length > HINTS ? [`  and ${left.length - HINTS} more`] : [];
+  return [
+    `in no pool, so that they get no config: ${left.length} of ${nodes.length}`,
+    ...lines,
+    ...more,
+  ].join('\n');
 }
 
 /** Who wrote which field is the API server's bookkeeping, and longer than all the rest. */

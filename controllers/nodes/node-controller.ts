@@ -26,6 +26,7 @@ import { cordonMarkCleared, isCordonMarkLeftOver } from './cordon-mark';
 import { EndKeeper } from './end-keeper';
 import { firstStatus, restsOn } from './first-status';
 import { joinedAnnotations } from './joined-node';
+import { NoPool } from './no-pool';
 import { FIELD_OWNER, showStatus } from './show-status';
 
 /** Of one condition: an apply under the name above would take away what else that has applied. */
@@ -55,12 +56,15 @@ export class NodeController {
   readonly #deps: NodeControllerDeps;
   readonly #queue: WorkQueue;
   readonly #ends: EndKeeper;
+  readonly #noPool: NoPool;
 
   constructor(deps: NodeControllerDeps, leading: AbortSignal) {
     this.#deps = deps;
-    this.#ends = new EndKeeper(deps, (name, delayMs) => {
+    const addAfter = (name: string, delayMs: number): void => {
       this.#queue.addAfter(name, delayMs);
-    });
+    };
+    this.#ends = new EndKeeper(deps, addAfter);
+    this.#noPool = new NoPool(deps, addAfter);
     this.#queue = new WorkQueue(
       {
         work: (name) => this.#sync(name),
@@ -137,6 +141,7 @@ export class NodeController {
     const known = picture.machineConfigNodes.get(name);
     if (node === undefined || node.metadata.deletionTimestamp !== undefined) {
       this.#ends.forget(name);
+      this.#noPool.forget(name);
       if (node === undefined && known !== undefined) await this.#delete(known);
       if (known === undefined) this.#queue.forget(name);
       return;
@@ -145,6 +150,7 @@ export class NodeController {
     else await this.#showDrift(node, known);
     if (known !== undefined) await this.#showDegradation(node, known);
     const pool = this.#poolOf(node);
+    this.#noPool.look(node, pool);
     if (pool === undefined) return;
     if (known === undefined) await this.#create(node, pool);
     else if (known.spec.pool.name !== pool && !isUnderWay(node)) await this.#move(known, pool);

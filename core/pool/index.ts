@@ -19,7 +19,9 @@ export { isConditionTrue, setCondition, type ConditionValue } from './conditions
 export { goQuote } from './go-quote';
 export {
   assignNodes,
+  nodesInNoPool,
   nodesOfPool,
+  poolHint,
   poolsForNode,
   primaryPoolForNode,
   type Membership,

@@ -106,6 +106,32 @@ export function assignNodes(
   return { members, conflicts, invalidPools };
 }
 
+/**
+ * Nodes that no pool takes, so that nothing is rolled to them: kubeadm and k3s give workers no role label. One that
+ * several pools claim is told by these, and no pool is for Windows.
+ */
+export function nodesInNoPool(
+  nodes: readonly Node[],
+  pools: readonly MachineConfigPool[],
+): readonly Node[] {
+  if (pools.length === 0) return [];
+  const { members, conflicts } = assignNodes(nodes, pools);
+  const known = new Set(conflicts.map(({ node }) => node));
+  for (const own of members.values()) for (const { metadata } of own) known.add(metadata.name);
+  return nodes.filter((node) => !known.has(node.metadata.name) && !isWindows(node));
+}
+
+/** What puts a node into a pool: the label of a worker, where a pool takes it for that. */
+export function poolHint({ metadata }: Node, pools: readonly MachineConfigPool[]): string {
+  const labelled = {
+    metadata: { ...metadata, labels: { ...metadata.labels, [LABEL.WORKER]: '' } },
+  };
+  const { members } = assignNodes([labelled], pools);
+  return [...members.values()].some(({ length }) => length > 0)
+    ? `kubectl label node ${metadata.name} ${LABEL.WORKER}=`
+    : 'label it as the nodeSelector of a pool asks for';
+}
+
 /** The members of one pool among all nodes; see `assignNodes`. */
 export function nodesOfPool(
   pool: MachineConfigPool,
@@ -133,7 +159,7 @@ function compilePool(pool: MachineConfigPool): CompiledPool {
 }
 
 function poolsAmong(node: Node, pools: readonly CompiledPool[]): PoolsOfNode {
-  if (node.metadata.labels?.[LABEL.OS] === 'windows') return { pools: [] };
+  if (isWindows(node)) return { pools: [] };
   const matching = pools
     .filter(({ selector }) => !selector.empty && selector.matches(node.metadata.labels))
     .map(({ pool }) => pool);
@@ -154,6 +180,10 @@ function poolsAmong(node: Node, pools: readonly CompiledPool[]): PoolsOfNode {
     pools: [master ?? customPool, worker].filter(isPool),
     ...(master === undefined ? {} : { ignoredCustomPool: customPool }),
   };
+}
+
+function isWindows({ metadata }: Node): boolean {
+  return metadata.labels?.[LABEL.OS] === 'windows';
 }
 
 function isPool(pool: MachineConfigPool | undefined): pool is MachineConfigPool {

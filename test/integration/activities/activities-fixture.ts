@@ -87,7 +87,7 @@ export function activitiesFor(fixture: KubeFixture, caches: ClusterCaches, run =
   return createClusterActivities(portsFor(fixture, caches, () => run));
 }
 
-/** The pool of all workers, which has room for each of them. */
+/** The pool of all workers, which has room for each of them; and a node of no pool, so that none is the only one. */
 export async function theWorkerPool(fixture: KubeFixture, caches: ClusterCaches): Promise<void> {
   const role = 'worker';
   await applyManifest(fixture.admin, {
@@ -101,6 +101,9 @@ export async function theWorkerPool(fixture: KubeFixture, caches: ClusterCaches)
     },
   });
   await inCache(caches.pools, role, () => true);
+  const taints = [{ key: 'test.example.com/nothing-runs-here', effect: 'NoSchedule' as const }];
+  await createNodes(fixture.cluster, [{ name: 'one-more', taints }]);
+  await inCache(caches.nodes, 'one-more', () => true);
 }
 
 export async function aWorker(

@@ -180,3 +180,31 @@ test('an API server that goes away is named once, and once when it is back', asy
     jest.useRealTimers();
   }
 });
+
+test('nodes that no pool takes are told, with the command that labels each', async () => {
+  const bare = (name: string): Node => ({ metadata: { name } });
+  const many = Array.from({ length: 11 }, (_, index) => bare(`x${index}`));
+  const { context, text } = given(aView(aNode('n1', 'Done'), ...many));
+
+  await getNodes(context, { watch: false, output: 'table' }, undefined);
+
+  const lines = text.err.trimEnd().split('\n');
+  expect(lines[0]).toBe('in no pool, so that they get no config: 11 of 12');
+  expect(lines[1]).toBe('  x0: kubectl label node x0 node-role.kubernetes.io/worker=');
+  expect(lines.slice(10)).toEqual([expect.stringContaining('x9'), '  and 1 more']);
+});
+
+test.each([
+  ['all nodes are in pools', aView(aNode('n1', 'Done')), undefined],
+  [
+    'the nodes of one pool are asked for',
+    aView(aNode('n1', 'Done'), { metadata: { name: 'x' } }),
+    'worker',
+  ],
+])('nothing is told where %s', async (_what, view, pool) => {
+  const { context, text } = given(view);
+
+  await getNodes(context, { watch: false, output: 'table' }, pool);
+
+  expect(text.err).toBe('');
+});

@@ -38,6 +38,50 @@ it('clears the mark of a cordon that a person has taken away from a failed node'
   expect(bench.patches).toEqual([clears('2')]);
 });
 
+describe('a node in no pool', () => {
+  const bare = aNode({ roles: [] });
+  const told = [
+    'n1',
+    'InNoPool',
+    expect.stringContaining('kubectl label node n1 node-role.kubernetes.io/worker='),
+  ];
+
+  it('is told once, with the command that labels it', async () => {
+    const bench = aBench(bare);
+    await pass(50_000);
+    expect(bench.events).toEqual([]);
+    await pass(20_000);
+    bench.nodes.put({ ...bare, metadata: { ...bare.metadata, labels: { zone: 'a' } } });
+    await pass(100_000);
+    expect(bench.events).toEqual([told]);
+
+    bench.nodes.put(aNode());
+    await pass(10_000);
+    bench.nodes.put(bare);
+    await pass(100_000);
+    expect(bench.events).toEqual([told, told]);
+  });
+
+  it('is told what its pool asks for, where that is no label of a worker', async () => {
+    const bench = aBench(bare, aPool('infra'));
+    await pass(100_000);
+
+    expect(bench.events.map(([, , message]) => message)).toEqual([
+      'no pool takes the node, so it gets no config: label it as the nodeSelector of a pool asks for',
+    ]);
+  });
+
+  it.each([
+    ['is one of Windows', { 'kubernetes.io/os': 'windows' }],
+    ['is in one', { 'node-role.kubernetes.io/worker': '' }],
+  ])('is not one that %s', async (_what, labels) => {
+    const bench = aBench({ ...bare, metadata: { ...bare.metadata, labels } });
+    await pass(100_000);
+
+    expect(bench.events).toEqual([]);
+  });
+});
+
 it('finds one that was there before it began', async () => {
   const bench = aBench(marked({ current: 'a', desired: 'a', state: 'Done' }, '7'));
 
