@@ -91,6 +91,10 @@ export const PoolCondition = {
   UPDATING: 'Updating',
   NODE_DEGRADED: 'NodeDegraded',
   RENDER_DEGRADED: 'RenderDegraded',
+  /** Of a pool that MCO layers; Slipway clears what is left of it. */
+  IMAGE_BUILD_DEGRADED: 'ImageBuildDegraded',
+  /** MCO's; Slipway reads it. */
+  PINNED_IMAGE_SETS_DEGRADED: 'PinnedImageSetsDegraded',
   DEGRADED: 'Degraded',
   /** Ours: the quorum of the control plane allows fewer nodes at once than the pool. Absent = it does not. */
   CONTROL_PLANE_LIMITED: 'ControlPlaneLimited',

@@ -10,6 +10,7 @@ const OWNED = new Set<string>([
   PoolCondition.UPDATED,
   PoolCondition.UPDATING,
   PoolCondition.NODE_DEGRADED,
+  PoolCondition.IMAGE_BUILD_DEGRADED,
   PoolCondition.DEGRADED,
   PoolCondition.CONTROL_PLANE_LIMITED,
 ]);

@@ -6,8 +6,9 @@
  */
 
 import { LABEL } from '../names';
-import { isFailing, isReady, isTargetedAt, isUnavailable } from '../node/predicates';
+import { isFailing, isReady, isUnavailable } from '../node/predicates';
 import type { Node } from '../node/types';
+import { isTargetedAtPool, type Layering } from './layering';
 import type { MachineConfigPool } from './types';
 
 /** Nodes that could start now, and how many of them may. */
@@ -23,29 +24,31 @@ export function unavailableNodes(nodes: readonly Node[]): readonly Node[] {
 }
 
 /**
- * The ready nodes whose target is not the pool's config, and how many of them may start.
+ * The ready nodes whose target is not the pool's config (and image, where it is layered), and how many of them may
+ * start.
  *
  * A node that failed on the pool's config costs capacity even when it is unavailable and was counted
  * already (MCO counts it twice), and a cordoned failed node is never a candidate.
  *
  * @param nodes - members of the pool
  * @param limit - `maxUnavailable` of the pool, as a number of nodes
+ * @param layering - absent = the pool is not layered
  * @see MCO getAllCandidateMachines
  */
 export function allCandidates(
   pool: MachineConfigPool,
   nodes: readonly Node[],
   limit: number,
+  layering?: Layering,
 ): CandidateSelection {
   const none: CandidateSelection = { candidates: [], capacity: 0 };
   const capacity = limit - unavailableNodes(nodes).length;
   if (capacity <= 0) return none;
 
-  const target = pool.spec.configuration?.name;
   const candidates: Node[] = [];
   let failing = 0;
   for (const node of nodes) {
-    if (isTargetedAt(node, target)) {
+    if (isTargetedAtPool(node, pool, layering)) {
       if (isFailing(node)) failing += 1;
     } else if (isReady(node)) {
       candidates.push(node);

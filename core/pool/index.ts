@@ -17,6 +17,7 @@ export {
 export { checkMaxUnavailable, maxUnavailable, slotCount } from './capacity';
 export { isConditionTrue, setCondition, type ConditionValue } from './conditions';
 export { goQuote } from './go-quote';
+export { isLayered, type Layering, type MachineOSBuild, type MachineOSConfig } from './layering';
 export {
   assignNodes,
   nodesInNoPool,

@@ -17,6 +17,14 @@ import type { MachineConfigNode, Node } from '../node/types';
 import type { Condition } from '../object-meta';
 import { setCondition, type ConditionValue } from './conditions';
 import { goQuote } from './go-quote';
+import {
+  buildDegradedCleared,
+  isBuildOpen,
+  isUpdatedInPool,
+  updateLine,
+  updatingOfLayered,
+  type Layering,
+} from './layering';
 import type { MachineConfigPool } from './types';
 
 export type PoolStatus = NonNullable<MachineConfigPool['status']>;
@@ -28,6 +36,8 @@ export interface StatusInput {
   readonly machineConfigNodes: readonly MachineConfigNode[];
   /** RFC 3339; becomes the transition time of what changes. */
   readonly now: string;
+  /** Absent = the pool is not layered. */
+  readonly layering?: Layering;
 }
 
 /**
@@ -36,16 +46,24 @@ export interface StatusInput {
  * write (RenderDegraded) stay as they are.
  */
 export function calculateStatus(input: StatusInput): PoolStatus {
-  const { pool, nodes } = input;
-  const counts = countNodes(pool, nodes);
+  const { pool, layering = {} } = input;
+  return statusWith(input, (node) => isUpdatedInPool(node, pool, layering));
+}
+
+function statusWith(input: StatusInput, isUpdated: (node: Node) => boolean): PoolStatus {
+  const { pool, nodes, layering = {} } = input;
+  const counts = countNodes(nodes, isUpdated);
   const allUpdated =
     counts.updatedMachineCount === nodes.length &&
     counts.readyMachineCount === nodes.length &&
-    counts.unavailableMachineCount === 0;
+    counts.unavailableMachineCount === 0 &&
+    !isBuildOpen(layering);
   const reports = degradedReports(input);
+  const cleared = buildDegradedCleared(pool.status?.conditions, layering);
   const values = [
-    ...updateConditions(pool, allUpdated),
+    ...updateConditions(pool, layering, allUpdated),
     nodeDegradedCondition(counts.degradedMachineCount, reports),
+    ...(cleared === undefined ? [] : [cleared]),
   ];
   const configuration = allUpdated ? pool.spec.configuration : pool.status?.configuration;
   return {
@@ -63,10 +81,12 @@ export function calculateStatus(input: StatusInput): PoolStatus {
  * The status that Slipway writes: MCO's, with a NodeDegraded condition that always counts and names
  * the nodes that the pool counts as degraded. MCO takes the number from the nodes and the text from
  * their MachineConfigNodes, and says "0 nodes" when the two disagree. Degraded also has the message
- * of RenderDegraded, which MCO leaves empty.
+ * of RenderDegraded, which MCO leaves empty. A node with an image that MCO has built for it is not updated: MCO counts it
+ * and updates it all the same.
  */
 export function poolStatus(input: StatusInput): PoolStatus {
-  const status = calculateStatus(input);
+  const target = input.pool.spec.configuration?.name;
+  const status = statusWith(input, (node) => isUpdatedTo(node, target));
   const messages = degradedMessages(input.machineConfigNodes);
   const degraded = input.nodes.filter(isCountedDegraded);
   const reports = degraded.map((node) => {
@@ -76,7 +96,7 @@ export function poolStatus(input: StatusInput): PoolStatus {
   const value = nodeDegradedCondition(degraded.length, { machines: degraded.length, reports });
   // Start from the conditions on the pool, so that a text that MCO's rule changes and this one changes
   // back does not count as a change.
-  const others = updateConditionsOf(status);
+  const others = otherConditionsOf(status);
   return {
     ...status,
     conditions: withDegraded(input.pool.status?.conditions ?? [], [...others, value], input.now, {
@@ -96,8 +116,8 @@ type Counts = Required<
   >
 >;
 
-function countNodes(pool: MachineConfigPool, nodes: readonly Node[]): Counts {
-  const updated = nodes.filter((node) => isUpdatedTo(node, pool.spec.configuration?.name));
+function countNodes(nodes: readonly Node[], isUpdated: (node: Node) => boolean): Counts {
+  const updated = nodes.filter(isUpdated);
   return {
     machineCount: nodes.length,
     updatedMachineCount: updated.length,
@@ -112,36 +132,35 @@ function isCountedDegraded(node: Node): boolean {
   return desiredConfigOf(node) !== undefined && isDegraded(node);
 }
 
-function updateConditions(pool: MachineConfigPool, allUpdated: boolean): readonly ConditionValue[] {
-  const target = `MachineConfig ${pool.spec.configuration?.name ?? ''}`;
-  if (allUpdated) {
-    return [
-      {
+function updateConditions(
+  pool: MachineConfigPool,
+  layering: Layering,
+  allUpdated: boolean,
+): readonly ConditionValue[] {
+  const target = updateLine(pool, layering);
+  const updated: ConditionValue = allUpdated
+    ? {
         type: PoolCondition.UPDATED,
         status: 'True',
         message: `All nodes are updated with ${target}`,
-      },
-      { type: PoolCondition.UPDATING, status: 'False' },
-    ];
-  }
-  const updating: ConditionValue =
-    pool.spec.paused === true
-      ? {
-          type: PoolCondition.UPDATING,
-          status: 'False',
-          message: `Pool is paused; will not update to ${target}`,
-        }
-      : {
-          type: PoolCondition.UPDATING,
-          status: 'True',
-          message: `All nodes are updating to ${target}`,
-        };
-  return [{ type: PoolCondition.UPDATED, status: 'False' }, updating];
+      }
+    : { type: PoolCondition.UPDATED, status: 'False' };
+  const byBuild = updatingOfLayered(pool, layering, allUpdated);
+  return [updated, byBuild ?? updatingOf(pool, target, allUpdated)];
 }
 
-/** Updated and Updating as they were just computed. */
-function updateConditionsOf(status: PoolStatus): readonly ConditionValue[] {
-  return [PoolCondition.UPDATED, PoolCondition.UPDATING].flatMap((type) =>
+function updatingOf(pool: MachineConfigPool, target: string, allUpdated: boolean): ConditionValue {
+  const type = PoolCondition.UPDATING;
+  if (allUpdated) return { type, status: 'False' };
+  return pool.spec.paused === true
+    ? { type, status: 'False', message: `Pool is paused; will not update to ${target}` }
+    : { type, status: 'True', message: `All nodes are updating to ${target}` };
+}
+
+/** What was just computed, without NodeDegraded and what follows from it. */
+function otherConditionsOf(status: PoolStatus): readonly ConditionValue[] {
+  const { UPDATED, UPDATING, IMAGE_BUILD_DEGRADED } = PoolCondition;
+  return [UPDATED, UPDATING, IMAGE_BUILD_DEGRADED].flatMap((type) =>
     (status.conditions ?? [])
       .filter((condition) => condition.type === type)
       .map(({ status: value, reason, message }) => ({ type, status: value, reason, message })),
@@ -208,7 +227,7 @@ function nodeDegradedCondition(degraded: number, reports: DegradedReports): Cond
 }
 
 /**
- * Sets the given conditions, and Degraded from NodeDegraded (with its message) and RenderDegraded.
+ * Sets the given conditions, and Degraded from NodeDegraded (with its message), RenderDegraded and ImageBuildDegraded.
  *
  * @param explained - say also what RenderDegraded says, which MCO leaves out
  */
@@ -218,23 +237,30 @@ function withDegraded(
   now: string,
   explained: { readonly alsoRender?: true } = {},
 ): readonly Condition[] {
-  const nodeDegraded = values.find(
-    ({ type, status }) => type === PoolCondition.NODE_DEGRADED && status === 'True',
+  const set = (conditions: readonly Condition[], value: ConditionValue) =>
+    setCondition(conditions, value, now);
+  const conditions = values.reduce(set, before);
+  const found = [
+    PoolCondition.NODE_DEGRADED,
+    PoolCondition.RENDER_DEGRADED,
+    PoolCondition.IMAGE_BUILD_DEGRADED,
+  ].flatMap((type) =>
+    conditions.filter((condition) => condition.type === type && condition.status === 'True'),
   );
-  const renderDegraded = before.find(
-    ({ type, status }) => type === PoolCondition.RENDER_DEGRADED && status === 'True',
-  );
-  const messages = [
-    nodeDegraded?.message,
-    explained.alsoRender === true ? renderDegraded?.message : undefined,
-  ];
+  const own = found.find(({ type }) => type !== PoolCondition.RENDER_DEGRADED);
+  const said = explained.alsoRender === true ? found : own === undefined ? [] : [own];
   const degraded: ConditionValue = {
     type: PoolCondition.DEGRADED,
-    status: nodeDegraded !== undefined || renderDegraded !== undefined ? 'True' : 'False',
-    message: messages.filter((message) => message !== undefined && message !== '').join('; '),
+    status: found.length > 0 ? 'True' : 'False',
+    message: said
+      .map(degradedMessage)
+      .filter((message) => message !== '')
+      .join('; '),
   };
-  return [...values, degraded].reduce<readonly Condition[]>(
-    (conditions, value) => setCondition(conditions, value, now),
-    before,
-  );
+  return set(conditions, degraded);
+}
+
+/** The builder's own message names the build, and stays with its condition. */
+function degradedMessage({ type, message = '' }: Condition): string {
+  return type === PoolCondition.IMAGE_BUILD_DEGRADED ? 'Custom OS image build failed' : message;
 }

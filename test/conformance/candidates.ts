@@ -9,12 +9,20 @@ import {
   maxUnavailable,
   selectCandidates,
   unavailableNodes,
+  type Layering,
   type MachineConfigPool,
 } from '../../core/pool';
-import { casesOf, isJsonObject, type ConformanceCase, type ConformanceKind } from './kind';
+import {
+  casesOf,
+  isJsonObject,
+  type ConformanceCase,
+  type ConformanceKind,
+  type JsonObject,
+} from './kind';
+import { imagesOf, layeringOf } from './layering';
 
-/** One node of a case; an absent key is Go's zero value. */
-interface CaseNode {
+/** One node of a case, beside the images; an absent key is Go's zero value. */
+interface CaseNode extends JsonObject {
   readonly Name: string;
   readonly Cur?: string;
   readonly Des?: string;
@@ -31,7 +39,8 @@ interface CaseNode {
   readonly MCNDegraded?: string;
 }
 
-interface CaseInput {
+/** A case, beside what makes its pool layered. */
+interface CaseInput extends JsonObject {
   readonly Name: string;
   readonly Pool: string;
   readonly Config?: string;
@@ -40,6 +49,14 @@ interface CaseInput {
   readonly Paused?: boolean;
   readonly Nodes?: readonly CaseNode[] | null;
 }
+
+const INPUT_KEYS: ReadonlySet<string> = new Set([
+  ...['Name', 'Pool', 'Config', 'StatusConfig', 'MaxUnavailable', 'Paused', 'Nodes'],
+]);
+const NODE_KEYS: ReadonlySet<string> = new Set([
+  ...['Name', 'Cur', 'Des', 'State', 'Reason', 'Ready', 'Unsched', 'DiskPressure'],
+  ...['NetUnavail', 'Zone', 'Age', 'MCNDegraded'],
+]);
 
 /** Any fixed instant: only differences of ages matter. */
 const NOW = '2030-01-01T00:00:00Z';
@@ -69,16 +86,18 @@ export const candidatesKind: ConformanceKind = {
 
 function answer(input: CaseInput): unknown {
   const pool = poolOf(input);
+  const layering = layeringOf(input, INPUT_KEYS, input.Config);
   const nodes = (input.Nodes ?? []).map(nodeOf);
   const status = calculateStatus({
     pool,
     nodes,
     machineConfigNodes: (input.Nodes ?? []).flatMap(machineConfigNodeOf),
     now: NOW,
+    layering,
   });
   return {
     Name: input.Name,
-    ...selection(pool, nodes),
+    ...selection(pool, nodes, layering),
     MachineCount: status.machineCount,
     Updated: status.updatedMachineCount,
     Ready: status.readyMachineCount,
@@ -95,7 +114,7 @@ function answer(input: CaseInput): unknown {
 }
 
 /** What the node controller decides; nothing (Go's nil) when maxUnavailable cannot be read. */
-function selection(pool: MachineConfigPool, nodes: readonly Node[]): object {
+function selection(pool: MachineConfigPool, nodes: readonly Node[], layering: Layering): object {
   let limit: number;
   try {
     limit = maxUnavailable(pool, nodes.length);
@@ -109,7 +128,7 @@ function selection(pool: MachineConfigPool, nodes: readonly Node[]): object {
       Capacity: 0,
     };
   }
-  const candidates = allCandidates(pool, nodes, limit);
+  const candidates = allCandidates(pool, nodes, limit, layering);
   return {
     MaxUnavailable: limit,
     MaxErr: '',
@@ -140,6 +159,7 @@ function poolOf(input: CaseInput): MachineConfigPool {
 }
 
 function nodeOf(given: CaseNode): Node {
+  const images = imagesOf(given, NODE_KEYS);
   const conditions = [
     { type: 'Ready', status: given.Ready },
     { type: 'DiskPressure', status: given.DiskPressure },
@@ -153,6 +173,8 @@ function nodeOf(given: CaseNode): Node {
       annotations: present({
         [ANNOTATION.CURRENT_CONFIG]: given.Cur,
         [ANNOTATION.DESIRED_CONFIG]: given.Des,
+        [ANNOTATION.CURRENT_IMAGE]: images.current,
+        [ANNOTATION.DESIRED_IMAGE]: images.desired,
         [ANNOTATION.STATE]: given.State,
         [ANNOTATION.REASON]: given.Reason,
       }),

@@ -1,3 +1,4 @@
+import { ANNOTATION } from '../../../../core/names';
 import type { MachineConfigNode, Node } from '../../../../core/node/types';
 import type { Condition } from '../../../../core/object-meta';
 import { calculateStatus, poolStatus, type PoolStatus } from '../../../../core/pool/status';
@@ -197,5 +198,65 @@ describe('which nodes are degraded and why', () => {
       message,
     });
     expect(conditionOf(status, 'Degraded')).toMatchObject({ status: 'True', message });
+  });
+});
+
+describe('a pool that MCO had layered', () => {
+  const IMAGE = 'registry.example.com/os@sha256:1';
+  const annotations = { [ANNOTATION.CURRENT_IMAGE]: IMAGE, [ANNOTATION.DESIRED_IMAGE]: IMAGE };
+  const nodes = [updated('n0', { annotations }), updated('n1')];
+  const input = { pool: aPool(), nodes, machineConfigNodes: [], now: NOW };
+
+  it('is updated for MCO while a node has an image, and for Slipway once none has', () => {
+    expect(calculateStatus(input).updatedMachineCount).toBe(2);
+    expect(conditionOf(calculateStatus(input), 'Updated').status).toBe('True');
+    expect(poolStatus(input).updatedMachineCount).toBe(1);
+    expect(conditionOf(poolStatus(input), 'Updated').status).toBe('False');
+  });
+
+  it('is not degraded for ever by a build that is no more', () => {
+    const conditions = [
+      condition('ImageBuildDegraded', 'True', 'x'),
+      condition('Degraded', 'True'),
+    ];
+    const pool = aPool({}, { status: { conditions } });
+
+    const status = poolStatus({ ...input, pool });
+
+    expect(conditionOf(status, 'ImageBuildDegraded')).toMatchObject({
+      status: 'False',
+      reason: 'NoLayeredObjects',
+    });
+    expect(conditionOf(status, 'Degraded').status).toBe('False');
+  });
+
+  it('is degraded by a build that failed, and says so', () => {
+    const conditions = [condition('ImageBuildDegraded', 'True', 'the builder says')];
+    const pool = aPool({}, { status: { conditions } });
+    const build = {
+      metadata: { name: 'mosb' },
+      spec: { machineConfig: { name: B } },
+      status: { conditions: [condition('Failed', 'True')] },
+    };
+    const config = { metadata: { name: 'mosc' } };
+
+    const status = calculateStatus({ ...input, pool, layering: { config, build } });
+
+    expect(conditionOf(status, 'Degraded')).toMatchObject({
+      status: 'True',
+      message: 'Custom OS image build failed',
+    });
+  });
+
+  it('waits for its nodes, but for nothing while it is degraded otherwise', () => {
+    const pool = aPool({}, { status: { conditions: [condition('NodeDegraded', 'True')] } });
+    const layering = { config: { metadata: { name: 'mosc' } } };
+
+    const status = calculateStatus({ ...input, pool, layering });
+
+    expect(conditionOf(status, 'Updating')).toMatchObject({
+      status: 'False',
+      message: 'Pool update paused due to degraded condition',
+    });
   });
 });
