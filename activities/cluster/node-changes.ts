@@ -106,7 +106,7 @@ export function cordonChange(node: Node, input: Turned<CordonNodeInput>): NodeCh
   const change = difference(node, {
     annotations: {
       ...mark,
-      [ANNOTATION.DESIRED_CONFIG]: input.config,
+      ...targeted(input.config),
       [ANNOTATION.STATE]: NodeState.WORKING,
       [ANNOTATION.REASON]: '',
       ...(input.cordon ? { [ANNOTATION.CORDONED_BY]: input.workflowId } : {}),
@@ -163,8 +163,8 @@ export function completeChange(node: Node, input: Turned<NodeStep>): NodeChange 
   return difference(node, {
     annotations: {
       ...marked(node, input, 'gives back'),
-      [ANNOTATION.CURRENT_CONFIG]: input.config,
-      [ANNOTATION.DESIRED_CONFIG]: input.config,
+      ...provenOn(input.config),
+      ...targeted(input.config),
       [ANNOTATION.STATE]: NodeState.DONE,
       [ANNOTATION.REASON]: '',
       ...(isHeldForThis ? { [ANNOTATION.HELD_FOR]: null, [ANNOTATION.HELD_REASON]: null } : {}),
@@ -254,23 +254,23 @@ function leftChange(input: ReleaseNodeInput): NodeChange {
 function committedUnsaid(
   node: Node,
   { hostIsOn, hostIsBack }: ReleaseNodeInput,
-): { readonly [ANNOTATION.CURRENT_CONFIG]?: string } {
-  const current = currentConfigOf(node);
-  const isUnsaid = hostIsOn !== undefined && hostIsOn !== current;
-  return isUnsaid && hostIsBack ? { [ANNOTATION.CURRENT_CONFIG]: hostIsOn } : {};
+): NonNullable<NodeChange['annotations']> {
+  const isUnsaid = hostIsOn !== undefined && hostIsOn !== currentConfigOf(node);
+  return isUnsaid && hostIsBack ? provenOn(hostIsOn) : {};
 }
 
 /** A node that this update never targeted keeps what it says, also an earlier failure, while that is so. */
 function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['annotations']> {
   const current = currentConfigOf(node);
-  const unsaid = committedUnsaid(node, input)[ANNOTATION.CURRENT_CONFIG];
-  if (unsaid !== undefined) return { [ANNOTATION.CURRENT_CONFIG]: unsaid, ...doneOn(unsaid) };
+  const unsaid = committedUnsaid(node, input);
+  const isNowOn = unsaid[ANNOTATION.CURRENT_CONFIG];
+  if (isNowOn) return { ...unsaid, ...doneOn(isNowOn) };
   const isTargeted = annotationOf(node, ANNOTATION.DESIRED_CONFIG) === input.config;
   const isKnown = input.hostIsOn === current;
   if (!isTargeted && !(isKnown && saysHalfDone(node))) return {};
   // What was left on it was of another config, and is taken back.
   if (!isTargeted || current !== input.config || input.isProvenBack === true)
-    return doneOn(current);
+    return doneOn(current, annotationOf(node, ANNOTATION.CURRENT_IMAGE));
   if (annotationOf(node, ANNOTATION.STATE) !== NodeState.WORKING) return {};
   // A host that matches its config is never taken out of service for it, so this one does not.
   const reason = `${input.reason}; the node still does not match its config ${input.config}`;
@@ -280,12 +280,31 @@ function asBefore(node: Node, input: ReleaseNodeInput): NonNullable<NodeChange['
   };
 }
 
-function doneOn(config: string | undefined): NonNullable<NodeChange['annotations']> {
+/** @param image - that MCO has built for a layered pool, and that the node is still on */
+function doneOn(
+  config: string | undefined,
+  image?: string,
+): NonNullable<NodeChange['annotations']> {
   return {
     [ANNOTATION.DESIRED_CONFIG]: config ?? null,
+    [ANNOTATION.DESIRED_IMAGE]: image ?? null,
     [ANNOTATION.STATE]: config === undefined ? null : NodeState.DONE,
     [ANNOTATION.REASON]: '',
   };
+}
+
+/**
+ * Told to run a config. An image that MCO has built for the node goes with the config before it.
+ *
+ * @see MCO LayeredNodeState.SetDesiredStateFromPool (7ff337a4)
+ */
+function targeted(config: string): NonNullable<NodeChange['annotations']> {
+  return { [ANNOTATION.DESIRED_CONFIG]: config, [ANNOTATION.DESIRED_IMAGE]: null };
+}
+
+/** @see MCO pkg/daemon/writer.go, SetDone (7ff337a4) */
+function provenOn(config: string): NonNullable<NodeChange['annotations']> {
+  return { [ANNOTATION.CURRENT_CONFIG]: config, [ANNOTATION.CURRENT_IMAGE]: null };
 }
 
 /** On its way, or cordoned because its host is not back; by now it is back on what the node is on. */
@@ -294,9 +313,9 @@ function saysHalfDone(node: Node): boolean {
   return isWorking || (isDegraded(node) && isCordonedBySlipway(node));
 }
 
-function failedAnnotations(input: ReleaseNodeInput): Readonly<Record<string, string>> {
+function failedAnnotations(input: ReleaseNodeInput): NonNullable<NodeChange['annotations']> {
   return {
-    [ANNOTATION.DESIRED_CONFIG]: input.config,
+    ...targeted(input.config),
     [ANNOTATION.STATE]: input.unreconcilable ? NodeState.UNRECONCILABLE : NodeState.DEGRADED,
     [ANNOTATION.REASON]: cut(input.reason, MAX_REASON_LENGTH),
   };

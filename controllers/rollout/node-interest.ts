@@ -93,6 +93,8 @@ function marksOf(node: Node): readonly (string | undefined)[] {
   return [
     ANNOTATION.CURRENT_CONFIG,
     ANNOTATION.DESIRED_CONFIG,
+    ANNOTATION.CURRENT_IMAGE,
+    ANNOTATION.DESIRED_IMAGE,
     ANNOTATION.STATE,
     ANNOTATION.HELD_FOR,
   ].map((key) => annotationOf(node, key));

@@ -6,7 +6,9 @@ import {
 } from '../../../../activities/cluster/node-changes';
 import type { NodeChange } from '../../../../activities/ports';
 import { ANNOTATION } from '../../../../core/names';
+import { isDone, isTargetedAt } from '../../../../core/node/predicates';
 import type { Node, NodeTaint } from '../../../../core/node/types';
+import { placeNode } from '../../../../core/rollout/view';
 import type { ReleaseNodeInput } from '../../../../workflows/cluster-contracts';
 
 const OLD = 'rendered-worker-0';
@@ -577,4 +579,58 @@ it('cuts a long reason between two characters: half of one would not be stored a
   const change = holdChange(aNode(), NEW, `${'x'.repeat(1_999)}\u{1f600} and more`);
 
   expect(change?.annotations?.[ANNOTATION.HELD_REASON]).toBe('x'.repeat(1_999));
+});
+
+describe('a node with an image that MCO has built for its pool', () => {
+  const IMAGE = 'registry.example.com/os@sha256:1';
+  const layered = aNode({
+    ...done,
+    [ANNOTATION.CURRENT_IMAGE]: IMAGE,
+    [ANNOTATION.DESIRED_IMAGE]: IMAGE,
+  });
+  const images = ({ metadata: { annotations = {} } }: Node) =>
+    [ANNOTATION.CURRENT_IMAGE, ANNOTATION.DESIRED_IMAGE].map((key) => annotations[key]);
+  const taken = applied(layered, cordonChange(layered, cordonInput));
+
+  it('is told to run a config without one', () => {
+    expect(images(taken)).toEqual([IMAGE, undefined]);
+    expect(isTargetedAt(taken, NEW)).toBe(true);
+    expect(isDone(taken)).toBe(false);
+  });
+
+  it.each([
+    ['taken', taken],
+    ['not taken: its host was on the config', layered],
+  ])('has none once it is done (%s)', (_case, node) => {
+    const complete = applied(node, completeChange(node, STEP));
+
+    expect(images(complete)).toEqual([undefined, undefined]);
+    expect(placeNode(complete, NEW, false)).toEqual({ in: 'updated' });
+  });
+
+  it.each([
+    ['taken', taken],
+    ['not taken', layered],
+  ])('has failed on the config like any other, and is not taken again (%s)', (_case, node) => {
+    const failed = applied(node, releaseChange(node, release({})));
+
+    expect(images(failed)).toEqual([IMAGE, undefined]);
+    expect(placeNode(failed, NEW, false)).toEqual({ in: 'failed', reason: 'no space left' });
+  });
+
+  it('is on its image as before when its update is cancelled', () => {
+    const back = applied(taken, releaseChange(taken, release({ outcome: 'cancelled' })));
+
+    expect(images(back)).toEqual([IMAGE, IMAGE]);
+    expect(isDone(back)).toBe(true);
+  });
+
+  it('has none when its host has committed the config all the same', () => {
+    const committed = release({ outcome: 'cancelled', hostIsOn: NEW });
+
+    const back = applied(taken, releaseChange(taken, committed));
+
+    expect(images(back)).toEqual([undefined, undefined]);
+    expect(isDone(back)).toBe(true);
+  });
 });
