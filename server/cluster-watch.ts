@@ -20,7 +20,7 @@ import { driftCondition } from '../core/drift';
 import { failureName } from '../core/errors';
 import { updatersShown } from '../core/machine/updaters';
 import { FIELD_MANAGER } from '../core/names';
-import type { MachineConfigNode } from '../core/node/types';
+import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
 import type { Logger } from '../workers/logging';
 import type { ClusterView, ReadMachineConfig, ReadNode, ReadPools, WriteDrift } from './ports';
@@ -31,6 +31,7 @@ const MACHINE_CONFIGURATION = 'cluster';
 export interface ClusterWatch {
   readonly view: ClusterView;
   readonly pools: CacheView<MachineConfigPool>;
+  readonly nodes: CacheView<Node>;
   readonly controllerConfigs: CacheView<KubeObject>;
   /** For how long the API server has said nothing of what first configs are made from. */
   silentMs(): number;
@@ -52,6 +53,7 @@ export function watchCluster(log: Logger): ClusterWatch {
   const caches = [nodes, pools, machineConfigNodes, policies, disruption, controllerConfigs];
   return {
     pools,
+    nodes,
     controllerConfigs,
     silentMs: () => Math.max(pools.silentMs, controllerConfigs.silentMs),
     view: {

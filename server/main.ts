@@ -163,11 +163,11 @@ async function startInCluster(context: Context): Promise<Urls> {
     limits: settings,
     alsoMissing: () => (isAsked && !tokens.isSynced ? ['join tokens'] : []),
   });
-  const { pools, controllerConfigs } = watch;
+  const { pools, controllerConfigs, nodes } = watch;
   const ignition = await startIgnition({
     ...context,
     source: createClusterSource({
-      ...{ pools, controllerConfigs, readMachineConfig, facts, ageSeconds },
+      ...{ pools, controllerConfigs, nodes, readMachineConfig, facts, ageSeconds },
       log: logger,
     }),
     gate: gateFor(settings, tokens, {

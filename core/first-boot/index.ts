@@ -9,4 +9,5 @@ export {
 } from './config';
 export { FIRST_BOOT_FILE } from './files';
 export { bootstrapKubeconfig } from './kubeconfig';
+export { configsInstead, type InsteadBecause, type InsteadConfig } from './instead';
 export { provedConfigName, servedConfigName } from './served-name';

@@ -16,6 +16,7 @@ import Fastify, {
   LogController,
 } from 'fastify';
 import { messageOf } from '../../core/errors';
+import type { InsteadBecause } from '../../core/first-boot';
 import { servedVersion, type OutputVersion } from '../../core/ignition';
 import { OBJECT_NAME } from '../../core/names';
 import {
@@ -55,6 +56,8 @@ export interface IgnitionEvents {
   /** A first config that went out to its last byte. */
   readonly sent: (version: string, encoding: string) => void;
   readonly missed: (reason: MissingReason) => void;
+  /** An admitted request that gets another config, because the one of its pool was deleted. */
+  readonly substituted: (because: InsteadBecause) => void;
   readonly dropped: (reason: DropReason | CutReason) => void;
   /** Any request that got its whole answer. */
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
@@ -262,6 +265,11 @@ async function serve(
     events.missed(reason);
     if (status === 503) reply.header('retry-after', '5');
     return empty(reply.header('slipway-reason', reason), status);
+  }
+  if ('served' in found && found.served.instead !== undefined) {
+    const { of, because } = found.served.instead;
+    line.reason = `instead of ${of}, which does not exist (${because})`;
+    events.substituted(because);
   }
   line.config = answer.name;
   line.version = answer.version;

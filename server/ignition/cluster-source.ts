@@ -7,8 +7,10 @@ import { createHash } from 'node:crypto';
 import type { CacheView } from '../../adapters/kube/cache';
 import type { KubeObject } from '../../adapters/kube/resources';
 import { failureName, messageOf } from '../../core/errors';
-import { provedConfigName, servedConfigName } from '../../core/first-boot';
+import { configsInstead, provedConfigName, servedConfigName } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
+import type { Node } from '../../core/node/types';
+import { nodesOfPool } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ReadMachineConfig } from '../ports';
 import { within } from '../within';
@@ -21,6 +23,8 @@ type Watched<T> = Pick<CacheView<T>, 'get' | 'isSynced' | 'synced' | 'subscribe'
 export interface ClusterSourceOptions {
   readonly pools: Watched<MachineConfigPool> & Pick<CacheView<MachineConfigPool>, 'list'>;
   readonly controllerConfigs: Watched<KubeObject>;
+  /** They say what is proved when a config is gone. */
+  readonly nodes: Pick<CacheView<Node>, 'isSynced' | 'list'>;
   readonly readMachineConfig: ReadMachineConfig;
   readonly facts: () => FileFacts;
   /** Seconds since the API server was last heard of. */
@@ -41,6 +45,8 @@ const CONTROLLER_CONFIG = 'machine-config-controller';
 /** A rendered config is what its name says for ever; whether it is still there is looked at this often. */
 const FRESH_MS = 60_000;
 
+const INSTEAD = 'serving another config: the one of the pool does not exist';
+
 const OLDER = 'serving an older config: the newer one cannot be read';
 
 interface KeptConfig {
@@ -49,11 +55,12 @@ interface KeptConfig {
 }
 
 export function createClusterSource(options: ClusterSourceOptions): ConfigSource {
-  const { pools, controllerConfigs, facts, ageSeconds, log } = options;
+  const { pools, controllerConfigs, nodes, facts, ageSeconds, log } = options;
   const { patience = PATIENCE_MS } = options;
   const clock = options.clock ?? (() => performance.now());
   const kept = new Map<string, KeptConfig>();
   const underWay = new Map<string, Promise<KeptConfig | undefined>>();
+  const replacing = new Map<string, Promise<Look>>();
   /** By pool: what is served while a newer config cannot be read, and what it was made from. */
   const last = new Map<
     string,
@@ -96,16 +103,22 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
     return known;
   }
 
-  function servedOf(pool: string, { machineConfig }: KeptConfig): ServedConfig {
+  function servedOf(
+    pool: string,
+    { machineConfig }: KeptConfig,
+    instead?: ServedConfig['instead'],
+  ): ServedConfig {
     const controllerConfig = controllerConfigs.get(CONTROLLER_CONFIG);
     const fileFacts = facts();
-    const from = [machineConfig, controllerConfig, fileFacts];
+    const from = [machineConfig, controllerConfig, fileFacts, instead?.of, instead?.because];
     const known = last.get(pool);
     if (known?.from.every((part, index) => part === from[index]) === true) return known.served;
     const { name, uid, resourceVersion } = machineConfig.metadata;
     const all = { ...controllerFacts(controllerConfig), ...fileFacts };
     const key = JSON.stringify([name, uid, resourceVersion, digestOf(all)]);
-    const served = { pool, name, key, machineConfig, facts: all };
+    if (instead !== undefined) log.warn({ pool, served: name, ...instead }, INSTEAD);
+    const substitute = instead === undefined ? {} : { instead };
+    const served = { pool, name, key, machineConfig, facts: all, ...substitute };
     last.set(pool, { served, from });
     forgetUnserved();
     return served;
@@ -127,13 +140,7 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
       const config = await configNamed(name);
       // The pool may have changed while its old config was read.
       if (nameServed(pool) !== name) return look(pool);
-      if (config !== undefined) return { served: servedOf(pool, config) };
-      forget(pool);
-      return missing(
-        500,
-        'no-rendered-config',
-        `pool ${pool} is on the config ${name}, which does not exist`,
-      );
+      return config === undefined ? await another(pool, name) : { served: servedOf(pool, config) };
     } catch (error) {
       const known = last.get(pool);
       const reason = `config ${name} cannot be read: ${messageOf(error)}`;
@@ -144,6 +151,28 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
       if (known.served.name !== name) log.warn({ pool, served: known.served.name, reason }, OLDER);
       return { served: known.served };
     }
+  }
+
+  /** The config of the pool was deleted: a machine that joins meanwhile gets one that works. */
+  function another(pool: string, gone: string): Promise<Look> {
+    let looking = replacing.get(pool);
+    looking ??= findInstead(pool, gone).finally(() => replacing.delete(pool));
+    replacing.set(pool, looking);
+    return looking;
+  }
+
+  async function findInstead(pool: string, gone: string): Promise<Look> {
+    if (!nodes.isSynced) return missing(503, 'not-ready', 'the nodes have not been seen yet');
+    const object = pools.get(pool);
+    const members = object === undefined ? [] : nodesOfPool(object, nodes.list(), pools.list());
+    for (const one of object === undefined ? [] : configsInstead(object, members, gone)) {
+      const config = await configNamed(one.name);
+      if (config === undefined || !isOfPool(pool, config)) continue;
+      return { served: servedOf(pool, config, { of: gone, because: one.because }) };
+    }
+    forget(pool);
+    const why = `pool ${pool} is on the config ${gone}, which does not exist`;
+    return missing(500, 'no-rendered-config', `${why}, and there is no other`);
   }
 
   function nameServed(pool: string): string | undefined {
@@ -177,6 +206,12 @@ export function createClusterSource(options: ClusterSourceOptions): ConfigSource
       });
     },
   };
+}
+
+/** What a node names may be of another pool, whose secrets are not for this one. */
+function isOfPool(pool: string, { machineConfig: { metadata } }: KeptConfig): boolean {
+  const owner = metadata.ownerReferences?.find(({ kind }) => kind === 'MachineConfigPool');
+  return owner?.name === pool;
 }
 
 function digestOf(value: object): string {

@@ -1,6 +1,7 @@
 /** What is counted of first configs, beside the requests themselves. */
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { InsteadBecause } from '../../core/first-boot';
 import type { DropReason } from '../connections';
 import type { CutReason } from './request-log';
 import type { MissingReason } from './source';
@@ -10,6 +11,8 @@ export interface IgnitionMetrics {
   readonly sent: (version: string, encoding: string) => void;
   /** An admitted request that got none. */
   readonly missed: (reason: MissingReason) => void;
+  /** One that gets another config, because the one of its pool was deleted. */
+  readonly substituted: (because: InsteadBecause) => void;
   readonly prepared: (seconds: number) => void;
   /** A connection that was closed at once, or before its answer was out. */
   readonly dropped: (reason: DropReason | CutReason) => void;
@@ -38,6 +41,12 @@ export function createIgnitionMetrics(registry: Registry, look: IgnitionGauges):
     labelNames: ['reason'],
     registers,
   });
+  const substituted = new Counter({
+    name: 'slipway_server_first_configs_substituted_total',
+    help: 'Admitted requests that got another config, because the one of their pool was deleted: one that a node has proved, or the target',
+    labelNames: ['because'],
+    registers,
+  });
   const prepared = new Histogram({
     name: 'slipway_server_prepare_seconds',
     help: 'Time to prepare a first config in one version and every encoding',
@@ -54,6 +63,7 @@ export function createIgnitionMetrics(registry: Registry, look: IgnitionGauges):
   return {
     sent: (version, encoding) => sent.inc({ version, encoding }),
     missed: (reason) => missed.inc({ reason }),
+    substituted: (because) => substituted.inc({ because }),
     prepared: (seconds) => prepared.observe(seconds),
     dropped: (reason) => dropped.inc({ reason }),
   };

@@ -1,6 +1,6 @@
 /** Where first configs come from: the cluster, the files of a bootstrap machine, or memory. */
 
-import type { FirstBootFacts } from '../../core/first-boot';
+import type { FirstBootFacts, InsteadBecause } from '../../core/first-boot';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { Manifest } from './prepare';
 
@@ -13,6 +13,8 @@ export interface ServedConfig {
   readonly key: string;
   readonly machineConfig: MachineConfig | Manifest;
   readonly facts: FirstBootFacts;
+  /** It stands for one that was deleted. */
+  readonly instead?: { readonly of: string; readonly because: InsteadBecause };
 }
 
 /** Why there is no first config; the label of the metric, and what an admitted machine is told. */

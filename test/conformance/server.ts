@@ -102,6 +102,7 @@ function buildServer() {
     events: {
       sent: () => undefined,
       missed: () => undefined,
+      substituted: () => undefined,
       dropped: () => undefined,
       answered: () => undefined,
     },

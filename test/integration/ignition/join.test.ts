@@ -87,6 +87,7 @@ async function listen({ id, hash }: ReturnType<typeof newJoinToken>) {
     events: {
       sent: (version) => versions.push(version),
       missed: () => undefined,
+      substituted: () => undefined,
       dropped: () => undefined,
       answered: () => undefined,
     },

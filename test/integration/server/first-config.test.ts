@@ -1,10 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { JoinTokenStore } from '../../../adapters/kube/join-tokens';
-import { CONTROLLER_CONFIGS, MACHINE_CONFIG_POOLS } from '../../../adapters/kube/resources';
+import {
+  CONTROLLER_CONFIGS,
+  MACHINE_CONFIG_POOLS,
+  MACHINE_CONFIGS,
+  NODES,
+} from '../../../adapters/kube/resources';
 import { FIRST_BOOT_FILE } from '../../../core/first-boot';
 import { instantOf, newJoinToken } from '../../../core/join';
 import type { IgnitionConfig } from '../../../core/machine-config/types';
+import { ANNOTATION } from '../../../core/names';
+import { createNodes } from '../../../tools/cluster';
 import { applyManifest, eventually } from '../kube/fixture';
 import { startEndpoint, type EndpointFixture } from './endpoint-fixture';
 import { ask, type Answer } from './tls-client';
@@ -105,6 +112,41 @@ describe('first configs of a real cluster', () => {
 
     await eventually(async () => {
       expect(pathsOf(await get('/config/worker'))).toContain('/etc/two');
+    });
+  });
+
+  it('are of the target, or what a node has proved, when the config of the pool is deleted', async () => {
+    const { admin, cluster } = fixture.kube;
+    await fixture.addConfig('rendered-worker-a', 'worker', spec('/etc/gone'));
+    await fixture.addConfig('rendered-worker-3', 'worker', spec('/etc/three'));
+    await admin.delete(MACHINE_CONFIGS, { name: 'rendered-worker-a' });
+    // Nothing is counted yet when the next config comes.
+    await setPool('rendered-worker-2', 'rendered-worker-a', 0);
+    await setPool('rendered-worker-3', 'rendered-worker-a', 0);
+
+    await eventually(async () => {
+      expect(pathsOf(await get('/config/worker'))).toContain('/etc/three');
+    });
+    const metrics = await (await fetch(`${fixture.server.plainUrl}/metrics`)).text();
+    expect(metrics).toMatch(/first_configs_substituted_total\{because="target"\} [1-9]/);
+
+    const role = { 'node-role.kubernetes.io/worker': '' };
+    await createNodes(cluster, [{ name: 'proves-one', labels: role }]);
+    await admin.patch(
+      NODES,
+      { name: 'proves-one' },
+      {
+        metadata: {
+          annotations: {
+            [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1',
+            [ANNOTATION.DESIRED_CONFIG]: 'rendered-worker-1',
+            [ANNOTATION.STATE]: 'Done',
+          },
+        },
+      },
+    );
+    await eventually(async () => {
+      expect(pathsOf(await get('/config/worker'))).toContain('/etc/one');
     });
   });
 

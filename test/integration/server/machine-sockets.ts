@@ -84,6 +84,7 @@ export async function startMachineServer(
     events: {
       sent: (version, encoding) => count('sent', version, encoding),
       missed: (reason) => count('missed', reason),
+      substituted: (because) => count('substituted', because),
       dropped: (reason) => count('dropped', reason),
       answered: (endpoint, code) => count('answered', endpoint, code),
     },

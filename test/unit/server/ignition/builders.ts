@@ -62,6 +62,7 @@ export function aServer(options: ServerOptions = {}) {
     events: {
       sent: (version, encoding) => count('sent', version, encoding),
       missed: (reason) => count('missed', reason),
+      substituted: (because) => count('substituted', because),
       dropped: (reason) => count('dropped', reason),
       answered: (endpoint, code) => count('answered', endpoint, code),
     },

@@ -2,6 +2,8 @@ import type { CacheEvent } from '../../../../adapters/kube/cache';
 import type { KubeObject } from '../../../../adapters/kube/resources';
 import { fail } from '../../../../core/errors';
 import type { MachineConfig } from '../../../../core/machine-config/types';
+import { ANNOTATION } from '../../../../core/names';
+import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';
 import { createClusterSource } from '../../../../server/ignition/cluster-source';
 import type { FileFacts } from '../../../../server/ignition/facts';
@@ -45,8 +47,31 @@ function aPool(now: string, next = now, updatedMachineCount = 0): MachineConfigP
   };
 }
 
+/** A rendered config of a pool, as the render controller makes it. */
+function owned(name: string, pool = 'worker'): MachineConfig {
+  const owner = { apiVersion: 'v1', kind: 'MachineConfigPool', name: pool, uid: 'u' };
+  const { metadata, ...rest } = aRendered(name);
+  return { ...rest, metadata: { ...metadata, ownerReferences: [owner] } };
+}
+
+/** A worker that says that it is on a config. */
+function aWorker(name: string, config: string, state = 'Done'): Node {
+  return {
+    metadata: {
+      name,
+      labels: { 'node-role.kubernetes.io/worker': '' },
+      annotations: {
+        [ANNOTATION.CURRENT_CONFIG]: config,
+        [ANNOTATION.DESIRED_CONFIG]: config,
+        [ANNOTATION.STATE]: state,
+      },
+    },
+  };
+}
+
 function aCluster(patience?: number) {
   const pools = aCache<MachineConfigPool>();
+  const nodes = aCache<Node>();
   const controllerConfigs = aCache<KubeObject>();
   const configs = new Map<string, MachineConfig>([
     ['one', aRendered('one')],
@@ -65,6 +90,7 @@ function aCluster(patience?: number) {
   const source = createClusterSource({
     pools,
     controllerConfigs,
+    nodes,
     readMachineConfig: async (name) => {
       reads.push(name);
       const found = configs.get(name);
@@ -91,7 +117,19 @@ function aCluster(patience?: number) {
     if ('missing' in found) throw new Error(found.missing.message);
     return found.served.key;
   };
-  return { source, pools, controllerConfigs, configs, reads, state, warnings, look, name, key };
+  return {
+    source,
+    pools,
+    nodes,
+    controllerConfigs,
+    configs,
+    reads,
+    state,
+    warnings,
+    look,
+    name,
+    key,
+  };
 }
 
 describe('first configs of a watched cluster', () => {
@@ -300,5 +338,88 @@ describe('first configs of a watched cluster', () => {
     controllerConfigs.put({ metadata: { name: 'machine-config-controller' } });
 
     expect(changed).toEqual(['worker', 'worker', 'worker']);
+  });
+});
+
+describe('a pool whose config was deleted in the middle of a rollout', () => {
+  const [GONE, RUN, NEXT] = ['rendered-worker-a', 'rendered-worker-b', 'rendered-worker-c'];
+  const selector = { matchLabels: { 'node-role.kubernetes.io/worker': '' } };
+  const rolling = (now: string, next: string): MachineConfigPool => {
+    const pool = aPool(now, next, 0);
+    return { ...pool, spec: { ...pool.spec, nodeSelector: selector } };
+  };
+  const aRollout = () => {
+    const cluster = aCluster();
+    cluster.pools.put(rolling(GONE, NEXT));
+    for (const name of [RUN, NEXT]) cluster.configs.set(name, owned(name));
+    return cluster;
+  };
+
+  it('gives the one that it goes to, and says why, once', async () => {
+    const { look, name, warnings } = aRollout();
+
+    expect(await look()).toMatchObject({
+      served: { name: NEXT, instead: { of: GONE, because: 'target' } },
+    });
+    await Promise.all([name(), name()]);
+    expect(warnings).toEqual([{ pool: 'worker', served: NEXT, of: GONE, because: 'target' }]);
+  });
+
+  it('gives the one that most of its nodes have proved before that', async () => {
+    const { nodes, look } = aRollout();
+    nodes.put(aWorker('n0', GONE));
+    nodes.put(aWorker('n1', RUN));
+    nodes.put(aWorker('n2', NEXT, 'Working'));
+
+    expect(await look()).toMatchObject({
+      served: { name: RUN, instead: { of: GONE, because: 'proved' } },
+    });
+  });
+
+  it('gives its own again as soon as that is back', async () => {
+    const { configs, look, name } = aRollout();
+    expect(await name()).toBe(NEXT);
+
+    configs.set(GONE, owned(GONE));
+
+    expect(await look()).toMatchObject({ served: { name: GONE } });
+    expect(await look()).not.toMatchObject({ served: { instead: {} } });
+  });
+
+  it('gives nothing of another pool, whatever a kubelet says', async () => {
+    const { configs, nodes, reads, name } = aRollout();
+    configs.set('rendered-master-a', owned('rendered-master-a', 'master'));
+    configs.set('rendered-worker-f', owned('rendered-worker-f', 'master'));
+    nodes.put(aWorker('n0', 'rendered-master-a'));
+    nodes.put(aWorker('n1', 'rendered-worker-f'));
+    nodes.put({
+      ...aWorker('other', RUN),
+      metadata: { ...aWorker('other', RUN).metadata, labels: {} },
+    });
+
+    expect(await name()).toBe(NEXT);
+    expect(reads).not.toContain('rendered-master-a');
+  });
+
+  it('goes back to the one before when the proved target is gone', async () => {
+    const { pools, configs, name } = aRollout();
+    configs.set(GONE, owned(GONE));
+    configs.delete(NEXT);
+    pools.put({
+      ...rolling(GONE, NEXT),
+      status: { configuration: { name: GONE }, updatedMachineCount: 1 },
+    });
+
+    expect(await name()).toBe(GONE);
+  });
+
+  it('has nothing when none is there, and says later while the nodes are not known', async () => {
+    const { configs, nodes, name } = aRollout();
+    configs.clear();
+    expect(await name()).toBe('500 no-rendered-config');
+
+    nodes.state.isSynced = false;
+
+    expect(await name()).toBe('503 not-ready');
   });
 });
