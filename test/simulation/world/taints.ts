@@ -8,6 +8,8 @@ import type { ActivityPlants } from './plants';
 /** So many writes in so much time, as in the product. */
 const WRITES = 10;
 const PER_MS = 1_000;
+/** A server that is away is asked ever more seldom. */
+const AWAY_MS = 30_000;
 /** After which the watch shows one: no number is drawn, so that no other draw depends on the taint. */
 const LAG_MS = 50;
 
@@ -21,10 +23,10 @@ export class Taints {
   ) {}
 
   /** Something has changed. */
-  plan(): void {
+  plan(afterMs = PER_MS): void {
     if (this.isPlanned) return;
     this.isPlanned = true;
-    this.clock.after(PER_MS, () => {
+    this.clock.after(afterMs, () => {
       this.isPlanned = false;
       this.look();
     });
@@ -32,13 +34,16 @@ export class Taints {
 
   private look(): void {
     const { cluster } = this;
+    if (cluster.isAway) {
+      this.plan(AWAY_MS);
+      return;
+    }
     const { nodes, pools, machineConfigNodes } = cluster.watch;
     const { inLine, due } = dueTaints({
       ...{ nodes, pools, machineConfigNodes },
       policies: { get: (name) => ({ metadata: { name }, spec: cluster.policy(name) }) },
     });
     if (due.length > 0) this.plan();
-    if (cluster.isAway) return;
     for (const node of due.slice(0, WRITES)) {
       const { name, resourceVersion } = node.metadata;
       const isAsSeen = cluster.nodes.get(name)?.metadata.resourceVersion === resourceVersion;
