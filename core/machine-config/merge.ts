@@ -45,7 +45,7 @@ export function inMergeOrder(sources: readonly Source[]): readonly Source[] {
   const isWorker = (source: Source): boolean => {
     const { labels } = source.machineConfig.metadata;
     if (labels === undefined) {
-      throw fail('InvalidMachineConfig', `cannot find label in MachineConfig ${source.name}`, {
+      throw fail('InvalidMachineConfig', `Cannot find label in MachineConfig ${source.name}`, {
         machineConfig: source.name,
         field: 'metadata.labels',
       });

@@ -30,7 +30,7 @@ describe('the runner', () => {
   test.each([{}, { role: '' }, { labels: null }])(
     'gives a MachineConfig in short form no labels when it has none: %j',
     async (more) => {
-      const error = 'cannot find label in MachineConfig 20-bare';
+      const error = 'Cannot find label in MachineConfig 20-bare';
       const input = { name: 'bare', pool: 'worker', in: [{ name: '20-bare', ...more }] };
       const file = { cases: [{ input, expected: { name: 'bare', error } }] };
       expect(await runFile(file)).toEqual({ passed: 1, failures: [] });

@@ -276,7 +276,7 @@ describe('a MachineConfig without labels that a pool selects', () => {
     ['null', '  labels: null\n', 5],
   ])("is refused with MCO's words, its place and the fix: %s", (_what, labels, line) => {
     const bad = configText('60-bad', 'worker', '  kernelType: fast\n');
-    const found = `error a.yaml:${line} metadata.labels cannot find label in MachineConfig 50-bare`;
+    const found = `error a.yaml:${line} metadata.labels Cannot find label in MachineConfig 50-bare`;
     const render = renderTexts({ 'a.yaml': bare(labels), 'p.yaml': all });
 
     expect(findingsOf(render)).toEqual([found]);

@@ -49,7 +49,7 @@ describe('merge order', () => {
 
   test('a MachineConfig without labels cannot be ordered', () => {
     const bare: MachineConfig = { metadata: { name: '10-bare' }, spec: {} };
-    expect(() => render([bare])).toThrow('cannot find label in MachineConfig 10-bare');
+    expect(() => render([bare])).toThrow('Cannot find label in MachineConfig 10-bare');
   });
 });
 
@@ -196,7 +196,7 @@ test('null is absent, also in the metadata', () => {
     render([machineConfig('50-a')]).name,
   );
   expect(() => render([machineConfig('50-a', nulls, { labels })])).toThrow(
-    'cannot find label in MachineConfig 50-a',
+    'Cannot find label in MachineConfig 50-a',
   );
 });
 
