@@ -1,7 +1,7 @@
 /** Whether Temporal answers while a worker is connected: the SDK waits in silence when it does not. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NativeConnection } from '@temporalio/worker';
+import type { ConnectionLike } from '@temporalio/client';
 import { messageOf } from '../core/errors';
 
 /** While somebody waits for the answer: an update that is to be confirmed, whoever looks at `/readyz`. */
@@ -12,8 +12,15 @@ const TIMEOUT_MS = 5_000;
 /** While answers are waited for, a question begins and ends within this time of any moment. */
 export const LONGEST_QUESTION_MS = TIMEOUT_MS + SOON_MS + TIMEOUT_MS;
 
-/** Codes of gRPC that no server sent: DEADLINE_EXCEEDED and UNAVAILABLE. Any other is an answer. */
-const SILENT: ReadonlySet<unknown> = new Set([4, 14]);
+/**
+ * Codes of gRPC that Temporal does not send to this question: CANCELLED and UNKNOWN (the connection broke:
+ * so the native client says that a certificate is refused), DEADLINE_EXCEEDED and UNAVAILABLE. Any other is
+ * an answer.
+ */
+const SILENT: ReadonlySet<unknown> = new Set([1, 2, 4, 14]);
+
+/** What a question goes through. */
+export type Asked = Pick<ConnectionLike, 'workflowService' | 'withDeadline'>;
 
 export interface ContactEvents {
   /** Temporal answered, whatever it said. */
@@ -28,12 +35,12 @@ export interface ContactEvents {
 
 /** Asks until the signal aborts; never throws. */
 export async function watchContact(
-  connection: Pick<NativeConnection, 'withDeadline' | 'workflowService'>,
+  connection: Asked,
   signal: AbortSignal,
   { onAnswer, onSilence, isUrgent, onUrgent }: ContactEvents,
 ): Promise<void> {
   while (!signal.aborted) {
-    const silence = await ask(connection);
+    const silence = await askTemporal(connection);
     if (signal.aborted) return;
     if (silence === undefined) onAnswer();
     else onSilence(silence);
@@ -48,16 +55,19 @@ export async function watchContact(
 }
 
 /** @returns why nothing was heard; undefined = there was an answer */
-async function ask(
-  connection: Pick<NativeConnection, 'withDeadline' | 'workflowService'>,
-): Promise<string | undefined> {
+export async function askTemporal(connection: Asked): Promise<string | undefined> {
   try {
     await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
       connection.workflowService.getSystemInfo({}),
     );
     return undefined;
   } catch (error) {
-    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : 14;
-    return SILENT.has(code) ? messageOf(error) : undefined;
+    return isSilence(error) ? messageOf(error) : undefined;
   }
+}
+
+/** Whether no server sent this failure of a call. */
+export function isSilence(error: unknown): boolean {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : 14;
+  return SILENT.has(code);
 }

@@ -35,7 +35,10 @@ describe('whether Temporal answers', () => {
     expect(await heard(answering({ code: 7 }))).toBe('answer');
   });
 
-  it.each([{ code: 14 }, { code: 4 }, {}])('is no when nobody sent %p', async (failure) => {
-    expect(await heard(answering(failure))).toBe('14 UNAVAILABLE: gone');
-  });
+  it.each([{ code: 1 }, { code: 2 }, { code: 4 }, { code: 14 }, {}])(
+    'is no when nobody sent %p',
+    async (failure) => {
+      expect(await heard(answering(failure))).toBe('14 UNAVAILABLE: gone');
+    },
+  );
 });
