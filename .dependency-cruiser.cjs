@@ -45,7 +45,7 @@ module.exports = {
     forbid(
       'controllers-and-server-start-themselves',
       '^(controllers|server)/',
-      '^(activities|cli)/|^workers/(?!(config|health-server|logging|rollout-start|temporal-client|waiting|when-aborted)[.])',
+      '^(activities|cli)/|^workers/(?!(config|health-server|logging|rollout-start|temporal-(?:client|link|target)|waiting|when-aborted)[.])',
       'Controllers and server take the shell of a process from workers/, and nothing of what workers do.',
     ),
     forbid(

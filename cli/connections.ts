@@ -11,7 +11,7 @@ import type { Log } from '../adapters/kube/transport';
 import { messageOf } from '../core/errors';
 import { userInfo } from 'node:os';
 import { readSettings, TemporalSettings } from '../workers/config';
-import { type ConnectionOptions, connectionOptions } from '../workers/temporal-client';
+import { type ConnectionOptions, connectionOptions } from '../workers/temporal-target';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
 import type { CliCluster, CliTemporal, CliTemporalSetup } from './ports';

@@ -45,6 +45,7 @@ export interface GlobalOptions {
   readonly temporalTlsKey?: string;
   readonly temporalTlsServerName?: string;
   readonly temporalApiKey?: string;
+  readonly temporalApiKeyFile?: string;
   readonly color: boolean;
 }
 
@@ -84,6 +85,7 @@ export function buildProgram(host: ProgramHost): Command {
       '--temporal-api-key <key>',
       'API key for Temporal; better set by the environment (TEMPORAL_API_KEY)',
     )
+    .option('--temporal-api-key-file <file>', 'or a file that holds it (TEMPORAL_API_KEY_FILE)')
     .option('--no-color', 'no colours, also when NO_COLOR is set or the output is not a terminal')
     .version(`slipway ${VERSION}`, '-V, --version', 'print the version')
     .helpCommand(false)

@@ -80,18 +80,24 @@ export async function runControllers(
   });
   const metrics = createMetrics();
   const caches = createControllerCaches(log);
+  const rollouts =
+    parts.gateway === undefined ? connectRollouts(settings, log) : withoutConnection(parts.gateway);
   const health = await startHealthServer({
     host: settings.metricsHost,
     port: settings.metricsPort,
     registry: metrics.registry,
-    waitingFor: () => unsyncedKinds(caches),
+    waitingFor: () => [
+      ...unsyncedKinds(caches),
+      ...(kube.isAway ? ['the Kubernetes API'] : []),
+      ...rollouts.waitingFor(),
+    ],
+    deathSentence: () => rollouts.deathSentence(),
   });
-  const rollouts =
-    parts.gateway === undefined ? connectRollouts(settings) : withoutConnection(parts.gateway);
   log.info({ server: kube.server, url: health.url, version }, 'controllers started');
   parts.onStarted?.({ url: health.url, metrics });
   const failed = new AbortController();
   const running = AbortSignal.any([signal, failed.signal]);
+  const watching = rollouts.watch(running);
   try {
     await refuseMco(kube, settings, { log, signal: running });
     const following = runCaches(caches, kube, running);
@@ -105,6 +111,7 @@ export async function runControllers(
   } finally {
     failed.abort();
     await health.close();
+    await watching;
     await rollouts.close();
     kube.close();
     log.info({}, 'controllers stopped');
@@ -233,5 +240,11 @@ async function createNamespace(kube: KubeClient, name: string): Promise<void> {
 }
 
 function withoutConnection(gateway: RolloutGateway): RolloutConnection {
-  return { gateway, close: () => Promise.resolve() };
+  return {
+    gateway,
+    waitingFor: () => [],
+    deathSentence: () => undefined,
+    watch: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
 }

@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { Client } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { clusterActivitiesForWorker } from '../activities/cluster';
 import { currentRun } from '../activities/run';
@@ -32,10 +33,11 @@ import { createWorkerMetrics, type WorkerMetrics } from './cluster-metrics';
 import type { ClusterWorkerSettings } from './config';
 import { freeLoopbackPort, startHealthServer } from './health-server';
 import { createLogger, type Logger } from './logging';
-import { connectionOptions, connectTemporal, OpenUpdates } from './temporal-client';
+import { OpenUpdates } from './temporal-client';
+import { TemporalLink, tellSilence } from './temporal-link';
 import { installTemporalRuntime } from './temporal-runtime';
+import { type ConnectionOptions, connectionOptions } from './temporal-target';
 import { UNREPLAYABLE_FAILS } from './unreplayable';
-import { watchContact } from './temporal-contact';
 import { untilAvailable } from './waiting';
 import { whenAborted } from './when-aborted';
 
@@ -69,7 +71,8 @@ export async function runClusterWorker(
     port: settings.metricsPort,
     registry: metrics.registry,
     moreMetrics: `http://${core}/metrics`,
-    waitingFor: () => [...state.waitingFor],
+    waitingFor: () => waitsOf(state),
+    deathSentence: () => state.link?.deathSentence(),
   });
   log.info({ server: kube.server, metrics: health.url }, 'cluster worker starting');
   const watching = new AbortController();
@@ -96,8 +99,20 @@ interface WorkerState {
   readonly caches: ClusterCaches;
   readonly metrics: WorkerMetrics;
   readonly log: Logger;
-  /** What `/readyz` names. */
+  /** What `/readyz` names, besides servers that went away later. */
   readonly waitingFor: Set<string>;
+  /** To Temporal; undefined before the first answer. */
+  link?: TemporalLink<NativeConnection>;
+}
+
+function waitsOf({ kube, link, waitingFor }: WorkerState): readonly string[] {
+  return [
+    ...new Set([
+      ...waitingFor,
+      ...(kube.isAway ? ['the Kubernetes API'] : []),
+      ...(link?.waitingFor() ?? []),
+    ]),
+  ];
 }
 
 interface Serving {
@@ -124,22 +139,34 @@ async function serve(
   log.info({ nodes: caches.nodes.size, pools: caches.pools.size }, 'cluster is in view');
   become(waitingFor, `Temporal at ${settings.temporalAddress}`);
   const identity = `cluster-worker@${hostname()}-${process.pid}`;
-  const client = await connectTemporal(settings, { log, signal, identity });
+  installTemporalRuntime(log, sdkMetrics);
+  const link = await TemporalLink.open(linkOptions(settings, log), signal);
+  state.link = link;
+  become(waitingFor, 'the start of the worker');
+  const ended = new AbortController();
+  const contact = link.watch(ended.signal, tellSilence(settings.temporalAddress, log));
   try {
+    const client = new Client({
+      connection: link,
+      namespace: settings.temporalNamespace,
+      identity,
+    });
     const activities = state.metrics.timed(
       clusterActivitiesForWorker(portsOf(state, new OpenUpdates(client))),
     );
     await pollUntilAborted(settings, {
       activities,
       identity,
+      link,
       log,
       signal,
       waitingFor,
-      sdkMetrics,
       onReady,
     });
   } finally {
-    await client.connection.close();
+    ended.abort();
+    await contact;
+    await link.close();
   }
   watching.abort();
   await watches;
@@ -162,27 +189,42 @@ async function refuseBesideMco(kube: KubeClient, log: Logger, signal: AbortSigna
   );
 }
 
+function linkOptions(settings: ClusterWorkerSettings, log: Logger) {
+  return {
+    address: settings.temporalAddress,
+    namespace: settings.temporalNamespace,
+    needsSearchAttributes: true,
+    read: () => connectionOptions(settings),
+    connect: (target: ConnectionOptions) => NativeConnection.connect(target),
+    log,
+  };
+}
+
 interface Polling {
   readonly activities: object;
   readonly identity: string;
+  readonly link: TemporalLink<NativeConnection>;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly waitingFor: Set<string>;
-  readonly sdkMetrics: string;
   readonly onReady: () => void;
 }
 
 /** A worker that cannot go on (its namespace is gone, say) is made anew when Temporal answers. */
 async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Polling): Promise<void> {
-  const { log, signal, waitingFor } = polling;
+  const { link, log, signal, waitingFor } = polling;
   const temporal = `Temporal at ${settings.temporalAddress}`;
   const workflows = await workflowCode(settings, log);
   while (!signal.aborted) {
-    const { worker, connection } = await untilAvailable(
+    await link.untilSetUp(signal);
+    const worker = await untilAvailable(
       temporal,
       () => createWorker(settings, workflows, polling),
       { log, signal },
     );
+    const unfollow = link.follow((connection) => {
+      worker.connection = connection;
+    });
     const stop = (): void => {
       worker.shutdown();
     };
@@ -191,8 +233,6 @@ async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Pollin
     waitingFor.clear();
     log.info({ taskQueue: CLUSTER_QUEUE, namespace: settings.temporalNamespace }, 'polling');
     polling.onReady();
-    const ended = new AbortController();
-    const watching = tellSilence(connection, temporal, ended.signal, polling);
     try {
       await worker.run();
     } catch (error) {
@@ -200,32 +240,10 @@ async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Pollin
       log.error({ err: error }, 'worker ended; starting it again');
       waitingFor.add(temporal);
     } finally {
-      ended.abort();
-      await watching;
+      unfollow();
       signal.removeEventListener('abort', stop);
-      await connection.close();
     }
   }
-}
-
-/** While Temporal does not answer, the SDK waits in silence: the log and `/readyz` say so, once each. */
-function tellSilence(
-  connection: NativeConnection,
-  temporal: string,
-  signal: AbortSignal,
-  { log, waitingFor }: Pick<Polling, 'log' | 'waitingFor'>,
-): Promise<void> {
-  return watchContact(connection, signal, {
-    onAnswer: () => {
-      if (waitingFor.delete(temporal)) log.info({ server: temporal }, 'server answers');
-    },
-    onSilence: (reason) => {
-      if (waitingFor.has(temporal)) return;
-      waitingFor.add(temporal);
-      log.warn({ server: temporal, reason }, 'waiting for server');
-    },
-    isUrgent: () => true,
-  });
 }
 
 type WorkflowCode = { readonly codePath: string } | { readonly code: string };
@@ -244,36 +262,28 @@ async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promi
   return { code };
 }
 
-async function createWorker(
+function createWorker(
   settings: ClusterWorkerSettings,
   workflowBundle: WorkflowCode,
-  { activities, identity, log, sdkMetrics }: Polling,
-): Promise<{ readonly worker: Worker; readonly connection: NativeConnection }> {
-  installTemporalRuntime(log, sdkMetrics);
-  const connection = await NativeConnection.connect(connectionOptions(settings));
-  try {
-    const worker = await Worker.create({
-      connection,
-      identity,
-      workflowBundle,
-      activities,
-      namespace: settings.temporalNamespace,
-      taskQueue: CLUSTER_QUEUE,
-      maxConcurrentActivityTaskExecutions: settings.maxActivities,
-      maxConcurrentLocalActivityExecutions: settings.maxActivities,
-      maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
-      maxCachedWorkflows: settings.maxCachedWorkflows,
-      ...UNREPLAYABLE_FAILS,
-      // A cancelled drain must hear of it soon: cancellation comes with the answer to a heartbeat.
-      maxHeartbeatThrottleInterval: '2s',
-      shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
-      shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
-    });
-    return { worker, connection };
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
+  { activities, identity, link }: Polling,
+): Promise<Worker> {
+  return Worker.create({
+    connection: link.connection,
+    identity,
+    workflowBundle,
+    activities,
+    namespace: settings.temporalNamespace,
+    taskQueue: CLUSTER_QUEUE,
+    maxConcurrentActivityTaskExecutions: settings.maxActivities,
+    maxConcurrentLocalActivityExecutions: settings.maxActivities,
+    maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
+    maxCachedWorkflows: settings.maxCachedWorkflows,
+    ...UNREPLAYABLE_FAILS,
+    // A cancelled drain must hear of it soon: cancellation comes with the answer to a heartbeat.
+    maxHeartbeatThrottleInterval: '2s',
+    shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
+    shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
+  });
 }
 
 function portsOf({ kube, caches, metrics, log }: WorkerState, updates: OpenUpdates): ClusterPorts {

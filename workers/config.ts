@@ -23,7 +23,7 @@ export class SettingsError extends Error {
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = z.coerce.number().int().positive();
 
-/** How to reach Temporal. Files are PEM. */
+/** How to reach Temporal. Files are PEM, but for that of the API key. */
 export const TemporalSettings = z.object({
   temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
   temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
@@ -32,6 +32,7 @@ export const TemporalSettings = z.object({
   temporalTlsKey: z.string().optional(),
   temporalTlsServerName: z.string().optional(),
   temporalApiKey: z.string().optional(),
+  temporalApiKeyFile: z.string().min(1).optional(),
 });
 export type TemporalSettings = z.infer<typeof TemporalSettings>;
 
@@ -73,6 +74,9 @@ export type ClusterWorkerSettings = Readonly<z.infer<typeof ClusterWorkerSetting
 /** Settings that are of no use one without the other. */
 const PAIRS = [['temporalTlsCert', 'temporalTlsKey']] as const;
 
+/** Settings that say the same. */
+const EITHER = [['temporalApiKey', 'temporalApiKeyFile']] as const;
+
 /** Where each setting comes from in the environment. */
 const VARIABLES: Readonly<Record<string, string>> = {
   temporalAddress: 'TEMPORAL_ADDRESS',
@@ -82,6 +86,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
   temporalTlsKey: 'TEMPORAL_TLS_KEY',
   temporalTlsServerName: 'TEMPORAL_TLS_SERVER_NAME',
   temporalApiKey: 'TEMPORAL_API_KEY',
+  temporalApiKeyFile: 'TEMPORAL_API_KEY_FILE',
   kubeconfig: 'KUBECONFIG',
   context: 'SLIPWAY_CONTEXT',
 };
@@ -123,8 +128,13 @@ export function readSettings<S extends z.ZodObject>(
     const [given, missing] = merged[a] === undefined ? [b, a] : [a, b];
     return [`${origins[given] ?? given}: it needs ${variableOf(missing)} beside it`];
   });
+  const twice = EITHER.flatMap(([a, b]) =>
+    merged[a] === undefined || merged[b] === undefined
+      ? []
+      : [`${origins[a] ?? a}: ${origins[b] ?? b} is there, too; leave one of them out`],
+  );
   const result = schema.safeParse(merged);
-  if (result.success && alone.length === 0) return Object.freeze(result.data);
+  if (result.success && alone.length + twice.length === 0) return Object.freeze(result.data);
   const issues = (result.error?.issues ?? []).map((issue) => {
     const setting = issue.path.map(String).join('.');
     const given = merged[setting];
@@ -136,7 +146,7 @@ export function readSettings<S extends z.ZodObject>(
     const message = isNoNumber ? `expected a number, not ${JSON.stringify(given)}` : issue.message;
     return `${origins[setting] ?? setting}: ${message}`;
   });
-  throw new SettingsError([...issues, ...alone]);
+  throw new SettingsError([...issues, ...alone, ...twice]);
 }
 
 /** The flag of a setting: `logLevel` → `--log-level`. */

@@ -11,6 +11,8 @@ export interface HealthOptions {
   readonly registry: Registry;
   /** What the process still waits for; empty = ready. */
   readonly waitingFor: () => readonly string[];
+  /** Why only a new process helps; undefined = nothing of the kind. Absent = never. */
+  readonly deathSentence?: () => string | undefined;
   /** URL of more metrics in the same format: the Temporal SDK's own. */
   readonly moreMetrics?: string;
 }
@@ -57,8 +59,10 @@ export async function startHealthServer(options: HealthOptions): Promise<HealthS
 
 async function answer(path: string, options: HealthOptions): Promise<Reply> {
   switch (path.split('?')[0]) {
-    case '/healthz':
-      return plain(200, 'ok\n');
+    case '/healthz': {
+      const sentence = options.deathSentence?.();
+      return sentence === undefined ? plain(200, 'ok\n') : plain(503, `${sentence}\n`);
+    }
     case '/readyz': {
       const missing = options.waitingFor();
       return missing.length === 0

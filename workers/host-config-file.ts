@@ -4,7 +4,7 @@
  * more than that is refused with its line, never half understood.
  */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import type { HostWorkerOptions } from './host-setting-types';
 import { codeOf } from './host-settings-reader';
 
@@ -15,7 +15,11 @@ export interface ReadConfigFile {
   readonly values: HostWorkerOptions;
   /** One sentence for each line that cannot be used. */
   readonly problems: readonly string[];
+  /** Its path, when everybody on the machine may read it. */
+  readonly openFile?: string;
 }
+
+const READ_BY_OTHERS = 0o004;
 
 const KEY_AND_VALUE = /^([A-Za-z][A-Za-z0-9]*):(?:[ \t]+(.*))?$/;
 /** Characters with which YAML begins something that is not plain text. */
@@ -29,14 +33,16 @@ const NOT_PLAIN = /^[[\]{}&*!|>@`%,?-]/;
 export function readConfigFile(named: string | undefined): ReadConfigFile {
   const file = named ?? DEFAULT_CONFIG_FILE;
   let text: string;
+  let isOpen: boolean;
   try {
     text = readFileSync(file, 'utf8');
+    isOpen = (statSync(file).mode & READ_BY_OTHERS) !== 0;
   } catch (error) {
     const code = codeOf(error);
     const isMissing = named === undefined && (code === 'ENOENT' || code === 'ENOTDIR');
     return { values: {}, problems: isMissing ? [] : [`${file}: cannot be read (${code})`] };
   }
-  return parseConfig(text, file);
+  return { ...parseConfig(text, file), ...(isOpen ? { openFile: file } : {}) };
 }
 
 /** Reads flat YAML. @param file - how it is named in problems */

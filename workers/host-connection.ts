@@ -1,19 +1,15 @@
-/**
- * The connection of a host worker to Temporal: waited for, closed in order, and made anew when the
- * certificate has been renewed, as the kubelet renews its own.
- */
+/** The connection of a host worker to Temporal: waited for, and closed in order. */
 
-import { isDeepStrictEqual } from 'node:util';
 import { NativeConnection } from '@temporalio/worker';
-import { messageOf } from '../core/errors';
 import { withoutNoise } from './host-log';
 import type { HostTemporalSettings } from './host-settings';
 import type { Logger } from './logging';
+import { TemporalLink } from './temporal-link';
 import { installTemporalRuntime } from './temporal-runtime';
-import { untilAvailable } from './waiting';
+import { type ConnectionOptions, connectionOptions } from './temporal-target';
 
-/** Certificates live for months; a renewed one is used within this time, long before the old one ends. */
-const LOOK_MS = 60_000;
+/** Under all workers of the process. */
+export type HostLink = TemporalLink<NativeConnection>;
 
 interface Connecting {
   readonly signal: AbortSignal;
@@ -30,22 +26,24 @@ interface Connecting {
 export async function connected(
   settings: HostTemporalSettings,
   { signal, log, deadline }: Connecting,
-  work: (connection: NativeConnection) => Promise<void>,
+  work: (link: HostLink) => Promise<void>,
 ): Promise<boolean> {
   installTemporalRuntime(withoutNoise(log));
-  let connection: NativeConnection | undefined;
+  let link: HostLink | undefined;
   const isOver = (): boolean => !signal.aborted && deadline?.aborted === true;
   try {
-    connection = await untilAvailable(
-      `Temporal at ${settings.temporalAddress}`,
-      () =>
-        NativeConnection.connect({
-          address: settings.temporalAddress,
-          ...(settings.temporalTls === undefined ? {} : { tls: settings.temporalTls }),
-        }),
-      { log, signal: deadline === undefined ? signal : AbortSignal.any([signal, deadline]) },
+    link = await TemporalLink.open(
+      {
+        address: settings.temporalAddress,
+        namespace: settings.temporalNamespace,
+        needsSearchAttributes: false,
+        read: () => connectionOptions(settings),
+        connect: (target: ConnectionOptions) => NativeConnection.connect(target),
+        log,
+      },
+      deadline === undefined ? signal : AbortSignal.any([signal, deadline]),
     );
-    await work(connection);
+    await work(link);
     return isOver();
   } catch (error) {
     if (signal.aborted) log.debug('stopped while it waited');
@@ -53,57 +51,6 @@ export async function connected(
     else throw error;
     return false;
   } finally {
-    await connection?.close();
-  }
-}
-
-/**
- * Calls `serve` with the settings and a signal that also aborts when the certificates have changed;
- * then again with the new ones. Running activities end before: what they do is not cut off.
- *
- * @param read - reads the settings and the files that they name again
- * @param serve - false = it is over
- */
-export async function withRenewals<Settings extends HostTemporalSettings>(
-  first: Settings,
-  read: () => Settings,
-  { signal, log }: Pick<Connecting, 'signal' | 'log'>,
-  serve: (settings: Settings, signal: AbortSignal) => Promise<boolean>,
-): Promise<void> {
-  let settings = first;
-  for (;;) {
-    const renewed = new AbortController();
-    let next = settings;
-    const timer = setInterval(() => {
-      const found = readAgain(settings, read, log);
-      if (found === undefined) return;
-      next = found;
-      renewed.abort();
-    }, LOOK_MS);
-    timer.unref();
-    try {
-      const goesOn = await serve(settings, AbortSignal.any([signal, renewed.signal]));
-      if (!goesOn || signal.aborted || !renewed.signal.aborted) return;
-    } finally {
-      clearInterval(timer);
-    }
-    log.info('certificate for Temporal renewed, connecting again');
-    settings = next;
-  }
-}
-
-/** The settings, if their certificates are others now; half-written files are looked at again later. */
-function readAgain<Settings extends HostTemporalSettings>(
-  settings: Settings,
-  read: () => Settings,
-  log: Logger,
-): Settings | undefined {
-  if (settings.temporalTls === undefined || settings.temporalTls === true) return undefined;
-  try {
-    const found = read();
-    return isDeepStrictEqual(found.temporalTls, settings.temporalTls) ? undefined : found;
-  } catch (error) {
-    log.warn({ reason: messageOf(error) }, 'certificate for Temporal cannot be read again');
-    return undefined;
+    await link?.close();
   }
 }

@@ -26,6 +26,16 @@ export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('temporalTlsCert', 'PEM file: client certificate for Temporal', 'TEMPORAL_TLS_CERT'),
   flag('temporalTlsKey', 'PEM file: its key', 'TEMPORAL_TLS_KEY'),
   flag('temporalTlsServerName', 'name in the certificate of Temporal', 'TEMPORAL_TLS_SERVER_NAME'),
+  flag(
+    'temporalApiKey',
+    'API key for Temporal; better in a file: others may see this one',
+    'TEMPORAL_API_KEY',
+  ),
+  flag(
+    'temporalApiKeyFile',
+    'file that holds the API key; read again when it changes',
+    'TEMPORAL_API_KEY_FILE',
+  ),
   flag('serverUrl', 'https URL of the host endpoint of the server'),
   flag('logLevel', LOG_LEVELS.join(', ')),
   flag('metricsHost', 'where /healthz, /readyz and /metrics are served'),

@@ -4,12 +4,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
 import { installTemporalRuntime } from './temporal-runtime';
 import type { HostWorkerSettings } from './host-settings';
+import type { HostLink } from './host-connection';
 import { withoutNoise } from './host-log';
 import type { Logger } from './logging';
+
+/** The connection under the hosts, as far as health tells of it. */
+export type Linked = Pick<HostLink, 'waitingFor' | 'deathSentence'>;
 
 export interface WatchedHosts {
   readonly onConfigured: (node: string, config: string | undefined) => void;
   readonly onPolling: (node: string) => void;
+  readonly onLink: (link: Linked) => void;
   close(): Promise<void>;
 }
 
@@ -41,14 +46,22 @@ export async function watchHosts(
   options: WatchOptions = {},
 ): Promise<WatchedHosts> {
   const starting = new Set(nodes);
+  let linked: Linked | undefined;
   // Whoever starts this process may wait for this line.
   const ready =
     settings.kind === 'simulated'
       ? 'all simulated hosts serve their queues'
       : 'host serves its queue';
-  const served = await serve(settings, { starting, count: nodes.length, log }, options);
+  const served = await serve(
+    settings,
+    { starting, count: nodes.length, log, link: () => linked },
+    options,
+  );
   return {
     onConfigured: () => undefined,
+    onLink: (link) => {
+      linked = link;
+    },
     onPolling: (node) => {
       const isFirst = starting.delete(node);
       if (isFirst && starting.size === 0) log.info({ hosts: nodes.length }, ready);
@@ -62,11 +75,13 @@ interface Watched {
   readonly starting: ReadonlySet<string>;
   readonly count: number;
   readonly log: Logger;
+  /** undefined = Temporal has not been reached yet. */
+  readonly link: () => Linked | undefined;
 }
 
 async function serve(
   { kind, metrics }: HostWorkerSettings,
-  { starting, count, log }: Watched,
+  { starting, count, log, link }: Watched,
   { retryMs = RETRY_MS, installRuntime = installTemporalRuntime }: WatchOptions,
 ): Promise<{ restarted(): void; close(): Promise<void> } | undefined> {
   if (metrics === undefined) return undefined;
@@ -99,7 +114,8 @@ async function serve(
       ...metrics,
       registry,
       moreMetrics: `http://${core}/metrics`,
-      waitingFor: () => namesOf(starting),
+      waitingFor: () => [...namesOf(starting), ...(link()?.waitingFor() ?? [])],
+      deathSentence: () => link()?.deathSentence(),
     });
     log.info({ metrics: health.url }, 'host worker starting');
     return health;

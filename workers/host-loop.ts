@@ -3,12 +3,13 @@
  * The reboot comes after the worker has shut down, so that what asked for it has been acknowledged.
  */
 
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { withFailures } from '../activities/failures';
 import { createHostActivities, currentStep, rebootIsDue, withHeartbeats } from '../activities/host';
 import { messageOf } from '../core/errors';
 import { hostQueue } from '../core/names';
 import type { HostActivities } from '../workflows/host-contracts';
+import type { HostLink } from './host-connection';
 import { type DriftPlace, watchHostDrift } from './host-drift';
 import { logged, telling } from './host-log';
 import { settleHost, type SettlingHost } from './host-settling';
@@ -42,7 +43,7 @@ export interface Host extends SettlingHost {
 }
 
 export interface HostLoopOptions {
-  readonly connection: NativeConnection;
+  readonly link: Pick<HostLink, 'connection' | 'follow' | 'untilSetUp'>;
   readonly namespace: string;
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -150,11 +151,13 @@ async function serve(host: Host, options: Serving): Promise<void> {
     context: currentStep,
     reboot: { request, problem: () => lastReboot.problem },
   };
+  const { link } = options;
+  await link.untilSetUp(signal);
   const activities = createHostActivities(ports, host.exclusive);
   const around = host.around ?? ((inner: HostActivities) => inner);
   const worker = await options.limit(() =>
     Worker.create({
-      connection: options.connection,
+      connection: link.connection,
       namespace: options.namespace,
       taskQueue: hostQueue(host.node),
       identity: host.identity,
@@ -169,6 +172,9 @@ async function serve(host: Host, options: Serving): Promise<void> {
       shutdownForceTime: SHUTDOWN_FORCE,
     }),
   );
+  const unfollow = link.follow((connection) => {
+    worker.connection = connection;
+  });
   const stopping = AbortSignal.any([signal, stop.signal]);
   options.onPolling?.();
   lastReboot.request = request;
@@ -179,6 +185,7 @@ async function serve(host: Host, options: Serving): Promise<void> {
     const { node } = host;
     options.log.warn({ node, reason: messageOf(error) }, 'worker did not stop in order');
   } finally {
+    unfollow();
     delete lastReboot.request;
   }
 }

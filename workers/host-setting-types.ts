@@ -1,7 +1,7 @@
 /** What every host worker is told, whatever it runs for. */
 
-import type { NativeConnectionOptions } from '@temporalio/worker';
 import type { LogSettings } from './logging';
+import type { TemporalPlace } from './temporal-target';
 
 /** PEM files of one node's identity: its kubelet client certificate. */
 export interface NodeCredentials {
@@ -11,13 +11,9 @@ export interface NodeCredentials {
   readonly authorityFile: string;
 }
 
-export type TemporalTls = NonNullable<NativeConnectionOptions['tls']>;
-
 /** How to reach Temporal. */
-export interface HostTemporalSettings {
-  readonly temporalAddress: string;
+export interface HostTemporalSettings extends TemporalPlace {
   readonly temporalNamespace: string;
-  readonly temporalTls?: TemporalTls;
 }
 
 /** What every host worker has. */

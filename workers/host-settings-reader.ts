@@ -91,17 +91,18 @@ export class SettingsReader {
     return path;
   }
 
-  pem(name: string): Buffer | undefined {
+  /** A file that must be there when it is named. */
+  readable(name: string): string | undefined {
     const file = this.text(name);
-    return file === undefined ? undefined : this.read(name, file);
+    if (file !== undefined) this.read(name, file);
+    return file;
   }
 
-  private read(name: string, file: string): Buffer | undefined {
+  private read(name: string, file: string): void {
     try {
-      return readFileSync(file);
+      readFileSync(file);
     } catch (error) {
       this.problems.push(`${name}: cannot read ${file} (${codeOf(error)})`);
-      return undefined;
     }
   }
 }

@@ -11,7 +11,7 @@ import {
   type SimulatedFailure,
 } from '../adapters/simulation';
 import { TEMPORAL_NAMESPACE } from '../core/names';
-import { readConfigFile } from './host-config-file';
+import { type ReadConfigFile, readConfigFile } from './host-config-file';
 import { HOST_WORKER_FLAGS } from './host-flags';
 import {
   type MachineSettings,
@@ -19,14 +19,10 @@ import {
   readSingle,
   type SingleHostSettings,
 } from './host-machine-settings';
-import type {
-  HostProcessSettings,
-  HostWorkerOptions,
-  NodeCredentials,
-  TemporalTls,
-} from './host-setting-types';
+import type { HostProcessSettings, HostWorkerOptions, NodeCredentials } from './host-setting-types';
 import { SettingsReader } from './host-settings-reader';
 import { LOG_LEVELS } from './logging';
+import type { TemporalPlace } from './temporal-target';
 
 /** Many simulated machines in one process. */
 export interface SimulatedHostsSettings extends HostProcessSettings {
@@ -66,7 +62,7 @@ export function readHostSettings(
   const common: HostProcessSettings = {
     temporalAddress: reader.text('temporalAddress') ?? '127.0.0.1:7233',
     temporalNamespace: reader.text('temporalNamespace') ?? TEMPORAL_NAMESPACE,
-    ...readTemporalTls(reader),
+    ...readTemporalIdentity(reader),
     serverUrl: reader.url('serverUrl', true) ?? '',
     logLevel: reader.oneOf('logLevel', LOG_LEVELS, 'info'),
     ...readMetrics(reader),
@@ -98,7 +94,7 @@ export function readMachineSettings(
 function withFile(given: HostWorkerOptions): SettingsReader {
   const file = readConfigFile(given['configFile'] as string | undefined);
   const reader = new SettingsReader({ ...file.values, ...given });
-  reader.problems.push(...file.problems, ...unknownIn(file.values));
+  reader.problems.push(...file.problems, ...unknownIn(file.values), ...openSecretsIn(file));
   return reader;
 }
 
@@ -123,6 +119,15 @@ function unknownIn(values: HostWorkerOptions): readonly string[] {
   return Object.keys(values)
     .filter((name) => !known.has(name))
     .map((name) => `${name}: no such setting; see slipway host-worker --help`);
+}
+
+/** A key in a file that everybody on the machine may read is no secret. */
+function openSecretsIn({ values, openFile }: ReadConfigFile): readonly string[] {
+  if (openFile === undefined || values['temporalApiKey'] === undefined) return [];
+  return [
+    `temporalApiKey: everybody may read ${openFile}; put the key into a file of its own with mode 0600, ` +
+      'and name that in temporalApiKeyFile',
+  ];
 }
 
 function isEmptyList(value: unknown): boolean {
@@ -211,20 +216,26 @@ function readFailure(reader: SettingsReader, text: string): readonly SimulatedFa
   return [];
 }
 
-function readTemporalTls(reader: SettingsReader): { readonly temporalTls?: TemporalTls } {
-  const ca = reader.pem('temporalTlsCa');
-  const crt = reader.pem('temporalTlsCert');
-  const key = reader.pem('temporalTlsKey');
-  const serverName = reader.text('temporalTlsServerName');
-  if ((crt === undefined) !== (key === undefined)) {
+/** The files are read at each connection; here they must be there, and belong together. */
+function readTemporalIdentity(reader: SettingsReader): Partial<TemporalPlace> {
+  const temporalTlsServerName = reader.text('temporalTlsServerName');
+  const temporalApiKey = reader.text('temporalApiKey');
+  const files = [
+    ['temporalTlsCa', reader.readable('temporalTlsCa')],
+    ['temporalTlsCert', reader.readable('temporalTlsCert')],
+    ['temporalTlsKey', reader.readable('temporalTlsKey')],
+    ['temporalApiKeyFile', reader.readable('temporalApiKeyFile')],
+  ] as const;
+  const found: Partial<TemporalPlace> = {
+    ...Object.fromEntries(files.filter(([, file]) => file !== undefined)),
+    ...(temporalTlsServerName === undefined ? {} : { temporalTlsServerName }),
+    ...(temporalApiKey === undefined ? {} : { temporalApiKey }),
+  };
+  if ((found.temporalTlsCert === undefined) !== (found.temporalTlsKey === undefined)) {
     reader.problems.push('temporalTlsCert: a certificate and its key belong together');
   }
-  if (ca === undefined && crt === undefined && serverName === undefined) return {};
-  return {
-    temporalTls: {
-      ...(ca === undefined ? {} : { serverRootCACertificate: ca }),
-      ...(crt === undefined || key === undefined ? {} : { clientCertPair: { crt, key } }),
-      ...(serverName === undefined ? {} : { serverNameOverride: serverName }),
-    },
-  };
+  if (found.temporalApiKey !== undefined && found.temporalApiKeyFile !== undefined) {
+    reader.problems.push('temporalApiKey: temporalApiKeyFile is there, too; leave one of them out');
+  }
+  return found;
 }

@@ -5,7 +5,6 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { NativeConnection } from '@temporalio/worker';
 import {
   createExclusive,
   currentStep,
@@ -27,6 +26,7 @@ import { SIMULATED_HOST } from '../core/names';
 import { splitKernelArguments } from '../core/os';
 import type { HostActivities } from '../workflows/host-contracts';
 import { type BootReports, createBootReports } from './host-boot-reports';
+import type { HostLink } from './host-connection';
 import { createLimit } from './host-limit';
 import { type Host, runHost } from './host-loop';
 import type { SimulatedHostsSettings } from './host-settings';
@@ -43,13 +43,15 @@ export interface SimulatedHostEvents {
   readonly onConfigured?: (node: string, config: string | undefined) => void;
   /** The host serves its queue, again after each reboot. */
   readonly onPolling?: (node: string) => void;
+  /** There is a connection under them, for as long as they run. */
+  readonly onLink?: (link: HostLink) => void;
 }
 
 /** Runs the hosts until the signal aborts. */
 export async function runSimulatedHosts(
   settings: SimulatedHostsSettings,
   input: {
-    readonly connection: NativeConnection;
+    readonly link: HostLink;
     readonly signal: AbortSignal;
     readonly log: Logger;
     readonly events?: SimulatedHostEvents;
@@ -81,7 +83,7 @@ export async function runSimulatedHosts(
       return made.host;
     });
     await runHost(host, {
-      connection: input.connection,
+      link: input.link,
       namespace: settings.temporalNamespace,
       signal,
       log,

@@ -11,8 +11,8 @@ import { messageOf } from '../core/errors';
 import { type Confirmation, confirmation, goBackByItself } from './host-confirmation';
 import { noting, type WritingOrder } from './host-noting';
 import { AwaitedWord } from './host-word';
-import { connected, withRenewals } from './host-connection';
-import { watchContact } from './temporal-contact';
+import { connected } from './host-connection';
+import { tellSilence } from './temporal-link';
 import { journalLogger } from './host-journal';
 import { KubeletEndpoint, kubeletFinder, startWhatWaited } from './host-kubelet';
 import { createLimit } from './host-limit';
@@ -79,7 +79,7 @@ export async function runHostWorker(
       await serveUntilStopped(settings, { signal, log, events: watched });
     } else {
       const systemd = createNotifier(environment, log);
-      const machine = { settings, read: () => readAgain(flags, environment, settings), systemd };
+      const machine = { settings, systemd };
       const leave = await becomeOnlyWorker(join(settings.root, WORKER_LOCK), { signal, log });
       await serveMachine(machine, { signal, log, events: watched }).finally(() => {
         leave();
@@ -173,29 +173,24 @@ async function serveUntilStopped(
   settings: SimulatedHostsSettings,
   running: Running,
 ): Promise<void> {
-  await connected(settings, running, (connection) =>
-    runSimulatedHosts(settings, { ...running, connection }),
-  );
+  await connected(settings, running, async (link) => {
+    running.events?.onLink?.(link);
+    const ended = new AbortController();
+    const watching = link.watch(ended.signal, {
+      ...tellSilence(settings.temporalAddress, running.log),
+      isUrgent: () => false,
+    });
+    await runSimulatedHosts(settings, { ...running, link }).finally(() => ended.abort());
+    await watching;
+  });
 }
 
 interface Machine {
   readonly settings: SingleHostSettings;
-  /** Reads the settings again. */
-  readonly read: () => SingleHostSettings;
   readonly systemd: SystemdNotifier;
 }
 
-/** The settings as they are now; whether it is one machine or many does not change in a process. */
-function readAgain(
-  flags: HostWorkerOptions,
-  environment: Environment,
-  settings: SingleHostSettings,
-): SingleHostSettings {
-  const found = readHostSettings(flags, environment);
-  return found.kind === 'single' ? found : settings;
-}
-
-async function serveMachine({ settings, read, systemd }: Machine, running: Running): Promise<void> {
+async function serveMachine({ settings, systemd }: Machine, running: Running): Promise<void> {
   const { log, signal } = running;
   const { node } = settings;
   const { ports, driver } = await createMachinePorts(settings);
@@ -283,15 +278,11 @@ async function serveMachine({ settings, read, systemd }: Machine, running: Runni
   };
   beginsToWrite = (order) => word.begin(order);
   await waitJitter(settings.startJitterSeconds, signal);
-  const serving = { host, running, awaited, word, connection: { shown: () => shown, show } };
-  await withRenewals(settings, read, running, async (current, whileValid) => {
-    const isCutOff = await serveWhileValid(current, whileValid, {
-      ...serving,
-      isUrgent: () => awaited.isAwaited() || word.isAwaited,
-    });
-    if (isCutOff) await goBackByItself(host, signal, log, awaited.why());
-    return !isCutOff;
+  const isCutOff = await serveOrders(settings, {
+    ...{ host, running, awaited, word, connection: { shown: () => shown, show } },
+    isUrgent: () => awaited.isAwaited() || word.isAwaited,
   });
+  if (isCutOff) await goBackByItself(host, signal, log, awaited.why());
 }
 
 interface ServingMachine {
@@ -307,23 +298,23 @@ interface ServingMachine {
   readonly isUrgent: () => boolean;
 }
 
-/** Serves with these settings until they end; true = nobody could be reached in time. */
-function serveWhileValid(
+/** Serves until the process should stop; true = nobody could be reached in time. */
+function serveOrders(
   settings: SingleHostSettings,
-  whileValid: AbortSignal,
   { host, running, awaited, word, connection: { shown, show }, isUrgent }: ServingMachine,
 ): Promise<boolean> {
-  const { log } = running;
+  const { log, signal } = running;
   const { node } = host;
   const { deadline } = awaited;
-  return connected(settings, { log, signal: whileValid, deadline }, async (connection) => {
+  return connected(settings, { log, signal, deadline }, async (link) => {
+    running.events?.onLink?.(link);
     const contact = (): void => {
       awaited.contact();
       word.contact();
     };
     contact();
     const ended = new AbortController();
-    const watching = watchContact(connection, AbortSignal.any([whileValid, ended.signal]), {
+    const watching = link.watch(AbortSignal.any([signal, ended.signal]), {
       // What an update breaks may break after the first word, so the time begins anew with each.
       onAnswer: () => {
         contact();
@@ -343,9 +334,9 @@ function serveWhileValid(
       },
     });
     await runHost(host, {
-      connection,
+      link,
       namespace: settings.temporalNamespace,
-      signal: AbortSignal.any([whileValid, deadline]),
+      signal: AbortSignal.any([signal, deadline]),
       log,
       limit: createLimit(1),
       onPolling: () => {

@@ -1,22 +1,86 @@
 /** What Slipway needs of Temporal before it can run there: a namespace, and search attributes in it. */
 
-import { isGrpcServiceError, type ConnectionLike } from '@temporalio/client';
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../core/errors';
 import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
+import type { Logger } from './logging';
+import { type Asked, isSilence } from './temporal-contact';
 
 /** What makes them. */
 export const SETUP_COMMAND = 'slipway setup temporal';
-
-/** What answers questions about a namespace. */
-export type Asked = Pick<ConnectionLike, 'workflowService' | 'withDeadline'>;
 
 /** gRPC status codes. */
 export const STATUS = { INVALID_ARGUMENT: 3, NOT_FOUND: 5 } as const;
 
 const ANSWER_MS = 10_000;
+const LOOK_MS = 5_000;
+
+/** What a process needs, and where. */
+export interface NeedsOptions {
+  readonly address: string;
+  readonly namespace: string;
+  readonly needsSearchAttributes: boolean;
+  readonly log: Logger;
+}
+
+/** Waits for what a process needs, and says what makes it. */
+export class TemporalNeeds {
+  readonly #connection: Asked;
+  readonly #options: NeedsOptions;
+  #missing: string | undefined;
+
+  constructor(connection: Asked, options: NeedsOptions) {
+    this.#connection = connection;
+    this.#options = options;
+  }
+
+  /** What `/readyz` waits for. */
+  waitingFor(): readonly string[] {
+    return this.#missing === undefined ? [] : [this.#missing];
+  }
+
+  /** Resolves when nothing is missing; rejects when the signal aborts. */
+  async untilMet(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      const missing = await this.#look();
+      if (missing !== undefined) this.#tell(missing);
+      if (missing?.length === 0) return;
+      await delay(LOOK_MS, undefined, { signal });
+    }
+  }
+
+  /** undefined = Temporal is silent. Who may not ask goes on: what he needs may well be there. */
+  async #look(): Promise<readonly string[] | undefined> {
+    const { namespace, needsSearchAttributes, log } = this.#options;
+    let isNamespaceThere = false;
+    try {
+      if (!(await hasNamespace(this.#connection, namespace))) return [`the namespace ${namespace}`];
+      isNamespaceThere = true;
+      return needsSearchAttributes ? await missingAttributes(this.#connection, namespace) : [];
+    } catch (error) {
+      // What answers queries may be away alone; the work goes on without it.
+      if (isSilence(error) && !isNamespaceThere) return undefined;
+      log.warn({ reason: messageOf(error) }, 'cannot look what is missing in Temporal');
+      return [];
+    }
+  }
+
+  #tell(missing: readonly string[]): void {
+    const { address, log } = this.#options;
+    const said =
+      missing.length === 0
+        ? undefined
+        : `${missing.join(', ')} in Temporal at ${address} (run ${SETUP_COMMAND})`;
+    if (said === this.#missing) return;
+    this.#missing = said;
+    if (said === undefined) log.info({}, 'Temporal has what was missing');
+    else log.warn({ missing }, `missing in Temporal at ${address}: run ${SETUP_COMMAND}`);
+  }
+}
 
 /**
- * What is missing, in words: `the namespace slipway`, `the search attribute SlipwayPool`. Asks as Slipway's
- * own queries do, so that what is not usable yet counts as missing.
+ * What is missing, in words: `the namespace slipway`, `the search attribute SlipwayPool`.
  *
  * @throws what the call throws when Temporal does not answer, or refuses to
  */
@@ -24,28 +88,28 @@ export async function missingInTemporal(
   connection: Asked,
   namespace: string,
 ): Promise<readonly string[]> {
-  const names = Object.values(SEARCH_ATTRIBUTE).map(({ name }) => name);
-  if (!(await exists(connection, namespace))) return [`the namespace ${namespace}`];
-  if (await answers(connection, namespace, names)) return [];
-  const found = await Promise.all(
-    names.map(async (name) => [name, await answers(connection, namespace, [name])] as const),
-  );
-  return found.filter(([, isThere]) => !isThere).map(([name]) => `the search attribute ${name}`);
+  if (!(await hasNamespace(connection, namespace))) return [`the namespace ${namespace}`];
+  return missingAttributes(connection, namespace);
 }
 
-/** One sentence: what is missing, and what makes it. */
-export function needsSetup(address: string, missing: readonly string[]): string {
-  return `Temporal at ${address} lacks ${missing.join(', ')}: run ${SETUP_COMMAND}`;
-}
-
-async function exists(connection: Asked, namespace: string): Promise<boolean> {
+async function hasNamespace(connection: Asked, namespace: string): Promise<boolean> {
   return unless(STATUS.NOT_FOUND, connection, () =>
     connection.workflowService.describeNamespace({ namespace }),
   );
 }
 
+/** Asks as Slipway's own queries do, so that what is not usable yet counts as missing. */
+async function missingAttributes(connection: Asked, namespace: string): Promise<readonly string[]> {
+  const names = Object.values(SEARCH_ATTRIBUTE).map(({ name }) => name);
+  if (await isAnswered(connection, namespace, names)) return [];
+  const found = await Promise.all(
+    names.map(async (name) => [name, await isAnswered(connection, namespace, [name])] as const),
+  );
+  return found.filter(([, isThere]) => !isThere).map(([name]) => `the search attribute ${name}`);
+}
+
 /** Whether a query over these search attributes is one. */
-async function answers(
+async function isAnswered(
   connection: Asked,
   namespace: string,
   names: readonly string[],
@@ -73,7 +137,8 @@ async function unless(
 
 /** The gRPC status of a call that failed; undefined for anything else. */
 export function statusOf(error: unknown): number | undefined {
-  return isGrpcServiceError(error) ? error.code : undefined;
+  const hasCode = typeof error === 'object' && error !== null && 'code' in error;
+  return hasCode && typeof error.code === 'number' ? error.code : undefined;
 }
 
 /** Whether Temporal refused a query or a start for a search attribute that it does not know. */

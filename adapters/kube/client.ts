@@ -107,6 +107,11 @@ export class KubeClient {
     return this.#transport.server;
   }
 
+  /** The server did not answer when it was asked last. */
+  get isAway(): boolean {
+    return this.#transport.isAway;
+  }
+
   /** @throws `ObjectNotFound`, `ApiUnavailable` */
   async get<T extends KubeObject>(
     resource: Resource<T>,

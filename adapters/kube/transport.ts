@@ -169,6 +169,11 @@ export class Transport {
     return url;
   }
 
+  /** The server did not answer when it was asked last. */
+  get isAway(): boolean {
+    return this.#away;
+  }
+
   #answered(): void {
     if (!this.#away) return;
     this.#away = false;

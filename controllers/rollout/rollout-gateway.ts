@@ -12,7 +12,10 @@ import type { PictureVersions } from '../../workflows/cluster-contracts';
 import { clusterChangedSignal, retargetUpdate, type ClusterNews } from '../../workflows/messages';
 import type { TemporalSettings } from '../../workers/config';
 import { startOrRetarget } from '../../workers/rollout-start';
-import { connectionOptions, isOpenStatus } from '../../workers/temporal-client';
+import type { Logger } from '../../workers/logging';
+import { isOpenStatus } from '../../workers/temporal-client';
+import { tellSilence, TemporalLink } from '../../workers/temporal-link';
+import { type ConnectionOptions, connectionOptions } from '../../workers/temporal-target';
 
 /** Rollouts of pools, as far as a controller starts and wakes them. */
 export interface RolloutGateway {
@@ -40,6 +43,12 @@ const DEADLINE_MS = 10_000;
 /** A gateway and the connection under it. */
 export interface RolloutConnection {
   readonly gateway: RolloutGateway;
+  /** What `/readyz` waits for. */
+  waitingFor(): readonly string[];
+  /** Why `/healthz` fails; undefined = it does not. */
+  deathSentence(): string | undefined;
+  /** Looks after the connection, and says when Temporal is away or lacks something; until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,22 +57,46 @@ export interface RolloutConnection {
  *
  * @throws an `Error` that names a certificate file that cannot be read
  */
-export function connectRollouts(settings: TemporalSettings): RolloutConnection {
-  const connection = Connection.lazy({
-    ...connectionOptions(settings),
-    connectTimeout: '5s',
+export function connectRollouts(settings: TemporalSettings, log: Logger): RolloutConnection {
+  const target = connectionOptions(settings);
+  const options = {
+    address: settings.temporalAddress,
+    namespace: settings.temporalNamespace,
+    needsSearchAttributes: true,
+    read: () => connectionOptions(settings),
+    connect: (renewed: ConnectionOptions) => Connection.connect(patient(renewed)),
+    log,
+  };
+  const link = new TemporalLink(options, target, Connection.lazy(patient(target)));
+  const client = new Client({
+    connection: link,
+    namespace: settings.temporalNamespace,
+    identity: FIELD_MANAGER.CONTROLLERS,
+  });
+  return {
+    gateway: createRolloutGateway(client),
+    waitingFor: () => link.waitingFor(),
+    deathSentence: () => link.deathSentence(),
+    watch: async (signal) => {
+      const setUp = link.untilSetUp(signal).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+      await Promise.all([link.watch(signal, tellSilence(target.address, log)), setUp]);
+    },
+    close: () => link.close(),
+  };
+}
+
+function patient(target: ConnectionOptions) {
+  return {
+    ...target,
+    connectTimeout: '5s' as const,
     // gRPC would wait up to two minutes before it looks for a server that was away.
     channelArgs: {
       'grpc.initial_reconnect_backoff_ms': 500,
       'grpc.max_reconnect_backoff_ms': 5_000,
     },
-  });
-  const client = new Client({
-    connection,
-    namespace: settings.temporalNamespace,
-    identity: FIELD_MANAGER.CONTROLLERS,
-  });
-  return { gateway: createRolloutGateway(client), close: () => connection.close() };
+  };
 }
 
 function createRolloutGateway(client: Client): RolloutGateway {

@@ -6,6 +6,7 @@ import {
   Worker,
   type WorkflowBundle,
 } from '@temporalio/worker';
+import { createLogger } from '../../../workers/logging';
 import { connectRollouts, type RolloutConnection } from '../../../controllers/rollout';
 import { controllerSettings } from '../../../controllers/settings';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
@@ -38,7 +39,10 @@ beforeAll(async () => {
     startTemporal({ ui: false }),
     bundleWorkflowCode({ workflowsPath: require.resolve('./waiting-rollout'), logger: QUIET }),
   ]);
-  rollouts = connectRollouts(controllerSettings({ temporalAddress: server.address }, {}));
+  rollouts = connectRollouts(
+    controllerSettings({ temporalAddress: server.address }, {}),
+    createLogger({ process: 'test', level: 'silent' }),
+  );
   client = new Client({
     connection: await Connection.connect({ address: server.address }),
     namespace: server.namespace,

@@ -67,6 +67,13 @@ it('refuses a certificate without its key', () => {
   );
 });
 
+it('refuses an API key beside the file of one, and shows neither', () => {
+  const attempt = () =>
+    clusterWorkerSettings({ temporalApiKeyFile: '/key' }, { TEMPORAL_API_KEY: 'secret' });
+  expect(attempt).toThrow(/TEMPORAL_API_KEY: --temporal-api-key-file is there, too/);
+  expect(attempt).not.toThrow(/secret/);
+});
+
 test('what is missing says how to set it, and what is no number is quoted', () => {
   expect(() => readSettings(ServerSettings, { hostPort: 'abc', keyFile: '/key.pem' }, {})).toThrow(
     new SettingsError([

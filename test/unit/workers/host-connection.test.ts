@@ -1,4 +1,4 @@
-import { connected, withRenewals } from '../../../workers/host-connection';
+import { connected } from '../../../workers/host-connection';
 import { createLogger } from '../../../workers/logging';
 
 const log = createLogger({ process: 'test', level: 'silent' });
@@ -38,84 +38,5 @@ describe('a connection with a deadline', () => {
 
     const inTime = { signal: stop.signal, log, deadline: deadline.signal };
     expect(await connected(settings, inTime, work)).toBe(false);
-  });
-});
-
-describe('a certificate for Temporal', () => {
-  beforeEach(() => {
-    jest.useFakeTimers();
-  });
-  afterEach(() => {
-    jest.useRealTimers();
-  });
-
-  const settings = (pem: string) => ({
-    temporalAddress: 'temporal:7233',
-    temporalNamespace: 'slipway',
-    temporalTls: { clientCertPair: { crt: Buffer.from(pem), key: Buffer.from(pem) } },
-  });
-  const untilAborted = (signal: AbortSignal) =>
-    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-
-  /** Serves until its signal aborts, and counts what it was served with. */
-  function serving() {
-    const served: string[] = [];
-    const serve = async (current: ReturnType<typeof settings>, signal: AbortSignal) => {
-      served.push(current.temporalTls.clientCertPair.crt.toString());
-      await untilAborted(signal);
-      return true;
-    };
-    return { served, serve };
-  }
-
-  it('that is renewed is used within a minute, by a new connection', async () => {
-    const stop = new AbortController();
-    const { served, serve } = serving();
-    let pem = 'old';
-    const running = withRenewals(
-      settings('old'),
-      () => settings(pem),
-      { signal: stop.signal, log },
-      serve,
-    );
-
-    await jest.advanceTimersByTimeAsync(600_000);
-    expect(served).toEqual(['old']);
-    pem = 'new';
-    await jest.advanceTimersByTimeAsync(60_000);
-    expect(served).toEqual(['old', 'new']);
-    await jest.advanceTimersByTimeAsync(600_000);
-    expect(served).toEqual(['old', 'new']);
-
-    stop.abort();
-    await running;
-  });
-
-  it('that cannot be read for a moment is looked at again', async () => {
-    const stop = new AbortController();
-    const { served, serve } = serving();
-    let isWhole = false;
-    const read = () => {
-      if (!isWhole) throw new Error('temporalTlsCert: cannot read');
-      return settings('new');
-    };
-    const running = withRenewals(settings('old'), read, { signal: stop.signal, log }, serve);
-
-    await jest.advanceTimersByTimeAsync(60_000);
-    isWhole = true;
-    await jest.advanceTimersByTimeAsync(60_000);
-
-    expect(served).toEqual(['old', 'new']);
-    stop.abort();
-    await running;
-  });
-
-  it('ends with what it serves', async () => {
-    const signal = new AbortController().signal;
-    const read = () => settings('old');
-
-    await withRenewals(settings('old'), read, { signal, log }, async () => false);
-
-    expect(jest.getTimerCount()).toBe(0);
   });
 });

@@ -57,7 +57,11 @@ afterEach(() => machine.remove());
 
 const run = () =>
   runHost(host, {
-    connection: {} as NativeConnection,
+    link: {
+      connection: {} as NativeConnection,
+      follow: () => () => undefined,
+      untilSetUp: async () => undefined,
+    },
     namespace: 'slipway',
     signal: stop.signal,
     log,

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HOST_WORKER_FLAGS, readHostSettings } from '../../../../workers/host-worker';
@@ -128,6 +128,36 @@ describe('the settings of the host worker', () => {
     ] as const) {
       expect(() => readHostSettings({ ...flags, ...wrong })).toThrow(problem);
     }
+  });
+
+  it('name the API key for Temporal, or a file that holds it, as the other processes do', () => {
+    const machine = { serverUrl: 'https://s:1', node: 'w-1', authorityFile };
+    const read = (more: object, environment = {}) =>
+      readHostSettings({ ...machine, ...more }, environment);
+    const temporalApiKeyFile = join(directory, 'api-key');
+    writeFileSync(temporalApiKeyFile, 'secret', { mode: 0o600 });
+
+    expect(read({}, { TEMPORAL_API_KEY: 'k1' })).toMatchObject({ temporalApiKey: 'k1' });
+    expect(read({ temporalApiKeyFile })).toMatchObject({ temporalApiKeyFile });
+    expect(() => read({ temporalApiKeyFile, temporalApiKey: 'k1' })).toThrow(/leave one of them/);
+    expect(() => read({ temporalApiKeyFile: '/nowhere' })).toThrow(
+      /temporalApiKeyFile: cannot read \/nowhere \(ENOENT\)/,
+    );
+  });
+
+  it('refuse an API key in a file that everybody may read, and do not show it', () => {
+    const configFile = join(directory, 'host.yaml');
+    const text = `serverUrl: https://s:1\nauthorityFile: ${authorityFile}\ntemporalApiKey: secret\n`;
+    writeFileSync(configFile, text);
+    const attempt = () => readHostSettings({ configFile });
+
+    chmodSync(configFile, 0o644);
+    expect(attempt).toThrow(
+      /temporalApiKey: everybody may read .*host.yaml; .* temporalApiKeyFile/,
+    );
+    expect(attempt).not.toThrow(/secret/);
+    chmodSync(configFile, 0o640);
+    expect(attempt()).toMatchObject({ temporalApiKey: 'secret' });
   });
 
   it('have one flag and one variable each', () => {
