@@ -161,7 +161,7 @@ it('all say what makes a namespace that is missing, and go on when it is there',
   await connections.close();
 
   await untilAllSay('/readyz', /^200 ok$/);
-  await until(async () => (await lastPoll('w-1')) > 0, 'the host asks for work');
+  await until(async () => (await lastPoll('w-1')) > 0, 'the host asks for work', 120_000);
 });
 
 it('all take up a certificate that is renewed when the old one is refused, and are not ready meanwhile', async () => {
@@ -184,7 +184,7 @@ it('all take up a certificate that is renewed when the old one is refused, and a
     args: [{ pool: 'nowhere' }],
   });
   await expect(rollout).rejects.toMatchObject({ cause: { type: 'ObjectNotFound' } });
-  await until(async () => (await lastPoll('w-1')) > renewedAt, 'the host asks for work');
+  await until(async () => (await lastPoll('w-1')) > renewedAt, 'the host asks for work', 120_000);
 });
 
 /** When a host asked for work last, in milliseconds. */
