@@ -390,8 +390,10 @@ describe('a node update that fails', () => {
 
     it('goes back, without a reboot, when the pod does not go, and is tried again', async () => {
       const blocked = 'node was not drained within 30 s: pod shop/till-0: its budget';
+      const inLine = { key: 'UpdateInProgress', effect: 'PreferNoSchedule' };
       const { world, node } = await boundLate((before, name) => {
         before.failWith('drainNode', name, 'DrainTimedOut', blocked, 1);
+        before.changeNode(name, { taints: [inLine] });
       });
       const releasing = world.hold('releaseNode', node);
       await releasing.reached;
@@ -411,6 +413,7 @@ describe('a node update that fails', () => {
       expect(failed).toEqual([]);
       expect(world.annotation(node, ANNOTATION.STATE)).not.toBe(NodeState.DEGRADED);
       expectBackInService(world, node);
+      expect(world.node(node).spec?.taints).toEqual([inLine]);
       await world.rollout().terminate();
       again.open();
     });

@@ -671,6 +671,7 @@ export class FakeWorld {
       spec: {
         ...node.spec,
         ...(change.unschedulable === undefined ? {} : { unschedulable: change.unschedulable }),
+        ...(change.taints === undefined ? {} : { taints: change.taints }),
       },
       status:
         change.ready === undefined
