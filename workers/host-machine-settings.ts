@@ -61,7 +61,7 @@ export function readSingle(
 ): SingleHostSettings {
   const machine = readMachine(reader);
   // Where it is looked for, it may be missing until the machine has joined.
-  if (machine.kubelet.authorityFile !== undefined) reader.pem('authorityFile');
+  reader.readable('authorityFile');
   return {
     ...common,
     ...machine,
