@@ -9,7 +9,8 @@ import {
   NamespaceNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { isOfSearchAttributes, SETUP_COMMAND } from '../workers/temporal-needs';
+import { SETUP_COMMAND } from '../workers/temporal-needs';
+import { SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 
 /** Whom the calls go to, and what ends them. */
@@ -178,4 +179,9 @@ function faultOf(error: unknown): { readonly code: number; readonly details: str
   return error instanceof WorkflowUpdateRPCTimeoutOrCancelledError
     ? { code: CODE.CANCELLED, details: error.message }
     : undefined;
+}
+
+/** Whether Temporal refused a query or a start for a search attribute that it does not know. */
+function isOfSearchAttributes(details: string): boolean {
+  return SEARCH_ATTRIBUTE_NAMES.some((name) => details.includes(name));
 }

@@ -6,7 +6,7 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
 import { missingInTemporal, STATUS, statusOf } from '../workers/temporal-needs';
-import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
+import { SEARCH_ATTRIBUTE, SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 import type { CliTemporalSetup, SetupStep } from './ports';
 import type { TemporalCalls } from './temporal-calls';
@@ -190,7 +190,9 @@ async function untilUsable(target: Target): Promise<void> {
   const { connection, namespace, address, signal } = target;
   const until = Date.now() + USABLE_MS;
   for (;;) {
-    const missing = await ask(target, () => missingInTemporal(connection, namespace));
+    const missing = await ask(target, () =>
+      missingInTemporal(connection, namespace, SEARCH_ATTRIBUTE_NAMES),
+    );
     if (missing.length === 0) return;
     if (Date.now() > until) {
       throw cliError(

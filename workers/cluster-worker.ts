@@ -28,6 +28,7 @@ import {
   PoolWriter,
 } from '../adapters/kube/writers';
 import { fail, failureName } from '../core/errors';
+import { SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { CLUSTER_QUEUE, FIELD_MANAGER } from '../core/names';
 import { createWorkerMetrics, type WorkerMetrics } from './cluster-metrics';
 import type { ClusterWorkerSettings } from './config';
@@ -193,7 +194,7 @@ function linkOptions(settings: ClusterWorkerSettings, log: Logger) {
   return {
     address: settings.temporalAddress,
     namespace: settings.temporalNamespace,
-    needsSearchAttributes: true,
+    searchAttributes: SEARCH_ATTRIBUTE_NAMES,
     read: () => connectionOptions(settings),
     connect: (target: ConnectionOptions) => NativeConnection.connect(target),
     log,

@@ -36,7 +36,7 @@ export async function connected(
       {
         address: settings.temporalAddress,
         namespace: settings.temporalNamespace,
-        needsSearchAttributes: false,
+        searchAttributes: [],
         read: () => connectionOptions(settings),
         connect: (target: ConnectionOptions) => NativeConnection.connect(target),
         log,

@@ -28,7 +28,7 @@ export interface LinkOptions<C extends ConnectionLike> {
   readonly address: string;
   readonly namespace: string;
   /** What the process needs in the namespace besides itself. */
-  readonly needsSearchAttributes: boolean;
+  readonly searchAttributes: readonly string[];
   /** Reads the files that the settings name. */
   readonly read: () => ConnectionOptions;
   /** Resolves when Temporal has answered. */

@@ -2,7 +2,6 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
-import { SEARCH_ATTRIBUTE } from '../workflows/search-attributes';
 import type { Logger } from './logging';
 import { type Asked, isSilence } from './temporal-contact';
 
@@ -19,7 +18,8 @@ const LOOK_MS = 5_000;
 export interface NeedsOptions {
   readonly address: string;
   readonly namespace: string;
-  readonly needsSearchAttributes: boolean;
+  /** Names; none = it uses none. */
+  readonly searchAttributes: readonly string[];
   readonly log: Logger;
 }
 
@@ -52,12 +52,12 @@ export class TemporalNeeds {
 
   /** undefined = Temporal is silent. Who may not ask goes on: what he needs may well be there. */
   async #look(): Promise<readonly string[] | undefined> {
-    const { namespace, needsSearchAttributes, log } = this.#options;
+    const { namespace, searchAttributes, log } = this.#options;
     let isNamespaceThere = false;
     try {
       if (!(await hasNamespace(this.#connection, namespace))) return [`the namespace ${namespace}`];
       isNamespaceThere = true;
-      return needsSearchAttributes ? await missingAttributes(this.#connection, namespace) : [];
+      return await missingAttributes(this.#connection, namespace, searchAttributes);
     } catch (error) {
       // What answers queries may be away alone; the work goes on without it.
       if (isSilence(error) && !isNamespaceThere) return undefined;
@@ -87,9 +87,10 @@ export class TemporalNeeds {
 export async function missingInTemporal(
   connection: Asked,
   namespace: string,
+  searchAttributes: readonly string[],
 ): Promise<readonly string[]> {
   if (!(await hasNamespace(connection, namespace))) return [`the namespace ${namespace}`];
-  return missingAttributes(connection, namespace);
+  return missingAttributes(connection, namespace, searchAttributes);
 }
 
 async function hasNamespace(connection: Asked, namespace: string): Promise<boolean> {
@@ -99,9 +100,12 @@ async function hasNamespace(connection: Asked, namespace: string): Promise<boole
 }
 
 /** Asks as Slipway's own queries do, so that what is not usable yet counts as missing. */
-async function missingAttributes(connection: Asked, namespace: string): Promise<readonly string[]> {
-  const names = Object.values(SEARCH_ATTRIBUTE).map(({ name }) => name);
-  if (await isAnswered(connection, namespace, names)) return [];
+async function missingAttributes(
+  connection: Asked,
+  namespace: string,
+  names: readonly string[],
+): Promise<readonly string[]> {
+  if (names.length === 0 || (await isAnswered(connection, namespace, names))) return [];
   const found = await Promise.all(
     names.map(async (name) => [name, await isAnswered(connection, namespace, [name])] as const),
   );
@@ -139,9 +143,4 @@ async function unless(
 export function statusOf(error: unknown): number | undefined {
   const hasCode = typeof error === 'object' && error !== null && 'code' in error;
   return hasCode && typeof error.code === 'number' ? error.code : undefined;
-}
-
-/** Whether Temporal refused a query or a start for a search attribute that it does not know. */
-export function isOfSearchAttributes(details: string): boolean {
-  return Object.values(SEARCH_ATTRIBUTE).some(({ name }) => details.includes(name));
 }

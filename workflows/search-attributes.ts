@@ -9,3 +9,7 @@ export const SEARCH_ATTRIBUTE = {
   /** Of an update: updated | failed | cancelled. Of a rollout: completed | failed (pool deleted) | cancelled. */
   outcome: defineSearchAttributeKey('SlipwayOutcome', SearchAttributeType.KEYWORD),
 } as const;
+
+export const SEARCH_ATTRIBUTE_NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
+  ({ name }) => name,
+);

@@ -10,6 +10,7 @@ import { fail, messageOf } from '../../core/errors';
 import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
 import type { PictureVersions } from '../../workflows/cluster-contracts';
 import { clusterChangedSignal, retargetUpdate, type ClusterNews } from '../../workflows/messages';
+import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
 import type { TemporalSettings } from '../../workers/config';
 import { startOrRetarget } from '../../workers/rollout-start';
 import type { Logger } from '../../workers/logging';
@@ -62,7 +63,7 @@ export function connectRollouts(settings: TemporalSettings, log: Logger): Rollou
   const options = {
     address: settings.temporalAddress,
     namespace: settings.temporalNamespace,
-    needsSearchAttributes: true,
+    searchAttributes: SEARCH_ATTRIBUTE_NAMES,
     read: () => connectionOptions(settings),
     connect: (renewed: ConnectionOptions) => Connection.connect(patient(renewed)),
     log,

@@ -5,6 +5,7 @@ import { EXIT } from '../../../cli/exit-codes';
 import type { Terminal } from '../../../cli/terminal';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { missingInTemporal } from '../../../workers/temporal-needs';
+import { SEARCH_ATTRIBUTE_NAMES } from '../../../workflows/search-attributes';
 
 jest.setTimeout(180_000);
 
@@ -37,7 +38,9 @@ async function setUp(temporalNamespace: string, retentionSeconds?: number) {
 }
 
 it('makes the namespace and its search attributes, and the second time finds them', async () => {
-  expect(await missingInTemporal(connection, 'slipway')).toEqual(['the namespace slipway']);
+  expect(await missingInTemporal(connection, 'slipway', SEARCH_ATTRIBUTE_NAMES)).toEqual([
+    'the namespace slipway',
+  ]);
 
   expect(await setUp('slipway')).toEqual([
     'namespace slipway: created, keeps workflows for 7d0h after their end',
@@ -47,7 +50,7 @@ it('makes the namespace and its search attributes, and the second time finds the
     'search attribute SlipwayOutcome (Keyword): created',
     `Temporal at ${server.address} has what Slipway needs`,
   ]);
-  expect(await missingInTemporal(connection, 'slipway')).toEqual([]);
+  expect(await missingInTemporal(connection, 'slipway', SEARCH_ATTRIBUTE_NAMES)).toEqual([]);
 
   expect((await setUp('slipway')).slice(0, 2)).toEqual([
     'namespace slipway: exists, keeps workflows for 7d0h after their end',

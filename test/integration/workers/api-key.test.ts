@@ -64,7 +64,7 @@ it('is sent over TLS, and another one when its file has changed', async () => {
     {
       address: settings.temporalAddress,
       namespace: settings.temporalNamespace,
-      needsSearchAttributes: false,
+      searchAttributes: [],
       read: () => connectionOptions(settings),
       connect: (target) => NativeConnection.connect(target),
       log,

@@ -45,7 +45,7 @@ class World {
   link(first = this.connection('old')): TemporalLink<Fake> {
     const { read, connect } = this;
     const options = {
-      ...{ address: 'temporal:7233', namespace: 'slipway', needsSearchAttributes: false },
+      ...{ address: 'temporal:7233', namespace: 'slipway', searchAttributes: [] },
       ...{ read, connect, log, now: () => this.nowMs },
     };
     return new TemporalLink(options, { address: 'temporal:7233', apiKey: 'old' }, first);
