@@ -7,6 +7,7 @@ import {
   kernelArgumentChanges,
   missingArguments,
   sameArguments,
+  singleArguments,
   withoutArgumentValue,
 } from '../../core/os';
 import type { BeforeUpdate, HostPorts, OpenJournal, OsStatus } from './ports';
@@ -105,7 +106,8 @@ const OF_THE_BOOT_LOADER = /^(ostree|BOOT_IMAGE)=/;
 function differingArguments(was: readonly string[], is: readonly string[]): string | undefined {
   const [before, now] = [withoutLoader(was), withoutLoader(is)];
   if (sameArguments(before, now)) return undefined;
-  const told = (words: readonly string[]): string => listed(words.map(withoutArgumentValue));
+  const told = (words: readonly string[]): string =>
+    listed(singleArguments(words).map(withoutArgumentValue));
   return `kernel arguments was ${told(before)}, is ${told(now)}`;
 }
 

@@ -24,7 +24,7 @@ import {
   kernelArgumentChanges,
   sameArguments,
   sameImage,
-  splitKernelArguments,
+  singleArguments,
   withoutArgumentValue,
 } from '../os';
 import { plannedChanges } from './plan-changes';
@@ -182,7 +182,7 @@ function currentArguments({ current, desired, osState }: PlanInput): readonly st
   const inForce =
     running === undefined
       ? entries
-      : splitKernelArguments(entries).filter((argument) => hasArgument(running, argument));
+      : singleArguments(entries).filter((argument) => hasArgument(running, argument));
   return sameArguments(inForce, desired.kernelArguments) ? desired.kernelArguments : inForce;
 }
 

@@ -12,6 +12,7 @@ export {
   missingArguments,
   rpmOstreeKernelArguments,
   sameArguments,
+  singleArguments,
   spelledAs,
   splitKernelArguments,
   withoutArguments,

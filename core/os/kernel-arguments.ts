@@ -49,25 +49,48 @@ export function rpmOstreeKernelArguments(
  */
 export function withoutArgumentValue(argument: string): string {
   const end = argument.indexOf('=');
-  return end === -1 ? argument : `${argument.slice(0, end).replaceAll('"', '')}=…`;
+  return end === -1 ? argument : `${canonical(argument.slice(0, end))}=…`;
 }
 
 /**
- * A single argument as it is compared: without double quotes. They only say what belongs together, and each program on
- * the way to the kernel writes them anew: GRUB leaves them out of `a="b"`, and hands `a="b c"` over as `"a=b c"`.
- * Nothing else is alike: `-` and `_` are the same in names of the kernel, not in those of others, and nobody on the
- * way changes them.
+ * Single arguments as the boot loader reads them: as MCO splits entries, and with what single quotes hold together.
+ * A single quote that nothing closes is a letter.
+ *
+ * @see GRUB grub-core/script/yylex.l
+ */
+export function singleArguments(entries: readonly string[]): readonly string[] {
+  const words = splitKernelArguments(entries);
+  const found: string[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const end = hasOpenQuote(words[at]) ? words.findIndex((w, i) => i > at && hasOpenQuote(w)) : -1;
+    found.push(words.slice(at, Math.max(at, end) + 1).join(' '));
+    at = Math.max(at, end);
+  }
+  return found;
+}
+
+/** Whether a single quote begins or ends here that counts: it is not escaped, nor inside of double quotes. */
+function hasOpenQuote(word = ''): boolean {
+  const counting = word.replaceAll(/\\.|"[^"]*"?/g, '');
+  return counting.split("'").length % 2 === 0;
+}
+
+/**
+ * A single argument as it is compared: without quotes and backslashes. They only say what belongs together, and each
+ * program on the way to the kernel writes them anew: GRUB leaves them out of `a="b"` and `a='b'`, and hands `a="b c"`
+ * over as `"a=b c"`. Nothing else is alike: `-` and `_` are the same in names of the kernel, not in those of others, and
+ * nobody on the way changes them.
  *
  * @see Linux lib/cmdline.c, next_arg; GRUB grub-core/lib/cmdline.c, grub_create_loader_cmdline
  */
 function canonical(argument: string): string {
-  return argument.replaceAll('"', '');
+  return argument.replaceAll(/["'\\]/g, '');
 }
 
 /** Whether this single argument is among others, in whatever spelling. */
 export function hasArgument(among: readonly string[], argument: string): boolean {
   const wanted = canonical(argument);
-  return among.some((one) => canonical(one) === wanted);
+  return singleArguments(among).some((one) => canonical(one) === wanted);
 }
 
 /** Whether entries come to the same single arguments in the same order, however they are spelled. */
@@ -78,7 +101,7 @@ export function sameArguments(some: readonly string[], others: readonly string[]
 
 /** What is nothing but quotes never gets to the kernel. */
 function canonicalWords(entries: readonly string[]): readonly string[] {
-  return splitKernelArguments(entries)
+  return singleArguments(entries)
     .map(canonical)
     .filter((word) => word !== '');
 }
@@ -88,7 +111,7 @@ export function missingArguments(
   entries: readonly string[],
   among: readonly string[],
 ): readonly string[] {
-  return splitKernelArguments(entries).filter(
+  return singleArguments(entries).filter(
     (argument) => canonical(argument) !== '' && !hasArgument(among, argument),
   );
 }
@@ -133,7 +156,7 @@ export function kernelArgumentChanges(
   oldEntries: readonly string[],
   newEntries: readonly string[],
 ): KernelArgumentChanges {
-  const before = splitKernelArguments(oldEntries);
-  const after = splitKernelArguments(newEntries);
+  const before = singleArguments(oldEntries);
+  const after = singleArguments(newEntries);
   return { add: withoutArguments(after, before), remove: withoutArguments(before, after) };
 }

@@ -13,6 +13,8 @@ export const QUOTED = [
   'dyndbg="file not-there.c +p"',
   '"acpi_osi=!Windows 2012"',
   'slipway.middle="a b"c',
+  "slipway.single='a b'",
+  String.raw`slipway.escaped=64M\$0x1000`,
 ];
 /** A config that the machine boots with. */
 export const GOOD = {

@@ -4,6 +4,7 @@ import {
   missingArguments,
   rpmOstreeKernelArguments,
   sameArguments,
+  singleArguments,
   spelledAs,
   splitKernelArguments,
   withoutArgumentValue,
@@ -91,6 +92,34 @@ describe('one argument, in whatever spelling', () => {
         expect(spelledAs([one], ['ro', other])).toEqual([other]);
       }
     }
+  });
+
+  it.each([
+    ["acpi_osi='Linux'", 'acpi_osi=Linux'],
+    ["dyndbg='file a.c +p'", '"dyndbg=file a.c +p"'],
+    ['x="it\'s a"', `"x=it\\'s a"`],
+    ["x=it\\'s", "x=it\\'s"],
+    [String.raw`memmap=64M\$0x1000`, 'memmap=64M$0x1000'],
+    [String.raw`path=a\\b`, String.raw`path=a\\b`],
+  ])('%s as the config has it, %s as GRUB hands it over', (written, given) => {
+    const running = splitKernelArguments([`ro ${given} quiet`]);
+    expect(missingArguments([written, 'quiet'], running)).toEqual([]);
+    expect(missingArguments([written], ['ro', 'quiet'])).toEqual([written]);
+    expect(hasArgument(running, written)).toBe(true);
+    expect(kernelArgumentChanges([`${written} quiet`], ['quiet', given])).toEqual({
+      add: [],
+      remove: [],
+    });
+  });
+
+  it('takes a single quote that nothing closes for a letter', () => {
+    expect(singleArguments(["x=it's", 'ro', 'quiet'])).toEqual(["x=it's", 'ro', 'quiet']);
+    expect(missingArguments(["x=it's", 'ro'], ["x=it's", 'ro'])).toEqual([]);
+  });
+
+  it('tells nothing of a value that single quotes hold together', () => {
+    const { add } = kernelArgumentChanges([], ["luks.key='top very secret' quiet"]);
+    expect(add.map(withoutArgumentValue)).toEqual(['luks.key=…', 'quiet']);
   });
 
   it.each([
