@@ -15,7 +15,7 @@ const CHART = /^chart\.ya?ml$/i;
 const TOOL_FILES: readonly (readonly [RegExp, string])[] = [
   [KUSTOMIZATION, 'Kustomization'],
   [CHART, 'Helm chart'],
-  [/^values([-_.].*)?\.ya?ml$/i, 'Helm values'],
+  [/^(.*[-_.])?values([-_.].*)?\.ya?ml$/i, 'Helm values'],
 ];
 
 const OUR_GROUPS: readonly string[] = [MCO_GROUP, OPERATOR_GROUP, SLIPWAY_GROUP];

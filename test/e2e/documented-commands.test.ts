@@ -7,6 +7,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
+import { parse } from 'yaml';
+import type { Node } from '../../core/node/types';
 import { ensureBinary } from '../../tools/binaries';
 import { type Cluster, createNodes, startCluster } from '../../tools/cluster';
 import { type ManagedProcess, startProcess } from '../../tools/processes/managed-process';
@@ -72,9 +74,17 @@ it('each command of README.md, docs/install.md and docs/uninstall.md does what i
   if (outcome !== 'exit status 0') throw new Error(`${outcome}\n${lastWords()}`);
   const { images } = await machinery;
   expect(images).toEqual(images.map(() => `${REGISTRY}/slipway:${versionOf(clone)}`));
-  const current = await configsOf(WORKERS);
-  // The last page takes the annotations away.
-  expect(current).toEqual(WORKERS.map(() => undefined));
+  // The last page takes all of it away.
+  expect(await leftOn(WORKERS)).toEqual(WORKERS.map(() => []));
+  expect(machineSettings(clone)).toMatchObject({
+    temporalAddress: temporal.address,
+    serverUrl: 'https://localhost:32624',
+    // The simulated machines were given the same authority by a flag.
+    authorityFile: '/etc/slipway/server.crt',
+  });
+  expect(readFileSync(join(clone, 'site/machine/etc/slipway/server.crt'))).toEqual(
+    readFileSync(join(clone, 'site/tls.crt')),
+  );
   for (const name of WORKERS) {
     const written = readFileSync(join(directory, 'hosts', name, 'etc/chrony.conf'), 'utf8');
     expect(written).toContain('pool ntp.example.com iburst');
@@ -205,15 +215,23 @@ function versionOf(clone: string): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
-async function configsOf(names: readonly string[]): Promise<readonly (string | undefined)[]> {
+/** Slipway's annotations of these nodes, MCO's included, and its taint. */
+async function leftOn(names: readonly string[]): Promise<readonly (readonly string[])[]> {
   return Promise.all(
     names.map(async (name) => {
-      const { metadata } = await cluster.admin.call<{
-        metadata: { annotations?: Readonly<Record<string, string>> };
-      }>('GET', `/api/v1/nodes/${name}`);
-      return metadata.annotations?.['machineconfiguration.openshift.io/currentConfig'];
+      const { metadata, spec } = await cluster.admin.call<Node>('GET', `/api/v1/nodes/${name}`);
+      const annotations = Object.keys(metadata.annotations ?? {});
+      const taints = (spec?.taints ?? []).map(({ key }) => key);
+      return [...annotations, ...taints].filter((key) => OURS.test(key));
     }),
   );
+}
+
+const OURS = /^(slipway\.dev\/|machineconfiguration\.openshift\.io\/|UpdateInProgress$)/;
+
+/** As the documented commands have written them for a machine. */
+function machineSettings(clone: string): unknown {
+  return parse(readFileSync(join(clone, 'site/machine/etc/slipway/host.yaml'), 'utf8'));
 }
 
 /** The process and what it started and did not end. */

@@ -163,6 +163,7 @@ describe('documents that are no Kubernetes objects', () => {
       'chart/Chart.yaml': 'apiVersion: v2\nname: a\nversion: 1.0.0\n',
       'chart/values.yaml': 'kind: DaemonSet\nmetadata: {}\nspec: {}\n',
       'chart/values-prod.yaml': 'replicas: 2\n',
+      'chart/ci/test-values.yaml': 'spec: {}\n',
       'patch.yaml': '- op: replace\n  path: /spec/paused\n  value: true\n',
       'butane.yaml': 'variant: openshift\nversion: 4.14.0\nmetadata: {name: a}\n',
       'install-config.yaml': 'apiVersion: v1\nbaseDomain: example.com\nmetadata: {name: a}\n',
@@ -175,7 +176,7 @@ describe('documents that are no Kubernetes objects', () => {
     expect(Object.fromEntries(leftOut)).toEqual({
       Kustomization: 3,
       'Helm chart': 1,
-      'Helm values': 2,
+      'Helm values': 3,
       'Butane config': 1,
       Deployment: 1,
       'not of Kubernetes': 3,
