@@ -14,6 +14,7 @@ import {
   type PolicyProblem,
 } from '../../core/disruption';
 import { authorityProblems, type AuthorityProblem } from '../../core/first-boot';
+import { placeholdersIn } from '../../core/machine-config';
 import {
   MCO_GROUP,
   MCO_VERSION,
@@ -22,6 +23,8 @@ import {
   SLIPWAY_VERSION,
 } from '../../core/names';
 
+type Refusals = (object: unknown) => readonly (PolicyProblem | AuthorityProblem)[];
+
 export interface OfflineKind {
   readonly apiVersion: string;
   readonly kind: string;
@@ -29,9 +32,17 @@ export interface OfflineKind {
   /** Paths below which unknown fields are kept, joined by dots, as in `deploy/crds`. */
   readonly keeps: readonly string[];
   /** What the CRD or the server refuses beside the shape, of an object of that shape. */
-  readonly refusals?: (object: unknown) => readonly (PolicyProblem | AuthorityProblem)[];
+  readonly refusals?: Refusals;
   /** The only name that an object may have. */
   readonly onlyName?: string;
+}
+
+/** Whatever else is wrong with an example is so because it was not filled in. */
+function filledIn(refusals: Refusals): Refusals {
+  return (object) => {
+    const left = placeholdersIn((object as { readonly spec: unknown }).spec, ['spec']);
+    return left.length > 0 ? left : refusals(object);
+  };
 }
 
 const MCO = `${MCO_GROUP}/${MCO_VERSION}`;
@@ -43,8 +54,9 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     apiVersion: MCO,
     kind: 'ControllerConfig',
     schema: ControllerConfig,
-    refusals: (object) =>
+    refusals: filledIn((object) =>
       authorityProblems(object as { readonly spec: Readonly<Record<string, unknown>> }),
+    ),
     keeps: ['spec'],
     onlyName: 'machine-config-controller',
   },
@@ -53,7 +65,9 @@ export const OFFLINE_KINDS: readonly OfflineKind[] = [
     kind: 'MachineConfiguration',
     schema: MachineConfiguration,
     keeps: ['spec'],
-    refusals: (object) => disruptionProblems((object as { readonly spec: DisruptionSource }).spec),
+    refusals: filledIn((object) =>
+      disruptionProblems((object as { readonly spec: DisruptionSource }).spec),
+    ),
     onlyName: 'cluster',
   },
   {

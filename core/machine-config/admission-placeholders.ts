@@ -45,6 +45,17 @@ export function reportPlaceholders(
   return found;
 }
 
+/** The texts with a placeholder in an object of another kind than MachineConfig, by path. */
+export function placeholdersIn(
+  value: unknown,
+  path: readonly (string | number)[],
+): readonly { path: readonly (string | number)[]; problem: string; fix: string }[] {
+  if (hasPlaceholder(value)) return [{ path, problem: PLACEHOLDER_PROBLEM, fix: PLACEHOLDER_FIX }];
+  if (Array.isArray(value)) return value.flatMap((item, i) => placeholdersIn(item, [...path, i]));
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, item]) => placeholdersIn(item, [...path, key]));
+}
+
 /** Contents of a file, if they are: any object may be looked at. */
 interface Contents {
   readonly source?: unknown;

@@ -27,5 +27,6 @@ export { isVerified } from './verification';
 export { isKernelType, KernelType, validateMachineConfig } from './validate';
 export { admissionProblems, refuseInadmissible } from './admission';
 export { IMAGE_FIX, imageProblem } from './admission-images';
+export { placeholdersIn } from './admission-placeholders';
 export { describeProblem, type AdmissionProblem } from './admission-problem';
 export { ineffectiveChange, refuseIneffectiveChange } from './strict-reconcilable';

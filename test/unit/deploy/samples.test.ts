@@ -89,6 +89,11 @@ describe.each(readdirSync(EXAMPLES))('the example %s', (name) => {
     for (const field of refused) expect(at(parse(text), field)).toContain(PLACEHOLDER);
   });
 
+  it('is refused alone, too', async () => {
+    writeFileSync(join(directory, name), text);
+    expect(await refusedIn(directory)).not.toEqual([]);
+  });
+
   it('renders once it is filled in', async () => {
     writeFilledExamples(directory);
 
