@@ -8,6 +8,7 @@ import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { VirtualClock } from './clock';
 import { Holds } from './holds';
+import { OnlyNode } from './only-node';
 import { DECIDING_MS, isInService, isWorking, Outages } from './outages';
 import { wrongAtRest } from './pool-status';
 import { isOpenToPods, isReady, saysWhyItIsCordoned } from './shown-by-node';
@@ -66,6 +67,7 @@ export class Invariants {
   private readonly openSince = new Map<string, number>();
   private readonly readySince = new Map<string, number>();
   private readonly taints = new Taints((what) => void this.break('I2', what));
+  private readonly onlyNode: OnlyNode;
 
   constructor(
     private readonly clock: VirtualClock,
@@ -78,6 +80,7 @@ export class Invariants {
     this.outages = new Outages(clock, cluster, (what) => {
       this.break('I1', what);
     });
+    this.onlyNode = new OnlyNode(cluster.nodes);
     this.holds = new Holds(clock);
     this.tries = new Tries({
       ...{ clock, cluster, outages: this.outages, isUpdating },
@@ -137,6 +140,7 @@ export class Invariants {
   wrote({ before, after, by }: NodeWrite): void {
     const name = (after ?? before)?.metadata.name ?? '';
     this.holds.seen(name, after);
+    this.onlyNode.look(this.clock.now);
     if (after === undefined) {
       this.tries.nodeGone(name, before);
       this.cordonedByPerson.delete(name);
@@ -358,6 +362,7 @@ export class Invariants {
     const askedAt = askedAtOf(journal, cause);
     if (askedAt === undefined) return;
     const decidedAt = askedAt - DECIDING_MS;
+    if (this.onlyNode.wasAfter(name, decidedAt)) return;
     const reboots = `${name} reboots (${cause})`;
     const seconds = (since: number): string => `for ${(askedAt - since) / 1000} s before that`;
     const openSince = this.openSince.get(name) ?? Infinity;
