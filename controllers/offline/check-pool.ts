@@ -6,6 +6,7 @@ import {
   admissionProblems,
   type AdmissionProblem,
   generatedElsewhereText,
+  inMergeOrder,
   type MachineConfig,
 } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
@@ -52,8 +53,9 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
     return undefined;
   }
   reportGenerations(sources, written, check);
-  const isFine = reportAdmission(sources, check);
-  if (!isFine || rest === 'elsewhere') reportSound(sources, pool, check);
+  const labelled = reportUnlabelled(sources, check);
+  const isFine = reportAdmission(sources, check) && labelled.length === sources.length;
+  if (!isFine || rest === 'elsewhere') reportSound(labelled, pool, check);
   if (rest === 'elsewhere') reportTooLarge(sources, pool, check);
   if (!isFine || rest === 'elsewhere' || view.isIncomplete(selector)) return undefined;
   const render = (): PoolRender | undefined => {
@@ -109,6 +111,19 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
     written,
     findings,
   );
+}
+
+/** Reports each MachineConfig without labels, as merging them does for the first. The others. */
+function reportUnlabelled(
+  sources: readonly MachineConfig[],
+  { view, findings }: OfflineCheck,
+): readonly MachineConfig[] {
+  return sources.filter((machineConfig) => {
+    const { name } = machineConfig.metadata;
+    const written = view.written('MachineConfig', name);
+    const merge = (): unknown => inMergeOrder([{ name, machineConfig }]);
+    return written === undefined || attempt(merge, written, findings) !== undefined;
+  });
 }
 
 /** Reports what no node could apply. False = there is something. */
