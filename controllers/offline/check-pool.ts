@@ -10,6 +10,7 @@ import {
   type MachineConfig,
 } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
+import { grubSyntaxIn } from '../../core/os';
 import { checkMaxUnavailable } from '../../core/pool/capacity';
 import { ignoredFields } from '../../core/pool/ignored-fields';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -113,6 +114,22 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
   );
 }
 
+/** Warns of kernel arguments that arrive as others on machines that GRUB boots. */
+function reportGrubSyntax(
+  sources: readonly MachineConfig[],
+  { view, findings }: OfflineCheck,
+): void {
+  for (const { metadata, spec } of sources) {
+    const written = view.written('MachineConfig', metadata.name);
+    for (const [i, entry] of (spec.kernelArguments ?? []).entries()) {
+      const letter = grubSyntaxIn(entry);
+      if (letter === undefined || written === undefined) continue;
+      const problem = `GRUB reads "${letter}" as its own syntax, and the kernel gets another argument`;
+      findings.warning(written, ['spec', 'kernelArguments', i], problem, `write "\\${letter}"`);
+    }
+  }
+}
+
 /** Reports each MachineConfig without labels, as merging them does for the first. The others. */
 function reportUnlabelled(
   sources: readonly MachineConfig[],
@@ -126,11 +143,10 @@ function reportUnlabelled(
   });
 }
 
-/** Reports what no node could apply. False = there is something. */
-export function reportAdmission(
-  sources: readonly MachineConfig[],
-  { view, findings, rest }: OfflineCheck,
-): boolean {
+/** Reports what no node could apply, and what may be a mistake. False = there is something of the first. */
+export function reportAdmission(sources: readonly MachineConfig[], check: OfflineCheck): boolean {
+  const { view, findings, rest } = check;
+  reportGrubSyntax(sources, check);
   const problems = admissionProblems(sources, renderPorts, { isWhole: rest !== 'elsewhere' });
   reportProblems(problems, view, findings);
   return problems.length === 0;

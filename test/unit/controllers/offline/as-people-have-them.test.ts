@@ -184,6 +184,20 @@ describe('documents that are no Kubernetes objects', () => {
   });
 });
 
+it('a kernel argument that GRUB would read otherwise is a warning', () => {
+  const text = configText('50-a', 'worker', '  kernelArguments: [nosmt, memmap=4G$4G]\n');
+  const render = renderTexts({ ...POOL, 'a.yaml': text });
+
+  expect(render.findings).toEqual([
+    expect.objectContaining({
+      severity: 'warning',
+      field: 'spec.kernelArguments[1]',
+      fix: 'write "\\$"',
+    }),
+  ]);
+  expect(render.pools).toHaveLength(1);
+});
+
 it('a list without items is empty', () => {
   const none = '{"apiVersion": "v1", "kind": "List", "items": null}';
   const { findings, leftOut } = renderTexts({
