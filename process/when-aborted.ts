@@ -1,6 +1,5 @@
-/** The end of a process, or of a part of it, as something to wait for. */
+/** Turns the abort of a signal into a promise. */
 
-/** Resolves when the signal aborts. */
 export function whenAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {

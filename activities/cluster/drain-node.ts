@@ -16,24 +16,24 @@ import { showPhase } from './show-phase';
 import { tell } from './tell';
 import { Wakeups } from './wakeups';
 
-/** Evictions of one node under way at once. */
+/** Concurrent evictions on one node. */
 const PARALLEL_EVICTIONS = 10;
 
-/** Cancellation arrives in the reply to a heartbeat, so heartbeats come often. */
+/** A cancellation arrives with the reply to a heartbeat, so heartbeats are frequent. */
 const HEARTBEAT_MS = 3_000;
 
 /**
- * How long a look at the Node holds for evictions. Much less than a heartbeat may be missed for, so that
- * whoever looked this long ago has not been given up since.
+ * How long a check of the Node is valid for evictions: much less than the heartbeat timeout, so
+ * that the attempt cannot have been given up meanwhile.
  */
 const LOOK_HOLDS_MS = 5_000;
 
-/** A blocker older than this is shown on the MachineConfigNode, at most this often. */
+/** An older blocker is shown on the MachineConfigNode, at most this often. */
 const SHOW_BLOCKER_AFTER_MS = 10_000;
 
 /**
- * An attempt that comes late, as after an outage, sees whether the pods have left meanwhile before it gives up on
- * them: for so long it waits to be told which are there.
+ * After an outage, an attempt past its deadline waits this long for the list of pods, because they
+ * may have left.
  */
 const LISTED_WITHIN_MS = 60_000;
 
@@ -41,10 +41,10 @@ const LISTED_WITHIN_MS = 60_000;
 const NAMED = 5;
 
 /**
- * Evicts the pods of a cordoned node and waits until they are gone, by UID. Pods leave through the
- * Eviction API only, so disruption budgets hold. Safe to run twice: it begins with what is there,
- * and the deadline counts from `startedAt` whichever attempt this is. Nothing is evicted before the
- * Node has just shown that this update has it.
+ * Evicts the pods of a cordoned node and waits until they are gone, by UID. Uses only the Eviction
+ * API, so disruption budgets hold. Safe to run twice: it starts from the present pods, and the
+ * deadline counts from `startedAt` in every attempt. Each eviction needs a recent check that this
+ * update holds the Node.
  *
  * @throws `DrainTimedOut`, `UncordonedByUser`, `CordonedByUser`, `NodeDeleted`, `UpdateSuperseded`
  */
@@ -70,7 +70,7 @@ export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNo
   };
 }
 
-/** Following ends only when it is aborted; then the cancellation is what counts. */
+/** Following ends only by an abort, and then the cancellation counts. */
 function neverEnds(signal: AbortSignal): Promise<never> {
   signal.throwIfAborted();
   return Promise.reject(new Error('watching the pods of the node ended by itself'));
@@ -95,7 +95,7 @@ class Drain {
     readonly ports: ClusterPorts,
     readonly run: ActivityRun,
     readonly input: DrainNodeInput,
-    /** Ends with the activity, however it ends. */
+    /** Aborts when the activity ends. */
     readonly signal: AbortSignal,
   ) {
     const { view } = ports;
@@ -116,7 +116,7 @@ class Drain {
       }),
       view.nodes.subscribe(({ object }) => {
         const isOther = object.metadata.name !== input.node;
-        // The last other one may have gone.
+        // The last other node may be gone.
         if (!isOther || isOnlyNode(input.node, view.nodes.list())) this.#wakeups.ring();
       }),
     ];
@@ -226,7 +226,7 @@ class Drain {
       await this.#refuseUnheld();
       return await this.ports.pods.evict({ namespace, name, uid }, options);
     } catch (error) {
-      // An API server that is away, or has just started and knows nobody yet: ask again later.
+      // An API server that is absent or just starting is asked again later.
       const failure = failureName(error);
       if (failure === undefined || FAILURES[failure].kind !== 'transient') throw error;
       return { outcome: 'refused', said: messageOf(error) };
@@ -234,8 +234,8 @@ class Drain {
   }
 
   /**
-   * Asks the API server, once for the evictions of a few seconds: memory may be as old as a stand-still, also of
-   * the whole machine, which only the clock of the worker tells.
+   * Asks the API server at most every few seconds: after a pause of the process or the machine, the
+   * cache is old, and only the clock shows it.
    */
   async #refuseUnheld(): Promise<void> {
     const now = this.ports.now();
@@ -261,7 +261,7 @@ class Drain {
     this.#showBlockers(now);
   }
 
-  /** On the MachineConfigNode: only what lasts, only when it changes, one write at a time. */
+  /** Shows lasting blockers on the MachineConfigNode, on changes only, one write at a time. */
   #showBlockers(now: number): void {
     const lasting = this.#pods
       .blockers()
@@ -286,7 +286,7 @@ class Drain {
       const phase = NodePhase.DRAINING;
       await showPhase(this.ports, { node, pool, config, phase, message, mayBeLate: true });
     } catch (error) {
-      // The heartbeat carries the same words; the drain goes on.
+      // The heartbeat has the same text; the drain goes on.
       this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
     }
   }
@@ -301,7 +301,6 @@ function evictedBefore(lastHeartbeat: unknown): number {
   return typeof progress?.evicted === 'number' ? progress.evicted : 0;
 }
 
-/** The first few, and how many more. */
 function some(sentences: readonly string[]): string {
   const shown = sentences.slice(0, NAMED).join('; ');
   return sentences.length > NAMED ? `${shown}; and ${sentences.length - NAMED} more` : shown;

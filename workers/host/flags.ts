@@ -1,8 +1,7 @@
-/** Every setting of the host worker as a flag and an environment variable. */
+/** The settings of the host worker, as flags and environment variables. */
 
 import { LOG_LEVELS } from '../../process/logging';
 
-/** One setting as a flag and an environment variable. */
 export interface HostWorkerFlag {
   readonly setting: string;
   readonly variable: string;
@@ -18,7 +17,6 @@ const flag = (setting: string, description: string, variable?: string): HostWork
   description,
 });
 
-/** Every setting of the host worker. */
 export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag('temporalAddress', 'host:port of Temporal', 'TEMPORAL_ADDRESS'),
   flag('temporalNamespace', 'Temporal namespace', 'TEMPORAL_NAMESPACE'),
