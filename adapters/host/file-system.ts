@@ -1,6 +1,7 @@
 /**
  * The calls of Node that touch a host's files. Passed in, so that a test can end the process
  * between any two of them.
+ *
  * Reads are synchronous: they take microseconds, a promise and a thread take many times that.
  * Writes are not, because a sync takes as long as the disk needs.
  */

@@ -23,6 +23,7 @@ export interface HostUsers {
   /**
    * `/etc/shadow` with this password hash for the user, changed now; an empty hash locks the
    * password.
+   *
    * The file is replaced as a whole, as the shadow tools do. Their lock is not taken, because Node
    * has no such lock: a password that somebody changes in the same moment is lost.
    *

@@ -41,6 +41,7 @@ export interface Parent {
 
 /**
  * Opens the parent of a host path; undefined when it is missing or is no directory.
+ *
  * Links among the parents are followed inside the root, because image-based systems use them
  * (`/home` → `var/home`); but only root's links, in places where only root can make them. The last
  * component is not followed, because it gets replaced.

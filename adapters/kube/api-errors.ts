@@ -37,6 +37,7 @@ export function statusFrom(value: unknown, code: number): ApiStatus {
 
 /**
  * The catalogue entry for a refusal. `details` carry `code` and the API's `reason`.
+ *
  * 401 and 403 are transient: a starting API server refuses everything until its roles are loaded,
  * and a rollout must survive that.
  *

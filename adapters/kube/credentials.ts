@@ -1,6 +1,7 @@
 /**
  * The address of the API server and the credentials for it, from a kubeconfig file or a pod's
  * service account.
+ *
  * Client certificates and tokens are read here. Other methods (exec plugins, OIDC, proxies) load
  * `@kubernetes/client-node`, which costs 80 MB and over a second.
  */

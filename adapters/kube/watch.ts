@@ -1,6 +1,7 @@
 /**
  * Follows one kind of object: LIST once, then WATCH with bookmarks. A broken watch resumes from the
  * last version; only an expired version (410) costs another LIST.
+ *
  * `ListWatch` of `@kubernetes/client-node` 2.0 requests no bookmarks, lists in one page, and stops
  * at the first connection error, so it is not used.
  */

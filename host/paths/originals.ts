@@ -2,6 +2,7 @@
  * Originals: what was at a path before a config first claimed it, in MCO's places. A copy below
  * `orig`, or a stamp below `noorig` for nothing. The original returns when the config drops the
  * path, and is what the config appends to.
+ *
  * MCO keeps only files of RPMs; Slipway keeps every file.
  *
  * @see MCO pkg/daemon/update.go, createOrigFile and deleteStaleData (7ff337a4)

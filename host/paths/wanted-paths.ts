@@ -72,6 +72,7 @@ export type Inapplicable =
 
 /**
  * Every path of a config. Of two entries for one path the later counts.
+ *
  * `overwrite` is ignored, as in MCO: the config decides, and the original is kept (`originals.ts`).
  * Only `overwrite: false` without contents leaves existing content.
  *

@@ -58,6 +58,7 @@ export interface UnitsOfBoots {
  * Changes after the unit files are written and the deployment is staged: the config's wish for
  * every unit that is new, different, or only in the staged image; the preset for a distribution's
  * unit that the config has dropped. Units that the next boot lacks are left alone.
+ *
  * Presets come first, as in MCO: a disabling preset does not know the enabled unit that names its
  * unit in `Also`. Then come disabled units: an enabled socket stays enabled if its service, which
  * names it in `Also`, is disabled. Templates come before their instances, whose links each change

@@ -1,6 +1,7 @@
 /**
  * The state of an unfinished update when a process starts: the journal compared with the booted
  * deployment. Decided only here, so that an unexpected reboot is adopted or undone by rule.
+ *
  * On image-based systems `/etc` belongs to a deployment. The new deployment gets files of the
  * running one only when it is finalized, at the shutdown, and the old one keeps them: after a
  * rollback, its `/etc` must be undone once more.
@@ -68,6 +69,7 @@ type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
  * In the boot in which it began, a rollback reboots only if the request was complete. After a
  * failed order, the order is repeated or its update has given up, and the node may be in service,
  * with pods. In any other boot the machine has lost its pods anyway.
+ *
  * Marks of versions that noted no `due` are no exception. Where such a version was stopped between
  * request and reboot, the update waits in vain and keeps the node cordoned until it is retried.
  * Taking every old mark for due would reboot each node in service whose rollback had failed.

@@ -33,6 +33,7 @@ const RETRY_MS = 10_000;
 /**
  * Serves health and metrics if the settings say where, and installs Temporal's runtime with its
  * metrics. The modules are loaded only then, to save memory on idle hosts.
+ *
  * A real machine that cannot serve them runs without: an update may have taken the port or the
  * address, and the worker must be there to roll it back.
  *

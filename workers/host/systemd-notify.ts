@@ -26,6 +26,7 @@ export interface SystemdNotifier {
  * Notifies in the name of this process; does nothing outside a service with `Type=notify`. Node has
  * no datagram sockets, and a native module is not worth it: a process every two minutes costs 11 ms
  * of CPU. A failure is only logged.
+ *
  * With `WatchdogSec=` the event loop sends a sign of life, twice as often as systemd wants it.
  */
 export function createNotifier(
