@@ -159,14 +159,7 @@ function addRollout(program: Command, run: Run): void {
       .description(description)
       .argument('<pool>', 'name of the MachineConfigPool');
 
-  const watched = (command: Command) =>
-    watchable(
-      command,
-      'keep watching; after Ctrl-C the rollout continues',
-      'stop watching after this time',
-    );
-
-  watched(onPool('start', 'start the rollout, or wake the running one')).action(
+  watchable(onPool('start', 'start the rollout, or wake the running one')).action(
     (pool: string, flags: WatchFlags) => {
       const options = watchOptions(flags);
       return run(async (context) => {
@@ -175,7 +168,7 @@ function addRollout(program: Command, run: Run): void {
       })();
     },
   );
-  watched(
+  watchable(
     onPool(
       'status',
       'show the progress of the rollout; with --watch, as a live tree until it ends',
@@ -250,11 +243,7 @@ function addDrift(program: Command, run: Run): void {
 function addGet(program: Command, run: Run): void {
   const get = program.command('get').description('list pools, nodes or rollouts');
   const watched = (name: string, description: string) =>
-    watchable(
-      get.command(name).description(description),
-      'keep printing objects that change, until Ctrl-C',
-      'stop after this time',
-    );
+    watchable(get.command(name).description(description));
 
   watched('pools', 'list the MachineConfigPools').action((flags: WatchFlags) => {
     const options = watchOptions(flags);

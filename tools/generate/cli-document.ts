@@ -31,7 +31,7 @@ const EXIT_MEANINGS: readonly (readonly [number, string])[] = [
   ],
   [EXIT.TIMED_OUT, '`--timeout` passed'],
   [EXIT.PAUSED, 'the pool is paused, or its rollout is paused in Temporal'],
-  [EXIT.UNREACHABLE, 'Temporal, the Kubernetes API or every cluster worker does not answer'],
+  [EXIT.UNREACHABLE, 'Temporal, the Kubernetes API or all cluster workers do not answer'],
 ];
 
 /** `docs/cli.md`: commands, flags and exit codes, from the program itself. */
@@ -42,43 +42,72 @@ export function cliDocument(): string {
     },
     exit: () => undefined,
   });
+  const commands = program.commands.filter((command) => LOADED[command.name()] === undefined);
   return `${[
     '<!-- Generated from cli/program.ts by `npm run generate`. Do not edit. -->',
     '# The `slipway` command',
     program.description(),
     'Data goes to standard output, messages to standard error. Colours and live trees need a terminal. With `kubectl-slipway` on the PATH, `kubectl slipway` is the same command.',
     '## Flags of every command',
-    optionTable(program.options),
+    table(optionRows(program.options)),
+    ...commandFlags(commands),
     '## Exit codes',
     [
       '| code | meaning |',
       '| --- | --- |',
       ...EXIT_MEANINGS.map(([code, text]) => `| ${code} | ${text} |`),
     ].join('\n'),
-    ...program.commands
-      .filter((command) => LOADED[command.name()] === undefined)
-      .flatMap((command) => sections(command, ['slipway'])),
+    ...commands.flatMap((command) => sections(command, ['slipway'], sharedRows(commands))),
     '## The processes',
     'Each setting is a flag or an environment variable (in brackets); the flag wins. Times are in seconds. If settings are invalid, the process names every problem and ends with exit code 2.',
     ...processSections(),
   ].join('\n\n')}\n`;
 }
 
-function sections(command: Command, path: readonly string[]): readonly string[] {
+/** The table of the flags that several commands have; their own sections only name these. */
+function commandFlags(commands: readonly Command[]): readonly string[] {
+  return [
+    '## Flags of several commands',
+    'The usage of a command names those that it takes.',
+    table([...sharedRows(commands)]),
+  ];
+}
+
+/** The rows of flags that more than one command has, with the same meaning. */
+function sharedRows(commands: readonly Command[]): ReadonlySet<string> {
+  const rows = commands.flatMap(function leaves(command: Command): readonly string[] {
+    return command.commands.length > 0
+      ? command.commands.flatMap(leaves)
+      : optionRows(command.options);
+  });
+  return new Set(rows.filter((row, index) => rows.indexOf(row) !== index));
+}
+
+function sections(
+  command: Command,
+  path: readonly string[],
+  shared: ReadonlySet<string>,
+): readonly string[] {
   const words = [...path, command.name()];
   if (command.commands.length > 0) {
     return [
       `## \`${words.join(' ')}\``,
       sentence(command.description()),
-      ...command.commands.flatMap((child) => sections(child, words)),
+      ...command.commands.flatMap((child) => sections(child, words, shared)),
     ];
   }
   const level = path.length > 1 ? '###' : '##';
-  const usage = [...words, ...command.registeredArguments.map(argumentText)].join(' ');
+  const own = command.options.filter((option) => !shared.has(rowOf(option)));
+  const others = command.options.filter((option) => shared.has(rowOf(option)));
+  const usage = [
+    ...words,
+    ...command.registeredArguments.map(argumentText),
+    ...others.map(({ short, long }) => `[${short ?? long ?? ''}]`),
+  ].join(' ');
   return [
     `${level} \`${usage}\``,
     sentence(command.description()),
-    ...(command.options.length > 0 ? [optionTable(command.options)] : []),
+    ...(own.length > 0 ? [table(optionRows(own))] : []),
   ];
 }
 
@@ -125,23 +154,21 @@ function sentence(text: string): string {
   return first.endsWith('.') ? first : `${first}.`;
 }
 
-function optionTable(options: readonly Option[]): string {
-  return table(optionRows(options));
-}
-
 function table(rows: readonly string[]): string {
   return ['| flag | meaning |', '| --- | --- |', ...rows].join('\n');
 }
 
 function optionRows(options: readonly Option[]): readonly string[] {
-  return options.map((option) => {
-    const choices = option.argChoices === undefined ? '' : ` (${option.argChoices.join(', ')})`;
-    const value = option.defaultValue as string | boolean | number | undefined | readonly string[];
-    const fallback =
-      value === undefined || value === false || Array.isArray(value) || option.negate
-        ? ''
-        : `; default ${String(value)}`;
-    const text = `${option.description}${choices}${fallback}`.replaceAll('|', '\\|');
-    return `| \`${option.flags}\` | ${text} |`;
-  });
+  return options.map(rowOf);
+}
+
+function rowOf(option: Option): string {
+  const choices = option.argChoices === undefined ? '' : ` (${option.argChoices.join(', ')})`;
+  const value = option.defaultValue as string | boolean | number | undefined | readonly string[];
+  const fallback =
+    value === undefined || value === false || Array.isArray(value) || option.negate
+      ? ''
+      : `; default ${String(value)}`;
+  const text = `${option.description}${choices}${fallback}`.replaceAll('|', '\\|');
+  return `| \`${option.flags}\` | ${text} |`;
 }
