@@ -56,14 +56,7 @@ const HOST = [
 
 export default tseslint.config(
   {
-    ignores: [
-      'dist/',
-      'node_modules/',
-      'coverage/',
-      '.slipway/',
-      'test/histories/',
-      'test/fixtures/',
-    ],
+    ignores: ['dist/', 'node_modules/', 'coverage/', '.slipway/', 'test/fixtures/'],
   },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
