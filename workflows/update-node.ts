@@ -4,7 +4,7 @@
  */
 
 import { patched } from '@temporalio/workflow';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import { complete, finish } from './completion';
 import { explain } from './failures';
 import type { VerifiedHost } from './host-contracts';
