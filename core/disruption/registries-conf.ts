@@ -3,7 +3,7 @@
  * running pod and every image reference that a kubelet may still need exactly as good as before.
  */
 
-import { decodeDataUrl, decodeUtf8 } from '../encoding';
+import { decodeDataUrl } from '../encoding';
 import { fail, messageOf } from '../errors';
 import type { IgnitionConfig } from '../machine-config/types';
 import { REGISTRIES_CONF } from './policies';
@@ -171,7 +171,8 @@ function readText(config: IgnitionConfig, ports: ContentPorts, separator: string
     );
   }
   const { bytes } = decoded;
-  return decodeUtf8(file.contents.compression === 'gzip' ? unzip(bytes, ports) : bytes);
+  const plain = file.contents.compression === 'gzip' ? unzip(bytes, ports) : bytes;
+  return Buffer.from(plain).toString();
 }
 
 function unzip(bytes: Uint8Array, ports: ContentPorts): Uint8Array {
