@@ -50,12 +50,12 @@ module.exports = {
     forbid(
       'controllers-and-server-start-themselves',
       '^(controllers|server)/',
-      '^(activities|cli)/|^workers/(?!(config|health-server|logging|rollout-start|temporal-(?:client|link|target)|waiting|when-aborted)[.])',
-      'Controllers and server take the shell of a process from workers/, and nothing of what workers do.',
+      '^(host|activities|workers|cli)/',
+      'Controllers and server take the shell of a process from process/, and nothing of what workers do.',
     ),
     forbid(
       'host-without-kubernetes',
-      '^(workers/host-|activities/host/|adapters/host/)',
+      '^(workers/host/|host/|activities/host/|adapters/host/)',
       '(^adapters/kube/|^activities/cluster/|node_modules/@kubernetes/|node_modules/zod/)',
       'The host worker holds no Kubernetes client and no zod.',
     ),

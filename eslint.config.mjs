@@ -50,7 +50,7 @@ const ACTIVITIES = [
   },
   {
     regex: '^pino',
-    message: 'Activities log through @temporalio/activity; pino is set up in workers/logging.ts.',
+    message: 'Activities log through @temporalio/activity; pino is set up in process/logging.ts.',
   },
   folder(
     '(workers|cli|controllers|server|tools)',
@@ -206,7 +206,7 @@ export default tseslint.config(
     ],
   ),
   // A later rule takes the place of an earlier one, so each of these has the patterns of its folder, too.
-  layer(['workers/host-worker.ts', 'workers/host-settings.ts'], HOST),
+  layer(['workers/host/**/*.ts', 'host/**/*.ts'], HOST),
   layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
   layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),
   {

@@ -3,12 +3,12 @@
  * again while it rolls. Shows whether memory or objects pile up, and that every promise holds.
  */
 
-import type { ObservedStatus } from '../tools/observer/observed';
-import { startObserver } from '../tools/observer/observer';
-import type { ObserverProcess } from '../tools/observer/own-process';
-import type { RolloutRecord } from '../tools/observer/record';
-import { until } from '../tools/observer/until';
-import { describeViolation } from '../tools/observer/violation';
+import type { ObservedStatus } from '../test/observer/observed';
+import { startObserver } from '../test/observer/observer';
+import type { ObserverProcess } from '../test/observer/own-process';
+import type { RolloutRecord } from '../test/observer/record';
+import { until } from '../test/observer/until';
+import { describeViolation } from '../test/observer/violation';
 import type { Stack } from '../tools/stack/stack';
 import { firstAndLast, growthOf, grownIn, type Count, type Growth } from './growth';
 import { startLiveMemory, type LiveMemory } from './live-memory';

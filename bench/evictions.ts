@@ -5,10 +5,10 @@
  */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
-import { startObserver } from '../tools/observer/observer';
-import type { ObserverProcess } from '../tools/observer/own-process';
-import type { RolloutRecord } from '../tools/observer/record';
-import { describeViolation } from '../tools/observer/violation';
+import { startObserver } from '../test/observer/observer';
+import type { ObserverProcess } from '../test/observer/own-process';
+import type { RolloutRecord } from '../test/observer/record';
+import { describeViolation } from '../test/observer/violation';
 import type { Stack } from '../tools/stack/stack';
 import { NAMESPACE } from '../tools/stack/workloads';
 import { judgeOf, startSimulatedPool, WORKERS, type SimulatedPoolOptions } from './simulated-pool';

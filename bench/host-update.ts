@@ -2,7 +2,7 @@
 
 import { Client, Connection } from '@temporalio/client';
 import { updateNodeId } from '../core/names';
-import type { NodeChange } from '../tools/observer/observed';
+import type { NodeChange } from '../test/observer/observed';
 import type { NodeReport } from '../workflows/messages';
 import type { World } from '../test/hosts/support/world';
 

@@ -5,12 +5,12 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
-import { type Observer, startObserver } from '../tools/observer/observer';
-import type { NodeChange } from '../tools/observer/observed';
-import type { ObserverProcess } from '../tools/observer/own-process';
-import type { Summary } from '../tools/observer/protocol';
-import type { RolloutRecord } from '../tools/observer/record';
-import { describeViolation } from '../tools/observer/violation';
+import { type Observer, startObserver } from '../test/observer/observer';
+import type { NodeChange } from '../test/observer/observed';
+import type { ObserverProcess } from '../test/observer/own-process';
+import type { Summary } from '../test/observer/protocol';
+import type { RolloutRecord } from '../test/observer/record';
+import { describeViolation } from '../test/observer/violation';
 import { percentile } from '../tools/measure/percentile';
 import { renderedConfigOf } from '../tools/stack/readiness';
 import type { Stack } from '../tools/stack/stack';

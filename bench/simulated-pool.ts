@@ -2,8 +2,8 @@
 
 import { compareDisks } from '../test/e2e/support/disk-at-rest';
 import { startJudge } from '../test/e2e/support/verdict';
-import type { ObserverProcess } from '../tools/observer/own-process';
-import type { Summary } from '../tools/observer/protocol';
+import type { ObserverProcess } from '../test/observer/own-process';
+import type { Summary } from '../test/observer/protocol';
 import { residentBytes } from '../tools/processes/identity';
 import { startStack, type Stack } from '../tools/stack/stack';
 import { memoryOf } from './process-memory';

@@ -10,8 +10,8 @@ import {
 } from '@temporalio/client';
 import { hostQueue, poolRolloutId, SIMULATED_HOST, updateNodeId } from '../core/names';
 import { messageOf } from '../core/errors';
-import { POOL_ROLLOUT, startOrRetarget } from '../workers/rollout-start';
-import { isOpenStatus } from '../workers/temporal-client';
+import { POOL_ROLLOUT, startOrRetarget } from '../process/temporal/start-rollout';
+import { isOpenStatus } from '../process/temporal/client';
 import type { RolloutAnswer } from '../workflows/messages';
 import {
   cancelNodeUpdate,

@@ -10,7 +10,7 @@ import {
   TemporalSettings,
   type Environment,
   type Fragment,
-} from '../workers/config';
+} from '../process/settings';
 
 const seconds = z.coerce.number().positive();
 

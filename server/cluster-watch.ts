@@ -22,7 +22,7 @@ import { updatersShown } from '../core/machine/updaters';
 import { FIELD_MANAGER } from '../core/names';
 import type { MachineConfigNode, Node } from '../core/node/types';
 import type { MachineConfigPool } from '../core/pool/types';
-import type { Logger } from '../workers/logging';
+import type { Logger } from '../process/logging';
 import type { ClusterView, ReadMachineConfig, ReadNode, ReadPools, WriteDrift } from './ports';
 
 /** Where MCO keeps it: the one MachineConfiguration of a cluster. */

@@ -9,7 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { connectKube } from '../adapters/kube';
 import { readJoinTokens, watchJoinTokens, writeJoinTokenUse } from '../adapters/kube/join-tokens';
 import { FIELD_MANAGER } from '../core/names';
-import { createLogger, type Logger } from '../workers/logging';
+import { createLogger, type Logger } from '../process/logging';
 import { buildPlain, buildServer } from './app';
 import {
   clusterQuestion,

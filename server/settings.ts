@@ -1,7 +1,7 @@
 /** Settings of the server process: from flags and environment to values that are right. */
 
 import { z } from 'zod';
-import { LOG_LEVELS } from '../workers/logging';
+import { LOG_LEVELS } from '../process/logging';
 import { registryAuthorityProblem } from './ignition/facts';
 import { JOIN_MODES } from './join-gate';
 import { networkProblem } from './join-networks';

@@ -9,7 +9,7 @@ import type { NodeReport, NodeStatus, Slot, UpdateNodeInput, UpdateOutcome } fro
 /** Reports are kept and queried by the hundred. */
 const REASON_AT_MOST = 1000;
 
-/** Its buckets are those of the process, see `workers/temporal-runtime.ts`. */
+/** Its buckets are those of the process, see `process/temporal/runtime.ts`. */
 const PHASE_METRIC = 'slipway_node_phase_duration_seconds';
 
 /** The end of an update. */

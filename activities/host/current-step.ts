@@ -2,7 +2,7 @@
 
 import { Context } from '@temporalio/activity';
 import type { PullProgress } from '../../adapters/host';
-import type { StepContext } from './ports';
+import type { StepContext } from '../../host/ports';
 
 /** What a heartbeat of a host activity says. */
 export interface HostHeartbeat {

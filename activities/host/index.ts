@@ -4,25 +4,38 @@
  */
 
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
-import { applyUpdate } from './apply';
-import { armReboot } from './arming';
-import { discardStaged, goBack, verifyBack } from './back';
-import { prepareUnlessFailed } from './earlier-failure';
-import { createExclusive, type Exclusive } from './exclusive';
-import { commitUpdate, endCommit, performServiceActions, verifyUpdate } from './finish';
-import { once } from './orders';
-import { patientlyWithDisk } from './patience';
-import { atBest, type HostPorts } from './ports';
-import { noteBack } from './runs';
+import { applyUpdate } from '../../host/update/apply';
+import { armReboot } from '../../host/update/arm-reboot';
+import { discardStaged, goBack, verifyBack } from '../../host/update/go-back';
+import { prepareUnlessFailed } from '../../host/update/earlier-failure';
+import { createExclusive, type Exclusive } from '../../host/exclusive';
+import {
+  commitUpdate,
+  endCommit,
+  performServiceActions,
+  verifyUpdate,
+} from '../../host/update/verify-and-commit';
+import { once } from '../../host/records/orders';
+import { patientlyWithDisk } from '../../host/patience';
+import { atBest, type HostPorts } from '../../host/ports';
+import { noteBack } from '../../host/records/accepted-runs';
 
 export { currentStep, withHeartbeats } from './current-step';
-export { createExclusive, type Exclusive } from './exclusive';
-export { dropFallback } from './fallback';
-export { completeFirstBoot, type FirstBoot, installFirstConfig } from './first-boot';
-export { FIRST_BOOT_PLACES } from './first-boot-files';
-export { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';
-export { closeOriginals } from './originals';
-export type { HostPorts } from './ports';
+export { createExclusive, type Exclusive } from '../../host/exclusive';
+export { dropFallback } from '../../host/update/fallback';
+export {
+  completeFirstBoot,
+  type FirstBoot,
+  installFirstConfig,
+} from '../../host/first-boot/first-boot';
+export { FIRST_BOOT_PLACES } from '../../host/first-boot/ignition-files';
+export {
+  type FirstBootRecord,
+  readFirstBoot,
+  writeFirstBoot,
+} from '../../host/first-boot/first-boot-record';
+export { closeOriginals } from '../../host/paths/originals';
+export type { HostPorts } from '../../host/ports';
 export {
   awaitsConfirmation,
   awaitsWord,
@@ -33,9 +46,9 @@ export {
   isCommitOverdue,
   type Unconfirmed,
   type UnconfirmedBoot,
-} from './confirm';
-export { rebootIsDue, settleAtStart, type Settlement } from './start';
-export { readCurrentConfig } from './records';
+} from '../../host/confirm/unconfirmed';
+export { rebootIsDue, settleAtStart, type Settlement } from '../../host/settle/settle-at-start';
+export { readCurrentConfig } from '../../host/records/records';
 
 /** Giving these up because of the disk would leave the host half done; what they do continues "cannot …". */
 const UNTIL_NOTED: Partial<Record<keyof HostActivities, string>> = {

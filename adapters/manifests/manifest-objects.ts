@@ -76,8 +76,8 @@ function collect(found: Found, objects: ManifestObject[], problems: ManifestProb
     refuse([], 'apiVersion or kind is missing', 'add both, as texts');
     return;
   }
-  if (kind.endsWith('List') && Array.isArray(items)) {
-    items.forEach((item: unknown, i) => {
+  if (kind.endsWith('List') && (Array.isArray(items) || items === null)) {
+    items?.forEach((item: unknown, i) => {
       const inherited = isRecord(item) ? { ...kindOfItems(value), ...item } : item;
       collect({ file, document, base: [...base, 'items', i], value: inherited }, objects, problems);
     });

@@ -1,6 +1,6 @@
 /** `slipway host status|settle`: for the person at the console of a machine. No server is asked. */
 
-import { printHostStatus, settleHere } from '../../workers/host-console';
+import { printHostStatus, settleHere } from '../../workers/host/console';
 import type { ExitCode } from '../exit-codes';
 import { EXIT } from '../exit-codes';
 import type { CliContext } from '../ports';

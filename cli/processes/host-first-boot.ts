@@ -1,4 +1,4 @@
-import { MACHINE_FLAGS, runHostFirstBoot } from '../../workers/host-first-boot';
+import { MACHINE_FLAGS, runHostFirstBoot } from '../../host/first-boot/attempts';
 import type { ProcessCommand } from './process-command';
 
 /** Loads no Temporal: it runs before the kubelet, once in the life of a machine. */

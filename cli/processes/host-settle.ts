@@ -1,4 +1,4 @@
-import { MACHINE_FLAGS, runHostSettle } from '../../workers/host-settle';
+import { MACHINE_FLAGS, runHostSettle } from '../../host/settle/before-kubelet';
 import type { ProcessCommand } from './process-command';
 
 /** Loads no Temporal either: it runs before the network is there. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { variableOf } from '../../workers/config';
+import { variableOf } from '../../process/settings';
 import { DESCRIPTIONS } from './descriptions';
 import type { ProcessFlag } from './process-command';
 

@@ -1,6 +1,6 @@
 import { runServer } from '../../server/main';
 import { ServerSettings } from '../../server/settings';
-import { readSettings } from '../../workers/config';
+import { readSettings } from '../../process/settings';
 import type { ProcessCommand } from './process-command';
 import { flagsOfSchema } from './schema-flags';
 

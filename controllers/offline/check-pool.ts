@@ -6,9 +6,11 @@ import {
   admissionProblems,
   type AdmissionProblem,
   generatedElsewhereText,
+  inMergeOrder,
   type MachineConfig,
 } from '../../core/machine-config';
 import { ANNOTATION } from '../../core/names';
+import { grubSyntaxIn } from '../../core/os';
 import { checkMaxUnavailable } from '../../core/pool/capacity';
 import { ignoredFields } from '../../core/pool/ignored-fields';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -52,8 +54,9 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
     return undefined;
   }
   reportGenerations(sources, written, check);
-  const isFine = reportAdmission(sources, check);
-  if (!isFine || rest === 'elsewhere') reportSound(sources, pool, check);
+  const labelled = reportUnlabelled(sources, check);
+  const isFine = reportAdmission(sources, check) && labelled.length === sources.length;
+  if (!isFine || rest === 'elsewhere') reportSound(labelled, pool, check);
   if (rest === 'elsewhere') reportTooLarge(sources, pool, check);
   if (!isFine || rest === 'elsewhere' || view.isIncomplete(selector)) return undefined;
   const render = (): PoolRender | undefined => {
@@ -111,11 +114,39 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
   );
 }
 
-/** Reports what no node could apply. False = there is something. */
-export function reportAdmission(
+/** Warns of kernel arguments that arrive as others on machines that GRUB boots. */
+function reportGrubSyntax(
   sources: readonly MachineConfig[],
-  { view, findings, rest }: OfflineCheck,
-): boolean {
+  { view, findings }: OfflineCheck,
+): void {
+  for (const { metadata, spec } of sources) {
+    const written = view.written('MachineConfig', metadata.name);
+    for (const [i, entry] of (spec.kernelArguments ?? []).entries()) {
+      const letter = grubSyntaxIn(entry);
+      if (letter === undefined || written === undefined) continue;
+      const problem = `GRUB reads "${letter}" as its own syntax, and the kernel gets another argument`;
+      findings.warning(written, ['spec', 'kernelArguments', i], problem, `write "\\${letter}"`);
+    }
+  }
+}
+
+/** Reports each MachineConfig without labels, as merging them does for the first. The others. */
+function reportUnlabelled(
+  sources: readonly MachineConfig[],
+  { view, findings }: OfflineCheck,
+): readonly MachineConfig[] {
+  return sources.filter((machineConfig) => {
+    const { name } = machineConfig.metadata;
+    const written = view.written('MachineConfig', name);
+    const merge = (): unknown => inMergeOrder([{ name, machineConfig }]);
+    return written === undefined || attempt(merge, written, findings) !== undefined;
+  });
+}
+
+/** Reports what no node could apply, and what may be a mistake. False = there is something of the first. */
+export function reportAdmission(sources: readonly MachineConfig[], check: OfflineCheck): boolean {
+  const { view, findings, rest } = check;
+  reportGrubSyntax(sources, check);
   const problems = admissionProblems(sources, renderPorts, { isWhole: rest !== 'elsewhere' });
   reportProblems(problems, view, findings);
   return problems.length === 0;

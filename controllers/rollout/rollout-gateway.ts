@@ -11,12 +11,12 @@ import { FIELD_MANAGER, poolRolloutId } from '../../core/names';
 import type { PictureVersions } from '../../workflows/cluster-contracts';
 import { clusterChangedSignal, retargetUpdate, type ClusterNews } from '../../workflows/messages';
 import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
-import type { TemporalSettings } from '../../workers/config';
-import { startOrRetarget } from '../../workers/rollout-start';
-import type { Logger } from '../../workers/logging';
-import { isOpenStatus } from '../../workers/temporal-client';
-import { tellSilence, TemporalLink } from '../../workers/temporal-link';
-import { type ConnectionOptions, connectionOptions } from '../../workers/temporal-target';
+import type { TemporalSettings } from '../../process/settings';
+import { startOrRetarget } from '../../process/temporal/start-rollout';
+import type { Logger } from '../../process/logging';
+import { isOpenStatus } from '../../process/temporal/client';
+import { tellSilence, TemporalLink } from '../../process/temporal/link';
+import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
 
 /** Rollouts of pools, as far as a controller starts and wakes them. */
 export interface RolloutGateway {

@@ -41,8 +41,10 @@ export interface MergeOptions extends BaseImages {
  *
  * @throws InvalidMachineConfig for a MachineConfig without labels, with MCO's words
  */
-export function inMergeOrder(sources: readonly Source[]): readonly Source[] {
-  const isWorker = (source: Source): boolean => {
+export function inMergeOrder<S extends Pick<Source, 'name' | 'machineConfig'>>(
+  sources: readonly S[],
+): readonly S[] {
+  const isWorker = (source: S): boolean => {
     const { labels } = source.machineConfig.metadata;
     if (labels === undefined) {
       throw fail('InvalidMachineConfig', `Cannot find label in MachineConfig ${source.name}`, {

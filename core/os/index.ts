@@ -7,6 +7,7 @@ export {
 } from './extensions';
 export { imageDigest, sameImage } from './images';
 export {
+  grubSyntaxIn,
   hasArgument,
   kernelArgumentChanges,
   missingArguments,

@@ -76,6 +76,17 @@ function hasOpenQuote(word = ''): boolean {
 }
 
 /**
+ * The first letter of an entry that GRUB reads as its own syntax, so that the kernel gets something else:
+ * `memmap=4G$4G` has to be written `memmap=4G\$4G`. Undefined = none.
+ *
+ * @see GRUB grub-core/script/yylex.l
+ */
+export function grubSyntaxIn(entry: string): string | undefined {
+  const outside = entry.replaceAll(/\\.|'[^']*'/g, '');
+  return /[;&|<>]/.exec(outside.replaceAll(/"[^"]*"/g, ''))?.[0] ?? /\$/.exec(outside)?.[0];
+}
+
+/**
  * A single argument as it is compared: without quotes and backslashes. They only say what belongs together, and each
  * program on the way to the kernel writes them anew: GRUB leaves them out of `a="b"` and `a='b'`, and hands `a="b c"`
  * over as `"a=b c"`. Nothing else is alike: `-` and `_` are the same in names of the kernel, not in those of others, and

@@ -2,7 +2,7 @@
 
 import type { Server as HttpsServer } from 'node:https';
 import type { Registry } from 'prom-client';
-import type { Logger } from '../../workers/logging';
+import type { Logger } from '../../process/logging';
 import type { CountingJoinGate } from '../join-gate';
 import { addJoinMetrics } from '../join-metrics';
 import { listenAt, type Opened } from '../opened';

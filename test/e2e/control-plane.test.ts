@@ -1,7 +1,7 @@
 /** The control plane keeps its quorum, whatever the pools say that its nodes are in, and whichever those are. */
 
-import { type Observer, startObserver } from '../../tools/observer/observer';
-import { until } from '../../tools/observer/until';
+import { type Observer, startObserver } from '../observer/observer';
+import { until } from '../observer/until';
 import { machineConfig, plainFile } from './support/configs';
 import { POOL, START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
 

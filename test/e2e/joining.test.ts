@@ -2,9 +2,9 @@
 
 import { Client, Connection } from '@temporalio/client';
 import { createNodes } from '../../tools/cluster';
-import { type Observer, startObserver } from '../../tools/observer/observer';
-import type { ObserverProcess } from '../../tools/observer/own-process';
-import { until } from '../../tools/observer/until';
+import { type Observer, startObserver } from '../observer/observer';
+import type { ObserverProcess } from '../observer/own-process';
+import { until } from '../observer/until';
 import { type Stack, startStack } from '../../tools/stack/stack';
 import { machineConfig, plainFile } from './support/configs';
 import { judgeDisks } from './support/disk-at-rest';

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { poolRolloutId, updateNodeId } from '../../core/names';
-import { until } from '../../tools/observer/until';
+import { until } from '../observer/until';
 import { packedVersions, unpackBuild } from '../../tools/release/packed-build';
 import { repositoryRoot } from '../../tools/repository-root';
 import { PRODUCT_NAMES } from '../../tools/stack/product';

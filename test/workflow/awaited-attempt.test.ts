@@ -7,7 +7,7 @@ import type { ActivityRun } from '../../activities/ports';
 import { currentRun } from '../../activities/run';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
-import { installTemporalRuntime } from '../../workers/temporal-runtime';
+import { installTemporalRuntime } from '../../process/temporal/runtime';
 import type { SelectNodesResult } from '../../workflows/cluster-contracts';
 import { workflowBundle } from './support/bundle';
 

@@ -1,4 +1,4 @@
-import { startOrRetarget } from '../../workers/rollout-start';
+import { startOrRetarget } from '../../process/temporal/start-rollout';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(120_000);

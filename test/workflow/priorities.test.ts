@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { startOrRetarget } from '../../workers/rollout-start';
+import { startOrRetarget } from '../../process/temporal/start-rollout';
 import { startBench, type TestBench } from './support/temporal';
 
 jest.setTimeout(60_000);

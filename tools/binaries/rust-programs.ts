@@ -9,11 +9,11 @@ import { run } from './run';
 import { findOnPath, isExecutable } from './search-path';
 import { readSettings, type BinarySettings } from './settings';
 
-/** Programs of tools/ostree-container: the host's, and the one that makes images for tests. */
+/** Programs of programs/slipway-ostree: the host's, and the one that makes images for tests. */
 export const RUST_PROGRAMS = ['slipway-ostree', 'ostree-ext-cli'] as const;
 export type RustProgram = (typeof RUST_PROGRAMS)[number];
 
-const FOLDER = 'ostree-container';
+const FOLDER = 'slipway-ostree';
 /** Of a cold build on two idle cores. */
 const BUILD_MINUTES = 3;
 const OVERRIDES: Readonly<Record<RustProgram, string>> = {
@@ -43,7 +43,7 @@ export function ensureRustProgram(name: RustProgram): Promise<string> {
 /** @see ensureRustProgram */
 export async function resolveRustProgram(name: RustProgram, context: RustContext): Promise<string> {
   const { settings } = context;
-  const crate = context.crateDirectory ?? join(repositoryRoot(), 'tools', FOLDER);
+  const crate = context.crateDirectory ?? join(repositoryRoot(), 'programs', FOLDER);
   const named = settings.environment[OVERRIDES[name]];
   if (named !== undefined && named !== '') {
     if (await isExecutable(named)) return resolve(named);

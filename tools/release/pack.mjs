@@ -25,6 +25,8 @@ const FOLDERS = [
   'cli',
   'controllers',
   'core',
+  'host',
+  'process',
   'server',
   'workers',
   'workflows',

@@ -1,4 +1,4 @@
-// Bundles the host worker for machines: dist/host/slipway-host.cjs, one file, and beside it the native
+// Bundles the host worker for machines: dist/host-bundle/slipway-host.cjs, one file, and beside it the native
 // module of the Temporal SDK. Needs a built dist/. The bundler is the one that comes with the SDK.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ const root = join(here, '..', '..');
 const require = createRequire(join(root, 'package.json'));
 const sdk = createRequire(require.resolve('@temporalio/worker'));
 const webpack = sdk('webpack');
-const out = join(root, 'dist', 'host');
+const out = join(root, 'dist', 'host-bundle');
 const absent = join(here, 'host-bundle-absent.cjs');
 
 /** What only workflows, tests and tools of the SDK use. */
@@ -21,7 +21,7 @@ const compiler = webpack({
   mode: 'production',
   target: 'node22',
   context: root,
-  entry: join(root, 'dist', 'workers', 'host-main.js'),
+  entry: join(root, 'dist', 'workers', 'host', 'main.js'),
   output: { path: out, filename: 'slipway-host.cjs', asyncChunks: false },
   node: { __dirname: false, __filename: false },
   devtool: false,
@@ -95,6 +95,6 @@ compiler.run((error, stats) => {
   cpSync(join(bridge, native), join(out, native));
   const size = stats.toJson({ all: false, assets: true }).assets[0]?.size ?? 0;
   process.stderr.write(
-    `slipway: dist/host: ${Math.round(size / 1024)} KiB and the native module\n`,
+    `slipway: dist/host-bundle: ${Math.round(size / 1024)} KiB and the native module\n`,
   );
 });

@@ -24,14 +24,17 @@ const layers = [
     'err',
     'core',
     'workflows',
+    'host',
     'activities',
     'adapters',
+    'process',
     'controllers',
     'server',
     'workers',
     'cli',
     'tools',
     'bench',
+    'demo',
   ],
 ];
 const types = ['types', bin('tsc'), ['-p', 'tsconfig.json']];

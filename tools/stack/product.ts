@@ -10,7 +10,7 @@ import { startProcess, waitUntilReady } from '../processes/managed-process';
 import { repositoryRoot } from '../repository-root';
 import type { TemporalServer } from '../temporal';
 
-/** What a process of simulated hosts logs when it is ready (workers/host-worker.ts). */
+/** What a process of simulated hosts logs when it is ready (workers/host/worker.ts). */
 const ALL_SERVE = 'all simulated hosts serve their queues';
 
 /** How simulated hosts behave. Durations are seconds. */

@@ -1,6 +1,6 @@
 /**
  * The driver of ostree machines that have neither rpm-ostree nor bootc. The work is done by a program of
- * ours, slipway-ostree, on the library that those two are built on (tools/ostree-container); it answers
+ * ours, slipway-ostree, on the library that those two are built on (programs/slipway-ostree); it answers
  * in JSON. Registry mirrors, certificates and credentials are those of the machine: registries.conf,
  * `/run/ostree/auth.json`, `/etc/ostree/auth.json`, `/usr/lib/ostree/auth.json`.
  */

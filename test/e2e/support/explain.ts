@@ -1,6 +1,6 @@
 /** Why a story does not go on, as far as it can be found out from outside: for the failure of a wait. */
 
-import { isAtRest } from '../../../tools/observer/until';
+import { isAtRest } from '../../observer/until';
 import type { CliRun } from './ask-until';
 import type { World } from './world';
 import { linesOf, type LogLine } from './logs';

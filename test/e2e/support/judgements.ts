@@ -1,7 +1,7 @@
 /** What a part of the record says about one node. */
 
-import type { NodeChange, ObservedNode } from '../../../tools/observer/observed';
-import type { RolloutRecord } from '../../../tools/observer/record';
+import type { NodeChange, ObservedNode } from '../../observer/observed';
+import type { RolloutRecord } from '../../observer/record';
 import { CORDONED_BY, CURRENT_CONFIG, DESIRED_CONFIG } from './world';
 
 /** A place in the record, to judge only what came after it. */

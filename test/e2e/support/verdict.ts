@@ -1,8 +1,8 @@
 /** The word of the observer in its own process, when a suite is over. */
 
-import type { Assignment } from '../../../tools/observer/protocol';
-import { observeInOwnProcess, type ObserverProcess } from '../../../tools/observer/own-process';
-import { describeViolation, type Fault } from '../../../tools/observer/violation';
+import type { Assignment } from '../../observer/protocol';
+import { observeInOwnProcess, type ObserverProcess } from '../../observer/own-process';
+import { describeViolation, type Fault } from '../../observer/violation';
 import type { Cluster } from '../../../tools/cluster';
 import type { TemporalServer } from '../../../tools/temporal';
 

@@ -2,7 +2,7 @@
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { KubeConfig } from '@kubernetes/client-node';
-import { follow } from '../../../tools/observer/follow';
+import { follow } from '../../observer/follow';
 
 interface LeaseObject extends KubernetesObject {
   readonly spec?: { readonly holderIdentity?: string | null };

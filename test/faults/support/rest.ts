@@ -1,6 +1,6 @@
 /** What must hold when a rollout is over, whatever was struck on the way. */
 
-import { describeViolation } from '../../../tools/observer/violation';
+import { describeViolation } from '../../observer/violation';
 import { openJournals, wrongOnDisk } from '../../e2e/support/disk-at-rest';
 import { cordonedBySlipway, rebootsOf, unverified, type Mark } from '../../e2e/support/judgements';
 import { untilLogged } from '../../e2e/support/logs';

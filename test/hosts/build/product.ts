@@ -7,7 +7,7 @@ import { digestOf } from './inputs';
 import { ensureRustProgram } from '../../../tools/binaries/rust-programs';
 
 /** Made by tools/setup/host-bundle.mjs. */
-const BUNDLE = join('dist', 'host');
+const BUNDLE = join('dist', 'host-bundle');
 const UNITS = join('deploy', 'host');
 /** The only program of it that is a shell's. */
 const FALLBACK = 'slipway-host-fallback';

@@ -15,9 +15,9 @@ import { repositoryRoot } from '../../../tools/repository-root';
 export const STAND_INS = ['rpm-ostree', 'bootc', 'podman'] as const;
 export type StandIn = (typeof STAND_INS)[number];
 
-/** What the programs of tools/ostree-container are built in: their dependencies are compiled once. */
-const TARGET = join('ostree-container', 'target');
-const LOCK = 'ostree-container.lock';
+/** What the programs of programs/slipway-ostree are built in: their dependencies are compiled once. */
+const TARGET = join('slipway-ostree', 'target');
+const LOCK = 'slipway-ostree.lock';
 
 const OVERRIDE = 'SLIPWAY_STANDINS';
 
@@ -32,7 +32,7 @@ export async function ensureStandIns(
   if (named !== undefined && named !== '') return programsIn(named);
   const root = repositoryRoot();
   const crate = join(root, 'test', 'hosts', 'standin');
-  const library = join(root, 'tools', 'ostree-container');
+  const library = join(root, 'programs', 'slipway-ostree');
   const digests = await Promise.all([sourceDigest(crate), sourceDigest(library)]);
   const name = createHash('sha256').update(digests.join()).digest('hex').slice(0, 16);
   const directory = join(settings.cacheDirectory, 'standin', name);

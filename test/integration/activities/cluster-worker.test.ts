@@ -2,9 +2,9 @@ import { Writable } from 'node:stream';
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
-import { runClusterWorker } from '../../../workers/cluster-worker';
-import { clusterWorkerSettings } from '../../../workers/config';
-import { createLogger } from '../../../workers/logging';
+import { runClusterWorker } from '../../../workers/cluster/worker';
+import { clusterWorkerSettings } from '../../../process/settings';
+import { createLogger } from '../../../process/logging';
 import { applyManifest, eventually, startKubeFixture, type KubeFixture } from '../kube/fixture';
 
 jest.setTimeout(300_000);

@@ -6,7 +6,7 @@ import {
   Worker,
   type WorkflowBundle,
 } from '@temporalio/worker';
-import { createLogger } from '../../../workers/logging';
+import { createLogger } from '../../../process/logging';
 import { connectRollouts, type RolloutConnection } from '../../../controllers/rollout';
 import { controllerSettings } from '../../../controllers/settings';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../../core/names';

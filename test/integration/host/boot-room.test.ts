@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createHostActivities } from '../../../activities/host';
 import { runCommand } from '../../../adapters/host';
 import { checkBootRoom } from '../../../adapters/host/os/boot-room';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/activities/host/a-host';
+import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';
 
 const MIB = 1024 * 1024;
 const NEW = aConfig('rendered-worker-new', {

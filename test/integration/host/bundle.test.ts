@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
-import type { HostReport } from '../../../workers/host-report';
+import type { HostReport } from '../../../host/report/report';
 
 jest.setTimeout(600_000);
 const run = promisify(execFile);
@@ -22,7 +22,7 @@ let root: string;
 beforeAll(async () => {
   await run(process.execPath, [join(ROOT, 'tools/setup/host-bundle.mjs')], { cwd: ROOT });
   directory = mkdtempSync(join(tmpdir(), 'slipway-bundle-'));
-  cpSync(join(ROOT, 'dist/host'), directory, { recursive: true });
+  cpSync(join(ROOT, 'dist/host-bundle'), directory, { recursive: true });
   bundle = join(directory, 'slipway-host.cjs');
   root = join(directory, 'root');
   mkdirSync(join(root, 'etc'), { recursive: true });

@@ -21,7 +21,7 @@ import { join } from 'node:path';
 import { createHostActivities } from '../../../activities/host';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
 import { treeOf } from '../../unit/adapters/host/trees';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/activities/host/a-host';
+import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';
 
 const MIB = 1024 * 1024;
 const file = (name: string, text: string, kib: number) =>

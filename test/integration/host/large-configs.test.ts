@@ -12,7 +12,7 @@ import {
   orderFor,
   type TestConfig,
   type TestHost,
-} from '../../unit/activities/host/a-host';
+} from '../../unit/host/a-host';
 
 jest.setTimeout(60_000);
 

@@ -21,7 +21,7 @@ import {
   orderFor,
   type TestConfig,
   type TestHost,
-} from '../../unit/activities/host/a-host';
+} from '../../unit/host/a-host';
 
 const OLD = aConfig('rendered-worker-old', {
   config: { storage: { files: [aFile('/etc/first', 'old'), aFile('/etc/x', 'old')] } },

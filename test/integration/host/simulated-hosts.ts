@@ -9,8 +9,8 @@ import {
   startSimulatedHosts,
   type SimulatedHosts,
   type SimulatedHostsSettings,
-} from '../../../workers/host-worker';
-import { createLogger, type Logger } from '../../../workers/logging';
+} from '../../../workers/host/worker';
+import { createLogger, type Logger } from '../../../process/logging';
 import type { EndpointFixture } from '../server/endpoint-fixture';
 
 export interface HostsHere {

@@ -3,7 +3,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createHostActivities, currentStep, withHeartbeats } from '../../../activities/host';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
-import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/activities/host/a-host';
+import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';
 
 jest.setTimeout(120_000);
 

@@ -2,9 +2,9 @@
 
 import { gunzipSync } from 'node:zlib';
 import { createHostActivities, type HostPorts, installFirstConfig } from '../../../activities/host';
-import { findDrift } from '../../../activities/host/drift';
-import type { UpdateHeader, UpdateMark } from '../../../activities/host/ports';
-import { readUnordered, writeCurrentConfig } from '../../../activities/host/records';
+import { findDrift } from '../../../host/drift/compare';
+import type { UpdateHeader, UpdateMark } from '../../../host/ports';
+import { readUnordered, writeCurrentConfig } from '../../../host/records/records';
 import {
   createHostFiles,
   createHostUsers,

@@ -5,9 +5,9 @@ import { parseAllDocuments, parseDocument } from 'yaml';
 import { ControllerSettings } from '../../../controllers/settings';
 import { isOwnService } from '../../../core/names';
 import { ServerSettings } from '../../../server/settings';
-import { ClusterWorkerSettings, variableOf } from '../../../workers/config';
-import { parseConfig } from '../../../workers/host-config-file';
-import { HOST_WORKER_FLAGS } from '../../../workers/host-flags';
+import { ClusterWorkerSettings, variableOf } from '../../../process/settings';
+import { parseConfig } from '../../../workers/host/config-file';
+import { HOST_WORKER_FLAGS } from '../../../workers/host/flags';
 
 const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
 

@@ -44,7 +44,7 @@ import {
   progressQuery,
   type RolloutProgress,
 } from '../../../workflows/messages';
-import { OpenUpdates } from '../../../workers/temporal-client';
+import { OpenUpdates } from '../../../process/temporal/client';
 import type { poolRollout } from '../../../workflows/pool-rollout';
 import type { updateNode } from '../../../workflows/update-node';
 import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';

@@ -9,8 +9,8 @@ import {
 import { pino } from 'pino';
 import { CLUSTER_QUEUE, hostQueue } from '../../../core/names';
 import { startTemporal, type TemporalOptions, type TemporalServer } from '../../../tools/temporal';
-import { installTemporalRuntime } from '../../../workers/temporal-runtime';
-import { UNREPLAYABLE_FAILS } from '../../../workers/unreplayable';
+import { installTemporalRuntime } from '../../../process/temporal/runtime';
+import { UNREPLAYABLE_FAILS } from '../../../workers/cluster/unreplayable';
 import type { ClusterActivities } from '../../../workflows/cluster-contracts';
 import { workflowBundle } from './bundle';
 import { FakeWorld, type WorldOptions } from './fake-world';

@@ -1,6 +1,6 @@
 /** The configs of the crash tests: between them is every kind of change that an update can make. */
 
-import { aConfig, aFile } from '../../../unit/activities/host/a-host';
+import { aConfig, aFile } from '../../../unit/host/a-host';
 
 const unit = (name: string, text: string, more: object = {}) => ({
   name,

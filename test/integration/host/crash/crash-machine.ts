@@ -4,7 +4,7 @@
  */
 
 import { createHostActivities, settleAtStart } from '../../../../activities/host';
-import type { HostPorts, UpdateHeader, UpdateMark } from '../../../../activities/host/ports';
+import type { HostPorts, UpdateHeader, UpdateMark } from '../../../../host/ports';
 import {
   createHostFiles,
   createHostUsers,
@@ -15,7 +15,7 @@ import {
 import { createSimulatedOs, type SimulatedOs } from '../../../../adapters/simulation';
 import { fail, failureName } from '../../../../core/errors';
 import type { GoneBack } from '../../../../workflows/host-contracts';
-import { NODE, orderFor, type TestConfig } from '../../../unit/activities/host/a-host';
+import { NODE, orderFor, type TestConfig } from '../../../unit/host/a-host';
 import { CONFIGS } from './configs';
 import { type Attributes, ModelDisk, type Picture, ROOT_INODE } from './model-disk';
 import { aProcess, type ModelProcess } from './model-file-system';

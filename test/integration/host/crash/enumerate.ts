@@ -1,7 +1,7 @@
 /** Runs an update once and keeps the disk of every moment in which it could have died. */
 
 import type { Attributes } from '../../../../adapters/host';
-import type { TestConfig } from '../../../unit/activities/host/a-host';
+import type { TestConfig } from '../../../unit/host/a-host';
 import { Conductor, CrashMachine, type Interference, type Step } from './crash-machine';
 import { FIRST, OLD } from './configs';
 import {

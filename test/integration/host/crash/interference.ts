@@ -1,6 +1,6 @@
 /** Bugs that tests put between the product and its disk or its journal. */
 
-import type { HostPorts, Journal, OpenJournal } from '../../../../activities/host/ports';
+import type { HostPorts, Journal, OpenJournal } from '../../../../host/ports';
 import type { FileSystem } from '../../../../adapters/host';
 import type { ModelProcess } from './model-file-system';
 

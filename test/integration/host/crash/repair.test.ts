@@ -4,9 +4,9 @@
  * and all of them the same; and the next repair finishes what the first one could not.
  */
 
-import { findDrift } from '../../../../activities/host/drift';
-import { repairDrift } from '../../../../activities/host/drift-repair';
-import type { HostPorts } from '../../../../activities/host/ports';
+import { findDrift } from '../../../../host/drift/compare';
+import { repairDrift } from '../../../../host/drift/repair';
+import type { HostPorts } from '../../../../host/ports';
 import { mergeDisruptionPolicies } from '../../../../core/disruption';
 import type { DriftFinding } from '../../../../core/drift';
 import { OLD } from './configs';

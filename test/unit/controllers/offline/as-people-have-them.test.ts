@@ -184,6 +184,32 @@ describe('documents that are no Kubernetes objects', () => {
   });
 });
 
+it('a kernel argument that GRUB would read otherwise is a warning', () => {
+  const text = configText('50-a', 'worker', '  kernelArguments: [nosmt, memmap=4G$4G]\n');
+  const render = renderTexts({ ...POOL, 'a.yaml': text });
+
+  expect(render.findings).toEqual([
+    expect.objectContaining({
+      severity: 'warning',
+      field: 'spec.kernelArguments[1]',
+      fix: 'write "\\$"',
+    }),
+  ]);
+  expect(render.pools).toHaveLength(1);
+});
+
+it('a list without items is empty', () => {
+  const none = '{"apiVersion": "v1", "kind": "List", "items": null}';
+  const { findings, leftOut } = renderTexts({
+    ...POOL,
+    'a.yaml': configText('50-a', 'worker', '  fips: false\n'),
+    'none.json': none,
+  });
+
+  expect(findings).toEqual([]);
+  expect(Object.fromEntries(leftOut)).toEqual({});
+});
+
 it('templates of a chart, and patches that a kustomization names, are left out and counted', () => {
   const { findings, leftOut, pools } = renderTexts({
     'base/a.yaml': GOOD,
@@ -285,5 +311,15 @@ describe('a MachineConfig without labels that a pool selects', () => {
     expect(
       findingsOf(renderTexts({ 'a.yaml': bare(labels), 'b.yaml': bad, 'p.yaml': all })),
     ).toContain(found);
+  });
+
+  it('is named, and so is every other one', () => {
+    const second = bare('').replace('50-bare', '51-bare');
+    expect(
+      findingsOf(renderTexts({ 'a.yaml': bare(''), 'b.yaml': second, 'p.yaml': all })),
+    ).toEqual([
+      'error a.yaml:3 metadata.labels Cannot find label in MachineConfig 50-bare',
+      'error b.yaml:3 metadata.labels Cannot find label in MachineConfig 51-bare',
+    ]);
   });
 });

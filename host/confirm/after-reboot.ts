@@ -1,0 +1,243 @@
+/**
+ * Commit-confirm: a machine that has rebooted into an update and reaches nobody goes back by itself,
+ * because the update may be what cut it off.
+ */
+
+import { readFileSync } from 'node:fs';
+import { uptime } from 'node:os';
+import {
+  awaitsConfirmation,
+  dropFallback,
+  goBackAlone,
+  type HostPorts,
+  type UnconfirmedBoot,
+} from '../../activities/host';
+import { readBootId } from '../../adapters/host/os/boot-id';
+import { failureName, messageOf } from '../../core/errors';
+import { Answers } from './temporal-answers';
+import { telling } from '../../workers/host/order-log';
+import type { Host } from '../../workers/host/loop';
+import { Silence } from './silence';
+import type { Logger } from '../../process/logging';
+
+/** A process that starts late, or starts again, gets this long to reach somebody all the same. */
+export const LEAST_SECONDS = 30;
+
+const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
+
+/** What is left of the time that a machine has to reach Temporal after it has booted an update. */
+export interface Confirmation {
+  /** Fires when the time is over. */
+  readonly deadline: AbortSignal;
+  /** Whether the time runs. */
+  readonly isAwaited: () => boolean;
+  /** Calls when the time begins to run. @returns what ends that */
+  readonly onAwaited: (listener: () => void) => () => void;
+  /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
+  readonly contact: () => void;
+  /** An order was carried out and answered, so that somebody sees to the update. */
+  readonly carriedOut: () => void;
+  /**
+   * To be called whenever an order has ended: once one was carried out the time runs only after a proof, until the commit.
+   */
+  readonly look: () => Promise<void>;
+  /** Why the machine goes back once the time is over: the first half of a sentence. */
+  readonly why: () => string;
+}
+
+/**
+ * Looks whether this boot is to be confirmed. The time counts from the boot, not from the start of
+ * this process, so that one that crashes again and again does not wait for ever; but from the start where somebody was
+ * in reach in this boot, and has verified it. The journal and the
+ * kernel's boot ID are enough for it: an update may also have broken the program that manages the
+ * operating system.
+ *
+ * @param seconds - unless the order of the reboot named another number
+ */
+export async function confirmation(
+  host: Host,
+  seconds: number,
+  log: Logger,
+  secondsUp: () => number = secondsSinceBoot,
+  kernelBootId: () => Promise<string> = readBootId,
+): Promise<Confirmation> {
+  const find = () => lookAtBest(host, log, kernelBootId);
+  const deadline = createDeadline();
+  const found = await find();
+  const answers = new Answers(host, log);
+  const known = { limit: seconds, isHeard: false };
+  const note = (update: UnconfirmedBoot): void => {
+    known.limit = update.reconnectSeconds ?? seconds;
+    answers.waitFor(update);
+  };
+  if (isFound(found)) {
+    note(found);
+    const counted = found.isVerified === true ? 0 : secondsUp();
+    const left = Math.max(LEAST_SECONDS, known.limit - counted);
+    log.info({ node: host.node, seconds: Math.round(left) }, 'Temporal must be reached in time');
+    deadline.begin(left);
+  }
+  const callOffShell = isFound(found) ? callingOffShell(host, log) : () => undefined;
+  return {
+    deadline: deadline.signal,
+    isAwaited: deadline.isRunning,
+    onAwaited: deadline.onRunning,
+    contact: () => {
+      const answer = answers.came();
+      if (answer === 'nothing') return;
+      if (answer === 'decides') deadline.end();
+      if (deadline.isRunning()) deadline.begin(known.limit);
+      callOffShell();
+    },
+    carriedOut: () => {
+      known.isHeard = true;
+      if (deadline.isRunning()) deadline.begin(known.limit);
+    },
+    look: async () => {
+      const now = await host.exclusive(find);
+      if (now === 'unknown') return;
+      if (isFound(now)) note(now);
+      else answers.waitFor(undefined);
+      const { isDecided, isForCommit } = answers;
+      const runs = isFound(now) && !isDecided && (isForCommit || !known.isHeard);
+      if (!runs) deadline.end();
+      else if (!deadline.isRunning()) deadline.begin(known.limit);
+    },
+    why: () => answers.because(OUT_OF_REACH),
+  };
+}
+
+/** `unknown` = nobody can tell just now. */
+type Found = UnconfirmedBoot | 'unknown' | undefined;
+
+function isFound(found: Found): found is UnconfirmedBoot {
+  return typeof found === 'object';
+}
+
+async function lookAtBest(
+  host: Host,
+  log: Logger,
+  kernelBootId: () => Promise<string>,
+): Promise<Found> {
+  try {
+    return await lookAt(host, log, kernelBootId);
+  } catch (error) {
+    log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
+    // A damaged journal: going back by itself is what the machine could not do anyway.
+    return failureName(error) === 'RollbackFailed' ? undefined : 'unknown';
+  }
+}
+
+/** From its first answer on, this process takes the machine back if anybody has to, and no shell. */
+function callingOffShell({ node, ports }: Host, log: Logger): () => void {
+  let isCalledOff = false;
+  return () => {
+    if (isCalledOff) return;
+    isCalledOff = true;
+    dropFallback(ports.files).catch((error: unknown) => {
+      isCalledOff = false;
+      log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off');
+    });
+  };
+}
+
+/** What has to be confirmed; with the kernel's word for the boot when the driver has none. */
+async function lookAt(
+  { node, ports }: Host,
+  log: Logger,
+  kernelBootId: () => Promise<string>,
+): Promise<Awaited<ReturnType<typeof awaitsConfirmation>>> {
+  try {
+    return await awaitsConfirmation(ports);
+  } catch (error) {
+    if (failureName(error) === 'RollbackFailed') throw error;
+    log.warn({ node, reason: messageOf(error) }, 'operating system does not tell how it is');
+    const bootId = await kernelBootId();
+    const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };
+    const status: HostPorts['os']['status'] = async () => ({ bootId, booted });
+    return awaitsConfirmation({ ...ports, os: { ...ports.os, status } });
+  }
+}
+
+/** A deadline that may be put off, and given up until it begins anew. */
+function createDeadline() {
+  const controller = new AbortController();
+  const silence = new Silence(() => controller.abort());
+  const listeners = new Set<() => void>();
+  let isRunning = false;
+  return {
+    signal: controller.signal,
+    isRunning: () => isRunning,
+    onRunning: (listener: () => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    begin(seconds: number): void {
+      const isNew = !isRunning;
+      isRunning = true;
+      silence.begin(seconds);
+      if (isNew) for (const listener of listeners) listener();
+    },
+    end(): void {
+      isRunning = false;
+      silence.end();
+    },
+  };
+}
+
+/** In `/proc/<pid>/stat` on every architecture that Linux runs on here. */
+const TICKS_PER_SECOND = 100;
+/** Field 22, counted behind the name in parentheses, which may hold blanks. */
+const START_TIME = 19;
+
+/** Since the first process of this system began: in a container the kernel is older than the boot. */
+export function secondsSinceBoot(procDirectory = '/proc'): number {
+  try {
+    const stat = readFileSync(`${procDirectory}/1/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    const started = Number(fields[START_TIME]) / TICKS_PER_SECOND;
+    return Number.isFinite(started) ? uptime() - started : uptime();
+  } catch {
+    // Hidden from this process: the time since the kernel began is the longest that it can be.
+    return uptime();
+  }
+}
+
+/**
+ * Takes the update back and boots what worked before, unless an order that was still at work has
+ * committed it meanwhile: then the machine stays as it is.
+ *
+ * @throws `RollbackFailed` naming the path
+ */
+export async function goBackByItself(
+  host: Host,
+  signal: AbortSignal,
+  log: Logger,
+  why = OUT_OF_REACH,
+): Promise<void> {
+  const { node } = host;
+  log.warn({ node, reason: why }, 'going back by itself after the update');
+  let reason = 'the update is taken back';
+  const ports = portsAlone(host, { signal, log }, (asked) => {
+    reason = asked;
+  });
+  const because = `${why}, so the machine went back`;
+  const isBack = await host.exclusive(() => goBackAlone(ports, because));
+  if (isBack) await host.reboot(reason, signal);
+  else log.info({ node }, 'the update was decided meanwhile, it stays');
+}
+
+/** What a way back needs that nobody has ordered. */
+export function portsAlone(
+  host: Host,
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
+  request: (reason: string) => void,
+): HostPorts {
+  return {
+    ...host.ports,
+    ...telling(host.node, log),
+    now: () => new Date(),
+    context: () => ({ signal, progress: () => undefined }),
+    reboot: { request },
+  };
+}

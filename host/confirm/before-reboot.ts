@@ -1,0 +1,127 @@
+/**
+ * Commit-confirm of an update before its reboot, or without one until its commit: a machine that has written of it, or
+ * restarted its services, and reaches nobody goes back by itself, in place, because the update may be what cut it off.
+ */
+
+import { awaitsWord, goBackInPlace } from '../../activities/host';
+import { failureName, messageOf } from '../../core/errors';
+import type { WritingOrder } from '../../workers/host/order-listeners';
+import { Answers } from './temporal-answers';
+import { LEAST_SECONDS, portsAlone } from './after-reboot';
+import type { Host } from '../../workers/host/loop';
+import { Silence } from './silence';
+import type { Logger } from '../../process/logging';
+
+interface Options {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Unless the order named another number. */
+  readonly seconds: number;
+}
+
+/** The time that a machine has to reach Temporal after it has written an update. */
+export class AwaitedWord {
+  /** In seconds; undefined = nothing waits for word. */
+  #limit: number | undefined;
+  readonly #answers: Answers;
+  #listener: (() => void) | undefined;
+  readonly #silence = new Silence(() => void this.#goBack());
+  readonly #host: Host;
+  readonly #options: Options;
+
+  constructor(host: Host, options: Options) {
+    this.#host = host;
+    this.#options = options;
+    this.#answers = new Answers(host, options.log);
+  }
+
+  /** Whether an answer of Temporal is waited for. */
+  get isAwaited(): boolean {
+    return this.#limit !== undefined;
+  }
+
+  /** Calls when an answer begins to be waited for. @returns what ends that */
+  onAwaited(listener: () => void): () => void {
+    this.#listener = listener;
+    return () => {
+      if (this.#listener === listener) this.#listener = undefined;
+    };
+  }
+
+  /** To be called when an order begins that writes files: the first of them may cut the machine off. */
+  begin({ reconnectSeconds }: Pick<WritingOrder, 'reconnectSeconds'>): void {
+    if (this.#limit === undefined) this.#await(reconnectSeconds);
+  }
+
+  /** To be called at the start, and whenever an order has ended, also badly: it may have begun or ended the wait. */
+  async look(): Promise<void> {
+    const { node, exclusive, ports } = this.#host;
+    const { log } = this.#options;
+    try {
+      const found = await exclusive(() => awaitsWord(ports));
+      this.#answers.waitFor(found);
+      if (found === undefined || this.#answers.isDecided) return this.#end();
+      // A silence that has begun goes on: the end of an order is no word of Temporal's.
+      if (this.#limit !== this.#limitOf(found.reconnectSeconds))
+        this.#await(found.reconnectSeconds);
+    } catch (error) {
+      log.error({ node, reason: messageOf(error) }, 'no way back without orders');
+      // A damaged journal: going back by itself is what it could not do anyway. Anything else says nothing of the update.
+      if (failureName(error) === 'RollbackFailed') this.#end();
+    }
+  }
+
+  /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
+  contact(): void {
+    const answer = this.#answers.came();
+    if (answer === 'nothing') return;
+    if (answer === 'decides') this.#end();
+    if (this.#limit !== undefined) this.#silence.begin(this.#limit);
+  }
+
+  #limitOf(named: number | undefined): number {
+    return Math.max(LEAST_SECONDS, named ?? this.#options.seconds);
+  }
+
+  #await(named: number | undefined): void {
+    const limit = this.#limitOf(named);
+    const { log } = this.#options;
+    log.debug(
+      { node: this.#host.node, seconds: limit },
+      'Temporal must not be out of reach for longer',
+    );
+    this.#limit = limit;
+    this.#silence.begin(limit);
+    this.#listener?.();
+  }
+
+  #end(): void {
+    this.#silence.end();
+    this.#limit = undefined;
+  }
+
+  async #goBack(): Promise<void> {
+    const { node, exclusive } = this.#host;
+    const { log, signal } = this.#options;
+    const why = this.#answers.because(
+      `Temporal was out of reach for ${this.#limit} s after the update was written`,
+    );
+    const because = `${why}, so the machine took it back`;
+    const ports = portsAlone(this.#host, this.#options, (reason) =>
+      log.error({ node, reason }, 'the way back takes a reboot that nobody has ordered'),
+    );
+    try {
+      const isBack = await exclusive(async () => {
+        // An order was still at work, and meanwhile Temporal may have answered.
+        if (signal.aborted || !this.#silence.isOver) return false;
+        log.warn({ node, reason: because }, 'going back in place');
+        return goBackInPlace(ports, because);
+      });
+      if (isBack) this.#end();
+    } catch (error) {
+      log.error({ node, reason: messageOf(error) }, 'the way back did not end; it is tried again');
+      // No order can come as long as the machine is cut off.
+      if (this.#limit !== undefined) this.#silence.begin(this.#limit);
+    }
+  }
+}

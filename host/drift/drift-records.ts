@@ -1,0 +1,45 @@
+/** What a host remembers of its drift over a restart: since when, and what it has repaired. */
+
+import type { DriftRepair } from '../../core/drift';
+import type { Files } from '../ports';
+import { writePrivate } from '../records/records';
+
+const DRIFT_FILE = '/var/lib/slipway/drift.json';
+
+export interface DriftRecords {
+  /** Config by name; times are of it alone. */
+  readonly config: string;
+  /** RFC 3339 by `path`, `unit NAME` or `os`. */
+  readonly since: Readonly<Record<string, string>>;
+  /** Every attempt within the interval, oldest first; written down before it is made. */
+  readonly repairs: readonly DriftRepair[];
+}
+
+export const NO_RECORDS: DriftRecords = { config: '', since: {}, repairs: [] };
+
+export async function readDriftRecords(files: Files): Promise<DriftRecords> {
+  const state = await files.look(DRIFT_FILE);
+  if (state.kind !== 'file') return NO_RECORDS;
+  try {
+    // Written by this module only, atomically.
+    return JSON.parse(state.content.toString('utf8')) as DriftRecords;
+  } catch (error) {
+    // Only times are lost: no reason to stop looking.
+    if ((error as Error).name === 'SyntaxError') return NO_RECORDS;
+    throw error;
+  }
+}
+
+export async function writeDriftRecords(files: Files, records: DriftRecords): Promise<void> {
+  await writePrivate(files, DRIFT_FILE, JSON.stringify(records));
+}
+
+/** The attempts that still count. */
+export function repairsWithin(
+  repairs: readonly DriftRepair[],
+  intervalSeconds: number,
+  now: Date,
+): readonly DriftRepair[] {
+  const oldest = now.getTime() - intervalSeconds * 1000;
+  return repairs.filter(({ at }) => Date.parse(at) > oldest);
+}

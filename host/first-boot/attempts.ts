@@ -1,0 +1,223 @@
+/**
+ * The program of a machine's first boot: between Ignition and the kubelet it does what Ignition
+ * cannot. It asks no server, only the registry that the OS image is in.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  completeFirstBoot,
+  type FirstBoot,
+  type FirstBootRecord,
+  readFirstBoot,
+  writeFirstBoot,
+} from '../../activities/host';
+import type { HostPorts } from '../ports';
+import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
+import { journalLogger } from '../../workers/host/journal-logger';
+import { createMachinePorts } from '../../workers/host/machine-ports';
+import type { MachineSettings } from '../../workers/host/machine-settings';
+import { rebootMachine } from '../../workers/host/reboot';
+import { type HostWorkerOptions, readMachineSettings } from '../../workers/host/settings';
+import { telling } from '../../workers/host/order-log';
+import type { Logger } from '../../process/logging';
+
+export { MACHINE_FLAGS } from '../../workers/host/flags';
+
+/** A registry may be away for as long as a person takes to see to it. */
+const GIVE_UP_AFTER_MS = 24 * 3_600_000;
+/** What only a person can mend is tried again for a while: the network may not be up, so early. */
+const GIVE_UP_STALLED_AFTER_MS = 300_000;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** Power cuts take reboots back; more of them are no accident. */
+const MOST_REBOOTS = 3;
+
+export interface FirstBootOptions {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Absent = the real ports of this machine. */
+  readonly ports?: () => Promise<MachinePorts> | MachinePorts;
+  readonly now?: () => Date;
+  /** Milliseconds of a clock that never goes back: a new machine's time of day leaps when it is set. */
+  readonly clock?: () => number;
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Absent = through systemd. */
+  readonly reboot?: typeof rebootMachine;
+}
+
+type MachinePorts = Omit<HostPorts, 'reboot' | 'context' | 'now' | 'configs'>;
+
+/**
+ * The process `slipway host-first-boot`.
+ *
+ * @param flags - by setting name (`MACHINE_FLAGS`); they go before the environment
+ * @throws an Error named SettingsError that lists every wrong setting
+ */
+export async function runHostFirstBoot(
+  flags: HostWorkerOptions,
+  signal: AbortSignal,
+  environment: Readonly<Record<string, string | undefined>> = {},
+): Promise<void> {
+  const settings = readMachineSettings(flags, environment);
+  const log = journalLogger('host-first-boot', settings.logLevel, environment);
+  await firstBoot(settings, { signal, log });
+}
+
+/**
+ * Completes the first boot of this machine, with the reboot that it may take. What goes away by itself
+ * is waited for; the record and the log say what for.
+ *
+ * @throws an Error with the reason when it cannot be completed: the kubelet had better not start then
+ */
+export async function firstBoot(
+  settings: MachineSettings,
+  options: FirstBootOptions,
+): Promise<FirstBoot> {
+  const { signal, log, reboot = rebootMachine } = options;
+  const { node } = settings;
+  const run = new FirstBootRun(settings, options);
+  const done = await run.patiently();
+  if (done.kind === 'complete') log.info({ node, config: done.config }, 'first boot complete');
+  if (done.kind !== 'reboot') return done;
+  // systemd ends this program; until then nothing that waits for it starts.
+  await reboot(`first boot of ${done.config}`, settings, { signal, log });
+  return done;
+}
+
+/** One run of the program: tries, and what the record says of them. */
+class FirstBootRun {
+  private attempts = 0;
+
+  constructor(
+    private readonly settings: MachineSettings,
+    private readonly options: FirstBootOptions,
+  ) {}
+
+  async patiently(): Promise<FirstBoot> {
+    const { signal, log, pause = waitFor, clock = () => performance.now() } = this.options;
+    const patience = new Patience(clock());
+    for (;;) {
+      this.attempts += 1;
+      try {
+        return await this.once();
+      } catch (error) {
+        if (signal.aborted) throw error;
+        const reason = messageOf(error);
+        if (patience.isOver(error, clock())) {
+          await this.noteIfPossible({ state: 'failed', reason });
+          throw error;
+        }
+        const ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.attempts - 1));
+        const nextAttemptAt = new Date(this.now().getTime() + ms).toISOString();
+        const failure = failureName(error);
+        log.warn({ node: this.settings.node, failure, reason }, 'first boot: tried again soon');
+        await this.noteIfPossible({ state: 'waiting', reason, nextAttemptAt });
+        await pause(ms, signal);
+      }
+    }
+  }
+
+  private async once(): Promise<FirstBoot> {
+    const ports = await this.ports();
+    const done = await completeFirstBoot(ports, () => this.countReboot(ports));
+    if (done.kind === 'complete') await this.note({ state: 'complete' });
+    if (done.kind === 'none') await this.closeRecord(ports.files);
+    return done;
+  }
+
+  /** After a crash between the end of the first boot and the record of it. */
+  private async closeRecord(files: HostPorts['files']): Promise<void> {
+    const record = await readFirstBoot(files);
+    if (record === undefined || record.state === 'complete') return;
+    await this.noteIfPossible({ state: 'complete' });
+  }
+
+  /** @throws `WrongDeployment` when it has rebooted too often for this */
+  private async countReboot({ node, files, os }: HostPorts): Promise<void> {
+    const reboots = (await readFirstBoot(files))?.reboots ?? 0;
+    if (reboots >= MOST_REBOOTS) {
+      const { booted } = await os.status();
+      throw fail(
+        'WrongDeployment',
+        `${node} rebooted ${reboots} times for its first boot, and is on deployment ${booted.id} again`,
+      );
+    }
+    await this.note({ state: 'rebooting', reboots: reboots + 1 });
+  }
+
+  /** The kubelet waits for this, so it is not asked; the config is here already. */
+  private async ports(): Promise<HostPorts> {
+    const { settings, options } = this;
+    const machine = await (options.ports?.() ??
+      createMachinePorts(settings).then(({ ports }) => ports));
+    const { vitals } = machine;
+    return {
+      ...machine,
+      ...telling(settings.node, options.log),
+      ...(vitals === undefined
+        ? {}
+        : { vitals: { ...vitals, kubeletHealthy: () => Promise.resolve() } }),
+      configs: {
+        fetch: (name) =>
+          Promise.reject(fail('ConfigFetchFailed', `${name}: a first boot fetches nothing`)),
+      },
+      // The caller reboots, once the record says so.
+      reboot: { request: () => undefined },
+      now: () => this.now(),
+      context: () => ({ signal: options.signal, progress: () => undefined }),
+    };
+  }
+
+  /** What came about counts, and not that it cannot be written down: a disk may be full. */
+  private async noteIfPossible(record: Parameters<FirstBootRun['note']>[0]): Promise<void> {
+    try {
+      await this.note(record);
+    } catch (error) {
+      const { node } = this.settings;
+      this.options.log.warn({ node, reason: messageOf(error) }, 'first boot: record not written');
+    }
+  }
+
+  private async note(record: Partial<FirstBootRecord> & Pick<FirstBootRecord, 'state'>) {
+    const { files } = await this.ports();
+    const before = await readFirstBoot(files);
+    await writeFirstBoot(files, {
+      since: before?.since ?? this.now().toISOString(),
+      reboots: before?.reboots ?? 0,
+      attempts: this.attempts,
+      ...record,
+    });
+  }
+
+  private now(): Date {
+    return this.options.now?.() ?? new Date();
+  }
+}
+
+/** How long a run has been failing: all in all, and from failures of the last kind. */
+class Patience {
+  private last: { readonly ms: number; readonly sinceMs: number } | undefined;
+
+  constructor(private readonly startedMs: number) {}
+
+  /** A failure that takes the place of another kind has all of its own time, but no longer than a day. */
+  isOver(error: unknown, nowMs: number): boolean {
+    const ms = patienceMs(error);
+    if (this.last?.ms !== ms) this.last = { ms, sinceMs: nowMs };
+    return nowMs - this.last.sinceMs >= ms || nowMs - this.startedMs >= GIVE_UP_AFTER_MS;
+  }
+}
+
+/** How long what went wrong is tried again. */
+function patienceMs(error: unknown): number {
+  const name = failureName(error);
+  // Waiting mends neither the one nor the other.
+  if (name === 'RollbackFailed' || name === 'WrongDeployment' || name === 'Unreconcilable')
+    return 0;
+  const kind = name === undefined ? 'stalled' : FAILURES[name].kind;
+  return kind === 'stalled' ? GIVE_UP_STALLED_AFTER_MS : GIVE_UP_AFTER_MS;
+}
+
+async function waitFor(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal });
+}

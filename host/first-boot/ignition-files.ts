@@ -1,0 +1,123 @@
+/**
+ * The files that a machine got from Ignition beside its config: which config it is, and that the part
+ * of it that Ignition cannot do is still to be done. Places and forms are MCO's.
+ *
+ * @see MCO pkg/daemon/constants/constants.go (7ff337a4)
+ */
+
+import { fail } from '../../core/errors';
+import { FIRST_BOOT_FILE } from '../../core/first-boot';
+import { canonicalConfig } from '../../core/machine-config/canonical';
+import type { RenderedSpec } from '../../core/machine-config/types';
+import { ANNOTATION } from '../../core/names';
+import { ROOT_OWNER } from '../../adapters/host';
+import type { Files } from '../ports';
+import { type HostConfig, isRecord, readUnordered, writePrivate } from '../records/records';
+
+export const FIRST_BOOT_PLACES = {
+  /** Present = the first boot is not complete. */
+  ENCAPSULATED: FIRST_BOOT_FILE.ENCAPSULATED_CONFIG,
+  SERVED: FIRST_BOOT_FILE.SERVED_CONFIG,
+  ANNOTATIONS: FIRST_BOOT_FILE.NODE_ANNOTATIONS,
+} as const;
+
+/** Where they are once the first boot is complete. */
+const DONE_PLACES = {
+  [FIRST_BOOT_PLACES.ENCAPSULATED]: `${FIRST_BOOT_PLACES.ENCAPSULATED}.bak`,
+  [FIRST_BOOT_PLACES.ANNOTATIONS]: '/etc/machine-config-daemon/node-annotation.json.bak',
+} as const;
+
+/** What a machine got with its first boot. */
+export interface FirstConfig {
+  /** What the first boot brings the machine to. */
+  readonly config: HostConfig;
+  /**
+   * The config as it is in the cluster, without the kernel arguments that the server took out of its
+   * Ignition: what the machine is on afterwards, as if its Ignition had known them.
+   */
+  readonly rendered: HostConfig;
+}
+
+/**
+ * The config of a machine whose first boot is not complete; undefined = there is none.
+ *
+ * @throws `ApplyFailed` naming the file that is missing or damaged, or the two names when they differ
+ */
+export async function readFirstConfig(files: Files): Promise<FirstConfig | undefined> {
+  const { ENCAPSULATED, SERVED } = FIRST_BOOT_PLACES;
+  if ((await files.facts(ENCAPSULATED)).kind === 'absent') return undefined;
+  const encapsulated = await readObject(files, ENCAPSULATED);
+  const served = await readObject(files, SERVED);
+  if (encapsulated.name !== served.name) {
+    throw damaged(SERVED, `is of ${served.name}, but ${ENCAPSULATED} is of ${encapsulated.name}`);
+  }
+  const spec = served.spec as RenderedSpec;
+  const config = configOf(served.name, spec);
+  if (served.moved === 0) return { config, rendered: config };
+  const kernelArguments = config.spec.kernelArguments.slice(0, -served.moved);
+  return { config, rendered: configOf(served.name, { ...spec, kernelArguments }) };
+}
+
+/** @throws `ApplyFailed` when it is none */
+function configOf(name: string, spec: RenderedSpec): HostConfig {
+  const bytes = Buffer.from(canonicalConfig({ metadata: { name }, spec }));
+  try {
+    return readUnordered(bytes, name);
+  } catch (error) {
+    throw Object.assign(damaged(FIRST_BOOT_PLACES.SERVED, 'is not a MachineConfig'), {
+      cause: error,
+    });
+  }
+}
+
+/** What has secrets in it is root's alone from now on; whoever reads it next sees no first boot. */
+export async function closeFirstBoot(files: Files): Promise<void> {
+  const served = await files.look(FIRST_BOOT_PLACES.SERVED);
+  if (served.kind === 'file' && served.mode !== 0o600) {
+    await writePrivate(files, FIRST_BOOT_PLACES.SERVED, served.content.toString('utf8'));
+  }
+  // The one that counts goes last: a crash before it repeats all of this.
+  for (const from of [FIRST_BOOT_PLACES.ANNOTATIONS, FIRST_BOOT_PLACES.ENCAPSULATED] as const) {
+    const state = await files.look(from);
+    if (state.kind !== 'file') continue;
+    const { content, mode } = state;
+    await files.writeFile(DONE_PLACES[from], { content, mode, owner: ROOT_OWNER });
+    await files.remove(from);
+  }
+}
+
+async function readObject(
+  files: Files,
+  path: string,
+): Promise<{ readonly name: string; readonly spec: unknown; readonly moved: number }> {
+  const state = await files.look(path);
+  if (state.kind !== 'file') throw damaged(path, 'is missing');
+  let value: unknown;
+  try {
+    value = JSON.parse(state.content.toString('utf8'));
+  } catch (error) {
+    throw Object.assign(damaged(path, 'is not JSON'), { cause: error });
+  }
+  const metadata = isRecord(value) ? value['metadata'] : undefined;
+  const name = isRecord(metadata) ? metadata['name'] : undefined;
+  const spec = isRecord(value) ? value['spec'] : undefined;
+  if (typeof name !== 'string' || name === '' || !isRecord(spec)) {
+    throw damaged(path, 'is not a MachineConfig');
+  }
+  return { name, spec, moved: movedIn(metadata) };
+}
+
+/** How many kernel arguments are not those of the rendered config. */
+function movedIn(metadata: unknown): number {
+  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined;
+  const count = isRecord(annotations) ? annotations[ANNOTATION.MOVED_KERNEL_ARGUMENTS] : undefined;
+  return typeof count === 'string' && /^\d{1,4}$/.test(count) ? Number(count) : 0;
+}
+
+function damaged(path: string, what: string): Error {
+  return fail(
+    'ApplyFailed',
+    `${path} ${what}; provision the machine anew, or remove ${FIRST_BOOT_PLACES.ENCAPSULATED} when it is as it should be`,
+    { path },
+  );
+}

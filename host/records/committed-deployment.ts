@@ -1,0 +1,96 @@
+/**
+ * On which deployment the current config was committed. It is kept in `/var`, which all deployments
+ * share, while the record of the config is in the `/etc` of one of them: so a person who boots another
+ * deployment by hand is seen, and the node says so instead of complaining about files one by one.
+ */
+
+import { fail } from '../../core/errors';
+import type { ConfigReference } from '../../workflows/host-contracts';
+import { findOsDrift } from '../drift/compare';
+import type { Files, HostPorts, OsStatus } from '../ports';
+import { type HostConfig, isRecord, readCurrentConfig, readPrivate, writePrivate } from './records';
+
+const COMMITTED_FILE = '/var/lib/slipway/committed.json';
+/** MCO's file by which a person says that the disk does not matter. */
+export const FORCE_FILE = '/run/machine-config-daemon-force';
+
+/** The last update that was committed. */
+export interface CommittedUpdate {
+  readonly config: ConfigReference;
+  readonly deployment: string;
+  readonly image?: string;
+}
+
+export async function readCommitted(files: Files): Promise<CommittedUpdate | undefined> {
+  const committed = await readPrivate(files, COMMITTED_FILE);
+  // Written by this module only; without it any deployment that is as the config says is right.
+  const isWhole = isRecord(committed) && isRecord(committed['config']);
+  return isWhole ? (committed as unknown as CommittedUpdate) : undefined;
+}
+
+/** Remembers that a config holds on the deployment that is booted. */
+export async function writeCommitted(
+  files: Files,
+  config: ConfigReference,
+  { booted }: OsStatus,
+): Promise<void> {
+  const committed: CommittedUpdate = {
+    config: { name: config.name, digest: config.digest },
+    deployment: booted.id,
+    ...(booted.image === undefined ? {} : { image: booted.image }),
+  };
+  await writePrivate(files, COMMITTED_FILE, JSON.stringify(committed));
+}
+
+/**
+ * Refuses to work on a deployment that somebody else booted, unless it is as good as the right one:
+ * the same record, and an operating system as the config says.
+ *
+ * @throws `WrongDeployment` naming both deployments
+ */
+export async function refuseForeignDeployment(
+  ports: Pick<HostPorts, 'node' | 'files' | 'os'>,
+  status: OsStatus,
+): Promise<void> {
+  const foreign = await findForeignDeployment(ports, status);
+  if (foreign === undefined) return rememberDeployment(ports.files, status);
+  if ((await ports.files.look(FORCE_FILE)).kind !== 'absent') return;
+  throw fail('WrongDeployment', foreign, { deployment: status.booted.id });
+}
+
+/** A sentence about a deployment that a person booted by hand; undefined = it is the right one. */
+export async function findForeignDeployment(
+  { node, files, os }: Pick<HostPorts, 'node' | 'files' | 'os'>,
+  status: OsStatus,
+): Promise<string | undefined> {
+  const committed = await readCommitted(files);
+  if (committed === undefined || !os.managesOs) return undefined;
+  const { booted } = status;
+  if (committed.deployment === booted.id) return undefined;
+  const current = await readCurrentConfig(files);
+  if (isAsCommitted(committed, current, status)) return undefined;
+  return (
+    `${node} booted deployment ${booted.id} (${booted.image ?? 'no image'}), but ` +
+    `${committed.config.name} was committed on ${committed.deployment} ` +
+    `(${committed.image ?? 'no image'}): somebody booted another deployment; boot the right one ` +
+    `again, or make ${FORCE_FILE} to go on from this one`
+  );
+}
+
+/** The right one from now on, when somebody made another of the same kind. */
+async function rememberDeployment(files: Files, status: OsStatus): Promise<void> {
+  const committed = await readCommitted(files);
+  if (committed === undefined || committed.deployment === status.booted.id) return;
+  await writeCommitted(files, committed.config, status);
+}
+
+function isAsCommitted(
+  committed: CommittedUpdate,
+  current: HostConfig | undefined,
+  status: OsStatus,
+): boolean {
+  const isSameConfig =
+    current?.reference.name === committed.config.name &&
+    current.reference.digest === committed.config.digest;
+  return isSameConfig && findOsDrift(status, current.spec) === undefined;
+}

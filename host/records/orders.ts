@@ -1,0 +1,98 @@
+/** Orders: which ones a host takes, and what it answered to those it has carried out. */
+
+import { fail } from '../../core/errors';
+import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import { atBest, type Files, type HostPorts } from '../ports';
+import { readPrivate, writePrivate } from './records';
+import { followRun, goesOn, isWayBack } from './accepted-runs';
+
+const RESULTS_FILE = '/var/lib/slipway/orders.json';
+/** An update has nine orders, and a proof for each commit that was not answered; older ones are never repeated. */
+const RESULTS_KEPT = 32;
+
+interface RecordedResult {
+  readonly orderId: string;
+  readonly result: unknown;
+}
+
+/**
+ * Refuses what is not for this host, or not any more. What looks or takes back never expires: a clock that
+ * went ahead in the middle of an update must not keep the host from being taken back.
+ *
+ * @throws `OrderRefused`
+ */
+export function checkOrder(
+  ports: Pick<HostPorts, 'node' | 'now'>,
+  step: keyof HostActivities,
+  order: HostOrder,
+): void {
+  if (order.node !== ports.node) {
+    throw fail(
+      'OrderRefused',
+      `order ${order.orderId} is for ${order.node}, this is ${ports.node}`,
+    );
+  }
+  if (Number.isNaN(Date.parse(order.notAfter))) {
+    throw fail('OrderRefused', `order ${order.orderId} has no readable expiry: ${order.notAfter}`);
+  }
+  if (goesOn(step)) refuseExpired(ports, order);
+}
+
+/** @throws `OrderRefused` when the order has expired by the clock of this host */
+export function refuseExpired(
+  { now }: Pick<HostPorts, 'now'>,
+  { orderId, notAfter }: HostOrder,
+): void {
+  const expired = expiredText(notAfter, now());
+  if (expired !== undefined) throw fail('OrderRefused', `order ${orderId} ${expired}`);
+}
+
+/** The end of a sentence about an order that has expired; undefined = it holds. */
+export function expiredText(notAfter: string, now: Date): string | undefined {
+  if (now.getTime() <= Date.parse(notAfter)) return undefined;
+  return `expired at ${notAfter}, and the clock of this host says ${now.toISOString()}`;
+}
+
+/**
+ * Carries an order out once: a repeated one gets the recorded answer. A failed one is not recorded, so
+ * it is tried again.
+ *
+ * @throws `OrderRefused` when it is not for this host, has expired, or is of an update that is over
+ */
+export async function once<Result>(
+  ports: HostPorts,
+  step: keyof HostActivities,
+  order: HostOrder,
+  carryOut: () => Promise<Result>,
+): Promise<Result> {
+  checkOrder(ports, step, order);
+  await followRun(ports, step, order);
+  const recorded = (await readResults(ports.files)).find(
+    (entry) => entry.orderId === order.orderId,
+  );
+  // What was recorded under this ID is what this very function answered.
+  if (recorded !== undefined) return recorded.result as Result;
+  const result = await carryOut();
+  const others = await readResults(ports.files);
+  const entry: RecordedResult = { orderId: order.orderId, result: result ?? null };
+  const record = () => writeResults(ports.files, [...others, entry].slice(-RESULTS_KEPT));
+  if (isWayBack(step)) await atBest(ports, 'cannot keep the answer to an order', record);
+  else await record();
+  return result;
+}
+
+/** Forgets every answer: what they told is no longer true after the host was taken back. */
+export async function forgetResults(files: Files): Promise<void> {
+  // Takes no space: the disk may be full of what is being taken back.
+  await files.remove(RESULTS_FILE);
+}
+
+async function readResults(files: Files): Promise<readonly RecordedResult[]> {
+  const results = await readPrivate(files, RESULTS_FILE);
+  // Written by this module only; without them an order is carried out again, which does no harm.
+  return Array.isArray(results) ? (results as RecordedResult[]) : [];
+}
+
+function writeResults(files: Files, results: readonly RecordedResult[]): Promise<void> {
+  return writePrivate(files, RESULTS_FILE, JSON.stringify(results));
+}

@@ -1,0 +1,153 @@
+/** Everything that this machine knows of itself, for a person at its console. No server is asked. */
+
+import { findForeignDeployment } from '../records/committed-deployment';
+import { otherDriver } from '../transaction/open-journal';
+import { type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
+import { readCurrentConfig } from '../records/records';
+import { foreignText, isForeign, standingOf } from '../transaction/unfinished-update';
+import { FIRST_BOOT_PLACES } from '../first-boot/ignition-files';
+import { type FirstBootRecord, readFirstBoot } from '../first-boot/first-boot-record';
+import { createMachineTree } from '../../adapters/host';
+import { messageOf } from '../../core/errors';
+import type { FoundKubelet } from '../../core/machine/kubelet';
+import { findUpdaters, updatersText } from '../../core/machine/updaters';
+import { lookForKubelet, otherNode } from '../../workers/host/kubelet';
+import { createMachinePorts } from '../../workers/host/machine-ports';
+import type { MachineSettings } from '../../workers/host/machine-settings';
+import { type HostState, isRunning, readHostState } from './worker-state';
+
+/** An update that is not finished. */
+export interface OpenUpdate {
+  readonly target: string;
+  readonly previous?: string;
+  readonly orderId: string;
+  /** What came about last: `writing`, or the last mark of its journal. */
+  readonly phase: string;
+  /** What the program before the kubelet would do about it now. */
+  readonly standing: string;
+  readonly reboots: boolean;
+}
+
+/** The kubelet of this machine, as it is found now. */
+export interface KubeletReport extends FoundKubelet {
+  /** Absent = it is not asked. */
+  readonly healthUrl?: string;
+}
+
+export interface HostReport {
+  readonly node: string;
+  /** Config that the machine is on, by its own record. */
+  readonly currentConfig?: string;
+  readonly driver?: { readonly name: string; readonly why: string };
+  readonly os?: OsStatus;
+  readonly kubelet?: KubeletReport;
+  readonly update?: OpenUpdate;
+  /** Of a machine that came through Ignition, as long as it is not complete. */
+  readonly firstBoot?: FirstBootRecord;
+  readonly worker?: HostState & { readonly running: boolean };
+  /** What is wrong, a sentence each. */
+  readonly problems: readonly string[];
+}
+
+/** Looks at everything; what cannot be read is a problem in the report, never an exception. */
+export async function readHostReport(settings: MachineSettings): Promise<HostReport> {
+  const { node, root } = settings;
+  const problems: string[] = [];
+  async function attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      problems.push(messageOf(error));
+      return undefined;
+    }
+  }
+  const machine = await attempt(() => createMachinePorts(settings, { isLooking: true }));
+  const ports = machine?.ports;
+  const config = await attempt(async () => ports && readCurrentConfig(ports.files));
+  const os = await attempt(async () => ports?.os.status());
+  const journal = await attempt(async () => ports?.journal.open());
+  const other = ports && journal && otherDriver(ports, journal);
+  if (other !== undefined) problems.push(other);
+  else if (ports !== undefined && os !== undefined) {
+    const foreign = await attempt(() => foreignDeployment(ports, os, journal));
+    if (foreign !== undefined) problems.push(foreign);
+  }
+  const firstBoot = await attempt(async () => ports && openFirstBoot(ports.files));
+  if (firstBoot?.state === 'failed' || firstBoot?.state === 'waiting') {
+    problems.push(`the first boot is not complete: ${firstBoot.reason ?? 'no reason is known'}`);
+  }
+  const kubelet = await attempt(async () => kubeletReport(settings));
+  const stranger = await attempt(async () => kubelet && otherNode(node, kubelet));
+  if (stranger !== undefined) problems.push(stranger);
+  const updaters = (await attempt(async () => findUpdaters(createMachineTree(root)))) ?? [];
+  if (updaters.length > 0) problems.push(updatersText(updaters));
+  const state = readHostState(root);
+  return {
+    node,
+    ...(config === undefined ? {} : { currentConfig: config.reference.name }),
+    ...(machine === undefined ? {} : { driver: machine.driver }),
+    ...(os === undefined ? {} : { os }),
+    ...(kubelet === undefined ? {} : { kubelet }),
+    ...(journal === undefined ? {} : { update: updateOf(journal, os) }),
+    ...(firstBoot === undefined || firstBoot.state === 'complete' ? {} : { firstBoot }),
+    ...(state === undefined ? {} : { worker: { ...state, running: isRunning(state) } }),
+    problems,
+  };
+}
+
+function kubeletReport(settings: MachineSettings): KubeletReport {
+  const { kubeletHealthUrl } = settings;
+  const found = lookForKubelet(settings);
+  return { ...found, ...(kubeletHealthUrl === undefined ? {} : { healthUrl: kubeletHealthUrl }) };
+}
+
+/** The record counts as long as there is a first boot to complete: a crash or a person may end it without a word. */
+async function openFirstBoot(files: HostPorts['files']): Promise<FirstBootRecord | undefined> {
+  const { kind } = await files.facts(FIRST_BOOT_PLACES.ENCAPSULATED);
+  return kind === 'absent' ? undefined : readFirstBoot(files);
+}
+
+async function foreignDeployment(
+  ports: Pick<HostPorts, 'node' | 'files' | 'os'>,
+  os: OsStatus,
+  journal: OpenJournal | undefined,
+): Promise<string | undefined> {
+  if (journal !== undefined) {
+    return isForeign(journal, os) ? foreignText(ports.node, journal, os) : undefined;
+  }
+  return findForeignDeployment(ports, os);
+}
+
+function updateOf(journal: OpenJournal, os: OsStatus | undefined): OpenUpdate {
+  const { target, previous, orderId, plan } = journal.header;
+  return {
+    target: target.name,
+    ...(previous === undefined ? {} : { previous: previous.name }),
+    orderId,
+    phase: journal.marks().at(-1)?.kind ?? 'writing',
+    standing: os === undefined ? 'unknown' : standingText(journal, os),
+    reboots: plan.reboot,
+  };
+}
+
+function standingText(journal: OpenJournal, os: OsStatus): string {
+  const standing = standingOf(journal, os, new Date());
+  switch (standing.kind) {
+    case 'asLeft':
+      return 'orders go on from here';
+    case 'adopted':
+      return 'whole after a reboot that nobody ordered: orders go on';
+    case 'rebootDue':
+      return `its reboot is due since ${markOf(journal, 'armed')?.bootId ?? 'this boot'}`;
+    case 'undo':
+      return `to be undone: ${standing.because}`;
+    case 'goOnBack':
+      return standing.reboots
+        ? 'on its way back: a reboot into the old deployment is due'
+        : 'on its way back, which an order began and did not end: its reboot waits for an order';
+    case 'foreign':
+      return 'left alone: somebody booted another deployment';
+    case 'stuck':
+      return `stuck on its way back after ${standing.boots} boots`;
+  }
+}

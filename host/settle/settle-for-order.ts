@@ -1,0 +1,259 @@
+/**
+ * Half-done work that is found on a host: committed when its node was seen Ready on it, taken over when the
+ * new order wants the same, undone otherwise. What would disturb the node on its way back stays as it is
+ * until the node is out of service. Nothing is committed unproven, and nothing is put back half.
+ */
+
+import type { UpdatePlan } from '../../core/node/plan';
+import { fail, failureName, messageOf } from '../../core/errors';
+import type { ConfigReference, HostOrder } from '../../workflows/host-contracts';
+import { writeCommitted } from '../records/committed-deployment';
+import { desiredConfig } from '../update/fetch-config';
+import { findDrift, findOsDrift } from '../drift/compare';
+import { dropFallback } from '../update/fallback';
+import { openJournal, otherDriver } from '../transaction/open-journal';
+import { lookAtOs, lookWithinFiveMinutes } from '../patience';
+import { planBack } from '../update/plan-update';
+import { type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
+import { endRepair } from '../drift/unfinished-repair';
+import {
+  DESIRED_FILE,
+  dropKeptConfigs,
+  type HostConfig,
+  readCurrentConfig,
+  readKeptConfig,
+  sameConfig,
+  writeCurrentConfig,
+} from '../records/records';
+import { tellOfOldFiles } from '../services/services';
+import {
+  backDisturbs,
+  backTakesBoot,
+  refuseForeign,
+  standingOf,
+} from '../transaction/unfinished-update';
+import { undoHere } from '../transaction/undo';
+
+export interface Settled {
+  /** A sentence for the record; absent = there was nothing. */
+  readonly what?: string;
+  /** What the orders that follow have to do about it; absent = nothing is under way any more. */
+  readonly underWay?: {
+    readonly plan: UpdatePlan;
+    /** What takes it back disturbs the node: a reboot, or services. */
+    readonly needsDrain: boolean;
+  };
+}
+
+/**
+ * Settles what an earlier update left. Safe to repeat, and the node may serve meanwhile: it never asks
+ * for a reboot, and leaves alone what needs one.
+ *
+ * @throws `RollbackFailed`, `WrongDeployment` when a person booted a deployment of their own
+ */
+export async function settle(ports: HostPorts, order: HostOrder): Promise<Settled> {
+  const journal = await openJournal(ports);
+  if (journal === undefined) return {};
+  const status = await lookWithinFiveMinutes(ports);
+  if (journal.header.repair === true) return { what: await endRepair(ports, journal, status) };
+  refuseForeign(ports, journal, status);
+  const { target, plan } = journal.header;
+  if (await isCommittable(ports, journal, order)) {
+    await commit(ports, journal);
+    return { what: `finished the update to ${target.name}, which was left verified` };
+  }
+  const needsDrain = backDisturbs(journal, status);
+  if (isWholeHere(ports, journal, status) && sameConfig(target, order.config)) {
+    return { what: `took over the update to ${target.name}`, underWay: { plan, needsDrain } };
+  }
+  if (needsDrain) {
+    const back = planBack(journal.header, { reboot: backTakesBoot(journal, status) });
+    const what = `the update to ${target.name} was lost, and is taken back once the node is drained`;
+    return { what, underWay: { plan: back, needsDrain } };
+  }
+  const said = await undo(ports, journal, status, `an order to prepare ${order.config.name} came`);
+  const but = said === undefined ? '' : `; its services are not well: ${said}`;
+  return { what: `undid the unfinished update to ${target.name}${but}` };
+}
+
+/**
+ * An update that is still to be taken back is in the way of another one, which would take its files for
+ * those of the config before. Whoever hears of it takes the host back.
+ *
+ * @throws `EarlierUpdateLost`
+ */
+export function refuseUnsettled(
+  { node }: Pick<HostPorts, 'node'>,
+  journal: OpenJournal,
+  status: OsStatus,
+  { config }: HostOrder,
+): void {
+  if (!backDisturbs(journal, status)) return;
+  const { name } = journal.header.target;
+  throw fail(
+    'EarlierUpdateLost',
+    `${node} still has an update to ${name} that was lost; it is taken back, and ${config.name} is tried ` +
+      'after that',
+  );
+}
+
+/**
+ * Whether nothing is missing but the commit, or its end. A host that was verified does not know whether its
+ * node became Ready on the config: that is waited for between the proof and the commit. So the commit must
+ * have begun, or the Node name the config. A way back that was begun is final.
+ */
+async function isCommittable(
+  ports: HostPorts,
+  journal: OpenJournal,
+  { currentConfig }: HostOrder,
+): Promise<boolean> {
+  if (hasBegunToCommit(journal)) return true;
+  if (markOf(journal, 'goingBack') !== undefined) return false;
+  const { target } = journal.header;
+  const isNamed = currentConfig !== undefined && sameConfig(target, currentConfig);
+  if (!isNamed || markOf(journal, 'verified') === undefined) return false;
+  const kept = await readKeptConfig(ports.files, target);
+  return kept !== undefined && (await holds(ports, kept));
+}
+
+/** A way back that came after it, because the machine did not stay on the deployment, is final. */
+export function hasBegunToCommit(journal: OpenJournal): boolean {
+  const isBack = markOf(journal, 'goingBack') !== undefined;
+  return !isBack && markOf(journal, 'committing') !== undefined;
+}
+
+/** Whether everything was written, and the machine is where orders can go on from. */
+function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus): boolean {
+  const { kind } = standingOf(journal, status, now());
+  const isStanding = kind === 'asLeft' || kind === 'adopted' || kind === 'rebootDue';
+  return isStanding && markOf(journal, 'applied') !== undefined;
+}
+
+/**
+ * Makes the journal's target the current config and drops the before-images.
+ *
+ * @throws `WrongDeployment` when the machine does not run the deployment of the update,
+ * `RefusedRequest` when it has been taken back, `ConfigFetchFailed` or `DigestMismatch` when the kept
+ * config is damaged and there is no other
+ */
+export async function commit(ports: HostPorts, journal: OpenJournal): Promise<void> {
+  refuseTakenBack(ports, journal);
+  const status = await lookAtOs(ports);
+  refuseOldDeployment(ports, journal, status);
+  const config = await configToCommit(ports, journal.header.target);
+  if (config !== undefined) {
+    if (markOf(journal, 'committing') === undefined) await journal.mark({ kind: 'committing' });
+    await writeCommitted(ports.files, config.reference, status);
+    await writeCurrentConfig(ports.files, config);
+  }
+  // The worker that carries this out has come up, whether Temporal told it so itself or not.
+  await dropFallback(ports.files);
+  await journal.close();
+  await dropKeptConfigs(ports.files);
+}
+
+/** Undefined = it is the current config already, and a crash came before the end of the commit. */
+async function configToCommit(
+  ports: HostPorts,
+  target: ConfigReference,
+): Promise<HostConfig | undefined> {
+  const kept = await readKeptConfig(ports.files, target);
+  if (kept !== undefined) return kept;
+  const current = await readCurrentConfig(ports.files);
+  if (current !== undefined && sameConfig(current.reference, target)) return undefined;
+  try {
+    return await desiredConfig(ports, { config: target });
+  } catch (error) {
+    const name = failureName(error);
+    if (name === undefined) throw error;
+    const what =
+      `finish the update to ${target.name} on ${ports.node}, whose config is missing or damaged in ` +
+      `${DESIRED_FILE}: ${messageOf(error)}; nothing was changed`;
+    throw Object.assign(fail(name, what), { cause: error });
+  }
+}
+
+/** A way back that was begun is final: some or all files are the old ones by now. */
+function refuseTakenBack({ node }: HostPorts, journal: OpenJournal): void {
+  const back = markOf(journal, 'goingBack');
+  if (back === undefined) return;
+  const why = back.because === undefined ? '' : `: ${back.because}`;
+  throw fail(
+    'RefusedRequest',
+    `commit ${journal.header.target.name} on ${node}: it has been taken back${why}`,
+  );
+}
+
+/** The record of the current config is in `/etc`: written on the old deployment, it would be a lie. */
+function refuseOldDeployment(ports: HostPorts, journal: OpenJournal, { booted }: OsStatus): void {
+  const expected = markOf(journal, 'armed')?.expected;
+  if (expected === undefined || booted.id === expected) return;
+  throw fail(
+    'WrongDeployment',
+    `commit ${journal.header.target.name} on ${ports.node}: booted deployment ${booted.id}, expected ${expected}`,
+  );
+}
+
+/**
+ * Puts every path back, tells the services and drops what was staged. The booted deployment stays
+ * what it is. The mark comes first, so that nobody takes over what a crash leaves half undone, and the
+ * journal goes last, so that a crash repeats all of it. A service that is not well on
+ * the old files keeps no new order from being carried out: it may be what mends the service.
+ *
+ * @returns what a service said; undefined = they are well
+ */
+async function undo(
+  ports: HostPorts,
+  journal: OpenJournal,
+  status: OsStatus,
+  because: string,
+): Promise<string | undefined> {
+  if (markOf(journal, 'goingBack') === undefined)
+    await journal.mark({ kind: 'goingBack', because });
+  await ports.os.discard();
+  await undoHere(ports, journal, status);
+  let problem: string | undefined;
+  try {
+    await tellOfOldFiles(ports, journal);
+  } catch (error) {
+    if (failureName(error) !== 'ServiceFailed') throw error;
+    problem = messageOf(error);
+  }
+  await journal.close();
+  await dropKeptConfigs(ports.files);
+  return problem;
+}
+
+/**
+ * Undoes an update that was taken over by another one, which ends before it went on with it. What disturbs
+ * the node stays as it is until it is out of service.
+ *
+ * @returns whether nothing of an update is left
+ */
+export async function undoTakenOver(
+  ports: HostPorts,
+  journal: OpenJournal,
+  { config }: HostOrder,
+): Promise<boolean> {
+  const { target, repair } = journal.header;
+  if (repair === true) return true;
+  if (!sameConfig(target, config) || otherDriver(ports, journal) !== undefined) return false;
+  const status = await lookWithinFiveMinutes(ports);
+  if (markOf(journal, 'committing') !== undefined || backDisturbs(journal, status)) return false;
+  const problem = await undo(ports, journal, status, 'the update that took it over ended');
+  if (problem !== undefined) ports.warn?.(`services after the way back: ${problem}`);
+  return true;
+}
+
+/** Whether the machine has booted since the reboot was armed. */
+export function hasRebooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
+  const armed = markOf(journal, 'armed');
+  return armed !== undefined && bootId !== armed.bootId;
+}
+
+/** Whether disk and operating system are as the config says. */
+export async function holds(ports: HostPorts, config: HostConfig): Promise<boolean> {
+  if ((await findDrift(ports, config.spec)) !== undefined) return false;
+  if (!ports.os.managesOs) return true;
+  return findOsDrift(await lookWithinFiveMinutes(ports), config.spec) === undefined;
+}

@@ -1,0 +1,64 @@
+/**
+ * An update that failed here, was taken back or began to be, and was lost before its node could say so. Only this host
+ * knows, so the next update to the same config ends as that one would have: the machine is back, and the node says why.
+ */
+
+import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
+import type { HostOrder, PreparedUpdate } from '../../workflows/host-contracts';
+import { goBack, verifyBack } from './go-back';
+import { openJournal } from '../transaction/open-journal';
+import { lookWithinFiveMinutes } from '../patience';
+import type { HostPorts, OpenJournal } from '../ports';
+import { prepareUpdate } from './prepare';
+import { sameConfig } from '../records/records';
+import { failedBefore, failedEarlier, noteFailed } from '../records/accepted-runs';
+import { backDisturbs, failedAlone } from '../transaction/unfinished-update';
+
+/**
+ * Prepares an update, unless a lost one to its config failed here. That one is taken back first: at once when this does not
+ * disturb the node. Otherwise the answer is what such a way back takes, and the order to apply is refused.
+ *
+ * @throws `EarlierUpdateFailed` with the reason, `RollbackFailed` when the host could not be taken back, and what
+ * `prepareUpdate` throws
+ */
+export async function prepareUnlessFailed(
+  ports: HostPorts,
+  order: HostOrder,
+): Promise<PreparedUpdate> {
+  if (order.afterLost !== true) return prepareUpdate(ports, order);
+  const journal = await leftJournal(ports, order);
+  const failed = (await failedBefore(ports.files, order)) ?? (journal && failedAlone(journal));
+  if (failed === undefined) return prepareUpdate(ports, order);
+  // Without the journal nothing else tells it, so this comes before the journal goes.
+  await noteFailed(ports.files, order, failed);
+  if (journal !== undefined) {
+    if (backDisturbs(journal, await lookWithinFiveMinutes(ports)))
+      return prepareUpdate(ports, order);
+    await finishWayBack(ports, order, failed);
+  }
+  throw failedEarlier(order, failed);
+}
+
+/** What an update to the ordered config left here. */
+async function leftJournal(
+  ports: HostPorts,
+  { config }: HostOrder,
+): Promise<OpenJournal | undefined> {
+  const journal = await openJournal(ports);
+  if (journal === undefined || journal.header.repair === true) return undefined;
+  return sameConfig(journal.header.target, config) ? journal : undefined;
+}
+
+/** As the lost update would have. What only takes time is tried again, as a step of any update. */
+async function finishWayBack(ports: HostPorts, order: HostOrder, failed: string): Promise<void> {
+  ports.context().progress('taking a lost update back, which had failed');
+  try {
+    await goBack(ports);
+    await verifyBack(ports, order);
+  } catch (error) {
+    const name = failureName(error);
+    if (name === undefined || FAILURES[name].kind !== 'stalled') throw error;
+    const text = `${failed}; going back failed: ${name}: ${messageOf(error)}`;
+    throw Object.assign(fail('RollbackFailed', text), { cause: error });
+  }
+}

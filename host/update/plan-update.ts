@@ -1,0 +1,79 @@
+/** Plans an update with what the host sees: `core` decides, this gathers. */
+
+import { gunzipSync } from 'node:zlib';
+import { parse as parseToml } from 'smol-toml';
+import { mergeDisruptionPolicies } from '../../core/disruption';
+import { fail } from '../../core/errors';
+import { planUpdate, type UpdatePlan } from '../../core/node/plan';
+import { planPhases } from '../../core/node/plan-phases';
+import type { HostOrder } from '../../workflows/host-contracts';
+import { forcedPlan } from './force-file';
+import type { HostPorts, OsStatus, UpdateHeader } from '../ports';
+import type { HostConfig } from '../records/records';
+
+/** Of `registries.conf`, which is read for the plan. */
+const MOST_TEXT_BYTES = 16 * 1024 * 1024;
+
+export const CONTENT_PORTS = {
+  parseToml: (text: string): unknown => parseToml(text),
+  gunzip: (bytes: Uint8Array): Uint8Array =>
+    gunzipSync(bytes, { maxOutputLength: MOST_TEXT_BYTES }),
+};
+
+/**
+ * The plan from what the host is on to what it should be on. What the operating system really runs
+ * goes before what was recorded, so that a deployment that went astray is planned back.
+ *
+ * @param forced - a person asked for everything again, and a reboot
+ * @throws `Unreconcilable` when the plan needs an OS change that the driver cannot make
+ */
+export function planFor(
+  ports: Pick<HostPorts, 'os'>,
+  order: HostOrder,
+  from: HostConfig | undefined,
+  to: HostConfig,
+  status: OsStatus,
+  forced = false,
+): UpdatePlan {
+  const { booted } = status;
+  // Without a managed OS the image is whatever it is: nothing to plan for.
+  const bootedImage = ports.os.managesOs ? booted.image : to.spec.osImageURL;
+  const plan = planUpdate({
+    current: from?.spec,
+    desired: to.spec,
+    policies: mergeDisruptionPolicies(order.disruptionPolicies),
+    osState: {
+      kernelArguments: booted.kernelArguments,
+      ...(bootedImage === undefined ? {} : { bootedImage }),
+    },
+    ports: CONTENT_PORTS,
+  });
+  if (!ports.os.managesOs) refuseOsChanges(ports.os.name, plan);
+  return forced ? forcedPlan(plan) : plan;
+}
+
+/** The plan of an update that takes an earlier one back, before anything else, once the node is drained. */
+export function planBack(
+  { target, plan }: UpdateHeader,
+  { reboot }: { reboot: boolean },
+): UpdatePlan {
+  const actions = reboot ? [{ type: 'Reboot' } as const] : plan.actions;
+  const back = { ...plan, actions, drain: true, reboot };
+  const reason = reboot ? 'the node reboots' : 'services are told of the old files';
+  const summary = `take the update to ${target.name} back, which was lost`;
+  return { ...back, phases: planPhases(back, { drain: true, reason }), summary };
+}
+
+/** Whether the plan changes what the next boot starts; kernel arguments in another order do too. */
+export function changesOs(plan: UpdatePlan): boolean {
+  return plan.changes.some(({ part }) => part === 'OS');
+}
+
+function refuseOsChanges(driver: string, plan: UpdatePlan): void {
+  if (!changesOs(plan)) return;
+  const wanted = plan.changes.filter(({ part }) => part === 'OS').map(({ what }) => what);
+  throw fail(
+    'Unreconcilable',
+    `the OS driver "${driver}" of this host does not change the operating system; the config wants: ${wanted.join(', ')}`,
+  );
+}

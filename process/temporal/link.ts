@@ -1,0 +1,277 @@
+/**
+ * The connection of a process to Temporal, for as long as the process runs. Certificates and API keys
+ * that are renewed on disk are taken up by a new connection, which takes the place of the old one under
+ * clients and workers. Knows what `/readyz` waits for, and when `/healthz` should ask for a new process.
+ */
+
+import type { ConnectionLike } from '@temporalio/client';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { messageOf } from '../../core/errors';
+import type { Logger } from '../logging';
+import { askTemporal, type ContactEvents, watchContact } from './contact';
+import { TemporalNeeds } from './needs';
+import { isDead, isOtherWorthATry, type Silence } from './silence';
+import type { ConnectionOptions } from './target';
+import { untilAvailable } from '../until-available';
+
+/** Certificates live for hours at least; a renewed one is used within this time, or at once when Temporal is silent. */
+const LOOK_MS = 60_000;
+const TICK_MS = 5_000;
+/** How long a new connection may take to be answered. */
+const CONNECT_MS = 20_000;
+/** Calls that are under way on a connection that was replaced end within this time. */
+const LAST_CALLS_MS = 30_000;
+
+export interface LinkOptions<C extends ConnectionLike> {
+  /** `host:port` */
+  readonly address: string;
+  readonly namespace: string;
+  /** What the process needs in the namespace besides itself. */
+  readonly searchAttributes: readonly string[];
+  /** Reads the files that the settings name. */
+  readonly read: () => ConnectionOptions;
+  /** Resolves when Temporal has answered. */
+  readonly connect: (target: ConnectionOptions) => Promise<C>;
+  readonly log: Logger;
+  /** Milliseconds; for tests. */
+  readonly now?: () => number;
+}
+
+/** Serves as the connection of a client; a worker follows it. */
+export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
+  readonly plugins: ConnectionLike['plugins'] = [];
+  readonly #options: LinkOptions<C>;
+  readonly #now: () => number;
+  readonly #needs: TemporalNeeds;
+  readonly #followers = new Set<(connection: C) => void>();
+  readonly #retired = new Map<C, NodeJS.Timeout>();
+  #current: C;
+  #target: ConnectionOptions;
+  #lookedMs: number;
+  #answeredMs: number;
+  #silence: Silence | undefined;
+  /** Why what was renewed is not in use. */
+  #refusal: string | undefined;
+
+  /** @param connection - made with this target; it need not be connected yet */
+  constructor(options: LinkOptions<C>, target: ConnectionOptions, connection: C) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
+    this.#needs = new TemporalNeeds(this, options);
+    this.#current = connection;
+    this.#target = target;
+    this.#lookedMs = this.#answeredMs = this.#now();
+  }
+
+  /**
+   * Connects, and waits for a server that is away.
+   *
+   * @throws an `Error` that names a file that cannot be read now; later it is waited for
+   */
+  static async open<C extends ConnectionLike>(
+    options: LinkOptions<C>,
+    signal: AbortSignal,
+  ): Promise<TemporalLink<C>> {
+    options.read();
+    const { log, address } = options;
+    const attempt = async (): Promise<TemporalLink<C>> => {
+      const target = options.read();
+      return new TemporalLink(options, target, await options.connect(target));
+    };
+    return untilAvailable(`Temporal at ${address}`, attempt, { log, signal });
+  }
+
+  /** The connection that is in use just now. */
+  get connection(): C {
+    return this.#current;
+  }
+
+  get workflowService(): ConnectionLike['workflowService'] {
+    return this.#current.workflowService;
+  }
+
+  get operatorService(): ConnectionLike['operatorService'] {
+    return this.#current.operatorService;
+  }
+
+  ensureConnected(): Promise<void> {
+    return this.#current.ensureConnected();
+  }
+
+  withDeadline<R>(deadline: number | Date, work: () => Promise<R>): Promise<R> {
+    return this.#current.withDeadline(deadline, work);
+  }
+
+  withMetadata<R>(
+    metadata: Parameters<ConnectionLike['withMetadata']>[0],
+    work: () => Promise<R>,
+  ): Promise<R> {
+    return this.#current.withMetadata(metadata, work);
+  }
+
+  withAbortSignal<R>(signal: AbortSignal, work: () => Promise<R>): Promise<R> {
+    return this.#current.withAbortSignal(signal, work);
+  }
+
+  /** Calls with the connection in use, and with each that takes its place. @returns what ends that */
+  follow(follower: (connection: C) => void): () => void {
+    follower(this.#current);
+    this.#followers.add(follower);
+    return () => this.#followers.delete(follower);
+  }
+
+  /** Resolves when the namespace and what is needed in it are there; says what is missing meanwhile. */
+  untilSetUp(signal: AbortSignal): Promise<void> {
+    return this.#needs.untilMet(signal);
+  }
+
+  /** Asks Temporal now and then, and looks at the files, until the signal aborts; never throws. */
+  async watch(signal: AbortSignal, events: ContactEvents): Promise<void> {
+    const contact = watchContact(this, signal, {
+      ...events,
+      onAnswer: () => {
+        // Who was away may have come back without what it had.
+        if (this.#silence !== undefined) void this.#needs.untilMet(signal).catch(() => undefined);
+        this.#answered();
+        events.onAnswer();
+      },
+      onSilence: (reason) => {
+        this.#silence ??= { sinceMs: this.#answeredMs, isOtherAnswered: false };
+        events.onSilence(reason);
+      },
+    });
+    while (!signal.aborted) {
+      await delay(TICK_MS, undefined, { signal }).catch(() => undefined);
+      if (!signal.aborted) await this.look();
+    }
+    await contact;
+  }
+
+  /** Takes up what was renewed, and finds out who is to blame for a long silence. */
+  async look(): Promise<void> {
+    const nowMs = this.#now();
+    if (this.#silence !== undefined || nowMs - this.#lookedMs >= LOOK_MS) {
+      this.#lookedMs = nowMs;
+      await this.#renew();
+    }
+    if (!isOtherWorthATry(this.#silence, nowMs)) return;
+    const isOtherAnswered = await this.#isOtherAnswered();
+    if (this.#silence !== undefined) this.#silence = { ...this.#silence, isOtherAnswered };
+  }
+
+  /** What `/readyz` waits for. */
+  waitingFor(): readonly string[] {
+    return [
+      ...(this.#silence === undefined ? [] : [`Temporal at ${this.#options.address}`]),
+      ...(this.#refusal === undefined
+        ? []
+        : [`a certificate or API key for Temporal that can be used (${this.#refusal})`]),
+      ...this.#needs.waitingFor(),
+    ];
+  }
+
+  /** Why `/healthz` fails; undefined = it does not. */
+  deathSentence(): string | undefined {
+    if (!isDead(this.#silence, this.#now())) return undefined;
+    return (
+      `Temporal at ${this.#options.address} answers a new connection, and has not answered ` +
+      'that of this process for two minutes: the process must be started anew'
+    );
+  }
+
+  /** To be called when nothing follows it any more, and nothing watches. */
+  async close(): Promise<void> {
+    const retired = [...this.#retired];
+    this.#retired.clear();
+    for (const [connection, timer] of retired) {
+      clearTimeout(timer);
+      await this.#close(connection);
+    }
+    await this.#current.close();
+  }
+
+  async #renew(): Promise<void> {
+    const { log, address, read } = this.#options;
+    try {
+      const target = read();
+      if (!isDeepStrictEqual(target, this.#target)) {
+        const connection = await this.#connect(target);
+        this.#retire(this.#current);
+        this.#current = connection;
+        this.#target = target;
+        this.#answered();
+        for (const follower of this.#followers) follower(connection);
+        log.info({ server: `Temporal at ${address}` }, 'certificate or API key renewed and in use');
+      }
+      this.#refusal = undefined;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (this.#refusal === undefined)
+        log.warn({ reason }, 'renewed certificate or API key for Temporal cannot be used');
+      this.#refusal = reason;
+    }
+  }
+
+  async #isOtherAnswered(): Promise<boolean> {
+    try {
+      const other = await this.#connect(this.#options.read());
+      const silence = await askTemporal(other);
+      await this.#close(other);
+      return silence === undefined;
+    } catch (error) {
+      this.#options.log.debug({ reason: messageOf(error) }, 'no other connection is answered');
+      return false;
+    }
+  }
+
+  /** One that comes too late is closed. */
+  async #connect(target: ConnectionOptions): Promise<C> {
+    const timeout = new AbortController();
+    const late = delay(CONNECT_MS, undefined, { signal: timeout.signal, ref: false });
+    const connecting = this.#options.connect(target);
+    const first = await Promise.race([connecting, late]).finally(() => timeout.abort());
+    if (first !== undefined) return first;
+    connecting.then(
+      (connection) => this.#close(connection),
+      () => undefined,
+    );
+    throw new Error(`no answer within ${CONNECT_MS / 1000} s`);
+  }
+
+  #answered(): void {
+    this.#answeredMs = this.#now();
+    this.#silence = undefined;
+  }
+
+  #retire(connection: C): void {
+    const timer = setTimeout(() => {
+      this.#retired.delete(connection);
+      void this.#close(connection);
+    }, LAST_CALLS_MS);
+    this.#retired.set(connection, timer.unref());
+  }
+
+  async #close(connection: C): Promise<void> {
+    await connection.close().catch((error: unknown) => {
+      this.#options.log.warn({ reason: messageOf(error) }, 'old connection does not close');
+    });
+  }
+}
+
+/** While Temporal does not answer, the SDK waits in silence: the log says so, once each. */
+export function tellSilence(address: string, log: Logger): ContactEvents {
+  const server = `Temporal at ${address}`;
+  let isSilent = false;
+  return {
+    onAnswer: () => {
+      if (isSilent) log.info({ server }, 'server answers');
+      isSilent = false;
+    },
+    onSilence: (reason) => {
+      if (!isSilent) log.warn({ server, reason }, 'waiting for server');
+      isSilent = true;
+    },
+    isUrgent: () => true,
+  };
+}

@@ -1,0 +1,255 @@
+/** The program of a first boot: what it waits for, when it gives up, and what it says meanwhile. */
+
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { FIRST_BOOT_PLACES, readFirstBoot, writeFirstBoot } from '../../../../activities/host';
+import type { HostPorts } from '../../../../host/ports';
+import { fail } from '../../../../core/errors';
+import { firstBoot } from '../../../../host/first-boot/attempts';
+import { readHostReport } from '../../../../host/report/report';
+import { reportLines } from '../../../../host/report/report-text';
+import { createLogger } from '../../../../process/logging';
+import { aConfig, aFile, aHost, type TestHost } from '../a-host';
+
+// Each attempt writes what a crash must not lose.
+jest.setTimeout(60_000);
+
+const CONFIG = aConfig('rendered-worker-1', {
+  kernelArguments: ['nosmt'],
+  config: { storage: { files: [aFile('/etc/motd', 'served')] } },
+});
+
+let host: TestHost;
+let pauses: number[];
+let reboots: string[];
+let clockMs: number;
+/** Thrown by the driver instead of changing kernel arguments. */
+let trouble: (() => Error | undefined) | undefined;
+const abort = new AbortController();
+
+beforeEach(async () => {
+  host = await aHost([CONFIG]);
+  [pauses, reboots, clockMs, trouble] = [[], [], Date.parse('2030-01-01T00:00:00Z'), undefined];
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(host.root, path)), { recursive: true });
+    writeFileSync(join(host.root, path), text);
+  };
+  const object = { metadata: { name: CONFIG.reference.name }, spec: CONFIG.spec };
+  write('/etc/motd', 'served');
+  write(FIRST_BOOT_PLACES.SERVED, JSON.stringify(object));
+  write(FIRST_BOOT_PLACES.ENCAPSULATED, JSON.stringify(object));
+});
+afterEach(() => host.remove());
+
+const settings = () => ({
+  node: 'worker-1',
+  root: host.root,
+  driver: 'none' as const,
+  kubelet: {},
+  kubeletHealthSeconds: 0,
+  inhibitorSeconds: 0,
+  shutdownSeconds: 0,
+});
+
+const start = (
+  more: {
+    readonly pause?: (ms: number) => Promise<void>;
+    readonly leap?: number;
+    /** How far the time of day is from the time that has passed. */
+    readonly timeOfDay?: () => number;
+    readonly files?: (files: HostPorts['files']) => HostPorts['files'];
+  } = {},
+) =>
+  firstBoot(settings(), {
+    signal: abort.signal,
+    log: createLogger({ process: 'test', level: 'silent' }),
+    now: () => new Date(clockMs + (more.timeOfDay?.() ?? 0)),
+    clock: () => clockMs,
+    pause: async (ms) => {
+      pauses.push(ms);
+      clockMs += more.leap ?? ms;
+      await more.pause?.(ms);
+    },
+    reboot: async (reason) => void reboots.push(reason),
+    ports: async () => {
+      const ports = await host.ports();
+      const setKernelArguments: typeof ports.os.setKernelArguments = async (...given) => {
+        const error = trouble?.();
+        if (error !== undefined) throw error;
+        await ports.os.setKernelArguments(...given);
+      };
+      const files = more.files?.(ports.files) ?? ports.files;
+      return { ...ports, files, os: { ...ports.os, setKernelArguments } };
+    },
+  });
+const record = async () => readFirstBoot((await host.ports()).files);
+
+describe('the program of a first boot', () => {
+  it('asks for the reboot, and is complete after it', async () => {
+    await start();
+    expect(reboots).toEqual([`first boot of ${CONFIG.reference.name}`]);
+    expect(await record()).toMatchObject({ state: 'rebooting', reboots: 1 });
+
+    await host.boot();
+    await start();
+
+    expect(reboots).toHaveLength(1);
+    expect(await record()).toMatchObject({ state: 'complete', reboots: 1 });
+  });
+
+  it('waits for a registry that is away, longer each time, and says so', async () => {
+    trouble = () => (pauses.length < 8 ? fail('PullFailed', 'registry: no route') : undefined);
+    const lines: string[] = [];
+    const look = async (): Promise<void> => {
+      if (lines.length > 0) return;
+      const report = await readHostReport(settings());
+      lines.push(...reportLines(report));
+    };
+
+    await start({ pause: look });
+
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => seconds * 1000));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^first boot: +waiting since 2030.*, 1 try/),
+    );
+    expect(lines).toContainEqual(expect.stringContaining('registry: no route'));
+    expect(reboots).toHaveLength(1);
+  });
+
+  it('gives up after a day, with the reason', async () => {
+    trouble = () => fail('PullFailed', 'registry: no route');
+
+    await expect(start({ leap: 4 * 3_600_000 })).rejects.toMatchObject({ name: 'PullFailed' });
+
+    expect(pauses).toHaveLength(6);
+    expect(await record()).toMatchObject({ state: 'failed', reason: 'registry: no route' });
+    expect(reboots).toEqual([]);
+  });
+
+  it('gives up no sooner and no later because the time of day is set', async () => {
+    trouble = () => (pauses.length < 3 ? fail('PullFailed', 'registry: no route') : undefined);
+    const years = 40 * 365 * 86_400_000;
+
+    await start({ timeOfDay: () => (pauses.length === 0 ? -years : 0) });
+
+    // Each attempt begins with the config that is here, whatever became of the one before.
+    expect(pauses).toHaveLength(3);
+    expect(reboots).toHaveLength(1);
+  });
+
+  it('says what went wrong, and not that it cannot be written down', async () => {
+    trouble = () => fail('ImageRefused', 'another architecture');
+    let isFull = false;
+    const full = (): Promise<never> => Promise.reject(new Error('no space left on device'));
+
+    await expect(
+      start({
+        files: (files) => ({
+          ...files,
+          writeFile: (path, ...given) =>
+            isFull && path === '/var/lib/slipway/first-boot.json'
+              ? full()
+              : files.writeFile(path, ...given),
+        }),
+        pause: async () => {
+          isFull = true;
+        },
+      }),
+    ).rejects.toMatchObject({ name: 'ImageRefused' });
+
+    // It went on trying, too.
+    expect(pauses.length).toBeGreaterThan(2);
+  });
+
+  it('does not wait a day for what only a person can mend', async () => {
+    trouble = () => fail('ImageRefused', 'another architecture');
+
+    await expect(start()).rejects.toMatchObject({ name: 'ImageRefused' });
+
+    expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(600_000);
+    expect((await readHostReport(settings())).problems).toContainEqual(
+      'the first boot is not complete: another architecture',
+    );
+  });
+
+  it('gives what only a person can mend its time also after a registry that was away', async () => {
+    const awayMs = 6 * 60_000;
+    const begin = clockMs;
+    trouble = () =>
+      clockMs - begin < awayMs
+        ? fail('PullFailed', 'registry: no route')
+        : fail('ImageRefused', 'another architecture');
+
+    await expect(start()).rejects.toMatchObject({ name: 'ImageRefused' });
+
+    expect(clockMs - begin).toBeGreaterThanOrEqual(awayMs + 300_000);
+  });
+
+  it('gives up after a day also when failures take turns', async () => {
+    trouble = () =>
+      pauses.length % 2 === 0
+        ? fail('PullFailed', 'registry: no route')
+        : fail('ImageRefused', 'another architecture');
+
+    await expect(start({ leap: 4 * 3_600_000 })).rejects.toMatchObject({ name: 'PullFailed' });
+
+    expect(pauses).toHaveLength(6);
+  });
+
+  it('is complete also when the power was cut before its record said so', async () => {
+    await start();
+    await host.boot();
+    await start();
+    const since = new Date(clockMs).toISOString();
+    const cut = { state: 'waiting', since, attempts: 1, reboots: 1, reason: 'no route' } as const;
+    await writeFirstBoot((await host.ports()).files, cut);
+
+    expect((await readHostReport(settings())).problems).toEqual([]);
+    expect(await start()).toEqual({ kind: 'none' });
+
+    expect(await record()).toEqual({ state: 'complete', since, attempts: 1, reboots: 1 });
+  });
+
+  it('has failed only as long as there is one to complete', async () => {
+    trouble = () => fail('ImageRefused', 'another architecture');
+    await expect(start()).rejects.toMatchObject({ name: 'ImageRefused' });
+
+    rmSync(join(host.root, FIRST_BOOT_PLACES.ENCAPSULATED));
+
+    const report = await readHostReport(settings());
+    expect(report.problems.join()).not.toContain('first boot');
+    expect(report).not.toHaveProperty('firstBoot');
+  });
+
+  it('needs no record where there was no first boot', async () => {
+    rmSync(join(host.root, FIRST_BOOT_PLACES.ENCAPSULATED));
+
+    expect(await start()).toEqual({ kind: 'none' });
+
+    expect(await record()).toBeUndefined();
+  });
+
+  it('does not reboot for ever', async () => {
+    const boots = async (): Promise<void> => {
+      for (let boot = 0; boot < 10; boot += 1) {
+        await start();
+        // A power cut: what was staged is lost.
+        await (await host.ports()).os.discard();
+        await host.boot();
+      }
+    };
+
+    await expect(boots()).rejects.toMatchObject({ name: 'WrongDeployment' });
+
+    // Three, and each time what had started on the files that went back starts again.
+    expect(reboots).toHaveLength(6);
+    expect(await record()).toMatchObject({ state: 'failed', reboots: 3 });
+  });
+
+  it('ends with the process', async () => {
+    trouble = () => fail('PullFailed', 'registry: no route');
+    const stop = new Error('stopped');
+
+    await expect(start({ pause: () => Promise.reject(stop) })).rejects.toBe(stop);
+  });
+});

@@ -1,0 +1,56 @@
+/** The connection of a host worker to Temporal: waited for, and closed in order. */
+
+import { NativeConnection } from '@temporalio/worker';
+import { withoutNoise } from './order-log';
+import type { HostTemporalSettings } from './settings';
+import type { Logger } from '../../process/logging';
+import { TemporalLink } from '../../process/temporal/link';
+import { installTemporalRuntime } from '../../process/temporal/runtime';
+import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
+
+/** Under all workers of the process. */
+export type HostLink = TemporalLink<NativeConnection>;
+
+interface Connecting {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Until when there must be an answer; ends the work, too. */
+  readonly deadline?: AbortSignal;
+}
+
+/**
+ * Connects, waiting if need be, and closes afterwards. A stop while waiting is no failure.
+ *
+ * @returns true when the deadline passed
+ */
+export async function connected(
+  settings: HostTemporalSettings,
+  { signal, log, deadline }: Connecting,
+  work: (link: HostLink) => Promise<void>,
+): Promise<boolean> {
+  installTemporalRuntime(withoutNoise(log));
+  let link: HostLink | undefined;
+  const isOver = (): boolean => !signal.aborted && deadline?.aborted === true;
+  try {
+    link = await TemporalLink.open(
+      {
+        address: settings.temporalAddress,
+        namespace: settings.temporalNamespace,
+        searchAttributes: [],
+        read: () => connectionOptions(settings),
+        connect: (target: ConnectionOptions) => NativeConnection.connect(target),
+        log,
+      },
+      deadline === undefined ? signal : AbortSignal.any([signal, deadline]),
+    );
+    await work(link);
+    return isOver();
+  } catch (error) {
+    if (signal.aborted) log.debug('stopped while it waited');
+    else if (isOver()) return true;
+    else throw error;
+    return false;
+  } finally {
+    await link?.close();
+  }
+}

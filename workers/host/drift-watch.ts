@@ -1,0 +1,54 @@
+/** The drift watch of one host, with the real things. */
+
+import { type DriftOptions, type DriftPorts, watchDrift } from '../../host/drift/watch';
+import {
+  createMachineTree,
+  createPathProbe,
+  createPathWatch,
+  createReportClient,
+  type ConfigClientOptions,
+} from '../../adapters/host';
+import type { HostPorts } from '../../activities/host';
+import type { Logger } from '../../process/logging';
+
+/** Where a host lives and whom it tells. */
+export interface DriftPlace {
+  /** Real directory that the host sees as `/`. */
+  readonly root: string;
+  /** The host endpoint, and the identity of the node. */
+  readonly endpoint: ConfigClientOptions;
+  /** Absent = its starts are not heard of. */
+  readonly kubeletUnit?: DriftPorts['kubeletUnit'];
+}
+
+type Ports = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
+
+/** Watches until the signal aborts; never throws. */
+export async function watchHostDrift(
+  ports: Ports,
+  { root, endpoint, kubeletUnit = () => undefined }: DriftPlace,
+  options: Omit<DriftOptions, 'log'> & { readonly log: Logger },
+): Promise<void> {
+  const client = createReportClient(endpoint);
+  const { node, files, users, systemd, journal, os, pause } = ports;
+  const drift: DriftPorts = {
+    node,
+    files,
+    users,
+    systemd,
+    journal,
+    os,
+    ...(pause === undefined ? {} : { pause }),
+    now: () => new Date(),
+    kubeletUnit,
+    probe: createPathProbe(root),
+    tree: createMachineTree(root),
+    watch: (on) => createPathWatch({ root, ...on }),
+    report: (report, signal) => client.report(report, signal),
+  };
+  try {
+    await watchDrift(drift, options);
+  } catch (error) {
+    options.log.error({ node, err: error }, 'drift is not watched any more');
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The life of one host: its Temporal worker runs until it should stop or the machine should reboot.
+ * The reboot comes after the worker has shut down, so that what asked for it has been acknowledged.
+ */
+
+import { Worker } from '@temporalio/worker';
+import { withFailures } from '../../activities/failures';
+import {
+  createHostActivities,
+  currentStep,
+  rebootIsDue,
+  withHeartbeats,
+} from '../../activities/host';
+import { messageOf } from '../../core/errors';
+import { hostQueue } from '../../core/names';
+import type { HostActivities } from '../../workflows/host-contracts';
+import type { HostLink } from './connection';
+import { type DriftPlace, watchHostDrift } from './drift-watch';
+import { logged, telling } from './order-log';
+import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
+import type { Logger } from '../../process/logging';
+import { untilAvailable } from '../../process/until-available';
+
+/** Running activities get this long to end when the process stops. */
+const SHUTDOWN_GRACE = '20s';
+const SHUTDOWN_FORCE = '30s';
+
+/** The reboot that was due last, for as long as the process lives: connections come and go. */
+export interface LastReboot {
+  /** Why the machine is still up; absent or undefined = it need not go down, or was not told to yet. */
+  problem?: string | undefined;
+  /** Asks for the next one, once what runs is acknowledged; absent = nothing is served just then. */
+  request?: ((reason: string) => void) | undefined;
+}
+
+/** Everything about a host but its Temporal worker. */
+export interface Host extends SettlingHost {
+  /** Shown in the Temporal UI beside whatever this host does. */
+  readonly identity: string;
+  /** Absent = one that the loop keeps to itself. */
+  readonly lastReboot?: LastReboot;
+  /** Absent = drift is not watched for. */
+  readonly drift?: DriftPlace;
+  /** Stands between the activities and the worker; for simulations. */
+  readonly around?: (activities: HostActivities) => HostActivities;
+  /** Takes the machine down and up again; a real one never returns. */
+  reboot(reason: string, signal: AbortSignal): Promise<void>;
+}
+
+export interface HostLoopOptions {
+  readonly link: Pick<HostLink, 'connection' | 'follow' | 'untilSetUp'>;
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  /** Called each time the worker is about to poll. */
+  readonly onPolling?: () => void;
+  /** Lets only so many workers start or stop at once. */
+  readonly limit: <Result>(work: () => Promise<Result>) => Promise<Result>;
+}
+
+/** Runs the host until the signal aborts. */
+export async function runHost(host: Host, options: HostLoopOptions): Promise<void> {
+  const ended = new AbortController();
+  const signal = AbortSignal.any([options.signal, ended.signal]);
+  const watching =
+    host.drift === undefined
+      ? undefined
+      : watchHostDrift(host.ports, host.drift, {
+          exclusive: host.exclusive,
+          signal,
+          log: options.log,
+        });
+  try {
+    await serveThroughReboots(host, options);
+  } finally {
+    ended.abort();
+    await watching;
+  }
+}
+
+async function serveThroughReboots(host: Host, options: HostLoopOptions): Promise<void> {
+  const { signal, log } = options;
+  const wish: RebootWish = { stop: () => undefined };
+  const { lastReboot = {} } = host;
+  while (!signal.aborted) {
+    // A machine that does not go down serves orders all the same, so that it can say why.
+    if (lastReboot.problem === undefined) wish.reason ??= await settleHost(host, log);
+    const serving = { ...options, wish, lastReboot };
+    await untilAvailable(`Temporal queue of ${host.node}`, () => serve(host, serving), options);
+    if (signal.aborted) return;
+    const { reason } = wish;
+    delete wish.reason;
+    if (reason === undefined || !(await isStillDue(host, log))) continue;
+    log.info({ node: host.node, reason }, 'rebooting');
+    lastReboot.problem = await rebootHost(host, reason, options);
+  }
+}
+
+/**
+ * The worker carries orders out until it has ended, of later updates as well: one that undoes what the
+ * reboot is for withdraws it. Where that cannot be told, the machine reboots as it was asked to.
+ */
+async function isStillDue(host: Host, log: Logger): Promise<boolean> {
+  try {
+    return await host.exclusive(() => rebootIsDue({ ...host.ports, now: () => new Date() }));
+  } catch (error) {
+    log.warn({ node: host.node, reason: messageOf(error) }, 'cannot look whether to reboot');
+    return true;
+  }
+}
+
+/** Reboots; returns why the machine is still there, if it is. */
+async function rebootHost(
+  host: Host,
+  reason: string,
+  { signal, log }: HostLoopOptions,
+): Promise<string | undefined> {
+  try {
+    await host.reboot(reason, signal);
+    return undefined;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    log.error({ node: host.node, reason: messageOf(error) }, 'reboot did not come about');
+    return messageOf(error);
+  }
+}
+
+/** Outlives the Temporal workers, as the activity does that one of them leaves behind. */
+interface RebootWish {
+  reason?: string | undefined;
+  /** Ends the worker that runs. */
+  stop: () => void;
+}
+
+interface Serving extends HostLoopOptions {
+  readonly wish: RebootWish;
+  readonly lastReboot: LastReboot;
+}
+
+/** Serves the host's queue until it should stop or a reboot is due. */
+async function serve(host: Host, options: Serving): Promise<void> {
+  const { signal, lastReboot, wish } = options;
+  if (wish.reason !== undefined) return;
+  const stop = new AbortController();
+  wish.stop = () => stop.abort();
+  const request = (why: string): void => {
+    wish.reason = why;
+    // Another one, which the next connection may have to see to.
+    delete lastReboot.problem;
+    wish.stop();
+  };
+  const ports = {
+    ...host.ports,
+    ...telling(host.node, options.log),
+    now: () => new Date(),
+    context: currentStep,
+    reboot: { request, problem: () => lastReboot.problem },
+  };
+  const { link } = options;
+  await link.untilSetUp(signal);
+  const activities = createHostActivities(ports, host.exclusive);
+  const around = host.around ?? ((inner: HostActivities) => inner);
+  const worker = await options.limit(() =>
+    Worker.create({
+      connection: link.connection,
+      namespace: options.namespace,
+      taskQueue: hostQueue(host.node),
+      identity: host.identity,
+      activities: withFailures(withHeartbeats(logged(around(activities), options.log))),
+      // They run one after the other all the same: the second is picked up, and waits its turn.
+      maxConcurrentActivityTaskExecutions: 2,
+      // One open poll per host; `maxConcurrentActivityTaskPolls` is ignored by the SDK.
+      activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
+      // Cancellation comes with the answer to a heartbeat: hear of it soon.
+      maxHeartbeatThrottleInterval: '2s',
+      shutdownGraceTime: SHUTDOWN_GRACE,
+      shutdownForceTime: SHUTDOWN_FORCE,
+    }),
+  );
+  const unfollow = link.follow((connection) => {
+    worker.connection = connection;
+  });
+  const stopping = AbortSignal.any([signal, stop.signal]);
+  options.onPolling?.();
+  lastReboot.request = request;
+  try {
+    await worker.runUntil(untilAborted(stopping));
+  } catch (error) {
+    if (wish.reason === undefined) throw error;
+    const { node } = host;
+    options.log.warn({ node, reason: messageOf(error) }, 'worker did not stop in order');
+  } finally {
+    unfollow();
+    delete lastReboot.request;
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,59 @@
+/** The real ports of this machine. No Temporal here: settling before the kubelet uses them too. */
+
+import {
+  createHostFiles,
+  createHostUsers,
+  createJournal,
+  createSystemctl,
+  createVitals,
+} from '../../adapters/host';
+import { failureName } from '../../core/errors';
+import type { HostPorts, UpdateHeader, UpdateMark } from '../../host/ports';
+import type { MachineSettings } from './machine-settings';
+import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
+
+export type MachinePorts = Omit<HostPorts, 'reboot' | 'context' | 'now' | 'configs'>;
+
+/** What looks at a machine changes nothing: the journal drops what never began when it is opened. */
+const LOOKING = { change: async () => undefined, removeDirectory: async () => undefined };
+
+/**
+ * @param isLooking - the journal is not tidied up when it is opened
+ * @returns the ports, and which driver manages the operating system and why
+ * @throws an Error when no driver fits this machine
+ */
+export async function createMachinePorts(
+  settings: MachineSettings,
+  { isLooking = false }: { readonly isLooking?: boolean } = {},
+): Promise<{
+  readonly ports: MachinePorts;
+  readonly driver: ChosenDriver;
+}> {
+  const { node, root } = settings;
+  const files = createHostFiles({ root });
+  const journal = createJournal<UpdateHeader, UpdateMark>(
+    isLooking ? { ...files, ...LOOKING } : files,
+  );
+  const driver = chooseDriver(settings.driver, root, undefined, await begunWith(journal));
+  const ports = {
+    node,
+    files,
+    users: createHostUsers(files),
+    journal,
+    systemd: createSystemctl(files),
+    os: createOsDriver(driver, root),
+    vitals: createVitals(settings),
+  };
+  return { ports, driver };
+}
+
+/** A journal that cannot be read is told by whoever settles it. */
+async function begunWith(journal: HostPorts['journal']): Promise<UpdateHeader['driver']> {
+  try {
+    return (await journal.open())?.header.driver;
+  } catch (error) {
+    const name = failureName(error);
+    if (name !== 'RollbackFailed' && name !== 'JournalFailed') throw error;
+    return undefined;
+  }
+}

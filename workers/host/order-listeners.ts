@@ -1,0 +1,34 @@
+/** Who hears of the orders of a host as they begin and end. */
+
+import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+
+const WRITES = 'applyUpdate' satisfies keyof HostActivities;
+
+export type WritingOrder = Parameters<HostActivities[typeof WRITES]>[0];
+
+interface Listeners {
+  /** One begins that writes files: the first of them may cut the machine off. */
+  readonly onWriting: (order: WritingOrder) => void;
+  readonly onCarriedOut: () => void;
+  /** Also when it failed. */
+  readonly onEnded: () => void;
+}
+
+/** The same activities; whoever waits for it hears of each. */
+export function noting(activities: HostActivities, listeners: Listeners): HostActivities {
+  const noted = Object.entries(activities).map(([name, activity]) => {
+    const run = activity as (order: HostOrder) => Promise<unknown>;
+    const note = async (order: HostOrder): Promise<unknown> => {
+      if (name === WRITES) listeners.onWriting(order);
+      try {
+        const result = await run(order);
+        listeners.onCarriedOut();
+        return result;
+      } finally {
+        listeners.onEnded();
+      }
+    };
+    return [name, note];
+  });
+  return Object.fromEntries(noted) as HostActivities;
+}

@@ -1,0 +1,76 @@
+/** What a host worker says: one line per change of a machine, and little of the SDK's own. */
+
+import { failureName, messageOf } from '../../core/errors';
+import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
+import type { Logger } from '../../process/logging';
+
+/** Each order in the words of an operator; looking and repeating are not news. */
+const DONE: Readonly<Record<keyof HostActivities, string>> = {
+  prepareUpdate: 'update prepared',
+  applyUpdate: 'config applied',
+  performServiceActions: 'services told',
+  armReboot: 'reboot armed',
+  verifyUpdate: 'config verified',
+  commitUpdate: 'config is current',
+  goBack: 'update taken back',
+  verifyBack: 'back on the previous config',
+  discardStaged: 'staged update dropped',
+};
+
+/** The same activities, with a line for each that ends. Names and durations, never contents. */
+export function logged(activities: HostActivities, log: Logger): HostActivities {
+  const wrapped = Object.entries(activities).map(([name, activity]) => {
+    const run = activity as (order: HostOrder) => Promise<unknown>;
+    return [name, (order: HostOrder) => logOne(name as keyof HostActivities, run, order, log)];
+  });
+  return Object.fromEntries(wrapped) as HostActivities;
+}
+
+async function logOne(
+  activity: keyof HostActivities,
+  run: (order: HostOrder) => Promise<unknown>,
+  order: HostOrder,
+  log: Logger,
+): Promise<unknown> {
+  const started = performance.now();
+  const about = () => ({
+    node: order.node,
+    config: order.config.name,
+    activity,
+    durationMs: Math.round(performance.now() - started),
+  });
+  try {
+    const result = await run(order);
+    log.info(about(), DONE[activity]);
+    return result;
+  } catch (error) {
+    const fields = { ...about(), failure: failureName(error), reason: messageOf(error) };
+    if (fields.failure === 'NotYetRebooted') log.debug(fields, 'not yet rebooted');
+    else log.warn(fields, 'order not carried out');
+    throw error;
+  }
+}
+
+/** Lines of the SDK about every start and stop of every worker; with reboots there are many. */
+const NOISE =
+  /^(Worker state changed|No workflows registered|No Nexus services registered|Activity)/;
+
+/** A logger for the SDK that keeps what is not said elsewhere. */
+export function withoutNoise(log: Logger): Logger {
+  const quiet = Object.create(log) as Logger;
+  const unlessNoise =
+    (level: 'info' | 'warn'): Logger['info'] =>
+    (...args: unknown[]) => {
+      const [fields, message] = args;
+      const isNoise = typeof message === 'string' && NOISE.test(message);
+      log[isNoise ? 'debug' : level](fields as object, String(message));
+    };
+  quiet.info = unlessNoise('info');
+  quiet.warn = unlessNoise('warn');
+  return quiet;
+}
+
+/** The port of `HostPorts` that says what went wrong and did not stop the work. */
+export function telling(node: string, log: Logger): { readonly warn: (sentence: string) => void } {
+  return { warn: (reason) => log.warn({ node, reason }, 'went on without') };
+}

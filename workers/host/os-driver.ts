@@ -1,0 +1,130 @@
+/** Which program manages the operating system of this machine. */
+
+import { accessSync, constants, existsSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { createNoneDriver, type OsDriver, type OsDriverName } from '../../adapters/host';
+import { checkBootRoom } from '../../adapters/host/os/boot-room';
+import { createBootcDriver } from '../../adapters/host/os/bootc';
+import { runCommand } from '../../adapters/host/os/command';
+import { createImageGate } from '../../adapters/host/os/image-checks';
+import { createOstreeDriver, OSTREE_PROGRAM } from '../../adapters/host/os/ostree';
+import { createProgramRunner } from '../../adapters/host/os/program';
+import { createRpmOstreeDriver } from '../../adapters/host/os/rpm-ostree';
+import { createSkopeoInspector } from '../../adapters/host/os/skopeo-inspect';
+
+export const DRIVER_SETTINGS = ['auto', 'rpm-ostree', 'bootc', 'ostree', 'none'] as const;
+export type DriverSetting = (typeof DRIVER_SETTINGS)[number];
+
+/** A driver by its name, and the sentence that says why it is this one. */
+export interface ChosenDriver {
+  readonly name: Exclude<OsDriverName, 'simulated'>;
+  readonly why: string;
+  /** Where its program is, unless it is looked for in the PATH anyway. */
+  readonly program?: string;
+}
+
+/** Programs of image-based systems, in the order in which they are preferred. */
+const PROGRAMS = [
+  ['rpm-ostree', 'rpm-ostree'],
+  ['bootc', 'bootc'],
+  ['slipway-ostree', 'ostree'],
+] as const;
+
+/** Where slipway-ostree is when it is not in the PATH. */
+const OF_THE_PACKAGE = dirname(OSTREE_PROGRAM);
+
+/** The kernel of an ostree system says so here, before anything else runs. */
+const OSTREE_BOOTED = 'run/ostree-booted';
+
+/**
+ * Chooses the driver. `auto` looks whether the machine was booted by ostree, and for the first of
+ * rpm-ostree, bootc and slipway-ostree that is there. An update that is not finished keeps its driver:
+ * the image that it booted may bring another program.
+ *
+ * @param begunWith - the driver of the unfinished update; absent = there is none
+ * @throws an Error that says what is missing, when an ostree machine has none of them
+ */
+export function chooseDriver(
+  setting: DriverSetting,
+  root: string,
+  path = process.env['PATH'] ?? '',
+  begunWith?: OsDriverName,
+): ChosenDriver {
+  const places = [path, OF_THE_PACKAGE].join(delimiter);
+  if (setting !== 'auto') {
+    const program = setting === 'ostree' ? findProgram('slipway-ostree', places) : undefined;
+    const why = 'the setting driver names it';
+    return { name: setting, why, ...(program === undefined ? {} : { program }) };
+  }
+  if (begunWith !== undefined && begunWith !== 'simulated') return keptDriver(begunWith, places);
+  if (!existsSync(join(root, OSTREE_BOOTED))) {
+    return { name: 'none', why: `no /${OSTREE_BOOTED}: the system is not image-based` };
+  }
+  for (const [program, name] of PROGRAMS) {
+    const found = findProgram(program, places);
+    if (found !== undefined) {
+      return { name, why: `booted by ostree, and ${found} is there`, program: found };
+    }
+  }
+  const names = PROGRAMS.map(([program]) => program).join(', ');
+  throw new Error(
+    `driver: this machine was booted by ostree, but none of ${names} is in the PATH or in ${OF_THE_PACKAGE}; install one, or set driver to none`,
+  );
+}
+
+/** Also where its program is gone: the way back puts at least files and units back, and says so. */
+function keptDriver(name: Exclude<OsDriverName, 'simulated'>, places: string): ChosenDriver {
+  const why = 'an unfinished update was begun with it';
+  const [program] = PROGRAMS.find(([, driver]) => driver === name) ?? [];
+  if (program === undefined) return { name, why };
+  const found = findProgram(program, places);
+  return found === undefined
+    ? { name, why: `${why}, although ${program} is not there any more` }
+    : { name, why, program: found };
+}
+
+/** A program in the PATH that may be run. */
+export function findProgram(name: string, path: string): string | undefined {
+  for (const directory of path.split(delimiter)) {
+    if (directory === '') continue;
+    const file = join(directory, name);
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {
+      // Not in this one.
+    }
+  }
+  return undefined;
+}
+
+/** @param root - the machine's root directory */
+export function createOsDriver(chosen: ChosenDriver, root: string): OsDriver {
+  if (chosen.name === 'none') return createNoneDriver();
+  const boot = { root, run: runCommand };
+  return {
+    ...createImageDriver(chosen, root),
+    checkBoot: (needs, context) => checkBootRoom(boot, needs, context),
+  };
+}
+
+function createImageDriver({ name, program }: ChosenDriver, root: string): OsDriver {
+  const architecture = process.arch;
+  if (name === 'ostree') {
+    return createOstreeDriver({
+      root,
+      architecture,
+      ...(program === undefined ? {} : { program }),
+    });
+  }
+  const images = createImageGate({
+    inspect: createSkopeoInspector({ run: runCommand, root }),
+    root,
+    sysroot: join(root, 'sysroot'),
+    architecture,
+  });
+  const parts = { run: createProgramRunner(), images, root };
+  return name === 'bootc'
+    ? createBootcDriver(parts)
+    : createRpmOstreeDriver({ ...parts, architecture });
+}

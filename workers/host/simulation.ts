@@ -1,0 +1,267 @@
+/**
+ * Simulated hosts: many machines in one process behind one connection. Their activities, files and
+ * journal are the production code; operating system, reboot and kubelet are simulated.
+ */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  createExclusive,
+  currentStep,
+  type HostPorts,
+  installFirstConfig,
+  readCurrentConfig,
+} from '../../activities/host';
+import { createConfigClient, createHostUsers, createJournal } from '../../adapters/host';
+import {
+  createFailurePlan,
+  createSimulatedKubelet,
+  createSimulatedMachine,
+  type FailurePlan,
+  type SimulatedMachine,
+} from '../../adapters/simulation';
+import { fail } from '../../core/errors';
+import { canonicalKernelType } from '../../core/machine-config/diff';
+import { SIMULATED_HOST } from '../../core/names';
+import { splitKernelArguments } from '../../core/os';
+import type { HostActivities } from '../../workflows/host-contracts';
+import { type BootReports, createBootReports } from './simulated-boot-reports';
+import type { HostLink } from './connection';
+import { createLimit } from './concurrency-limit';
+import { type Host, runHost } from './loop';
+import type { SimulatedHostsSettings } from './settings';
+import { becomeOnlyWorker } from './single-process';
+import type { Logger } from '../../process/logging';
+import { untilAvailable } from '../../process/until-available';
+
+/** Workers that start, and first boots, at the same time. */
+const CONCURRENT_STARTS = 8;
+
+/** What happens to a host, for whoever embeds them. */
+export interface SimulatedHostEvents {
+  /** The host has its first config, or had one. */
+  readonly onConfigured?: (node: string, config: string | undefined) => void;
+  /** The host serves its queue, again after each reboot. */
+  readonly onPolling?: (node: string) => void;
+  /** There is a connection under them, for as long as they run. */
+  readonly onLink?: (link: HostLink) => void;
+}
+
+/** Runs the hosts until the signal aborts. */
+export async function runSimulatedHosts(
+  settings: SimulatedHostsSettings,
+  input: {
+    readonly link: HostLink;
+    readonly signal: AbortSignal;
+    readonly log: Logger;
+    readonly events?: SimulatedHostEvents;
+  },
+): Promise<void> {
+  const { log, events = {} } = input;
+  const failed = new AbortController();
+  const signal = AbortSignal.any([input.signal, failed.signal]);
+  await mkdir(settings.baseDirectory, { recursive: true, mode: 0o755 });
+  const failures = createFailurePlan(settings.failures);
+  const limit = createLimit(CONCURRENT_STARTS);
+
+  async function run(node: string): Promise<void> {
+    const lock = join(settings.baseDirectory, `.${node}.lock`);
+    const leave = await becomeOnlyWorker(lock, { signal, log });
+    try {
+      await serveNode(node);
+    } finally {
+      leave();
+    }
+  }
+
+  async function serveNode(node: string): Promise<void> {
+    const host = await limit(async () => {
+      signal.throwIfAborted();
+      const made = await makeHost(settings, node, failures, { signal, log });
+      const config = await firstBoot(settings, made, { signal, log });
+      events.onConfigured?.(node, config);
+      return made.host;
+    });
+    await runHost(host, {
+      link: input.link,
+      namespace: settings.temporalNamespace,
+      signal,
+      log,
+      limit,
+      onPolling: () => events.onPolling?.(node),
+    });
+  }
+
+  // All of them end before the connection that they share is closed; the first failure ends all.
+  const ends = await Promise.allSettled(
+    settings.nodes.map((node) =>
+      run(node).catch((error: unknown) => {
+        failed.abort(error);
+        throw error;
+      }),
+    ),
+  );
+  if (input.signal.aborted) return;
+  const first: unknown = failed.signal.reason;
+  if (ends.some(({ status }) => status === 'rejected')) throw first;
+}
+
+interface MadeHost {
+  readonly host: Host;
+  readonly machine: SimulatedMachine;
+}
+
+interface Running {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+async function makeHost(
+  settings: SimulatedHostsSettings,
+  node: string,
+  failures: FailurePlan,
+  { signal, log }: Running,
+): Promise<MadeHost> {
+  const credentials = settings.credentials(node);
+  const machine = await createSimulatedMachine({
+    node,
+    root: join(settings.baseDirectory, node),
+    durations: settings.durations,
+    failures,
+    onServiceAction: ({ action, service }) => {
+      log.info({ node, service }, `simulated systemctl ${action}`);
+    },
+  });
+  const reports = bootReportsOf(settings, node, { signal, log });
+  const host: Host = {
+    node,
+    identity: `${SIMULATED_HOST}${node}`,
+    exclusive: createExclusive(),
+    ports: {
+      node,
+      namespace: settings.temporalNamespace,
+      files: machine.files,
+      users: createHostUsers(machine.files),
+      journal: createJournal(machine.files),
+      systemd: machine.systemd,
+      os: machine.os,
+      configs: createConfigClient({ ...credentials, url: settings.serverUrl }),
+    },
+    drift: { root: machine.root, endpoint: { ...credentials, url: settings.serverUrl } },
+    around: (activities) => simulatedAround(activities, machine, failures),
+    reboot: async (_reason, ending) => {
+      await powerCycle({ machine, reports, failures, signal: ending, log });
+    },
+  };
+  const { bootId } = await machine.os.status();
+  await reports?.resume(bootId);
+  return { host, machine };
+}
+
+function bootReportsOf(
+  settings: SimulatedHostsSettings,
+  node: string,
+  running: Running,
+): BootReports | undefined {
+  const { apiServer, baseDirectory } = settings;
+  if (apiServer === undefined) return undefined;
+  const credentials = settings.credentials(node);
+  const authorityFile = settings.apiServerAuthorityFile ?? credentials.authorityFile;
+  return createBootReports({
+    ...running,
+    node,
+    kubelet: createSimulatedKubelet({ ...credentials, node, apiServer, authorityFile }),
+    owedFile: join(baseDirectory, `.${node}.down`),
+  });
+}
+
+/** A first boot as Ignition does it, when one is asked for and the machine has no config yet. */
+async function firstBoot(
+  settings: SimulatedHostsSettings,
+  { host, machine }: MadeHost,
+  { signal, log }: Running,
+): Promise<string | undefined> {
+  const { node, ports } = host;
+  const current = await readCurrentConfig(ports.files);
+  const name = settings.firstBoot;
+  if (current !== undefined || name === undefined) {
+    machine.enableFailures();
+    return current?.reference.name;
+  }
+  const bytes = await untilAvailable(
+    `host endpoint at ${settings.serverUrl} for ${node}`,
+    () => ports.configs.fetch(name, signal),
+    { log, signal },
+  );
+  const alone: HostPorts = {
+    ...ports,
+    now: () => new Date(),
+    reboot: { request: () => undefined },
+    context: () => ({ signal, progress: () => undefined }),
+  };
+  await installFirstConfig(alone, name, bytes, ({ spec }) =>
+    machine.os.install({
+      image: spec.osImageURL,
+      kernelArguments: splitKernelArguments(spec.kernelArguments),
+      extensions: spec.extensions,
+      kernelType: canonicalKernelType(spec.kernelType),
+    }),
+  );
+  machine.enableFailures();
+  log.info({ node, config: name }, 'simulated first boot');
+  return name;
+}
+
+/** How long steps take that are none of the disk's or the boot loader's, and the failures that no disk or boot loader could play. */
+function simulatedAround(
+  activities: HostActivities,
+  machine: SimulatedMachine,
+  failures: FailurePlan,
+): HostActivities {
+  const { node, pace } = machine;
+  return {
+    ...activities,
+    async prepareUpdate(order) {
+      if (failures.strikes(node, 'prepare')) {
+        throw fail('ApplyFailed', 'simulated failure: the image cannot be staged');
+      }
+      return activities.prepareUpdate(order);
+    },
+    async applyUpdate(order) {
+      const applied = await activities.applyUpdate(order);
+      // Afterwards: whoever is interrupted in it has something to take back.
+      await pace.take('apply', currentStep().signal);
+      return applied;
+    },
+    async performServiceActions(order) {
+      await activities.performServiceActions(order);
+      await pace.take('service', currentStep().signal);
+    },
+    async verifyUpdate(order) {
+      const verified = await activities.verifyUpdate(order);
+      if (failures.strikes(node, 'verify')) {
+        throw fail('VerifyFailed', 'simulated failure: a service does not come up');
+      }
+      return verified;
+    },
+  };
+}
+
+interface PowerCycle extends Running {
+  readonly machine: SimulatedMachine;
+  readonly reports: BootReports | undefined;
+  readonly failures: FailurePlan;
+}
+
+/** Down, some seconds, up with a new boot ID; the Node object follows as far as it can be reached. */
+async function powerCycle(input: PowerCycle): Promise<void> {
+  const { machine, reports, failures, signal, log } = input;
+  const { node } = machine;
+  const { bootId: before } = await machine.os.status();
+  await reports?.down(before);
+  await machine.pace.take('reboot', signal);
+  const bootId = await machine.os.boot({ broken: failures.strikes(node, 'boot') });
+  log.info({ node, bootId }, 'simulated machine booted');
+  // In the background: a host worker serves its queue also while the API server is away.
+  void reports?.up(bootId);
+}

@@ -1,0 +1,355 @@
+/**
+ * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll, no
+ * workflows and no Kubernetes client. With simulated hosts, many of them in one process.
+ */
+
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createExclusive, dropFallback } from '../../activities/host';
+import { createConfigClient } from '../../adapters/host';
+import { messageOf } from '../../core/errors';
+import { type Confirmation, confirmation, goBackByItself } from '../../host/confirm/after-reboot';
+import { noting, type WritingOrder } from './order-listeners';
+import { AwaitedWord } from '../../host/confirm/before-reboot';
+import { connected } from './connection';
+import { tellSilence } from '../../process/temporal/link';
+import { journalLogger } from './journal-logger';
+import { KubeletEndpoint, kubeletFinder, startWhatWaited } from './kubelet';
+import { createLimit } from './concurrency-limit';
+import { type Host, type LastReboot, runHost } from './loop';
+import { createMachinePorts } from './machine-ports';
+import { createNotifier, type SystemdNotifier } from './systemd-notify';
+import { rebootMachine } from './reboot';
+import { watchHosts } from './health';
+import { readHostSettings } from './settings';
+import { settleHost, settlingAgain } from '../../host/settle/settle-again';
+import type {
+  HostWorkerOptions,
+  HostWorkerSettings,
+  SimulatedHostsSettings,
+  SingleHostSettings,
+} from './settings';
+import { settingsOrBack } from '../../host/confirm/last-resort';
+import { becomeOnlyWorker, WORKER_LOCK } from './single-process';
+import { type Connection, createHostState } from '../../host/report/worker-state';
+import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
+import { createLogger, type Logger } from '../../process/logging';
+
+export type {
+  HostWorkerOptions,
+  HostWorkerSettings,
+  NodeCredentials,
+  SimulatedHostsSettings,
+} from './settings';
+export { HOST_WORKER_FLAGS, type HostWorkerFlag } from './flags';
+export { readHostSettings } from './settings';
+
+/** For `systemctl status`. */
+const SHOWN: Readonly<Record<Connection, string>> = {
+  waiting: 'waiting for Temporal',
+  connected: 'serving orders',
+  rebooting: 'rebooting',
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for a
+ * Temporal server that is away.
+ *
+ * @param flags - by setting name (`HOST_WORKER_FLAGS`); they go before the environment
+ * @throws an Error named SettingsError that lists every wrong setting, unless an update that may have
+ * made them wrong waits to be confirmed: then they are read again, until the machine goes back
+ */
+export async function runHostWorker(
+  flags: HostWorkerOptions,
+  signal: AbortSignal,
+  environment: Environment = {},
+): Promise<void> {
+  const createLog = (level: HostWorkerSettings['logLevel']): Logger =>
+    journalLogger('host-worker', level, environment);
+  const settings = await readInTime(flags, environment, { signal, log: createLog('info') });
+  if (settings === undefined) return;
+  const log = createLog(settings.logLevel);
+  const nodes = settings.kind === 'simulated' ? settings.nodes : [settings.node];
+  const watched = await watchHosts(settings, nodes, log);
+  try {
+    if (settings.kind === 'simulated') {
+      log.info({ hosts: nodes.length }, 'starting SIMULATED hosts');
+      await serveUntilStopped(settings, { signal, log, events: watched });
+    } else {
+      const systemd = createNotifier(environment, log);
+      const machine = { settings, systemd };
+      const leave = await becomeOnlyWorker(join(settings.root, WORKER_LOCK), { signal, log });
+      await serveMachine(machine, { signal, log, events: watched }).finally(() => {
+        leave();
+        return systemd.close();
+      });
+    }
+  } finally {
+    await watched.close();
+  }
+}
+
+/** The settings; undefined = the machine went back, because an update took them away. */
+async function readInTime(
+  flags: HostWorkerOptions,
+  environment: Environment,
+  { signal, log }: Running,
+): Promise<HostWorkerSettings | undefined> {
+  const read = (): HostWorkerSettings => readHostSettings(flags, environment);
+  let systemd: SystemdNotifier | undefined;
+  const onWaiting = async (): Promise<void> => {
+    systemd = createNotifier(environment, log);
+    await systemd.ready('settings cannot be used');
+  };
+  const isSimulated = flags['simulate'] !== undefined || flags['nodes'] !== undefined;
+  if (isSimulated) return read();
+  const resort = { signal, log, onWaiting };
+  return settingsOrBack(read, { flags, environment }, resort).finally(() => systemd?.close());
+}
+
+/** Simulated hosts that run. */
+export interface SimulatedHosts {
+  /** Resolves when every host has its config and serves its queue; rejects if they cannot start. */
+  readonly ready: Promise<void>;
+  /** Config of a host after its first boot; undefined = it has none. */
+  configOf(node: string): string | undefined;
+  /** Stops all of them, and waits for running activities. */
+  stop(): Promise<void>;
+}
+
+/** Starts simulated hosts inside this process; for tests, benchmarks and the demo. */
+export function startSimulatedHosts(
+  settings: Omit<SimulatedHostsSettings, 'kind'>,
+  options: { readonly log?: Logger } = {},
+): SimulatedHosts {
+  const abort = new AbortController();
+  const log = options.log ?? createLogger({ process: 'host-worker', level: settings.logLevel });
+  const configs = new Map<string, string | undefined>();
+  const polling = new Set<string>();
+  let markReady = (): void => undefined;
+  const allPolling = new Promise<void>((resolve) => {
+    markReady = resolve;
+  });
+  if (settings.nodes.length === 0) markReady();
+  const running = serveUntilStopped(
+    { ...settings, kind: 'simulated' },
+    {
+      signal: abort.signal,
+      log,
+      events: {
+        onConfigured: (node, config) => configs.set(node, config),
+        onPolling: (node) => {
+          polling.add(node);
+          if (polling.size === settings.nodes.length) markReady();
+        },
+      },
+    },
+  );
+  const ended = running.then(() => {
+    if (!abort.signal.aborted) throw new Error('the simulated hosts have ended');
+  });
+  const ready = Promise.race([allPolling, ended]);
+  // Whoever does not look at `ready` learns of a failure from `stop`.
+  ready.catch(() => undefined);
+  return {
+    ready,
+    configOf: (node) => configs.get(node),
+    async stop() {
+      abort.abort();
+      await running;
+    },
+  };
+}
+
+interface Running {
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly events?: SimulatedHostEvents;
+}
+
+async function serveUntilStopped(
+  settings: SimulatedHostsSettings,
+  running: Running,
+): Promise<void> {
+  await connected(settings, running, async (link) => {
+    running.events?.onLink?.(link);
+    const ended = new AbortController();
+    const watching = link.watch(ended.signal, {
+      ...tellSilence(settings.temporalAddress, running.log),
+      isUrgent: () => false,
+    });
+    await runSimulatedHosts(settings, { ...running, link }).finally(() => ended.abort());
+    await watching;
+  });
+}
+
+interface Machine {
+  readonly settings: SingleHostSettings;
+  readonly systemd: SystemdNotifier;
+}
+
+async function serveMachine({ settings, systemd }: Machine, running: Running): Promise<void> {
+  const { log, signal } = running;
+  const { node } = settings;
+  const { ports, driver } = await createMachinePorts(settings);
+  log.info({ node, driver: driver.name, why: driver.why }, 'OS driver chosen');
+  const findKubelet = kubeletFinder(settings, log);
+  findKubelet();
+  const endpoint = new KubeletEndpoint(settings.serverUrl, findKubelet);
+  const state = createHostState(settings.root, settings.temporalAddress, log);
+  let shown: Connection | undefined;
+  const show = (connection: Connection): void => {
+    if (connection === shown) return;
+    shown = connection;
+    state.connection(connection);
+    void systemd.status(SHOWN[connection]);
+  };
+  const lastReboot: LastReboot = {};
+  const host: Host = {
+    node,
+    identity: `slipway-host@${node}`,
+    exclusive: createExclusive(),
+    lastReboot,
+    onSettled: () => {
+      again.holds();
+      state.settled();
+      void startWhatWaited(findKubelet().kubeletUnit, log);
+    },
+    onUnsettled: (reason) => again.failed(reason),
+    around: (activities) =>
+      state.watch(
+        noting(activities, {
+          onWriting: (order) => beginsToWrite(order),
+          onCarriedOut: () => carriedOut(),
+          onEnded: () => hasEnded(),
+        }),
+      ),
+    ports: {
+      ...ports,
+      namespace: settings.temporalNamespace,
+      configs: createConfigClient(endpoint),
+    },
+    drift: {
+      root: settings.root,
+      endpoint,
+      kubeletUnit: () => findKubelet().kubeletUnit,
+    },
+    reboot: (reason) => {
+      show('rebooting');
+      return rebootMachine(reason, settings, running);
+    },
+  };
+  const goDown = async (reason: string): Promise<void> => {
+    // Should it not go down, it serves: whoever asks is told that it is still in the old boot.
+    await host.reboot(reason, signal).catch((error: unknown) => {
+      lastReboot.problem = messageOf(error);
+      log.error({ node, reason: lastReboot.problem }, 'reboot did not come about');
+    });
+  };
+  const again = settlingAgain(
+    (said) => settleHost(host, log, said),
+    (reason) => (lastReboot.request ?? goDown)(reason),
+    { signal },
+  );
+  let carriedOut = (): void => undefined;
+  let hasEnded = (): void => undefined;
+  let beginsToWrite = (_order: WritingOrder): void => undefined;
+  // The program before the kubelet has done so already, where it is installed.
+  const reason = await settleHost(host, log);
+  await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
+  if (reason !== undefined) await goDown(reason);
+  const awaited = await confirmation(host, settings.reconnectSeconds, log);
+  // Of an update that was given up before its reboot.
+  if (!awaited.isAwaited() && reason === undefined) {
+    await dropFallback(ports.files).catch((error: unknown) =>
+      log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
+    );
+  }
+  const word = new AwaitedWord(host, { signal, log, seconds: settings.reconnectSeconds });
+  await word.look();
+  carriedOut = () => awaited.carriedOut();
+  // One that has failed may have written what cuts the machine off.
+  hasEnded = () => {
+    again.look();
+    void word.look();
+    void awaited.look();
+  };
+  beginsToWrite = (order) => word.begin(order);
+  await waitJitter(settings.startJitterSeconds, signal);
+  const isCutOff = await serveOrders(settings, {
+    ...{ host, running, awaited, word, connection: { shown: () => shown, show } },
+    isUrgent: () => awaited.isAwaited() || word.isAwaited,
+  });
+  if (isCutOff) await goBackByItself(host, signal, log, awaited.why());
+}
+
+interface ServingMachine {
+  readonly host: Host;
+  readonly running: Running;
+  readonly awaited: Confirmation;
+  readonly word: AwaitedWord;
+  readonly connection: {
+    readonly shown: () => Connection | undefined;
+    readonly show: (connection: Connection) => void;
+  };
+  /** An update waits to be confirmed. */
+  readonly isUrgent: () => boolean;
+}
+
+/** Serves until the process should stop; true = nobody could be reached in time. */
+function serveOrders(
+  settings: SingleHostSettings,
+  { host, running, awaited, word, connection: { shown, show }, isUrgent }: ServingMachine,
+): Promise<boolean> {
+  const { log, signal } = running;
+  const { node } = host;
+  const { deadline } = awaited;
+  return connected(settings, { log, signal, deadline }, async (link) => {
+    running.events?.onLink?.(link);
+    const contact = (): void => {
+      awaited.contact();
+      word.contact();
+    };
+    contact();
+    const ended = new AbortController();
+    const watching = link.watch(AbortSignal.any([signal, ended.signal]), {
+      // What an update breaks may break after the first word, so the time begins anew with each.
+      onAnswer: () => {
+        contact();
+        if (shown() === 'waiting') show('connected');
+      },
+      onSilence: (reason) => {
+        if (shown() !== 'connected') return;
+        log.warn({ node, reason }, 'Temporal does not answer');
+        show('waiting');
+      },
+      isUrgent,
+      onUrgent: (listener) => {
+        const ends = [word.onAwaited(listener), awaited.onAwaited(listener)];
+        return () => {
+          for (const end of ends) end();
+        };
+      },
+    });
+    await runHost(host, {
+      link,
+      namespace: settings.temporalNamespace,
+      signal: AbortSignal.any([signal, deadline]),
+      log,
+      limit: createLimit(1),
+      onPolling: () => {
+        running.events?.onPolling?.(node);
+        show('connected');
+      },
+    }).finally(() => ended.abort());
+    await watching;
+  });
+}
+
+/** A rack that gets its power back does not come to Temporal at once. */
+async function waitJitter(seconds: number, signal: AbortSignal): Promise<void> {
+  if (seconds <= 0) return;
+  await delay(Math.random() * seconds * 1000, undefined, { signal }).catch(() => undefined);
+}
