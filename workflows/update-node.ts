@@ -3,7 +3,7 @@
  * where it was with the reason reported, whatever fails or whoever cancels in between.
  */
 
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import { complete, finish } from './completion';
 import { explain } from './failures';
 import type { VerifiedHost } from './host-contracts';
