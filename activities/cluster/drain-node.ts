@@ -1,5 +1,6 @@
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
 import { isOnlyNode, type Pod } from '../../core/drain';
+import { fewSentences } from '../../core/few';
 import { NodePhase } from '../../core/node/lifecycle';
 import type {
   ClusterActivities,
@@ -182,7 +183,7 @@ class Drain {
     if (!this.#pods.isListed && now < this.#begunAt + LISTED_WITHIN_MS) return;
     const { node, drain } = this.input;
     const blockers = this.#pods.blockers().map(({ blocker }) => blocker);
-    const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${some(blockers)}`;
+    const message = `node ${node} was not drained within ${drain.timeoutSeconds} s: ${fewSentences(blockers, { most: NAMED })}`;
     await tell(this.ports, await knownNode(this.ports, node), 'Warning', 'FailedToDrain', message);
     throw fail('DrainTimedOut', message, { node, blockers: blockers.slice(0, NAMED) });
   }
@@ -194,7 +195,7 @@ class Drain {
     this.#warned = true;
     this.run.log.warn('pods are deleted that lose something', {
       node: this.input.node,
-      reason: some(warnings),
+      reason: fewSentences(warnings, { most: NAMED }),
     });
   }
 
@@ -267,7 +268,7 @@ class Drain {
       .blockers()
       .filter(({ since }) => now - since >= SHOW_BLOCKER_AFTER_MS)
       .map(({ blocker }) => blocker);
-    const message = some(lasting);
+    const message = fewSentences(lasting, { most: NAMED });
     const isTooSoon = now - this.#shownAt < SHOW_BLOCKER_AFTER_MS;
     if (message === '' || message === this.#shown || isTooSoon) return;
     if (this.#showing !== undefined) return;
@@ -299,10 +300,4 @@ function isFresh(at: number, now: number): boolean {
 function evictedBefore(lastHeartbeat: unknown): number {
   const progress = lastHeartbeat as Partial<DrainProgress> | undefined | null;
   return typeof progress?.evicted === 'number' ? progress.evicted : 0;
-}
-
-/** The first few, and how many more. */
-function some(sentences: readonly string[]): string {
-  const shown = sentences.slice(0, NAMED).join('; ');
-  return sentences.length > NAMED ? `${shown}; and ${sentences.length - NAMED} more` : shown;
 }

@@ -29,6 +29,7 @@
  * 1 + {c} ≤ 2.
  */
 
+import { fewNames } from '../few';
 import type { CanaryLimit } from './canary';
 import { quorumLimit, quorumSentence, type ControlPlaneRoom } from './control-plane';
 import type { NamedReason } from './view';
@@ -239,10 +240,4 @@ function canaryReason(trying: readonly string[]): string {
   return trying.length === 0
     ? 'waiting for the canary: no node may try the config yet'
     : `waiting for the canary: ${fewNames(trying)} must be verified on the config first`;
-}
-
-/** At most three names, then how many more. */
-export function fewNames(nodes: readonly string[]): string {
-  const shown = nodes.slice(0, 3).join(', ');
-  return nodes.length > 3 ? `${shown} and ${nodes.length - 3} more` : shown;
 }
