@@ -15,7 +15,7 @@ export interface OutputOption {
 }
 
 export function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how to print')
+  return new Option('-o, --output <format>', 'output format')
     .choices(OUTPUT_FORMATS)
     .default('table');
 }

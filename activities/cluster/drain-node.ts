@@ -17,62 +17,62 @@ import { showPhase } from './show-phase';
 import { tell } from './tell';
 import { Wakeups } from './wakeups';
 
-/** Evictions of one node under way at once. */
+/** Concurrent evictions of one node. */
 const PARALLEL_EVICTIONS = 10;
 
-/** Cancellation arrives in the reply to a heartbeat, so heartbeats come often. */
+/** Temporal reports a cancellation in its answer to a heartbeat, so heartbeats are frequent. */
 const HEARTBEAT_MS = 3_000;
 
 /**
- * How long a look at the Node holds for evictions. Much less than a heartbeat may be missed for, so that
- * whoever looked this long ago has not been given up since.
+ * How long a check of the Node is valid for evictions. Temporal waits much longer for a missing heartbeat, so
+ * no other attempt can have begun since the check.
  */
-const LOOK_HOLDS_MS = 5_000;
+const CHECK_VALID_MS = 5_000;
 
-/** A blocker older than this is shown on the MachineConfigNode, at most this often. */
+/** The MachineConfigNode shows blockers that have lasted this long. It is written at most this often. */
 const SHOW_BLOCKER_AFTER_MS = 10_000;
 
 /**
- * An attempt that comes late, as after an outage, sees whether the pods have left meanwhile before it gives up on
- * them: for so long it waits to be told which are there.
+ * An attempt may begin after the deadline, as after an outage. It waits this long for the list of pods, because
+ * they may have left meanwhile.
  */
 const LISTED_WITHIN_MS = 60_000;
 
-/** Blockers named in a message. */
+/** A message names at most so many blockers. */
 const NAMED = 5;
 
 /**
- * Evicts the pods of a cordoned node and waits until they are gone, by UID. Pods leave through the
- * Eviction API only, so disruption budgets hold. Safe to run twice: it begins with what is there,
- * and the deadline counts from `startedAt` whichever attempt this is. Nothing is evicted before the
- * Node has just shown that this update has it.
+ * Evicts the pods of a cordoned node and waits until they are gone, by UID. It uses only the Eviction
+ * API, so disruption budgets hold. It is safe to run twice: each attempt begins with the pods that are
+ * there, and the deadline counts from `startedAt`. Before an eviction, the Node is checked: it must
+ * still belong to this update.
  *
  * @throws `DrainTimedOut`, `UncordonedByUser`, `CordonedByUser`, `NodeDeleted`, `UpdateSuperseded`
  */
 export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNode'] {
   return async (input) => {
     const run = ports.run();
-    const following = new AbortController();
-    const stop = (): void => {
-      following.abort(run.signal.reason);
+    const ended = new AbortController();
+    const cancel = (): void => {
+      ended.abort(run.signal.reason);
     };
     run.signal.throwIfAborted();
-    run.signal.addEventListener('abort', stop);
-    const drain = new Drain(ports, run, input, following.signal);
-    const follow = drain.followPods();
+    run.signal.addEventListener('abort', cancel);
+    const drain = new Drain(ports, run, input, ended.signal);
+    const podWatch = drain.followPods();
     try {
-      return await Promise.race([drain.untilEmpty(), follow.then(() => neverEnds(run.signal))]);
+      return await Promise.race([drain.untilEmpty(), podWatch.then(() => watchEnded(run.signal))]);
     } finally {
-      run.signal.removeEventListener('abort', stop);
+      run.signal.removeEventListener('abort', cancel);
       drain.close();
-      following.abort();
-      await follow;
+      ended.abort();
+      await podWatch;
     }
   };
 }
 
-/** Following ends only when it is aborted; then the cancellation is what counts. */
-function neverEnds(signal: AbortSignal): Promise<never> {
+/** The watch of the pods ends only by cancellation, so that is what is thrown. */
+function watchEnded(signal: AbortSignal): Promise<never> {
   signal.throwIfAborted();
   return Promise.reject(new Error('watching the pods of the node ended by itself'));
 }
@@ -83,8 +83,8 @@ class Drain {
   readonly #unsubscribe: readonly (() => void)[];
   readonly #deadline: number;
   readonly #begunAt: number;
-  #asking = 0;
-  #look: { readonly at: number; readonly done: Promise<void> } | undefined;
+  #evicting = 0;
+  #lastCheck: { readonly at: number; readonly done: Promise<void> } | undefined;
   #failure: Error | undefined;
   #warned = false;
   #heartbeatAt = 0;
@@ -96,7 +96,7 @@ class Drain {
     readonly ports: ClusterPorts,
     readonly run: ActivityRun,
     readonly input: DrainNodeInput,
-    /** Ends with the activity, however it ends. */
+    /** Aborted when the activity ends, for whatever reason. */
     readonly signal: AbortSignal,
   ) {
     const { view } = ports;
@@ -117,7 +117,7 @@ class Drain {
       }),
       view.nodes.subscribe(({ object }) => {
         const isOther = object.metadata.name !== input.node;
-        // The last other one may have gone.
+        // The last other node may have gone; then this one is not drained.
         if (!isOther || isOnlyNode(input.node, view.nodes.list())) this.#wakeups.ring();
       }),
     ];
@@ -153,12 +153,12 @@ class Drain {
       this.run.signal.throwIfAborted();
       if (this.#failure !== undefined) throw this.#failure;
       await refuseUnheld(this.ports, this.input);
-      if (this.#pods.isDone() && this.#asking === 0) break;
+      if (this.#pods.isDone() && this.#evicting === 0) break;
       await this.#checkTime();
       this.#warnOnce();
       this.#evictSome();
       this.#reportProgress();
-      await this.#wakeups.wait(this.#asking < PARALLEL_EVICTIONS ? this.#dueMs() : HEARTBEAT_MS);
+      await this.#wakeups.wait(this.#evicting < PARALLEL_EVICTIONS ? this.#dueMs() : HEARTBEAT_MS);
     }
     await this.#showing;
     const result = { evicted: this.#pods.evicted, left: this.#pods.left() };
@@ -200,8 +200,8 @@ class Drain {
   }
 
   #evictSome(): void {
-    for (const pod of this.#pods.take(PARALLEL_EVICTIONS - this.#asking)) {
-      this.#asking += 1;
+    for (const pod of this.#pods.take(PARALLEL_EVICTIONS - this.#evicting)) {
+      this.#evicting += 1;
       void this.#evict(pod)
         .then((answer) => {
           this.#pods.answered(pod, answer);
@@ -210,7 +210,7 @@ class Drain {
           this.#failure = error instanceof Error ? error : new Error(messageOf(error));
         })
         .finally(() => {
-          this.#asking -= 1;
+          this.#evicting -= 1;
           this.#wakeups.ring();
         });
     }
@@ -224,10 +224,10 @@ class Drain {
       ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
     };
     try {
-      await this.#refuseUnheld();
+      await this.#checkNode();
       return await this.ports.pods.evict({ namespace, name, uid }, options);
     } catch (error) {
-      // An API server that is away, or has just started and knows nobody yet: ask again later.
+      // The API server may be away, or may not know our credentials yet after its start: try again later.
       const failure = failureName(error);
       if (failure === undefined || FAILURES[failure].kind !== 'transient') throw error;
       return { outcome: 'refused', said: messageOf(error) };
@@ -235,22 +235,22 @@ class Drain {
   }
 
   /**
-   * Asks the API server, once for the evictions of a few seconds: memory may be as old as a stand-still, also of
-   * the whole machine, which only the clock of the worker tells.
+   * Reads the Node from the API server, once for the evictions of a few seconds. The process or its machine may have
+   * been suspended, and then the cache is old. Only the worker's own clock shows that.
    */
-  async #refuseUnheld(): Promise<void> {
+  async #checkNode(): Promise<void> {
     const now = this.ports.now();
-    if (this.#look === undefined || !isFresh(this.#look.at, now)) {
-      this.#look = { at: now, done: refuseUnheldNow(this.ports, this.input) };
+    if (this.#lastCheck === undefined || !isFresh(this.#lastCheck.at, now)) {
+      this.#lastCheck = { at: now, done: refuseUnheldNow(this.ports, this.input) };
     }
-    const look = this.#look;
+    const check = this.#lastCheck;
     try {
-      await look.done;
+      await check.done;
     } catch (error) {
-      if (this.#look === look) this.#look = undefined;
+      if (this.#lastCheck === check) this.#lastCheck = undefined;
       throw error;
     }
-    if (isFresh(look.at, this.ports.now())) return;
+    if (isFresh(check.at, this.ports.now())) return;
     throw fail('Conflict', `node ${this.input.node} may have changed since it was looked at`);
   }
 
@@ -262,7 +262,7 @@ class Drain {
     this.#showBlockers(now);
   }
 
-  /** On the MachineConfigNode: only what lasts, only when it changes, one write at a time. */
+  /** Writes lasting blockers to the MachineConfigNode: only changes, and one write at a time. */
   #showBlockers(now: number): void {
     const lasting = this.#pods
       .blockers()
@@ -287,14 +287,14 @@ class Drain {
       const phase = NodePhase.DRAINING;
       await showPhase(this.ports, { node, pool, config, phase, message, mayBeLate: true });
     } catch (error) {
-      // The heartbeat carries the same words; the drain goes on.
+      // The heartbeat has the same text, so the drain continues.
       this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
     }
   }
 }
 
 function isFresh(at: number, now: number): boolean {
-  return Math.abs(now - at) < LOOK_HOLDS_MS;
+  return Math.abs(now - at) < CHECK_VALID_MS;
 }
 
 function evictedBefore(lastHeartbeat: unknown): number {
