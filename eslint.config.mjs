@@ -9,6 +9,25 @@ const NODE_BUILTINS = {
   message: 'No Node built-ins here: effects belong in activities/ or adapters/.',
 };
 
+/** What core/ may take from Node: what computes, and touches nothing outside. */
+const PURE_NODE = [
+  {
+    regex: '^node:(?!(buffer|crypto|util)$)',
+    message: 'core/ takes only what computes from Node.',
+  },
+  {
+    regex: '^node:crypto$',
+    allowImportNames: ['createHash'],
+    message: 'core/ has no randomness and no keys: take them as an argument.',
+  },
+];
+
+/** What a process has and core/ does not. */
+const EFFECTS = [
+  ...['process', 'console', 'fetch', 'performance', 'crypto', 'require'],
+  ...['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'globalThis'],
+].map((name) => ({ name, message: 'core/ has no effects: take what you need as an argument.' }));
+
 /** Forbids imports in one folder; each pattern's message says where the thing belongs. */
 function layer(files, patterns, extra = {}) {
   return {
@@ -56,14 +75,7 @@ const HOST = [
 
 export default tseslint.config(
   {
-    ignores: [
-      'dist/',
-      'node_modules/',
-      'coverage/',
-      '.slipway/',
-      'test/histories/',
-      'test/fixtures/',
-    ],
+    ignores: ['dist/', 'node_modules/', 'coverage/', '.slipway/', 'test/fixtures/'],
   },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
@@ -118,9 +130,9 @@ export default tseslint.config(
   layer(
     ['core/**/*.ts'],
     [
-      NODE_BUILTINS,
+      ...PURE_NODE,
       {
-        regex: '^[^.]',
+        regex: '^(?!\\.|node:)',
         message: 'core/ imports nothing from npm: take what you need as an argument.',
       },
       {
@@ -130,6 +142,7 @@ export default tseslint.config(
       },
     ],
     {
+      'no-restricted-globals': ['error', ...EFFECTS],
       'no-restricted-syntax': [
         'error',
         {

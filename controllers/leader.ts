@@ -7,6 +7,7 @@
  * back, so that the next one need not wait.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { failureName, messageOf } from '../core/errors';
 import { LEASES, type Lease } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
@@ -297,15 +298,6 @@ function within<T>(limitMs: number, promise: Promise<T>): Promise<T> {
   });
 }
 
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, delayMs);
-    signal.addEventListener('abort', done);
-  });
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  await delay(delayMs, undefined, { signal }).catch(() => undefined);
 }

@@ -8,6 +8,7 @@
  * growing delays, per key.
  */
 
+import { backoffMs, type Backoff } from '../core/backoff';
 import type { Log } from '../adapters/kube/transport';
 import { failureName, messageOf } from '../core/errors';
 
@@ -18,7 +19,7 @@ export interface WorkQueueOptions {
   readonly onFailure: (failure: WorkFailure) => void;
   readonly quietMs: number;
   readonly longestMs: number;
-  readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backoff?: Backoff;
 }
 
 export interface WorkFailure {
@@ -184,8 +185,7 @@ export class WorkQueue {
   }
 
   #retryMs(failures: number): number {
-    const { firstMs, maxMs } = this.#options.backoff ?? BACKOFF;
-    return Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 20));
+    return backoffMs(this.#options.backoff ?? BACKOFF, failures);
   }
 }
 

@@ -1,11 +1,11 @@
 /** Waits for an absent server without limit, with one log line. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs, type Backoff } from '../core/backoff';
 import { failureName, messageOf } from '../core/errors';
 import type { Logger } from './logging';
 
-const FIRST_MS = 250;
-const MAX_MS = 5_000;
+const BACKOFF: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 /**
  * Repeats until success or abort. Logs the begin and the end of the wait once; for the Kubernetes
@@ -26,7 +26,7 @@ export async function untilAvailable<T>(
   const { log, signal } = options;
   let waited = false;
   let isSaid = false;
-  for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_MS)) {
+  for (let failures = 1; ; failures += 1) {
     signal.throwIfAborted();
     try {
       const result = await attempt();
@@ -39,7 +39,7 @@ export async function untilAvailable<T>(
       if (waited || isSaid) log.debug(fields, 'still waiting for server');
       else log.warn(fields, 'waiting for server');
       waited = true;
-      await delay(pauseMs * (0.5 + Math.random()), undefined, { signal });
+      await delay(backoffMs(BACKOFF, failures) * (0.5 + Math.random()), undefined, { signal });
     }
   }
 }

@@ -3,6 +3,7 @@
  * anybody knowing, and Ignition takes a 401 for final.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTokenRecord } from '../core/join';
 import { createAddressLimit, type LimitSettings } from './join-limit';
 import { within } from './within';
@@ -36,7 +37,8 @@ export function createTokensNow({
 
   async function readInTurn(before: Promise<unknown>): ReturnType<typeof read> {
     await before;
-    for (let wait = limit.take(''); wait > 0; wait = limit.take('')) await seconds(wait);
+    for (let wait = limit.take(''); wait > 0; wait = limit.take(''))
+      await delay(wait * 1_000, undefined, { ref: false });
     next = undefined;
     return read();
   }
@@ -49,10 +51,4 @@ export function createTokensNow({
     }
     return within(PATIENCE_MS, next);
   };
-}
-
-function seconds(count: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, count * 1_000).unref();
-  });
 }

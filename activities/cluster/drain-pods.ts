@@ -1,5 +1,6 @@
 /** The pods that a drain waits for: their state, their evictions, their blockers. */
 
+import { backoffMs } from '../../core/backoff';
 import {
   blockerOf,
   budgetsOf,
@@ -173,7 +174,7 @@ export class DrainPods {
     const budgets = this.#facts.budgets();
     const letsGo =
       budgetsOf(pod, budgets).length > 0 && evictionRefusal(pod, budgets) === undefined;
-    if (letsGo) return Math.min(RETRY_MS, SOONEST_MS * 2 ** (refusals - 1));
+    if (letsGo) return backoffMs({ firstMs: SOONEST_MS, maxMs: RETRY_MS }, refusals);
     const saidMs = retryAfterSeconds === undefined ? RETRY_MS : retryAfterSeconds * 1000;
     return Math.min(RETRY_MS, Math.max(SOONEST_MS, saidMs));
   }

@@ -18,13 +18,13 @@
  */
 
 import { fail, failureName } from '../../core/errors';
+import { fewNames } from '../../core/few';
 import type { Node } from '../../core/node/types';
 import { versionOf } from '../../core/object-meta';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
 import {
   controlPlaneOf,
-  fewNames,
   isControlPlane,
   isLeftUnavailable,
   isTakenOut,

@@ -1,10 +1,8 @@
 /** Collects failures of single paths until all others are done. */
 
 import { messageOf } from '../../core/errors';
+import { fewSentences } from '../../core/few';
 import { hasCode } from './root-paths';
-
-/** A reason with all of them would be too long. */
-const TOLD = 3;
 
 export class PathFailures {
   readonly #endsWhenFull: boolean;
@@ -34,10 +32,9 @@ export class PathFailures {
   throwIfAny(): void {
     const [first] = this.#all;
     if (first === undefined) return;
-    const told = [...this.#all].slice(0, TOLD).map(([path, error]) => textOf(path, error));
-    const more = this.#all.size > TOLD ? ` (and ${this.#all.size - TOLD} more paths)` : '';
+    const told = [...this.#all].map(([path, error]) => textOf(path, error));
     const [path, cause] = first;
-    throw Object.assign(new Error(`${told.join('; ')}${more}`), { path, cause });
+    throw Object.assign(new Error(fewSentences(told)), { path, cause });
   }
 }
 

@@ -3,13 +3,14 @@
  * added at once, so a process reads what it wrote.
  */
 
+import type { Backoff } from '../../core/backoff';
 import { messageOf } from '../../core/errors';
 import { versionOf } from '../../core/object-meta';
 import { isRecord } from './api-errors';
 import type { ListResult, WatchEvent } from './client';
 import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
-import { followChanges, type Backoff, type WatchSource, type WatchTarget } from './watch';
+import { followChanges, type WatchSource, type WatchTarget } from './watch';
 
 export interface CacheOptions<T extends KubeObject> extends Omit<WatchTarget<T>, 'shrink'> {
   readonly log: Log;

@@ -6,6 +6,8 @@
  * at the first connection error, so it is not used.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs, type Backoff } from '../../core/backoff';
 import { messageOf } from '../../core/errors';
 import { codeOf } from './api-errors';
 import type { ListOptions, ListResult, Shrink, WatchEvent, WatchOptions } from './client';
@@ -43,11 +45,6 @@ export interface WatchHandler<T> {
   heard?(): void;
   /** A LIST or a WATCH failed; it is repeated. */
   failed?(reason: string): void;
-}
-
-export interface Backoff {
-  readonly firstMs: number;
-  readonly maxMs: number;
 }
 
 const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000 };
@@ -149,31 +146,20 @@ function versionOf(object: unknown): string | undefined {
 
 /** Waits with growing, jittered delays; ends early on abort. */
 class Pause {
-  #nextMs: number;
+  #failures = 0;
 
   constructor(
     readonly backoff: Backoff,
     readonly signal: AbortSignal,
-  ) {
-    this.#nextMs = backoff.firstMs;
-  }
+  ) {}
 
   reset(): void {
-    this.#nextMs = this.backoff.firstMs;
+    this.#failures = 0;
   }
 
-  wait(fixedMs?: number): Promise<void> {
-    const delayMs = fixedMs ?? this.#nextMs * (0.5 + Math.random());
-    if (fixedMs === undefined) this.#nextMs = Math.min(this.#nextMs * 2, this.backoff.maxMs);
-    if (this.signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.signal.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, delayMs);
-      this.signal.addEventListener('abort', done);
-    });
+  async wait(fixedMs?: number): Promise<void> {
+    if (fixedMs === undefined) this.#failures += 1;
+    const delayMs = fixedMs ?? backoffMs(this.backoff, this.#failures) * (0.5 + Math.random());
+    await delay(delayMs, undefined, { signal: this.signal }).catch(() => undefined);
   }
 }

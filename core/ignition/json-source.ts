@@ -3,8 +3,6 @@
  * config without errors.
  */
 
-import { utf8Length } from '../encoding/utf8';
-
 export type JsonPath = readonly (string | number)[];
 
 /** A value in a text. */
@@ -62,7 +60,7 @@ export class JsonSource {
   excerpt(index: number): { readonly where: string; readonly lines: string } {
     const lines = this.#text.slice(0, index).split('\n');
     const last = lines.at(-1) ?? '';
-    const column = utf8Length(last) + (lines.length > 1 ? 1 : 0);
+    const column = Buffer.byteLength(last) + (lines.length > 1 ? 1 : 0);
     const numbered = lines
       .map((line, i) => `${String(i + 1).padStart(5)}: ${line}\n`)
       .slice(-2)
@@ -88,7 +86,7 @@ export class JsonSource {
     if (index >= this.#text.length) return 'line 0 col 0';
     const before = this.#text.slice(0, index);
     const line = before.split('\n').length;
-    const column = utf8Length(before.slice(before.lastIndexOf('\n') + 1)) + 1;
+    const column = Buffer.byteLength(before.slice(before.lastIndexOf('\n') + 1)) + 1;
     return `line ${line} col ${column}`;
   }
 }

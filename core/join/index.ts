@@ -20,6 +20,5 @@ export {
   newJoinToken,
   parseJoinToken,
   type JoinTokenParts,
-  type JoinTokenPorts,
   type NewJoinToken,
 } from './token';

@@ -3,7 +3,7 @@
  * and logs; whoever holds the secret may fetch the first config of a pool.
  */
 
-import { encodeBase64 } from '../encoding/base64';
+import { createHash } from 'node:crypto';
 
 const PREFIX = 'slipway-join';
 
@@ -20,14 +20,6 @@ const BEARER = /^bearer +(\S+)$/i;
 /** A header that is longer holds no token of ours. */
 const HEADER_LIMIT = 256;
 
-/** What making and checking tokens needs of its surroundings. */
-export interface JoinTokenPorts {
-  /** So many bytes that nobody can foresee. */
-  randomBytes(size: number): Uint8Array;
-  /** SHA-256 of the UTF-8 bytes of a text, 64 lower-case hexadecimal digits. */
-  sha256Hex(text: string): string;
-}
-
 /** A token that was just made; `text` is shown once and stored nowhere. */
 export interface NewJoinToken {
   readonly id: string;
@@ -43,11 +35,15 @@ export interface JoinTokenParts {
   readonly secret: string;
 }
 
-/** Makes a token. Its ID is not checked against others: whoever stores it does that. */
-export function newJoinToken(ports: JoinTokenPorts): NewJoinToken {
-  const id = hex(ports.randomBytes(ID_BYTES));
-  const secret = base64Url(ports.randomBytes(SECRET_BYTES));
-  return { id, text: `${PREFIX}.${id}.${secret}`, hash: hashJoinSecret(secret, ports) };
+/**
+ * Makes a token. Its ID is not checked against others: whoever stores it does that.
+ *
+ * @param randomBytes - so many bytes that nobody can foresee
+ */
+export function newJoinToken(randomBytes: (size: number) => Buffer): NewJoinToken {
+  const id = randomBytes(ID_BYTES).toString('hex');
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  return { id, text: `${PREFIX}.${id}.${secret}`, hash: hashJoinSecret(secret) };
 }
 
 /** Takes a token apart; undefined for any text that `newJoinToken` cannot have made. */
@@ -60,11 +56,8 @@ export function parseJoinToken(text: string): JoinTokenParts | undefined {
  * What is stored of a secret. A slow hash would protect short passwords; behind 256 random bits it would
  * only make the server slow.
  */
-export function hashJoinSecret(
-  secret: string,
-  { sha256Hex }: Pick<JoinTokenPorts, 'sha256Hex'>,
-): string {
-  return sha256Hex(secret);
+export function hashJoinSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
 }
 
 /** Whether a text can be the ID of a token. */
@@ -77,13 +70,4 @@ export function bearerToken(authorization: string | undefined): JoinTokenParts |
   if (authorization === undefined || authorization.length > HEADER_LIMIT) return undefined;
   const token = BEARER.exec(authorization)?.[1];
   return token === undefined ? undefined : parseJoinToken(token);
-}
-
-function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** RFC 4648 section 5, without padding. */
-function base64Url(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

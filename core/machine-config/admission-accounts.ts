@@ -1,6 +1,5 @@
 /** Users and groups that Ignition could not make: the machine would end its first boot in an emergency shell. */
 
-import { utf8Length } from '../encoding/utf8';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { HIGHEST_ID, NO_NAME } from './admission-owners';
 import type { AdmissionProblem, Report } from './admission-problem';
@@ -134,7 +133,7 @@ const NAME_BYTES = { user: 255, group: 32 } as const;
 /** Only digits would be an ID. */
 function reportNewName(account: IgnitionObject, kind: Kind, field: string, report: Report): void {
   const name = wordOf(account['name'] ?? '');
-  const bytes = utf8Length(name);
+  const bytes = Buffer.byteLength(name);
   const most = NAME_BYTES[kind];
   if (bytes > most) {
     const problem = `a name of ${bytes} bytes is too long: no host takes more than ${most} for a ${kind}`;

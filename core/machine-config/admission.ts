@@ -5,7 +5,6 @@
  * Rendering itself answers as MCO does; these checks run before it.
  */
 
-import { utf8Length } from '../encoding/utf8';
 import { fail, failureName, messageOf } from '../errors';
 import {
   convertIgnition,
@@ -73,7 +72,7 @@ export function refuseInadmissible(sources: readonly MachineConfig[], ports: Con
 
 /** A MachineConfig that the API server itself could not store. */
 function reportSize(source: MachineConfig, report: Report): void {
-  const bytes = utf8Length(JSON.stringify(source));
+  const bytes = Buffer.byteLength(JSON.stringify(source));
   if (bytes <= MAX_OBJECT_BYTES) return;
   report(
     'spec.config',

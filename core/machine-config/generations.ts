@@ -3,6 +3,7 @@
  * has them. MCO waits until its own controllers have made them anew; here nobody makes any, so they count as they are.
  */
 
+import { fewNames } from '../few';
 import { ANNOTATION } from '../names';
 import type { MachineConfig } from './types';
 
@@ -36,9 +37,7 @@ export function generatedElsewhereText(sources: readonly MachineConfig[], versio
   const names = generatedElsewhere(sources, version).map(({ metadata }) => metadata.name);
   if (names.length === 0) return '';
   const what = names.length === 1 ? 'MachineConfig' : 'MachineConfigs';
-  const more = names.length > NAMES_TOLD ? ` and ${names.length - NAMES_TOLD} more` : '';
-  const told = names.slice(0, NAMES_TOLD).join(', ') + more;
-  return `other controllers generated ${what} ${told}; rendered as they are, and nobody here updates them`;
+  return `other controllers generated ${what} ${fewNames(names, { most: NAMES_TOLD })}; rendered as they are, and nobody here updates them`;
 }
 
 function isForeign({ metadata }: MachineConfig, version: string): boolean {

@@ -4,7 +4,7 @@
  * that it may appear in a workflow history.
  */
 
-import type { DisruptionAction } from '../disruption';
+import type { DisruptionAction } from '../disruption/types';
 
 /** The phases of a node update, in the order in which they run. */
 export type PlanPhaseName =

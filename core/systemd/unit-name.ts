@@ -1,7 +1,5 @@
 /** Which names systemd takes for units. */
 
-import { utf8Length } from '../encoding/utf8';
-
 /** The longest name of a unit, in bytes. */
 export const UNIT_NAME_BYTES = 255;
 
@@ -16,7 +14,7 @@ const NAME = new RegExp(`^(?!@)[A-Za-z0-9:_.\\\\@-]+\\.(${TYPES})$`);
  * @see systemd src/basic/unit-name.c, unit_name_is_valid
  */
 export function isUnitName(name: string): boolean {
-  return NAME.test(name) && utf8Length(name) <= UNIT_NAME_BYTES;
+  return NAME.test(name) && Buffer.byteLength(name) <= UNIT_NAME_BYTES;
 }
 
 /** `service` of `a.service`. */

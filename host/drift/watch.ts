@@ -4,6 +4,7 @@
  * activities, and waits while a journal is open.
  */
 
+import { backoffMs } from '../../core/backoff';
 import type { PathProbe, PathWatch, PathWatchOptions } from '../../adapters/host';
 import { mergeDisruptionPolicies } from '../../core/disruption';
 import type { DriftAnswer, DriftRepair, DriftReport } from '../../core/drift';
@@ -386,8 +387,8 @@ class DriftWatch {
     const { retry, longestRetry, longestFirst } = this.#timing;
     const isFirst = of === 'report' && this.#answer === undefined;
     const most = isFirst ? Math.min(longestFirst, longestRetry) : longestRetry;
-    const longest = Math.min(most, retry * 2 ** Math.min(this.#failures[of], 16));
     this.#failures[of] += 1;
+    const longest = backoffMs({ firstMs: retry, maxMs: most }, this.#failures[of]);
     return longest * (0.5 + 0.5 * this.#random());
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs, type Backoff } from '../../core/backoff';
 import {
   completeFirstBoot,
   type FirstBoot,
@@ -27,8 +28,7 @@ export { MACHINE_FLAGS } from '../../workers/host/flags';
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 /** Failures for a person are retried for a while: early in the boot the network may be down. */
 const GIVE_UP_STALLED_AFTER_MS = 300_000;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 /** A power cut may repeat a reboot; more repetitions are a fault. */
 const MOST_REBOOTS = 3;
 
@@ -107,7 +107,7 @@ class FirstBootRun {
           await this.noteIfPossible({ state: 'failed', reason });
           throw error;
         }
-        const ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.attempts - 1));
+        const ms = backoffMs(BACKOFF, this.attempts);
         const nextAttemptAt = new Date(this.now().getTime() + ms).toISOString();
         const failure = failureName(error);
         log.warn({ node: this.settings.node, failure, reason }, 'first boot: tried again soon');

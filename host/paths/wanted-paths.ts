@@ -1,6 +1,5 @@
 /** The paths of a rendered config: files, units, drop-ins, SSH keys. */
 
-import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { isPlainPath } from '../../adapters/host';
@@ -221,17 +220,13 @@ export function refuseWrongHashes(spec: Pick<RenderedSpec, 'config'>): void {
     for (const piece of [contents, ...append]) {
       const { source = '', verification } = piece ?? {};
       if (source === '' || verification?.hash === undefined) continue;
-      if (isVerified(decode(path, source, piece), verification.hash, { digestHex })) continue;
+      if (isVerified(decode(path, source, piece), verification.hash)) continue;
       throw invalid(
         `file ${path}: the contents are not those that verification.hash is of; correct it, or leave verification out`,
         path,
       );
     }
   }
-}
-
-function digestHex(algorithm: string, bytes: Uint8Array): string {
-  return createHash(algorithm).update(bytes).digest('hex');
 }
 
 /** A mask hides the unit's own contents; drop-ins are written all the same. */

@@ -4,6 +4,7 @@
  */
 
 import { fail } from '../../core/errors';
+import { fewSentences } from '../../core/few';
 import { UNIT_DIRECTORY } from '../../core/systemd';
 import { findForeignDeployment, readCommitted } from '../records/committed-deployment';
 import { type Drift, driftsFrom, findOsDrift } from '../drift/compare';
@@ -57,17 +58,13 @@ function isOf(paths: readonly string[], { path }: Drift): boolean {
   return paths.some((left) => (isUnit ? left.startsWith(`${UNIT_DIRECTORY}/`) : left === path));
 }
 
-/** More would be too long for a log. */
-const TOLD = 3;
-
 function changedMeanwhile(
   { node }: Pick<HostPorts, 'node'>,
   { reference: { name } }: HostConfig,
   reasons: readonly string[],
 ): string {
-  const more = reasons.length > TOLD ? ` (and ${reasons.length - TOLD} more)` : '';
-  const told = reasons.slice(0, TOLD).join('; ');
-  return `${node} is back, and not as ${name} says, which the update had no part in: ${told}${more}`;
+  const told = fewSentences(reasons);
+  return `${node} is back, and not as ${name} says, which the update had no part in: ${told}`;
 }
 
 /**

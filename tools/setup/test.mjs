@@ -17,11 +17,11 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
  * the rest is fetched and built meanwhile.
  */
 const LANES = [
-  ['unit', 'replay', 'simulation', 'workflow', 'integration'],
+  ['unit', 'simulation', 'workflow', 'replay', 'integration'],
   ['e2e', 'faults'],
   ['hosts'],
 ];
-const NEED_SERVERS = new Set(['workflow', 'integration', 'e2e', 'faults', 'hosts']);
+const NEED_SERVERS = new Set(['replay', 'workflow', 'integration', 'e2e', 'faults', 'hosts']);
 /** Machines of their own, with root. */
 const HOSTS = 'hosts';
 /**

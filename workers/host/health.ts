@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
+import { fewLines } from '../../core/few';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
 import type { HostWorkerSettings } from './settings';
 import type { HostLink } from './connection';
@@ -114,7 +115,10 @@ async function serve(
       ...metrics,
       registry,
       moreMetrics: `http://${core}/metrics`,
-      waitingFor: () => [...namesOf(starting), ...(link()?.waitingFor() ?? [])],
+      waitingFor: () => [
+        ...fewLines([...starting], { most: NAMES_SHOWN }),
+        ...(link()?.waitingFor() ?? []),
+      ],
       deathSentence: () => link()?.deathSentence(),
     });
     log.info({ metrics: health.url }, 'host worker starting');
@@ -164,10 +168,4 @@ async function sometime(
       await (await running)?.close();
     },
   };
-}
-
-function namesOf(starting: ReadonlySet<string>): readonly string[] {
-  const names = [...starting].slice(0, NAMES_SHOWN);
-  const more = starting.size - names.length;
-  return more > 0 ? [...names, `and ${more} more`] : names;
 }
