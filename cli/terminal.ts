@@ -1,6 +1,6 @@
 /** Where and how the CLI writes: data on standard output, prose on standard error. */
 
-/** A sink that knows whether a person looks at it. */
+/** A stream that knows whether it is a terminal. */
 export interface Sink {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
@@ -11,7 +11,7 @@ export interface Sink {
 export interface Terminal {
   readonly out: Sink;
   readonly err: Sink;
-  /** ANSI colours and redrawing are welcome on `out`. */
+  /** `out` takes ANSI colours and redrawing. */
   readonly live: boolean;
   readonly style: Style;
 }
@@ -22,7 +22,7 @@ export type Style = Readonly<
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, cyan: 36 } as const;
 
-/** Colours, or functions that leave the text alone. */
+/** Colours, or functions that return the text unchanged. */
 export function makeStyle(color: boolean): Style {
   const paint = (code: number) => (text: string) =>
     color && text !== '' ? `\u001B[${code}m${text}\u001B[0m` : text;
@@ -38,8 +38,8 @@ export function makeStyle(color: boolean): Style {
 }
 
 /**
- * The terminal of a process. Colours only on a terminal, without `--no-color`, without `NO_COLOR`
- * (any non-empty value: https://no-color.org) and not on `TERM=dumb`.
+ * Colours only on a terminal, without `--no-color`, without `NO_COLOR` (any non-empty value:
+ * https://no-color.org) and not with `TERM=dumb`.
  */
 export function openTerminal(
   sinks: { readonly out: Sink; readonly err: Sink },
@@ -54,13 +54,13 @@ export function openTerminal(
   };
 }
 
-// The escape character is part of what is looked for.
+// The expression matches the escape character.
 /* eslint-disable no-control-regex */
 const ANSI = /\u001B\[[0-9;]*m/g;
 const ANSI_PARTS = /(\u001B\[[0-9;]*m)/;
 /* eslint-enable no-control-regex */
 
-/** Columns that a text takes, colours not counted. */
+/** Columns of a text without its colours. */
 export function visibleLength(text: string): number {
   return [...text.replace(ANSI, '')].length;
 }
