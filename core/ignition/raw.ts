@@ -1,23 +1,21 @@
-/**
- * A config as it comes: an object (from the API), a text (JSON, or base 64 and gzip of it), or bytes.
- */
+/** Raw configs: an object (from the API), a text (JSON, or base 64 and gzip of it), or bytes. */
 
 import { decodeBase64 } from '../encoding/base64';
 import { goJson } from '../encoding/go-json';
 import { decodeUtf8 } from '../encoding/utf8';
 import { fail, messageOf } from '../errors';
 
-/** What rendering needs from its surroundings. */
+/** Ports of rendering. */
 export interface RenderPorts {
   /** MD5 of the UTF-8 bytes of a string or of bytes, lower-case hexadecimal. */
   md5Hex(data: string | Uint8Array): string;
-  /** Throws when the bytes are no gzip stream. */
+  /** Throws when the bytes are not a gzip stream. */
   gunzip(bytes: Uint8Array): Uint8Array;
   /** Digest of bytes, lower-case hexadecimal. */
   digestHex(algorithm: 'sha256' | 'sha512', bytes: Uint8Array): string;
 }
 
-/** A config that was read but not understood yet. */
+/** A config before parsing. */
 export interface RawIgnition {
   readonly value: unknown;
   /** The JSON text that positions in messages refer to. */
