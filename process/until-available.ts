@@ -1,4 +1,4 @@
-/** Waiting for a server that is away: forever, with one line that says so. */
+/** Waits for an absent server without limit, with one log line. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs, type Backoff } from '../core/backoff';
@@ -8,11 +8,11 @@ import type { Logger } from './logging';
 const BACKOFF: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 /**
- * Tries until it works or the signal aborts. Says once that it waits, and once that it is over; of the
- * Kubernetes API its client says both.
+ * Repeats until success or abort. Logs the begin and the end of the wait once; for the Kubernetes
+ * API its client does that.
  *
- * @param what - whom it waits for: `Temporal at 127.0.0.1:7233`
- * @param isHopeless - failures that no waiting mends; they are thrown
+ * @param what - the server: `Temporal at 127.0.0.1:7233`
+ * @param isHopeless - failures that waiting does not fix; they are thrown
  */
 export async function untilAvailable<T>(
   what: string,

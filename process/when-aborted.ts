@@ -1,4 +1,4 @@
-/** The end of a process, or of a part of it, as something to wait for. */
+/** Turns the abort of a signal into a promise. */
 
 import { once } from 'node:events';
 

@@ -1,9 +1,8 @@
 /**
- * Keeps up with one kind of object: LIST once, then WATCH with bookmarks. A broken or ended watch
- * resumes from the last version seen; only a version that the server no longer knows (410) costs
- * another LIST.
+ * Follows one kind of object: LIST once, then WATCH with bookmarks. A broken watch resumes from the
+ * last version; only an expired version (410) costs another LIST.
  *
- * `ListWatch` of `@kubernetes/client-node` 2.0 asks for no bookmarks, lists in one page, and stops
+ * `ListWatch` of `@kubernetes/client-node` 2.0 requests no bookmarks, lists in one page, and stops
  * at the first connection error, so it is not used.
  */
 
@@ -15,7 +14,6 @@ import type { ListOptions, ListResult, Shrink, WatchEvent, WatchOptions } from '
 import type { KubeObject, Resource } from './resources';
 import type { Log } from './transport';
 
-/** What the loop needs of a client. */
 export interface WatchSource {
   list<T extends KubeObject>(
     resource: Resource<T>,
@@ -33,25 +31,25 @@ export interface WatchTarget<T extends KubeObject> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** The kind may not be served at all: then there are no objects, and it is looked for now and then. */
+  /** The kind may not be served: then it has no objects, and is requested again now and then. */
   readonly optional?: boolean;
-  /** Applied to listed objects while they are read; `listed` gets the results. */
+  /** Applied to objects while they are read; `listed` gets the results. */
   readonly shrink?: Shrink<T>;
 }
 
 export interface WatchHandler<T> {
-  /** A complete picture; objects that are not in it are gone. */
+  /** A complete list; all other objects are gone. */
   listed(list: ListResult<T>): void;
   changed(event: WatchEvent<T>): void;
-  /** The server has said something, also when nothing has changed. */
+  /** The server has sent something, with or without changes. */
   heard?(): void;
-  /** A LIST or a WATCH failed; it is tried again. */
+  /** A LIST or a WATCH failed; it is repeated. */
   failed?(reason: string): void;
 }
 
 const BACKOFF: Backoff = { firstMs: 200, maxMs: 5_000 };
 
-/** How often a kind that is not served is looked for. */
+/** How often a kind that is not served is requested. */
 const ABSENT_MS = 30_000;
 
 /** Runs until the signal aborts; never throws. */
@@ -93,7 +91,7 @@ export async function followChanges<T extends KubeObject>(
         version = versionOf(event.object) ?? version;
         if (event.type !== 'BOOKMARK') handler.changed(event);
       }
-      // A quiet watch that the server ended: resume, but never in a tight loop.
+      // Resumes a quiet watch that the server ended, but never in a tight loop.
       await pause.wait();
     } catch (error) {
       if (signal.aborted) return;
@@ -108,7 +106,7 @@ export async function followChanges<T extends KubeObject>(
         continue;
       }
       const reason = messageOf(error);
-      // Whoever waits for a picture that never comes, or goes on with an old one, is told why: once.
+      // Logs the reason once: the cache stays empty or outdated.
       if ((code === 401 || code === 403) && reason !== refused) {
         refused = reason;
         log.warn({ resource: resource.plural, reason }, 'the API server refuses the watch');

@@ -1,4 +1,4 @@
-/** Every setting of the host worker as a flag and an environment variable. */
+/** The settings of the host worker, as flags and environment variables. */
 
 /** One setting as a flag and an environment variable. */
 export interface HostWorkerFlag {
@@ -16,7 +16,6 @@ const flag = (setting: string, description: string, variable?: string): HostWork
   description,
 });
 
-/** Every setting of the host worker. */
 export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
   flag(
     'temporalAddress',
