@@ -64,7 +64,7 @@ function answer(input: CaseInput): JsonObject {
     name: input.name,
     diff: diffText(diff),
     diffFiles: files,
-    // Go writes a list that was never appended to as null.
+    // Go writes a list without an append as null.
     diffUnits: units.length > 0 ? units : null,
     forcedRebootByDiffFlags: forcesReboot(diff),
     actions,
@@ -87,7 +87,7 @@ function drainAnswer(decide: () => { readonly drain: boolean }): JsonObject {
   }
 }
 
-/** A missing config is an empty one here: cases about the other fields leave it out. */
+/** Cases about other fields leave the config out, which counts as an empty one. */
 function diffable(spec: MachineConfigSpec): DiffableSpec {
   const raw = readRawIgnition(spec.config, PORTS);
   const config = raw === undefined ? EMPTY_IGNITION : parseAndConvert(raw);
