@@ -1,4 +1,4 @@
-// Type-aware rules for everything; per-folder import rules say where a thing belongs.
+// Type-aware rules for all code, and import rules per folder.
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
@@ -198,7 +198,7 @@ export default tseslint.config(
       ),
     ],
   ),
-  // A later rule takes the place of an earlier one, so each of these has the patterns of its folder, too.
+  // A later rule replaces an earlier one, so each of these repeats the patterns of its folder.
   layer(['workers/host/**/*.ts', 'host/**/*.ts'], HOST),
   layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
   layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),
