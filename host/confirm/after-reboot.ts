@@ -5,20 +5,15 @@
 
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import {
-  awaitsConfirmation,
-  dropFallback,
-  goBackAlone,
-  type HostPorts,
-  type UnconfirmedBoot,
-} from '../../activities/host';
+import { awaitsConfirmation, goBackAlone, type UnconfirmedBoot } from './unconfirmed';
+import type { HostPorts } from '../ports';
+import { dropFallback } from '../update/fallback';
 import { readBootId } from '../../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../../core/errors';
 import { Answers } from './temporal-answers';
-import { telling } from '../../workers/host/order-log';
-import type { Host } from '../../workers/host/loop';
+import type { Host } from '../host';
 import { Silence } from './silence';
-import type { Logger } from '../../process/logging';
+import { type Log, telling } from '../log';
 
 /** A process that starts late, or starts again, gets this long to reach somebody all the same. */
 export const LEAST_SECONDS = 30;
@@ -57,7 +52,7 @@ export interface Confirmation {
 export async function confirmation(
   host: Host,
   seconds: number,
-  log: Logger,
+  log: Log,
   secondsUp: () => number = secondsSinceBoot,
   kernelBootId: () => Promise<string> = readBootId,
 ): Promise<Confirmation> {
@@ -116,7 +111,7 @@ function isFound(found: Found): found is UnconfirmedBoot {
 
 async function lookAtBest(
   host: Host,
-  log: Logger,
+  log: Log,
   kernelBootId: () => Promise<string>,
 ): Promise<Found> {
   try {
@@ -129,7 +124,7 @@ async function lookAtBest(
 }
 
 /** From its first answer on, this process takes the machine back if anybody has to, and no shell. */
-function callingOffShell({ node, ports }: Host, log: Logger): () => void {
+function callingOffShell({ node, ports }: Host, log: Log): () => void {
   let isCalledOff = false;
   return () => {
     if (isCalledOff) return;
@@ -144,7 +139,7 @@ function callingOffShell({ node, ports }: Host, log: Logger): () => void {
 /** What has to be confirmed; with the kernel's word for the boot when the driver has none. */
 async function lookAt(
   { node, ports }: Host,
-  log: Logger,
+  log: Log,
   kernelBootId: () => Promise<string>,
 ): Promise<Awaited<ReturnType<typeof awaitsConfirmation>>> {
   try {
@@ -212,7 +207,7 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
 export async function goBackByItself(
   host: Host,
   signal: AbortSignal,
-  log: Logger,
+  log: Log,
   why = OUT_OF_REACH,
 ): Promise<void> {
   const { node } = host;
@@ -230,7 +225,7 @@ export async function goBackByItself(
 /** What a way back needs that nobody has ordered. */
 export function portsAlone(
   host: Host,
-  { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
   request: (reason: string) => void,
 ): HostPorts {
   return {

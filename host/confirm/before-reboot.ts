@@ -3,18 +3,17 @@
  * restarted its services, and reaches nobody goes back by itself, in place, because the update may be what cut it off.
  */
 
-import { awaitsWord, goBackInPlace } from '../../activities/host';
+import { awaitsWord, goBackInPlace } from './unconfirmed';
 import { failureName, messageOf } from '../../core/errors';
-import type { WritingOrder } from '../../workers/host/order-listeners';
 import { Answers } from './temporal-answers';
 import { LEAST_SECONDS, portsAlone } from './after-reboot';
-import type { Host } from '../../workers/host/loop';
+import type { Host } from '../host';
 import { Silence } from './silence';
-import type { Logger } from '../../process/logging';
+import type { Log } from '../log';
 
 interface Options {
   readonly signal: AbortSignal;
-  readonly log: Logger;
+  readonly log: Log;
   /** Unless the order named another number. */
   readonly seconds: number;
 }
@@ -49,7 +48,7 @@ export class AwaitedWord {
   }
 
   /** To be called when an order begins that writes files: the first of them may cut the machine off. */
-  begin({ reconnectSeconds }: Pick<WritingOrder, 'reconnectSeconds'>): void {
+  begin({ reconnectSeconds }: { readonly reconnectSeconds?: number }): void {
     if (this.#limit === undefined) this.#await(reconnectSeconds);
   }
 

@@ -3,7 +3,7 @@
  * (stopped, a paused VM, no processor) it asks nobody, and when it goes on its timers come before any answer can.
  */
 
-import { LONGEST_QUESTION_MS } from '../../process/temporal/contact';
+import { LONGEST_QUESTION_MS } from '../../core/machine/contact';
 
 /** A timer that is late by hours counts as one that is in time. */
 const STEP_MS = 1_000;

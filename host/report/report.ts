@@ -2,19 +2,38 @@
 
 import { findForeignDeployment } from '../records/committed-deployment';
 import { otherDriver } from '../transaction/open-journal';
-import { type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
+import {
+  type HostPorts,
+  type MachinePorts,
+  markOf,
+  type OpenJournal,
+  type OsStatus,
+} from '../ports';
 import { readCurrentConfig } from '../records/records';
 import { foreignText, isForeign, standingOf } from '../transaction/unfinished-update';
 import { FIRST_BOOT_PLACES } from '../first-boot/ignition-files';
 import { type FirstBootRecord, readFirstBoot } from '../first-boot/first-boot-record';
 import { createMachineTree } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
-import type { FoundKubelet } from '../../core/machine/kubelet';
+import type { FoundKubelet, KubeletSettings } from '../../core/machine/kubelet';
 import { findUpdaters, updatersText } from '../../core/machine/updaters';
-import { lookForKubelet, otherNode } from '../../workers/host/kubelet';
-import { createMachinePorts } from '../../workers/host/machine-ports';
-import type { MachineSettings } from '../../workers/host/machine-settings';
+import { lookForKubelet, otherNode } from '../kubelet';
 import { type HostState, isRunning, readHostState } from './worker-state';
+
+/** A machine that is looked at. */
+export interface ReportedMachine {
+  readonly node: string;
+  /** Directory that is the machine's `/`. */
+  readonly root: string;
+  readonly kubelet: KubeletSettings;
+  /** Absent = the kubelet is not asked. */
+  readonly kubeletHealthUrl?: string;
+  /** Ports that change nothing, and which driver manages the operating system and why. */
+  readonly open: () => Promise<{
+    readonly ports: MachinePorts;
+    readonly driver: NonNullable<HostReport['driver']>;
+  }>;
+}
 
 /** An update that is not finished. */
 export interface OpenUpdate {
@@ -50,8 +69,8 @@ export interface HostReport {
 }
 
 /** Looks at everything; what cannot be read is a problem in the report, never an exception. */
-export async function readHostReport(settings: MachineSettings): Promise<HostReport> {
-  const { node, root } = settings;
+export async function readHostReport(reported: ReportedMachine): Promise<HostReport> {
+  const { node, root } = reported;
   const problems: string[] = [];
   async function attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -61,7 +80,7 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
       return undefined;
     }
   }
-  const machine = await attempt(() => createMachinePorts(settings, { isLooking: true }));
+  const machine = await attempt(() => reported.open());
   const ports = machine?.ports;
   const config = await attempt(async () => ports && readCurrentConfig(ports.files));
   const os = await attempt(async () => ports?.os.status());
@@ -76,7 +95,7 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
   if (firstBoot?.state === 'failed' || firstBoot?.state === 'waiting') {
     problems.push(`the first boot is not complete: ${firstBoot.reason ?? 'no reason is known'}`);
   }
-  const kubelet = await attempt(async () => kubeletReport(settings));
+  const kubelet = await attempt(async () => kubeletReport(reported));
   const stranger = await attempt(async () => kubelet && otherNode(node, kubelet));
   if (stranger !== undefined) problems.push(stranger);
   const updaters = (await attempt(async () => findUpdaters(createMachineTree(root)))) ?? [];
@@ -95,9 +114,9 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
   };
 }
 
-function kubeletReport(settings: MachineSettings): KubeletReport {
-  const { kubeletHealthUrl } = settings;
-  const found = lookForKubelet(settings);
+function kubeletReport(reported: ReportedMachine): KubeletReport {
+  const { kubeletHealthUrl } = reported;
+  const found = lookForKubelet(reported);
   return { ...found, ...(kubeletHealthUrl === undefined ? {} : { healthUrl: kubeletHealthUrl }) };
 }
 

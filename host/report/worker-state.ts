@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failureName, messageOf } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
-import type { Logger } from '../../process/logging';
+import type { Log } from '../log';
 
 /** In memory, below the machine's root: it is of this boot. */
 const STATE_FILE = 'run/slipway/host.json';
@@ -43,7 +43,7 @@ export interface HostStateWriter {
 }
 
 /** Writes the state of this process. A state that cannot be written is logged, once. */
-export function createHostState(root: string, temporal: string, log: Logger): HostStateWriter {
+export function createHostState(root: string, temporal: string, log: Log): HostStateWriter {
   const file = join(root, STATE_FILE);
   const now = (): string => new Date().toISOString();
   let state: HostState = {

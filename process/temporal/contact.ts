@@ -3,14 +3,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { messageOf } from '../../core/errors';
+import { ASK_AGAIN_MS, ASK_TIMEOUT_MS } from '../../core/machine/contact';
 
-/** While somebody waits for the answer: an update that is to be confirmed, whoever looks at `/readyz`. */
-const SOON_MS = 5_000;
-/** Otherwise, of thousands of machines; it is only what `slipway host status` shows. */
+/** While nobody waits for the answer, of thousands of machines; it is only what `slipway host status` shows. */
 const NOW_AND_THEN_MS = 60_000;
-const TIMEOUT_MS = 5_000;
-/** While answers are waited for, a question begins and ends within this time of any moment. */
-export const LONGEST_QUESTION_MS = TIMEOUT_MS + SOON_MS + TIMEOUT_MS;
 
 /**
  * Codes of gRPC that Temporal does not send to this question: CANCELLED and UNKNOWN (the connection broke:
@@ -47,7 +43,7 @@ export async function watchContact(
     const woken = new AbortController();
     const forget = onUrgent?.(() => woken.abort());
     const isSoon = isUrgent() || silence !== undefined;
-    await delay(isSoon ? SOON_MS : NOW_AND_THEN_MS, undefined, {
+    await delay(isSoon ? ASK_AGAIN_MS : NOW_AND_THEN_MS, undefined, {
       signal: AbortSignal.any([signal, woken.signal]),
     }).catch(() => undefined);
     forget?.();
@@ -57,7 +53,7 @@ export async function watchContact(
 /** @returns why nothing was heard; undefined = there was an answer */
 export async function askTemporal(connection: Asked): Promise<string | undefined> {
   try {
-    await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
+    await connection.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
       connection.workflowService.getSystemInfo({}),
     );
     return undefined;

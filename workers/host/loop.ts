@@ -5,18 +5,16 @@
 
 import { Worker } from '@temporalio/worker';
 import { withFailures } from '../../activities/failures';
-import {
-  createHostActivities,
-  currentStep,
-  rebootIsDue,
-  withHeartbeats,
-} from '../../activities/host';
+import { createHostActivities, currentStep, withHeartbeats } from '../../activities/host';
+import { rebootIsDue } from '../../host/settle/settle-at-start';
 import { messageOf } from '../../core/errors';
 import { hostQueue } from '../../core/names';
 import type { HostActivities } from '../../workflows/host-contracts';
 import type { HostLink } from './connection';
 import { type DriftPlace, watchHostDrift } from './drift-watch';
-import { logged, telling } from './order-log';
+import { logged } from './order-log';
+import type { Host } from '../../host/host';
+import { telling } from '../../host/log';
 import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
@@ -34,7 +32,7 @@ export interface LastReboot {
 }
 
 /** Everything about a host but its Temporal worker. */
-export interface Host extends SettlingHost {
+export interface ServedHost extends Host, SettlingHost {
   /** Shown in the Temporal UI beside whatever this host does. */
   readonly identity: string;
   /** Absent = one that the loop keeps to itself. */
@@ -43,8 +41,6 @@ export interface Host extends SettlingHost {
   readonly drift?: DriftPlace;
   /** Stands between the activities and the worker; for simulations. */
   readonly around?: (activities: HostActivities) => HostActivities;
-  /** Takes the machine down and up again; a real one never returns. */
-  reboot(reason: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface HostLoopOptions {
@@ -59,7 +55,7 @@ export interface HostLoopOptions {
 }
 
 /** Runs the host until the signal aborts. */
-export async function runHost(host: Host, options: HostLoopOptions): Promise<void> {
+export async function runHost(host: ServedHost, options: HostLoopOptions): Promise<void> {
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
   const watching =
@@ -78,7 +74,7 @@ export async function runHost(host: Host, options: HostLoopOptions): Promise<voi
   }
 }
 
-async function serveThroughReboots(host: Host, options: HostLoopOptions): Promise<void> {
+async function serveThroughReboots(host: ServedHost, options: HostLoopOptions): Promise<void> {
   const { signal, log } = options;
   const wish: RebootWish = { stop: () => undefined };
   const { lastReboot = {} } = host;
@@ -100,7 +96,7 @@ async function serveThroughReboots(host: Host, options: HostLoopOptions): Promis
  * The worker carries orders out until it has ended, of later updates as well: one that undoes what the
  * reboot is for withdraws it. Where that cannot be told, the machine reboots as it was asked to.
  */
-async function isStillDue(host: Host, log: Logger): Promise<boolean> {
+async function isStillDue(host: ServedHost, log: Logger): Promise<boolean> {
   try {
     return await host.exclusive(() => rebootIsDue({ ...host.ports, now: () => new Date() }));
   } catch (error) {
@@ -111,7 +107,7 @@ async function isStillDue(host: Host, log: Logger): Promise<boolean> {
 
 /** Reboots; returns why the machine is still there, if it is. */
 async function rebootHost(
-  host: Host,
+  host: ServedHost,
   reason: string,
   { signal, log }: HostLoopOptions,
 ): Promise<string | undefined> {
@@ -138,7 +134,7 @@ interface Serving extends HostLoopOptions {
 }
 
 /** Serves the host's queue until it should stop or a reboot is due. */
-async function serve(host: Host, options: Serving): Promise<void> {
+async function serve(host: ServedHost, options: Serving): Promise<void> {
   const { signal, lastReboot, wish } = options;
   if (wish.reason !== undefined) return;
   const stop = new AbortController();

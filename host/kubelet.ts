@@ -4,25 +4,34 @@ import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { type ConfigClientOptions, createMachineTree, realFile } from '../../adapters/host';
-import { messageOf } from '../../core/errors';
-import { findKubelet, type FoundKubelet, type KubeletPart } from '../../core/machine/kubelet';
-import type { MachineSettings } from './machine-settings';
-import type { Logger } from '../../process/logging';
+import { type ConfigClientOptions, createMachineTree, realFile } from '../adapters/host';
+import { messageOf } from '../core/errors';
+import {
+  findKubelet,
+  type FoundKubelet,
+  type KubeletPart,
+  type KubeletSettings,
+} from '../core/machine/kubelet';
+import type { Log } from './log';
 
 const run = promisify(execFile);
 
 const SETTLE_UNIT = 'slipway-host-settle.service';
 const TIMEOUT_MS = 120_000;
 
-/** What `kubeletFinder` needs of the settings. */
-type Looking = Pick<MachineSettings, 'node' | 'root' | 'kubelet'>;
+/** What `kubeletFinder` needs of the settings of a machine. */
+interface Looking {
+  readonly node: string;
+  readonly root: string;
+  /** What is not to be looked for. */
+  readonly kubelet: KubeletSettings;
+}
 
 /**
  * Looks for the kubelet whenever it is asked: before a machine has joined its cluster, there is no certificate, and
  * with some distributions no unit. What was found, and what is waited for, is logged when it is news.
  */
-export function kubeletFinder({ node, root, kubelet }: Looking, log: Logger): () => FoundKubelet {
+export function kubeletFinder({ node, root, kubelet }: Looking, log: Log): () => FoundKubelet {
   let told = '';
   return () => {
     const found = lookForKubelet({ root, kubelet });
@@ -55,7 +64,7 @@ export function lookForKubelet({ root, kubelet }: Pick<Looking, 'root' | 'kubele
   };
 }
 
-function warnOfOtherNode(node: string, found: FoundKubelet, log: Logger): void {
+function warnOfOtherNode(node: string, found: FoundKubelet, log: Log): void {
   try {
     const reason = otherNode(node, found);
     if (reason !== undefined) log.error({ node, reason }, 'certificate of another node');
@@ -128,7 +137,7 @@ export class KubeletEndpoint implements ConfigClientOptions {
  */
 export async function startWhatWaited(
   kubelet: string | undefined,
-  log: Logger,
+  log: Log,
   command = 'systemctl',
 ): Promise<void> {
   const systemctl = (...words: readonly string[]): Promise<unknown> =>
