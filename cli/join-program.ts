@@ -1,4 +1,4 @@
-/** The commands that let new machines in, their flags and their help. */
+/** Flags and help of the commands that let new machines in. */
 
 import { type Command, Option } from 'commander';
 import {

@@ -1,4 +1,4 @@
-/** The commands of `slipway`, their flags and their help. docs/cli.md is generated from this. */
+/** Commands of `slipway` with flags and help. docs/cli.md is generated from them. */
 
 import { Command, Option } from 'commander';
 import { showDrift } from './commands/drift';
@@ -49,7 +49,7 @@ export interface GlobalOptions {
   readonly color: boolean;
 }
 
-/** How the program reaches the outside; `exit` gets the code of the command that ran. */
+/** `exit` receives the code of the command that ran. */
 export interface ProgramHost {
   context(options: GlobalOptions): CliContext;
   exit(code: ExitCode): void;
@@ -94,7 +94,7 @@ export function buildProgram(host: ProgramHost): Command {
     .helpCommand(false)
     .showSuggestionAfterError();
 
-  /** Runs a command with a context and hands its exit code on. */
+  /** Runs a command with a context and passes its exit code on. */
   const run = (work: (context: CliContext) => Promise<ExitCode>) => async () => {
     host.exit(await work(host.context(program.opts<GlobalOptions>())));
   };
@@ -286,8 +286,8 @@ function addHost(program: Command, run: Run): void {
 }
 
 /**
- * Named here for the help: cli/main.ts starts a process before this program is loaded, and only when
- * its name comes first. Behind global flags, which no process has all of, it is refused.
+ * Only for the help: cli/main.ts starts a process before this program is loaded, when the first
+ * word names it. After global flags a process is refused, because no process has all of them.
  */
 function addProcesses(program: Command): void {
   for (const { name, description } of PROCESSES) {

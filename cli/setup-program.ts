@@ -1,4 +1,4 @@
-/** The commands that make what Slipway needs outside of itself. */
+/** Commands that set up the servers that Slipway uses. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { setupTemporal } from './commands/setup-temporal';
@@ -25,7 +25,7 @@ export function addSetup(program: Command, run: Run): void {
     );
 }
 
-/** A duration in whole seconds, also in days. */
+/** A duration in whole seconds; days are allowed. */
 function days(text: string): number {
   const count = /^(\d+)d$/.exec(text)?.[1];
   const seconds = count === undefined ? parseDuration(text) : Number(count) * 86_400;

@@ -13,7 +13,7 @@ export interface Sink {
 export interface Terminal {
   readonly out: Sink;
   readonly err: Sink;
-  /** ANSI colours and redrawing are welcome on `out`. */
+  /** `out` takes ANSI colours and redrawing. */
   readonly live: boolean;
   readonly style: Style;
 }
@@ -22,7 +22,7 @@ const FORMATS = ['bold', 'dim', 'red', 'green', 'yellow', 'cyan'] as const;
 
 export type Style = Readonly<Record<(typeof FORMATS)[number], (text: string) => string>>;
 
-/** Colours, or functions that leave the text alone. */
+/** Colours, or functions that return the text unchanged. */
 export function makeStyle(color: boolean): Style {
   const paint = (format: (typeof FORMATS)[number]) => (text: string) =>
     color && text !== '' ? styleText(format, text, { validateStream: false }) : text;
@@ -30,8 +30,8 @@ export function makeStyle(color: boolean): Style {
 }
 
 /**
- * The terminal of a process. Colours only on a terminal, without `--no-color`, without `NO_COLOR`
- * (any non-empty value: https://no-color.org) and not on `TERM=dumb`.
+ * Colours only on a terminal, without `--no-color`, without `NO_COLOR` (any non-empty value:
+ * https://no-color.org) and not with `TERM=dumb`.
  */
 export function openTerminal(
   sinks: { readonly out: Sink; readonly err: Sink },
@@ -49,7 +49,7 @@ export function openTerminal(
 // eslint-disable-next-line no-control-regex -- the escape character is part of what is looked for
 const ANSI_PARTS = /(\u001B\[[0-9;]*m)/;
 
-/** Columns that a text takes, colours not counted. */
+/** Columns of a text without its colours. */
 export function visibleLength(text: string): number {
   return [...stripVTControlCharacters(text)].length;
 }

@@ -17,24 +17,24 @@ import { showPhase } from './show-phase';
 import { tell } from './tell';
 import { Wakeups } from './wakeups';
 
-/** Concurrent evictions of one node. */
+/** Concurrent evictions on one node. */
 const PARALLEL_EVICTIONS = 10;
 
-/** Temporal reports a cancellation in its answer to a heartbeat, so heartbeats are frequent. */
+/** A cancellation arrives with the reply to a heartbeat, so heartbeats are frequent. */
 const HEARTBEAT_MS = 3_000;
 
 /**
- * How long a check of the Node is valid for evictions. Temporal waits much longer for a missing heartbeat, so
- * no other attempt can have begun since the check.
+ * How long a check of the Node is valid for evictions: much less than the heartbeat timeout, so
+ * that the attempt cannot have been given up meanwhile.
  */
 const CHECK_VALID_MS = 5_000;
 
-/** The MachineConfigNode shows blockers that have lasted this long. It is written at most this often. */
+/** An older blocker is shown on the MachineConfigNode, at most this often. */
 const SHOW_BLOCKER_AFTER_MS = 10_000;
 
 /**
- * An attempt may begin after the deadline, as after an outage. It waits this long for the list of pods, because
- * they may have left meanwhile.
+ * After an outage, an attempt past its deadline waits this long for the list of pods, because they
+ * may have left.
  */
 const LISTED_WITHIN_MS = 60_000;
 
@@ -42,10 +42,10 @@ const LISTED_WITHIN_MS = 60_000;
 const NAMED = 5;
 
 /**
- * Evicts the pods of a cordoned node and waits until they are gone, by UID. It uses only the Eviction
- * API, so disruption budgets hold. It is safe to run twice: each attempt begins with the pods that are
- * there, and the deadline counts from `startedAt`. Before an eviction, the Node is checked: it must
- * still belong to this update.
+ * Evicts the pods of a cordoned node and waits until they are gone, by UID. Uses only the Eviction
+ * API, so disruption budgets hold. Safe to run twice: it starts from the present pods, and the
+ * deadline counts from `startedAt` in every attempt. Each eviction needs a recent check that this
+ * update holds the Node.
  *
  * @throws `DrainTimedOut`, `UncordonedByUser`, `CordonedByUser`, `NodeDeleted`, `UpdateSuperseded`
  */
@@ -96,7 +96,7 @@ class Drain {
     readonly ports: ClusterPorts,
     readonly run: ActivityRun,
     readonly input: DrainNodeInput,
-    /** Aborted when the activity ends, for whatever reason. */
+    /** Aborts when the activity ends. */
     readonly signal: AbortSignal,
   ) {
     const { view } = ports;
@@ -117,7 +117,7 @@ class Drain {
       }),
       view.nodes.subscribe(({ object }) => {
         const isOther = object.metadata.name !== input.node;
-        // The last other node may have gone; then this one is not drained.
+        // The last other node may be gone.
         if (!isOther || isOnlyNode(input.node, view.nodes.list())) this.#wakeups.ring();
       }),
     ];
@@ -227,7 +227,7 @@ class Drain {
       await this.#checkNode();
       return await this.ports.pods.evict({ namespace, name, uid }, options);
     } catch (error) {
-      // The API server may be away, or may not know our credentials yet after its start: try again later.
+      // An API server that is absent or just starting is asked again later.
       const failure = failureName(error);
       if (failure === undefined || FAILURES[failure].kind !== 'transient') throw error;
       return { outcome: 'refused', said: messageOf(error) };
@@ -235,8 +235,8 @@ class Drain {
   }
 
   /**
-   * Reads the Node from the API server, once for the evictions of a few seconds. The process or its machine may have
-   * been suspended, and then the cache is old. Only the worker's own clock shows that.
+   * Asks the API server at most every few seconds: after a pause of the process or the machine, the
+   * cache is old, and only the clock shows it.
    */
   async #checkNode(): Promise<void> {
     const now = this.ports.now();
@@ -262,7 +262,7 @@ class Drain {
     this.#showBlockers(now);
   }
 
-  /** Writes lasting blockers to the MachineConfigNode: only changes, and one write at a time. */
+  /** Shows lasting blockers on the MachineConfigNode, on changes only, one write at a time. */
   #showBlockers(now: number): void {
     const lasting = this.#pods
       .blockers()
@@ -287,7 +287,7 @@ class Drain {
       const phase = NodePhase.DRAINING;
       await showPhase(this.ports, { node, pool, config, phase, message, mayBeLate: true });
     } catch (error) {
-      // The heartbeat has the same text, so the drain continues.
+      // The heartbeat has the same text; the drain goes on.
       this.run.log.debug('blocker is not shown', { node: name, reason: messageOf(error) });
     }
   }

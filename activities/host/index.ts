@@ -21,34 +21,6 @@ import { atBest, type HostPorts } from '../../host/ports';
 import { noteBack } from '../../host/records/accepted-runs';
 
 export { currentStep, withHeartbeats } from './current-step';
-export { createExclusive, type Exclusive } from '../../host/exclusive';
-export { dropFallback } from '../../host/update/fallback';
-export {
-  completeFirstBoot,
-  type FirstBoot,
-  installFirstConfig,
-} from '../../host/first-boot/first-boot';
-export { FIRST_BOOT_PLACES } from '../../host/first-boot/ignition-files';
-export {
-  type FirstBootRecord,
-  readFirstBoot,
-  writeFirstBoot,
-} from '../../host/first-boot/first-boot-record';
-export { closeOriginals } from '../../host/paths/originals';
-export type { HostPorts } from '../../host/ports';
-export {
-  awaitsConfirmation,
-  awaitsWord,
-  type CommitBy,
-  decideByAnswer,
-  goBackAlone,
-  goBackInPlace,
-  isCommitOverdue,
-  type Unconfirmed,
-  type UnconfirmedBoot,
-} from '../../host/confirm/unconfirmed';
-export { rebootIsDue, settleAtStart, type Settlement } from '../../host/settle/settle-at-start';
-export { readCurrentConfig } from '../../host/records/records';
 
 /**
  * Giving these up because of the disk would leave the host between two configs. The text continues

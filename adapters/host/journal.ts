@@ -1,7 +1,6 @@
 /**
- * The undo journal of a host. Before a path is changed, its before-image is written here and synced.
- * Undo puts all before-images back, newest first. It may be repeated: after a crash at any byte of the
- * update or of the undo, the journal still has everything that the next undo needs.
+ * The undo journal of a host: the before-image of a path is written and synced before the path
+ * changes. Undo puts everything back, newest first. It can be repeated after a crash at any byte.
  */
 
 import { posix } from 'node:path';
@@ -32,25 +31,26 @@ import { hasCode } from './root-paths';
 import { putBack } from './put-back';
 import { roomBeside, roomFor, takeRoom } from './undo-room';
 
-/** Not zeros, because a file system may store zeros without using space. */
+/** Not zeros: a file system may store those without using space. */
 const RESERVE = Buffer.alloc(64 * 1024, 'slipway ');
 
-/** The journal of an update that is not finished. */
+/** The journal of an unfinished update. */
 export interface OpenJournal<Header, Mark> {
   readonly header: Header;
-  /** The marks so far, in order. A mark records progress of the update. */
+  /** The marks so far, in order. */
   marks(): readonly Mark[];
   /**
-   * Writes the before-images of these paths and of their parent directories, with one sync. A path that is
-   * in the journal already keeps its first before-image.
+   * Records these paths, with one sync: what is there, which parent directories are missing, and
+   * the attributes of the others. A path keeps its first before-image.
    *
-   * @param entryOf - path → account: only the entry of this account is changed in that file, and put back
+   * @param entryOf - path → account: in such a file only the entry of that account changes and is
+   *   put back
    */
   record(paths: readonly string[], entryOf?: Readonly<Record<string, string>>): Promise<void>;
   /** Adds a mark, durably. */
   mark(mark: Mark): Promise<void>;
   /**
-   * The paths that are not as before. Changes nothing.
+   * The paths that differ from their before-images. Changes nothing.
    *
    * @throws `RollbackFailed` naming the path
    */
@@ -58,17 +58,17 @@ export interface OpenJournal<Header, Mark> {
   /**
    * Puts every path back. Safe to repeat.
    *
-   * @returns whether anything was not as before
+   * @returns whether anything differed
    * @throws `RollbackFailed` naming the path
    */
   undo(): Promise<boolean>;
-  /** Directories that an undo has left because others have put something into them. */
+  /** Directories of the update that the undo left, because they hold entries of somebody else. */
   kept(): Promise<readonly string[]>;
-  /** Deletes the journal with its before-images, after the update is finished or undone. */
+  /** Drops the journal: the update is finished or undone. */
   close(): Promise<void>;
 }
 
-/** An error of the disk at the journal's own files is `JournalFailed`. It names the file and the call. */
+/** A disk error of the journal itself is `JournalFailed`, naming the file and the call. */
 export interface Journal<Header, Mark> {
   /**
    * The journal of the unfinished update, if there is one.
@@ -76,7 +76,7 @@ export interface Journal<Header, Mark> {
    * @throws `RollbackFailed` when it is damaged; nothing is changed then
    */
   open(): Promise<OpenJournal<Header, Mark> | undefined>;
-  /** Starts a journal; there must not be one. `name` is free text, for people. */
+  /** Starts a journal; none may be open. People read `name`. */
   begin(name: string, header: Header): Promise<OpenJournal<Header, Mark>>;
 }
 
@@ -111,7 +111,7 @@ export function createJournal<Header, Mark>(files: HostFiles): Journal<Header, M
   };
 }
 
-/** Reads every open journal, and deletes the remains of others. */
+/** Every open journal; the remains of others are dropped. */
 async function readAll(files: HostFiles): Promise<({ directory: string } & ReadJournal)[]> {
   const found: ({ directory: string } & ReadJournal)[] = [];
   for (const name of await files.list(JOURNAL_DIRECTORY)) {
@@ -143,23 +143,23 @@ function openJournal<Header, Mark>(
     if (entry.type === 'before') before.set(entry.path, entry.image);
     if (entry.type === 'parent') parents.set(entry.path, entry.image);
     if (entry.type === 'room') rooms.add(entry.path);
-    // The checksum proves that the callers of this module wrote the marks and headers.
+    // Headers and marks are those that the callers wrote: the checksum verifies it.
     if (entry.type === 'mark') marks.push(entry.mark as Mark);
   }
   let { checksum, length, torn } = input.log;
   let { seal } = input;
 
-  /** Records the length of the log in the seal: from now on, a shorter log is damage. */
+  /** Seals the whole log: a later loss of entries is then damage. */
   async function sealAll(isClosed = false): Promise<void> {
     if (seal === undefined) return;
-    // A process that died in `begin` may have left a log whose name is not durable yet.
+    // A process that died in `begin` may have left a log whose name is not durable.
     if (seal.length === 0) await files.syncDirectories([directory]);
     const next = { count: seal.count + 1, length, checksum, isClosed };
     await writeSeal(files, directory, next);
     seal = next;
   }
 
-  /** A process that died between write and sync left entries that a power cut would still lose. */
+  /** A process may have died between write and sync: its entries are not durable yet. */
   async function sealUnsynced(): Promise<void> {
     if (seal === undefined || seal.length >= length) return;
     await files.syncFile(logPath(directory));
@@ -175,7 +175,7 @@ function openJournal<Header, Mark>(
       next = encoded.checksum;
     }
     const data = Buffer.from(lines);
-    // Cut the torn end of an earlier append off, or it would be in the middle of the log.
+    // A torn end would stay in the middle of the log.
     if (torn) await files.truncate(logPath(directory), length);
     torn = true;
     await appendInReserve(data);
@@ -273,7 +273,7 @@ function openJournal<Header, Mark>(
   };
 }
 
-/** The journal in a directory; undefined if it is closed, or if no change can have been made under it. */
+/** The log in a directory; undefined when no change was made under it, or it is over. */
 async function readJournal(files: HostFiles, directory: string): Promise<ReadJournal | undefined> {
   const sealed = await files.start(sealPath(directory), SEAL_BYTES);
   const seal = sealed === undefined ? undefined : readSeal(sealed);
@@ -292,8 +292,8 @@ async function readUnsealed(files: HostFiles, directory: string): Promise<ReadJo
   const isThere = async (path: string) => (await files.facts(path)).kind !== 'absent';
   const hasSeal = await isThere(sealPath(directory));
   const isUsed = (await isThere(packPath(directory))) || (await isThere(roomBeside(directory)));
-  // The seal is durable before there is a log, and is deleted last. So a crash can leave an unreadable seal
-  // without a log, or a log without a whole entry and without a seal, but never before-images beside them.
+  // The seal is durable before there is a log, and is removed last. So a crash leaves an unreadable
+  // seal alone, or an unreadable log without a seal; neither has before-images.
   if (log === undefined && !(hasSeal && isUsed)) return undefined;
   if (log !== undefined && begin === undefined && !hasSeal && !isUsed) return undefined;
   const its = `its seal, ${sealPath(directory)}, is damaged or gone`;
@@ -301,7 +301,6 @@ async function readUnsealed(files: HostFiles, directory: string): Promise<ReadJo
   throw damaged(directory, begin === undefined ? `it has no whole first entry, and ${its}` : its);
 }
 
-/** Reads the log; undefined if there is none. */
 async function readLogIn(
   files: HostFiles,
   directory: string,
@@ -315,7 +314,7 @@ async function readLogIn(
   return log;
 }
 
-/** The seal of an empty log, and the reserve that is given up when the disk is full. */
+/** A seal of an empty log, with the space that is freed on a full disk. */
 function unsealed(): Buffer {
   const { bytes } = encodeSeal({ count: 0, length: 0, checksum: '', isClosed: false });
   return Buffer.concat([bytes, RESERVE]);
@@ -326,7 +325,7 @@ async function writeSeal(files: HostFiles, directory: string, seal: Seal): Promi
   await files.overwrite(sealPath(directory), offset, bytes);
 }
 
-/** Half an undo is worse than none, and only a person can tell which config is right. */
+/** A partial undo is worse than none: a person must decide. */
 function damaged(directory: string, why: string): Error {
   const path = logPath(directory);
   return fail(
@@ -337,21 +336,21 @@ function damaged(directory: string, why: string): Error {
   );
 }
 
-/** Removes a journal that could not be begun, as far as the disk allows it. */
+/** Removes a journal that could not be begun, as far as the disk allows. */
 async function abandoned(files: HostFiles, directory: string, error: unknown): Promise<unknown> {
-  // What is left is closed or has no whole entry, so the next `open` deletes it.
+  // The remains are closed or have no whole entry: the next read of the journals drops them.
   await sealAbandoned(files, directory).catch(() => undefined);
   await dropJournal(files, directory).catch(() => undefined);
   return journalFailure(directory, error);
 }
 
-/** Closes the journal before its log is deleted: a sealed log that is missing would count as damage. */
+/** The log may be sealed, and a missing sealed log is damage: the seal is closed first. */
 async function sealAbandoned(files: HostFiles, directory: string): Promise<void> {
   if ((await files.facts(sealPath(directory))).kind === 'absent') return;
   await writeSeal(files, directory, { count: 2, length: 0, checksum: '', isClosed: true });
 }
 
-/** Names the error: at the journal itself, or at a path whose before-image could not be read. */
+/** The disk refuses the journal, or refuses to read what it should record. */
 function unwritten(directory: string, error: unknown): unknown {
   const path = hostPathOf(error);
   if (path === undefined || path.startsWith(`${directory}/`))

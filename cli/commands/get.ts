@@ -21,7 +21,7 @@ export async function getPools(context: CliContext, options: WatchOptions): Prom
   return list(context, (view) => poolListing(view, context), options);
 }
 
-/** Nodes with pool, configs and state; `poolName` keeps one pool's. */
+/** Nodes with pool, configs and state; `poolName` filters. */
 export async function getNodes(
   context: CliContext,
   options: WatchOptions,
@@ -78,7 +78,7 @@ function poolListing(view: ClusterView, context: CliContext): KeyedListing<Machi
   };
 }
 
-/** Nodes in no pool that are named at most. */
+/** At most so many nodes without a pool are named. */
 const HINTS = 10;
 
 interface NodeLine {
@@ -117,7 +117,7 @@ function nodeListing(view: ClusterView, poolName: string | undefined): KeyedList
   };
 }
 
-/** Nobody may take them for machines. */
+/** Simulated hosts must not be mistaken for machines. */
 function simulatedNote(rows: readonly NodeLine[]): string | undefined {
   const simulated = rows.filter(({ node }) => isSimulated(node)).length;
   if (simulated === 0) return undefined;
@@ -125,7 +125,7 @@ function simulatedNote(rows: readonly NodeLine[]): string | undefined {
   return `simulated hosts: ${which} of ${rows.length}; no machines are behind them`;
 }
 
-/** The first few, with what to type. */
+/** Names the first nodes without a pool, with the command that fixes each. */
 function noPoolNote({ nodes, pools }: ClusterView): string | undefined {
   const left = nodesInNoPool(nodes, pools);
   if (left.length === 0) return undefined;
@@ -136,7 +136,7 @@ function noPoolNote({ nodes, pools }: ClusterView): string | undefined {
   ].join('\n');
 }
 
-/** Who wrote which field is the API server's bookkeeping, and longer than all the rest. */
+/** `managedFields` is bookkeeping of the API server, and longer than the rest of the object. */
 function withoutManagedFields<T extends { readonly metadata: object }>(object: T): T {
   const metadata = Object.fromEntries(
     Object.entries(object.metadata).filter(([field]) => field !== 'managedFields'),

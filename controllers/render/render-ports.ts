@@ -1,9 +1,9 @@
-/** What pure rendering needs of Node: a hash and a decompressor. */
+/** Node's hash and decompressor for pure rendering. */
 
 import { gunzipSync } from 'node:zlib';
 import type { RenderPorts } from '../../core/ignition';
 
-/** No config that an API server can store is larger; a gzip bomb is refused instead of inflated. */
+/** Larger than any config that an API server can store; a gzip bomb is refused. */
 const MAX_INFLATED_BYTES = 64 * 1024 * 1024;
 
 export const renderPorts: RenderPorts = {

@@ -1,6 +1,6 @@
 /**
- * `registries.conf` is the one file whose content decides about a drain: some changes leave every
- * running pod and every image reference that a kubelet may still need exactly as good as before.
+ * `registries.conf` is the only file whose content decides about a drain: some changes affect no
+ * running pod and no image reference that a kubelet may still need.
  */
 
 import { decodeDataUrl } from '../encoding';
@@ -8,15 +8,15 @@ import { fail, messageOf } from '../errors';
 import type { IgnitionConfig } from '../machine-config/types';
 import { REGISTRIES_CONF } from './policies';
 
-/** What pure code cannot do itself. */
+/** Ports of pure code. */
 export interface ContentPorts {
-  /** A TOML 1.0 document as plain values; throws an error with `line` and `column` when it is not one. */
+  /** A TOML 1.0 document as plain values; throws for anything else. */
   parseToml(text: string): unknown;
   /** Throws when the bytes are not gzip. */
   gunzip(bytes: Uint8Array): Uint8Array;
 }
 
-/** Whether a change of `registries.conf` can go in under running pods; if not, what stands against. */
+/** Whether a change of `registries.conf` can be applied under running pods, or why not. */
 export type RegistriesVerdict =
   { readonly harmless: true } | { readonly harmless: false; readonly reason: string };
 
@@ -35,7 +35,7 @@ interface Registry extends Endpoint {
 
 interface RegistriesConf {
   readonly searchRegistries: readonly string[];
-  /** By prefix, or by location without one; of two with one scope the later counts. */
+  /** By prefix, or by location without one; a later entry of the same scope wins. */
   readonly registries: ReadonlyMap<string, Registry>;
 }
 
@@ -44,8 +44,9 @@ const DIGEST_ONLY = 'digest-only';
 /**
  * Judges the change of `registries.conf` between two configs; a missing file is an empty one.
  *
- * Harmless is what cannot change which image a reference means: search registries appended at the end,
- * new registries and new mirrors that serve digests only, a mirror narrowed to digests.
+ * A change is harmless when it cannot change the image that a reference means: search registries
+ * appended at the end, new registries and mirrors that serve digests only, a mirror narrowed to
+ * digests.
  *
  * @throws `InvalidMachineConfig` when either content cannot be read or is not TOML
  * @see MCO pkg/daemon/drain.go, isSafeContainerRegistryConfChanges (7ff337a4)
@@ -55,7 +56,7 @@ export function judgeRegistriesChange(
   desired: IgnitionConfig,
   ports: ContentPorts,
 ): RegistriesVerdict {
-  // Both contents are decoded before either is parsed; the words for the second lack the colon.
+  // Both contents are decoded before either is parsed; MCO's error for the second lacks the colon.
   const oldText = readText(old, ports, ': ');
   const newText = readText(desired, ports, ' ');
   const before = parseRegistriesConf(oldText, ports);
@@ -73,7 +74,7 @@ export function judgeRegistriesChange(
 }
 
 function searchHarm(before: readonly string[], after: readonly string[]): string | undefined {
-  // The order matters, since a short name is looked up in that order.
+  // A short name is looked up in the order of the list.
   const appended = before.every((registry, i) => after[i] === registry);
   return appended ? undefined : 'unqualified-search-registries changed other than at the end';
 }
@@ -92,7 +93,7 @@ function newRegistryHarm(scope: string, registry: Registry): string | undefined 
 }
 
 function changedRegistryHarm(scope: string, old: Registry, now: Registry): string | undefined {
-  // Equal entries are harmless even where the rules below, read literally, would object.
+  // Equal entries are harmless, even where a literal reading of the rules below objects.
   if (JSON.stringify(old) === JSON.stringify(now)) return undefined;
   const fields = ['prefix', 'location', 'blocked', 'insecure'] as const;
   const field = fields.find((name) => old[name] !== now[name]);
@@ -210,7 +211,7 @@ function endpointOf(table: Reader): Endpoint {
   };
 }
 
-/** Reads the fields of one table; an absent field is empty, a field of the wrong type is refused. */
+/** An absent field is empty, a field of the wrong type is refused. */
 interface Reader {
   text(name: string): string;
   texts(name: string): readonly string[];

@@ -1,5 +1,5 @@
 /**
- * Which pods a drain evicts, which it leaves alone, and which forbid it.
+ * Which pods a drain evicts, which it leaves, and which forbid it.
  *
  * Five filters check each pod in a fixed order. The first one that keeps the pod or refuses the drain
  * decides. A filter that only warns lets the next ones check, too. A pod without a finding is evicted.
@@ -10,9 +10,8 @@
 
 import { controllerOf, isFinished, MIRROR_ANNOTATION, nameOf, type Pod } from './pods';
 
-/** What a drain may do. */
 export interface DrainOptions {
-  /** Evict pods that nothing recreates, and pods of a DaemonSet that is gone. */
+  /** Evict pods that nothing recreates, and pods of a deleted DaemonSet. */
   readonly force: boolean;
   /** Leave pods of DaemonSets on the node; without it, they refuse the drain. */
   readonly ignoreAllDaemonSets: boolean;
@@ -35,12 +34,12 @@ export const MCO_DRAIN_OPTIONS: DrainOptions = {
   deleteEmptyDirData: true,
 };
 
-/** What the filters know beyond the pod. */
+/** Facts for the filters beyond the pod. */
 export interface DrainContext {
   readonly options: DrainOptions;
   /** RFC 3339. */
   readonly now: string;
-  /** `namespace/name` of DaemonSets that pods name as their owner and that do not exist. */
+  /** `namespace/name` of DaemonSets that own pods and do not exist. */
   readonly missingDaemonSets?: readonly string[];
 }
 
@@ -85,12 +84,11 @@ const FILTERS: readonly PodFilter[] = [
   unmanaged,
 ];
 
-/** Decides about each pod on a node, in the order given. */
+/** In the given order. */
 export function judgePods(pods: readonly Pod[], context: DrainContext): readonly JudgedPod[] {
   return pods.map((pod) => judgePod(pod, context));
 }
 
-/** Decides about one pod. */
 export function judgePod(pod: Pod, context: DrainContext): JudgedPod {
   const findings: Finding[] = [];
   for (const filter of FILTERS) {

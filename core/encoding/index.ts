@@ -1,4 +1,4 @@
-/** Text and byte encodings that rendered configs are made of. */
+/** Text and byte encodings of rendered configs. */
 
 export { decodeBase64 } from './base64';
 export { dataUrlError, decodeDataUrl, encodeDataUrl, type DataUrl } from './data-url';

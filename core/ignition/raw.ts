@@ -1,18 +1,16 @@
-/**
- * A config as it comes: an object (from the API), a text (JSON, or base 64 and gzip of it), or bytes.
- */
+/** Raw configs: an object (from the API), a text (JSON, or base 64 and gzip of it), or bytes. */
 
 import { decodeBase64 } from '../encoding/base64';
 import { goJson } from '../encoding/go-json';
 import { fail, messageOf } from '../errors';
 
-/** What rendering needs from its surroundings. */
+/** Ports of rendering. */
 export interface RenderPorts {
   /** Throws when the bytes are no gzip stream. */
   gunzip(bytes: Uint8Array): Uint8Array;
 }
 
-/** A config that was read but not understood yet. */
+/** A config before parsing. */
 export interface RawIgnition {
   readonly value: unknown;
   /** The JSON text that positions in messages refer to. */

@@ -1,4 +1,7 @@
-/** Rules about single values: paths, modes, URLs, hashes, names. Each answers the finding or none. */
+/**
+ * Rules about single values: paths, modes, URLs, hashes, names. Each returns a finding or
+ * undefined.
+ */
 
 import { dataUrlError } from '../encoding/data-url';
 import { parseGoUrl, queryValues, type GoUrl } from '../encoding/go-url';
@@ -20,7 +23,9 @@ export function cleanPath(path: string): string {
   return joined === '' ? '.' : joined;
 }
 
-/** An empty, `.` or `..` part, or a trailing slash: an absolute path that `cleanPath` would change. */
+/**
+ * An empty, `.` or `..` part, or a trailing slash: an absolute path that `cleanPath` would change.
+ */
 const DIRTY = /\/\/|\/\.\.?(?:\/|$)|.\/$/;
 
 export function pathRule(path: string): string | undefined {
@@ -80,7 +85,7 @@ export function optionalUrlRule(url: string | undefined, minor: Minor): string |
   return url === undefined || url === '' ? undefined : urlRule(url, minor);
 }
 
-/** The same where the URL must be there. */
+/** The same where the URL is required. */
 export function requiredUrlRule(url: string | undefined, minor: Minor): string | undefined {
   return url === undefined || url === '' ? FINDING.SOURCE_REQUIRED : urlRule(url, minor);
 }

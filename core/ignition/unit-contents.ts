@@ -1,6 +1,6 @@
 /**
- * Reads systemd unit files only as far as Ignition's validation does: which sections have options,
- * and what is no unit file.
+ * Reads systemd unit files as far as Ignition's validation does: sections with options, and syntax
+ * errors.
  *
  * @see MCO vendor/github.com/coreos/go-systemd/v22/unit/deserialize.go (7ff337a4)
  */
@@ -10,14 +10,16 @@ export type UnitContents =
   | { readonly sections: ReadonlySet<string>; readonly error?: undefined }
   | { readonly error: string };
 
-/** systemd truncates longer lines, so they are refused (as far as the reader's buffer sees them). */
+/**
+ * systemd truncates longer lines, so they are refused (as far as the reader's buffer sees them).
+ */
 const LINE_MAX = 2048;
 const BUFFER = 4096;
 const NEWLINE = 0x0a;
 
 /**
  * @param garbage - how text after a section name is shown: quoted, or (specification 2) as the
- *   numbers of its bytes
+ * numbers of its bytes
  */
 export function readUnitContents(
   contents: string | undefined,
@@ -42,7 +44,7 @@ class UnitReader {
   readonly #garbage: 'quoted' | 'bytes';
   readonly #sections = new Set<string>();
   #at = 0;
-  /** How far the original's buffered reader has read ahead; decides which long lines it sees. */
+  /** Position of the original's buffered reader, which decides which long lines it sees. */
   #buffered = 0;
 
   constructor(bytes: Buffer, garbage: 'quoted' | 'bytes') {
@@ -137,7 +139,7 @@ class UnitReader {
     return String.fromCharCode(byte);
   }
 
-  /** A line without its newline; the rest of the text, less one carriage return, when there is none. */
+  /** A line without its newline; at the end, the rest of the text less one carriage return. */
   #readLine(): string {
     const { line, found } = this.#readThrough(NEWLINE);
     return !found && line.endsWith('\r') ? line.slice(0, -1) : line;

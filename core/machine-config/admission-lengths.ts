@@ -1,4 +1,4 @@
-/** Names that no file system takes, or to which no host could add what it adds to them. */
+/** Names that are too long for a file system, or for the suffixes that hosts add. */
 
 import type { Report } from './admission-problem';
 import { NO_ORIGINAL_SUFFIX, noOriginalPath } from './original-paths';
@@ -6,10 +6,10 @@ import { NO_ORIGINAL_SUFFIX, noOriginalPath } from './original-paths';
 const NAME_BYTES = 255;
 const PATH_BYTES = 4095;
 
-/** What hosts add to a name, and why. */
+/** Suffixes that hosts add to a name, and why. */
 const ADDED = {
   nothing: { text: '', why: '' },
-  /** At its first update a host notes that no such file was there before. */
+  /** At its first update a host records that no such file existed. */
   stamp: {
     text: NO_ORIGINAL_SUFFIX,
     why: `, because they add ${NO_ORIGINAL_SUFFIX} to note what was there before`,
@@ -17,7 +17,7 @@ const ADDED = {
   dropins: { text: '.d', why: ', because they add .d for the directory of its drop-ins' },
 } as const;
 
-/** Reports a name, of a file or unit, that is too long with what hosts add to it; whether it is. */
+/** Reports a name of a file or unit that is too long with its suffix; true = it is. */
 export function reportNameLength(
   name: string,
   added: keyof typeof ADDED,
@@ -33,7 +33,7 @@ export function reportNameLength(
   return true;
 }
 
-/** The same for every name in a path, and for all of it. */
+/** The same for every name in a path, and for the whole path. */
 export function reportPathLength(
   path: string,
   isStamped: boolean,

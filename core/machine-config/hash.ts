@@ -1,8 +1,8 @@
 /**
  * The name of a rendered config: a hash over the exact bytes of its spec.
  *
- * MD5 identifies contents here and protects nothing; another hash would rename every cluster's
- * configs, and with them reboot every node.
+ * MD5 only identifies contents here; another hash would rename every cluster's configs and reboot
+ * every node.
  *
  * @see MCO pkg/controller/render/hash.go (7ff337a4)
  */

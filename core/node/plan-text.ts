@@ -13,7 +13,9 @@ export function planSummary(plan: Omit<UpdatePlan, 'phases' | 'summary'>): strin
   return `${cost}: ${changesText(causesOf(plan))}`;
 }
 
-/** The changes that cause the reboot, if there is one; otherwise those that cost anything; or all. */
+/**
+ * The changes that cause the reboot, if there is one; otherwise those with a cost; otherwise all.
+ */
 export function causesOf({
   changes,
   reboot,
@@ -30,8 +32,8 @@ export function changesText(changes: readonly PlannedChange[]): string {
 }
 
 /**
- * The plan for a terminal: the summary, then one indented line per change with its cost and the rule
- * behind it. No colour and no alignment.
+ * The summary, then one indented line per change with its cost and rule. No colour and no
+ * alignment.
  */
 export function describePlan(plan: UpdatePlan): readonly string[] {
   return [

@@ -5,20 +5,15 @@
 
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import {
-  awaitsConfirmation,
-  dropFallback,
-  goBackAlone,
-  type HostPorts,
-  type UnconfirmedBoot,
-} from '../../activities/host';
+import { awaitsConfirmation, goBackAlone, type UnconfirmedBoot } from './unconfirmed';
+import type { HostPorts } from '../ports';
+import { dropFallback } from '../update/fallback';
 import { readBootId } from '../../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../../core/errors';
 import { Answers } from './temporal-answers';
-import { telling } from '../../workers/host/order-log';
-import type { Host } from '../../workers/host/loop';
+import type { Host } from '../host';
 import { Silence } from './silence';
-import type { Logger } from '../../process/logging';
+import { type Log, telling } from '../log';
 
 /** The least time for a process that starts late or again. */
 export const LEAST_SECONDS = 30;
@@ -56,7 +51,7 @@ export interface Confirmation {
 export async function confirmation(
   host: Host,
   seconds: number,
-  log: Logger,
+  log: Log,
   secondsUp: () => number = secondsSinceBoot,
   kernelBootId: () => Promise<string> = readBootId,
 ): Promise<Confirmation> {
@@ -115,7 +110,7 @@ function isFound(found: Found): found is UnconfirmedBoot {
 
 async function lookAtBest(
   host: Host,
-  log: Logger,
+  log: Log,
   kernelBootId: () => Promise<string>,
 ): Promise<Found> {
   try {
@@ -143,7 +138,7 @@ function callingOffShell({ node, ports }: Host, log: Logger): () => void {
 /** The update to confirm; the boot ID comes from the kernel when the driver has none. */
 async function lookAt(
   { node, ports }: Host,
-  log: Logger,
+  log: Log,
   kernelBootId: () => Promise<string>,
 ): Promise<Awaited<ReturnType<typeof awaitsConfirmation>>> {
   try {
@@ -210,7 +205,7 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
 export async function goBackByItself(
   host: Host,
   signal: AbortSignal,
-  log: Logger,
+  log: Log,
   why = OUT_OF_REACH,
 ): Promise<void> {
   const { node } = host;
@@ -228,7 +223,7 @@ export async function goBackByItself(
 /** The ports of a rollback without an order. */
 export function portsAlone(
   host: Host,
-  { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
   request: (reason: string) => void,
 ): HostPorts {
   return {

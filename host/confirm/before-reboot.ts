@@ -4,14 +4,13 @@
  * update may have cut it off.
  */
 
-import { awaitsWord, goBackInPlace } from '../../activities/host';
+import { awaitsWord, goBackInPlace } from './unconfirmed';
 import { failureName, messageOf } from '../../core/errors';
-import type { WritingOrder } from '../../workers/host/order-listeners';
 import { Answers } from './temporal-answers';
 import { LEAST_SECONDS, portsAlone } from './after-reboot';
-import type { Host } from '../../workers/host/loop';
+import type { Host } from '../host';
 import { Silence } from './silence';
-import type { Logger } from '../../process/logging';
+import type { Log } from '../log';
 
 interface Options {
   readonly signal: AbortSignal;

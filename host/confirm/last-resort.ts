@@ -4,14 +4,10 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { createExclusive } from '../../activities/host';
 import { messageOf } from '../../core/errors';
 import { type Confirmation, confirmation, goBackByItself } from './after-reboot';
-import type { Host } from '../../workers/host/loop';
-import { createMachinePorts } from '../../workers/host/machine-ports';
-import { rebootMachine } from '../../workers/host/reboot';
-import { type HostWorkerOptions, readMachineSettings } from '../../workers/host/settings';
-import type { Logger } from '../../process/logging';
+import type { Host } from '../host';
+import type { Log } from '../log';
 
 /** The default for orders without a number, because the setting is unreadable. */
 const RECONNECT_SECONDS = 600;
@@ -23,12 +19,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface LastResort {
   readonly signal: AbortSignal;
-  readonly log: Logger;
+  readonly log: Log;
   /** Tells systemd that the process waits. */
   readonly onWaiting?: () => Promise<void>;
   /** For tests. */
   readonly confirm?: (host: Host) => Promise<Confirmation>;
-  readonly reboot?: Host['reboot'];
   readonly lookMs?: number;
 }
 
@@ -36,19 +31,20 @@ export interface LastResort {
  * Reads the settings. If they are unusable and an update waits for confirmation in this boot, reads
  * them repeatedly until they are usable, or the time is over and the machine rolls back.
  *
- * @returns the settings; undefined = the machine rolled back, or the signal aborted
- * @throws the error of `read` when no update waits for confirmation
+ * @param findHost - this machine without them; undefined = that cannot be told
+ * @returns the settings; undefined = the machine went back, or the signal aborted
+ * @throws what `read` throws when no update waits to be confirmed
  */
 export async function settingsOrBack<Settings>(
   read: () => Settings,
-  { flags, environment }: { readonly flags: HostWorkerOptions; readonly environment: Environment },
+  findHost: () => Promise<Host | undefined>,
   resort: LastResort,
 ): Promise<Settings | undefined> {
   try {
     return read();
   } catch (error) {
     const { log } = resort;
-    const host = await bareHost(flags, environment, resort);
+    const host = await findHost();
     const confirm = resort.confirm ?? ((bare: Host) => confirmation(bare, RECONNECT_SECONDS, log));
     const awaited = host === undefined ? undefined : await confirm(host);
     if (host === undefined || awaited?.isAwaited() !== true) throw error;

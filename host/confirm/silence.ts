@@ -4,7 +4,7 @@
  * arrives.
  */
 
-import { LONGEST_QUESTION_MS } from '../../process/temporal/contact';
+import { LONGEST_QUESTION_MS } from '../../core/machine/contact';
 
 /** A late timer counts as one step, even if it is hours late. */
 const STEP_MS = 1_000;

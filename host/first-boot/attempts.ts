@@ -14,23 +14,23 @@ import {
 } from '../../activities/host';
 import type { HostPorts } from '../ports';
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
-import { journalLogger } from '../../workers/host/journal-logger';
-import { createMachinePorts } from '../../workers/host/machine-ports';
-import type { MachineSettings } from '../../workers/host/machine-settings';
-import { rebootMachine } from '../../workers/host/reboot';
-import { type HostWorkerOptions, readMachineSettings } from '../../workers/host/settings';
-import { telling } from '../../workers/host/order-log';
-import type { Logger } from '../../process/logging';
-
-export { MACHINE_FLAGS } from '../../workers/host/flags';
+import { type Log, telling } from '../log';
 
 /** A registry may be absent until a person restores it. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 /** Failures for a person are retried for a while: early in the boot the network may be down. */
 const GIVE_UP_STALLED_AFTER_MS = 300_000;
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
-/** A power cut may repeat a reboot; more repetitions are a fault. */
+/** Power cuts take reboots back; more of them are no accident. */
 const MOST_REBOOTS = 3;
+
+/** A machine that boots for the first time. */
+export interface NewMachine {
+  readonly node: string;
+  readonly ports: () => Promise<MachinePorts>;
+  /** Resolves when this process ends with the machine. */
+  readonly reboot: (reason: string) => Promise<void>;
+}
 
 export interface FirstBootOptions {
   readonly signal: AbortSignal;
@@ -70,12 +70,12 @@ export async function runHostFirstBoot(
  * @throws an Error with the reason when it cannot be completed; the kubelet should not start then
  */
 export async function firstBoot(
-  settings: MachineSettings,
+  machine: NewMachine,
   options: FirstBootOptions,
 ): Promise<FirstBoot> {
-  const { signal, log, reboot = rebootMachine } = options;
-  const { node } = settings;
-  const run = new FirstBootRun(settings, options);
+  const { log } = options;
+  const { node } = machine;
+  const run = new FirstBootRun(machine, options);
   const done = await run.patiently();
   if (done.kind === 'complete') log.info({ node, config: done.config }, 'first boot complete');
   if (done.kind !== 'reboot') return done;
@@ -89,7 +89,7 @@ class FirstBootRun {
   private attempts = 0;
 
   constructor(
-    private readonly settings: MachineSettings,
+    private readonly machine: NewMachine,
     private readonly options: FirstBootOptions,
   ) {}
 
@@ -110,7 +110,7 @@ class FirstBootRun {
         const ms = backoffMs(BACKOFF, this.attempts);
         const nextAttemptAt = new Date(this.now().getTime() + ms).toISOString();
         const failure = failureName(error);
-        log.warn({ node: this.settings.node, failure, reason }, 'first boot: tried again soon');
+        log.warn({ node: this.machine.node, failure, reason }, 'first boot: tried again soon');
         await this.noteIfPossible({ state: 'waiting', reason, nextAttemptAt });
         await pause(ms, signal);
       }
@@ -147,13 +147,12 @@ class FirstBootRun {
 
   /** Without the kubelet, which waits for this program. The config is on the machine. */
   private async ports(): Promise<HostPorts> {
-    const { settings, options } = this;
-    const machine = await (options.ports?.() ??
-      createMachinePorts(settings).then(({ ports }) => ports));
-    const { vitals } = machine;
+    const { machine, options } = this;
+    const ports = await machine.ports();
+    const { vitals } = ports;
     return {
-      ...machine,
-      ...telling(settings.node, options.log),
+      ...ports,
+      ...telling(machine.node, options.log),
       ...(vitals === undefined
         ? {}
         : { vitals: { ...vitals, kubeletHealthy: () => Promise.resolve() } }),
@@ -173,7 +172,7 @@ class FirstBootRun {
     try {
       await this.note(record);
     } catch (error) {
-      const { node } = this.settings;
+      const { node } = this.machine;
       this.options.log.warn({ node, reason: messageOf(error) }, 'first boot: record not written');
     }
   }

@@ -4,18 +4,22 @@
 
 import { findForeignDeployment } from '../records/committed-deployment';
 import { otherDriver } from '../transaction/open-journal';
-import { type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
+import {
+  type HostPorts,
+  type MachinePorts,
+  markOf,
+  type OpenJournal,
+  type OsStatus,
+} from '../ports';
 import { readCurrentConfig } from '../records/records';
 import { foreignText, isForeign, standingOf } from '../transaction/unfinished-update';
 import { FIRST_BOOT_PLACES } from '../first-boot/ignition-files';
 import { type FirstBootRecord, readFirstBoot } from '../first-boot/first-boot-record';
 import { createMachineTree } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
-import type { FoundKubelet } from '../../core/machine/kubelet';
+import type { FoundKubelet, KubeletSettings } from '../../core/machine/kubelet';
 import { findUpdaters, updatersText } from '../../core/machine/updaters';
-import { lookForKubelet, otherNode } from '../../workers/host/kubelet';
-import { createMachinePorts } from '../../workers/host/machine-ports';
-import type { MachineSettings } from '../../workers/host/machine-settings';
+import { lookForKubelet, otherNode } from '../kubelet';
 import { type HostState, isRunning, readHostState } from './worker-state';
 
 export interface OpenUpdate {
@@ -61,7 +65,7 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
       return undefined;
     }
   }
-  const machine = await attempt(() => createMachinePorts(settings, { isLooking: true }));
+  const machine = await attempt(() => reported.open());
   const ports = machine?.ports;
   const config = await attempt(async () => ports && readCurrentConfig(ports.files));
   const os = await attempt(async () => ports?.os.status());
@@ -76,7 +80,7 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
   if (firstBoot?.state === 'failed' || firstBoot?.state === 'waiting') {
     problems.push(`the first boot is not complete: ${firstBoot.reason ?? 'no reason is known'}`);
   }
-  const kubelet = await attempt(async () => kubeletReport(settings));
+  const kubelet = await attempt(async () => kubeletReport(reported));
   const stranger = await attempt(async () => kubelet && otherNode(node, kubelet));
   if (stranger !== undefined) problems.push(stranger);
   const updaters = (await attempt(async () => findUpdaters(createMachineTree(root)))) ?? [];
@@ -95,9 +99,9 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
   };
 }
 
-function kubeletReport(settings: MachineSettings): KubeletReport {
-  const { kubeletHealthUrl } = settings;
-  const found = lookForKubelet(settings);
+function kubeletReport(reported: ReportedMachine): KubeletReport {
+  const { kubeletHealthUrl } = reported;
+  const found = lookForKubelet(reported);
   return { ...found, ...(kubeletHealthUrl === undefined ? {} : { healthUrl: kubeletHealthUrl }) };
 }
 

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failureName, messageOf } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
-import type { Logger } from '../../process/logging';
+import type { Log } from '../log';
 
 /** In memory, below the machine's root: valid for this boot. */
 const STATE_FILE = 'run/slipway/host.json';

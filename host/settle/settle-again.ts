@@ -5,15 +5,11 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  closeOriginals,
-  type Exclusive,
-  type HostPorts,
-  settleAtStart,
-} from '../../activities/host';
+import { closeOriginals } from '../paths/originals';
+import { settleAtStart } from './settle-at-start';
 import { messageOf } from '../../core/errors';
-import { telling } from '../../workers/host/order-log';
-import type { Logger } from '../../process/logging';
+import type { Host } from '../host';
+import { type Log, telling } from '../log';
 
 const PAUSE_MS = 15_000;
 
@@ -41,7 +37,7 @@ export interface SettlingHost {
  */
 export async function settleHost(
   host: SettlingHost,
-  log: Logger,
+  log: Log,
   said?: string,
 ): Promise<string | undefined> {
   const { node } = host;
@@ -63,7 +59,7 @@ export async function settleHost(
 }
 
 /** What an earlier version left open is closed at once, and not only with the next update. */
-async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Logger): Promise<void> {
+async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): Promise<void> {
   try {
     await exclusive(() => closeOriginals(ports.files));
   } catch (error) {

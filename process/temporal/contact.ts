@@ -6,6 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { messageOf } from '../../core/errors';
+import { ASK_AGAIN_MS, ASK_TIMEOUT_MS } from '../../core/machine/contact';
 
 /** While an answer is needed, by an unconfirmed update or for `/readyz`. */
 const SOON_MS = 5_000;
@@ -49,7 +50,7 @@ export async function watchContact(
     const woken = new AbortController();
     const forget = onUrgent?.(() => woken.abort());
     const isSoon = isUrgent() || silence !== undefined;
-    await delay(isSoon ? SOON_MS : NOW_AND_THEN_MS, undefined, {
+    await delay(isSoon ? ASK_AGAIN_MS : NOW_AND_THEN_MS, undefined, {
       signal: AbortSignal.any([signal, woken.signal]),
     }).catch(() => undefined);
     forget?.();
@@ -59,7 +60,7 @@ export async function watchContact(
 /** @returns why there was no answer; undefined = there was one */
 export async function askTemporal(connection: Asked): Promise<string | undefined> {
   try {
-    await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
+    await connection.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
       connection.workflowService.getSystemInfo({}),
     );
     return undefined;

@@ -67,7 +67,7 @@ function answer(input: CaseInput): JsonObject {
     name: input.name,
     diff: diffText(diff),
     diffFiles: files,
-    // Go writes a list that was never appended to as null.
+    // Go writes a list without an append as null.
     diffUnits: units.length > 0 ? units : null,
     forcedRebootByDiffFlags: forcesReboot(diff),
     actions,

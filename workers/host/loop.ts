@@ -6,18 +6,16 @@
 
 import { Worker } from '@temporalio/worker';
 import { withFailures } from '../../activities/failures';
-import {
-  createHostActivities,
-  currentStep,
-  rebootIsDue,
-  withHeartbeats,
-} from '../../activities/host';
+import { createHostActivities, currentStep, withHeartbeats } from '../../activities/host';
+import { rebootIsDue } from '../../host/settle/settle-at-start';
 import { messageOf } from '../../core/errors';
 import { hostQueue } from '../../core/names';
 import type { HostActivities } from '../../workflows/host-contracts';
 import type { HostLink } from './connection';
 import { type DriftPlace, watchHostDrift } from './drift-watch';
-import { logged, telling } from './order-log';
+import { logged } from './order-log';
+import type { Host } from '../../host/host';
+import { telling } from '../../host/log';
 import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
@@ -47,8 +45,6 @@ export interface Host extends SettlingHost {
   readonly drift?: DriftPlace;
   /** Wraps the activities; for simulations. */
   readonly around?: (activities: HostActivities) => HostActivities;
-  /** Takes the machine down and up again; a real one never returns. */
-  reboot(reason: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface HostLoopOptions {
@@ -63,7 +59,7 @@ export interface HostLoopOptions {
 }
 
 /** Runs the host until the signal aborts. */
-export async function runHost(host: Host, options: HostLoopOptions): Promise<void> {
+export async function runHost(host: ServedHost, options: HostLoopOptions): Promise<void> {
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
   const watching =
@@ -82,7 +78,7 @@ export async function runHost(host: Host, options: HostLoopOptions): Promise<voi
   }
 }
 
-async function serveThroughReboots(host: Host, options: HostLoopOptions): Promise<void> {
+async function serveThroughReboots(host: ServedHost, options: HostLoopOptions): Promise<void> {
   const { signal, log } = options;
   const wish: RebootWish = { stop: () => undefined };
   const { lastReboot = {} } = host;
@@ -104,7 +100,7 @@ async function serveThroughReboots(host: Host, options: HostLoopOptions): Promis
  * The worker carries out orders until it has ended: a later one may have undone the update of the
  * reboot. If that is not known, the machine reboots as requested.
  */
-async function isStillDue(host: Host, log: Logger): Promise<boolean> {
+async function isStillDue(host: ServedHost, log: Logger): Promise<boolean> {
   try {
     return await host.exclusive(() => rebootIsDue({ ...host.ports, now: () => new Date() }));
   } catch (error) {
@@ -115,7 +111,7 @@ async function isStillDue(host: Host, log: Logger): Promise<boolean> {
 
 /** Reboots; returns why the machine is still up, if it is. */
 async function rebootHost(
-  host: Host,
+  host: ServedHost,
   reason: string,
   { signal, log }: HostLoopOptions,
 ): Promise<string | undefined> {

@@ -8,7 +8,7 @@ import {
   createVitals,
 } from '../../adapters/host';
 import { failureName } from '../../core/errors';
-import type { HostPorts, UpdateHeader, UpdateMark } from '../../host/ports';
+import type { HostPorts, MachinePorts, UpdateHeader, UpdateMark } from '../../host/ports';
 import type { MachineSettings } from './machine-settings';
 import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
 

@@ -5,13 +5,11 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  createExclusive,
-  currentStep,
-  type HostPorts,
-  installFirstConfig,
-  readCurrentConfig,
-} from '../../activities/host';
+import { currentStep } from '../../activities/host';
+import { createExclusive } from '../../host/exclusive';
+import { installFirstConfig } from '../../host/first-boot/first-boot';
+import type { HostPorts } from '../../host/ports';
+import { readCurrentConfig } from '../../host/records/records';
 import { createConfigClient, createHostUsers, createJournal } from '../../adapters/host';
 import {
   createFailurePlan,
@@ -28,7 +26,7 @@ import type { HostActivities } from '../../workflows/host-contracts';
 import { type BootReports, createBootReports } from './simulated-boot-reports';
 import type { HostLink } from './connection';
 import { createLimit } from './concurrency-limit';
-import { type Host, runHost } from './loop';
+import { type ServedHost, runHost } from './loop';
 import type { SimulatedHostsSettings } from './settings';
 import { becomeOnlyWorker } from './single-process';
 import type { Logger } from '../../process/logging';
@@ -107,7 +105,7 @@ export async function runSimulatedHosts(
 }
 
 interface MadeHost {
-  readonly host: Host;
+  readonly host: ServedHost;
   readonly machine: SimulatedMachine;
 }
 
@@ -133,7 +131,7 @@ async function makeHost(
     },
   });
   const reports = bootReportsOf(settings, node, { signal, log });
-  const host: Host = {
+  const host: ServedHost = {
     node,
     identity: `${SIMULATED_HOST}${node}`,
     exclusive: createExclusive(),

@@ -5,18 +5,20 @@
 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createExclusive, dropFallback } from '../../activities/host';
+import { createExclusive } from '../../host/exclusive';
+import { dropFallback } from '../../host/update/fallback';
 import { createConfigClient } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
 import { type Confirmation, confirmation, goBackByItself } from '../../host/confirm/after-reboot';
 import { noting, type WritingOrder } from './order-listeners';
 import { AwaitedWord } from '../../host/confirm/before-reboot';
+import { bareHost } from './bare-host';
 import { connected } from './connection';
 import { tellSilence } from '../../process/temporal/link';
 import { journalLogger } from './journal-logger';
-import { KubeletEndpoint, kubeletFinder, startWhatWaited } from './kubelet';
+import { KubeletEndpoint, kubeletFinder, startWhatWaited } from '../../host/kubelet';
 import { createLimit } from './concurrency-limit';
-import { type Host, type LastReboot, runHost } from './loop';
+import { type ServedHost, type LastReboot, runHost } from './loop';
 import { createMachinePorts } from './machine-ports';
 import { createNotifier, type SystemdNotifier } from './systemd-notify';
 import { rebootMachine } from './reboot';
@@ -106,7 +108,9 @@ async function readInTime(
   const isSimulated = flags['simulate'] !== undefined || flags['nodes'] !== undefined;
   if (isSimulated) return read();
   const resort = { signal, log, onWaiting };
-  return settingsOrBack(read, { flags, environment }, resort).finally(() => systemd?.close());
+  return settingsOrBack(read, () => bareHost(flags, environment, resort), resort).finally(() =>
+    systemd?.close(),
+  );
 }
 
 export interface SimulatedHosts {
@@ -206,7 +210,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     void systemd.status(SHOWN[connection]);
   };
   const lastReboot: LastReboot = {};
-  const host: Host = {
+  const host: ServedHost = {
     node,
     identity: `slipway-host@${node}`,
     exclusive: createExclusive(),
@@ -285,7 +289,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
 }
 
 interface ServingMachine {
-  readonly host: Host;
+  readonly host: ServedHost;
   readonly running: Running;
   readonly awaited: Confirmation;
   readonly word: AwaitedWord;

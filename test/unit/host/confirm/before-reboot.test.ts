@@ -3,15 +3,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import {
-  awaitsConfirmation,
-  createExclusive,
-  createHostActivities,
-  goBackAlone,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host';
+import { awaitsConfirmation, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { createExclusive } from '../../../../host/exclusive';
 import type { HostPorts, UpdateHeader } from '../../../../host/ports';
 import type { HostActivities } from '../../../../workflows/host-contracts';
-import type { Host } from '../../../../workers/host/loop';
+import type { Host } from '../../../../host/host';
 import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence';
 import { AwaitedWord } from '../../../../host/confirm/before-reboot';
 import { createLogger, type Logger } from '../../../../process/logging';
@@ -75,7 +72,6 @@ beforeEach(async () => {
   ports = await machine.ports();
   host = {
     node: 'worker-1',
-    identity: 'test',
     exclusive: createExclusive(),
     ports,
     reboot: async (reason) => void reboots.push(reason),

@@ -2,7 +2,7 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createExclusive } from '../../../../activities/host';
+import { createExclusive } from '../../../../host/exclusive';
 import { watchDrift } from '../../../../host/drift/watch';
 import { createMachineTree, createPathProbe, createPathWatch } from '../../../../adapters/host';
 import { type DriftAnswer, type DriftReport, TURN } from '../../../../core/drift';

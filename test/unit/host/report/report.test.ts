@@ -12,8 +12,7 @@ import {
   newAuthority,
 } from '../../../../tools/cluster/certificates';
 import { createMachinePorts } from '../../../../workers/host/machine-ports';
-import { printHostStatus } from '../../../../workers/host/console';
-import { readHostReport } from '../../../../host/report/report';
+import { printHostStatus, reportMachine } from '../../../../workers/host/console';
 import { reportLines } from '../../../../host/report/report-text';
 import { createHostState, readHostState } from '../../../../host/report/worker-state';
 import { createLogger } from '../../../../process/logging';
@@ -64,7 +63,7 @@ describe('the status of a machine', () => {
   }
 
   it('is short for a machine that has nothing yet', async () => {
-    const report = await readHostReport(settings());
+    const report = await reportMachine(settings());
 
     expect(report).toMatchObject({ node: 'worker-1', problems: [], driver: { name: 'none' } });
     expect(reportLines(report)).toEqual(
@@ -79,11 +78,11 @@ describe('the status of a machine', () => {
   it('says where the kubelet is, and whose places these are', async () => {
     layOut(root, K3S_AGENT);
 
-    const { kubelet, problems } = await readHostReport({
+    const { kubelet, problems } = await reportMachine({
       ...settings(),
       kubeletHealthUrl: 'http://127.0.0.1:10248/healthz',
     });
-    const text = reportLines(await readHostReport(settings()));
+    const text = reportLines(await reportMachine(settings()));
 
     expect(kubelet).toMatchObject({
       distribution: 'k3s',
@@ -109,7 +108,7 @@ describe('the status of a machine', () => {
       ...enabledUnit('bootc-fetch-apply-updates.timer', '/usr/lib/systemd/system', 'timers.target'),
     });
 
-    const { problems } = await readHostReport(settings());
+    const { problems } = await reportMachine(settings());
 
     expect(problems).toEqual([
       'bootc-fetch-apply-updates.timer would update or reboot this machine beside Slipway; switch off: systemctl mask --now bootc-fetch-apply-updates.timer',
@@ -119,7 +118,7 @@ describe('the status of a machine', () => {
   it('names what is looked for where the machine has not joined yet, which is no problem', async () => {
     layOut(root, enabledUnit('kubelet.service'));
 
-    const report = await readHostReport(settings());
+    const report = await reportMachine(settings());
     const text = reportLines(report).join('\n');
 
     expect(report.problems).toEqual([]);
@@ -139,7 +138,7 @@ describe('the status of a machine', () => {
     const pem = '/var/lib/kubelet/pki/kubelet-client-current.pem';
     layOut(root, { ...enabledUnit('kubelet.service'), [pem]: `${certificate}${key}` });
 
-    const { problems } = await readHostReport(settings());
+    const { problems } = await reportMachine(settings());
 
     expect(problems).toEqual([expect.stringMatching(/of node worker-2; set node to worker-2$/)]);
   });
@@ -149,7 +148,7 @@ describe('the status of a machine', () => {
     await writeCurrentConfig(ports.files, { ...OLD, raw: OLD.spec });
     await beginUpdate();
 
-    const report = await readHostReport(settings());
+    const report = await reportMachine(settings());
 
     expect(report).toMatchObject({
       currentConfig: 'rendered-worker-old',
@@ -169,7 +168,7 @@ describe('the status of a machine', () => {
     const { bootId } = await ports.os.status();
     await (await ports.journal.open())?.mark({ kind: 'goingBack', bootId, ...due });
 
-    const text = reportLines(await readHostReport(settings())).join('\n');
+    const text = reportLines(await reportMachine(settings())).join('\n');
 
     expect(text).toContain(`on its way ${said}`);
   });
@@ -177,7 +176,7 @@ describe('the status of a machine', () => {
   it('says that the open update is of another OS driver, and still shows it', async () => {
     await beginUpdate('bootc');
 
-    const { update, problems } = await readHostReport(settings());
+    const { update, problems } = await reportMachine(settings());
 
     expect(update).toMatchObject({ target: 'rendered-worker-new' });
     expect(problems).toEqual([expect.stringContaining('driver: bootc') as string]);
@@ -194,7 +193,7 @@ describe('the status of a machine', () => {
     } as unknown as HostActivities);
     await expect(applyUpdate(orderFor(NEW, 'applyUpdate'))).rejects.toThrow();
 
-    const { worker, problems } = await readHostReport(settings());
+    const { worker, problems } = await reportMachine(settings());
 
     expect(problems).toEqual([]);
     expect(worker).toMatchObject({
@@ -203,7 +202,7 @@ describe('the status of a machine', () => {
       connection: 'connected',
       lastOrder: { activity: 'applyUpdate', failure: 'ApplyFailed' },
     });
-    expect(reportLines(await readHostReport(settings())).join('\n')).toMatch(
+    expect(reportLines(await reportMachine(settings())).join('\n')).toMatch(
       /last order: applyUpdate of rendered-worker-new, ended .*: ApplyFailed: write \/etc\/motd/,
     );
   });
@@ -213,7 +212,7 @@ describe('the status of a machine', () => {
     mkdirSync(left, { recursive: true });
     writeFileSync(join(left, 'log'), '');
 
-    expect((await readHostReport(settings())).update).toBeUndefined();
+    expect((await reportMachine(settings())).update).toBeUndefined();
 
     expect(readFileSync(join(left, 'log'), 'utf8')).toBe('');
   });

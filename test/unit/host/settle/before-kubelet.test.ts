@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import type { UpdateHeader } from '../../../../host/ports';
-import { startWhatWaited } from '../../../../workers/host/kubelet';
+import { startWhatWaited } from '../../../../host/kubelet';
 import { createMachinePorts } from '../../../../workers/host/machine-ports';
 import { journalDestination } from '../../../../workers/host/journal-logger';
-import { settleMachine } from '../../../../host/settle/before-kubelet';
+import { settleBeforeKubelet } from '../../../../host/settle/before-kubelet';
 import { createHostState } from '../../../../host/report/worker-state';
 import { createLogger, type Logger } from '../../../../process/logging';
 import { aConfig, orderFor } from '../a-host';
@@ -58,13 +58,14 @@ describe('settling before the kubelet', () => {
     return file;
   }
   const settle = (workerIs: 'active' | 'activating' | 'inactive') =>
-    settleMachine(settings(), {
-      signal: abort.signal,
-      log,
-      systemctl: systemctl(workerIs),
-      pauseMs: 1,
-      reboot: async (reason) => void reboots.push(`${reason}: ${motd()}`),
-    });
+    settleBeforeKubelet(
+      {
+        ...settings(),
+        ports: async () => (await createMachinePorts(settings())).ports,
+        reboot: async (reason) => void reboots.push(`${reason}: ${motd()}`),
+      },
+      { signal: abort.signal, log, systemctl: systemctl(workerIs), pauseMs: 1 },
+    );
 
   /** An update that wrote a file, in a boot that is over. */
   async function leaveHalfWritten(): Promise<void> {

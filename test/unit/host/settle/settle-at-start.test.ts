@@ -1,12 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  rebootIsDue,
-  settleAtStart,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host';
+import { awaitsConfirmation, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { rebootIsDue, settleAtStart } from '../../../../host/settle/settle-at-start';
 import type { HostPorts } from '../../../../host/ports';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';

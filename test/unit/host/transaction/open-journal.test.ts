@@ -1,11 +1,8 @@
 /** A journal that another OS driver has begun: left alone by everything that could undo it. */
 
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  settleAtStart,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host';
+import { awaitsConfirmation, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import type { HostPorts } from '../../../../host/ports';
 import { aHost, bootInto, orderFor, type TestHost } from '../a-host';
 import { motdOf, NEW, OLD } from '../an-os-update';

@@ -5,7 +5,8 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities, goBackAlone } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { readCurrentConfig } from '../../../../host/records/records';
 import type { HostOrder } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from '../a-host';

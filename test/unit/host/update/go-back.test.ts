@@ -2,12 +2,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  readCurrentConfig,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host';
+import { awaitsConfirmation, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { readCurrentConfig } from '../../../../host/records/records';
 import type { HostPorts } from '../../../../host/ports';
 import type { HostActivities } from '../../../../workflows/host-contracts';
 import { fail } from '../../../../core/errors';

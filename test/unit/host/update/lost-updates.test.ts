@@ -5,7 +5,8 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities, rebootIsDue } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host';
+import { rebootIsDue } from '../../../../host/settle/settle-at-start';
 import { readCurrentConfig, readKeptConfig } from '../../../../host/records/records';
 import { fail } from '../../../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../../../workflows/host-contracts';

@@ -6,13 +6,9 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  rebootIsDue,
-  settleAtStart,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host';
+import { awaitsConfirmation, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { rebootIsDue, settleAtStart } from '../../../../host/settle/settle-at-start';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, orderFor } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';

@@ -14,14 +14,14 @@ import {
 import { tmpdir, uptime } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { createExclusive } from '../../../../activities/host';
+import { createExclusive } from '../../../../host/exclusive';
 import { fail } from '../../../../core/errors';
 import {
   confirmation,
   goBackByItself,
   secondsSinceBoot,
 } from '../../../../host/confirm/after-reboot';
-import type { Host } from '../../../../workers/host/loop';
+import type { ServedHost } from '../../../../workers/host/loop';
 import { settleHost, settlingAgain } from '../../../../host/settle/settle-again';
 import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence';
 import { createNotifier, watchdogMs } from '../../../../workers/host/systemd-notify';
@@ -38,7 +38,7 @@ const NEW = aConfig('rendered-worker-new', {
 });
 
 let machine: TestHost;
-let host: Host;
+let host: ServedHost;
 let log: Logger;
 let lines: Record<string, unknown>[];
 /** In the order in which they came about, each with the file at that moment. */
@@ -129,7 +129,7 @@ describe('the start', () => {
         signal: stop.signal,
         pauseMs: 1,
       });
-      const unsettled: Host = {
+      const unsettled: ServedHost = {
         ...host,
         ports: { ...host.ports, os: { ...os, status } },
         onUnsettled: (reason) => again.failed(reason),

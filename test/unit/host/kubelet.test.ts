@@ -3,19 +3,12 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createConfigClient } from '../../../../adapters/host';
-import type { KubeletSettings } from '../../../../core/machine/kubelet';
-import { KubeletEndpoint, kubeletFinder, lookForKubelet } from '../../../../workers/host/kubelet';
-import { createLogger } from '../../../../process/logging';
-import * as machines from '../../host/a-machine';
-import {
-  agentOf,
-  enabledUnit,
-  installedUnit,
-  layOut,
-  ROTATED,
-  type Tree,
-} from '../../host/a-machine';
+import { createConfigClient } from '../../../adapters/host';
+import type { KubeletSettings } from '../../../core/machine/kubelet';
+import { KubeletEndpoint, kubeletFinder, lookForKubelet } from '../../../host/kubelet';
+import { createLogger } from '../../../process/logging';
+import * as machines from './a-machine';
+import { agentOf, enabledUnit, installedUnit, layOut, ROTATED, type Tree } from './a-machine';
 
 const PEM = '/var/lib/kubelet/pki/kubelet-client-2026-01-01-00-00-00.pem';
 const OF_K3S = '/var/lib/rancher/k3s/agent';

@@ -4,11 +4,15 @@ import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { type ConfigClientOptions, createMachineTree, realFile } from '../../adapters/host';
-import { messageOf } from '../../core/errors';
-import { findKubelet, type FoundKubelet, type KubeletPart } from '../../core/machine/kubelet';
-import type { MachineSettings } from './machine-settings';
-import type { Logger } from '../../process/logging';
+import { type ConfigClientOptions, createMachineTree, realFile } from '../adapters/host';
+import { messageOf } from '../core/errors';
+import {
+  findKubelet,
+  type FoundKubelet,
+  type KubeletPart,
+  type KubeletSettings,
+} from '../core/machine/kubelet';
+import type { Log } from './log';
 
 const run = promisify(execFile);
 
@@ -21,7 +25,7 @@ type Looking = Pick<MachineSettings, 'node' | 'root' | 'kubelet'>;
  * Looks for the kubelet at each call: before a machine has joined, certificate and unit may be
  * missing. Logs changes of the result.
  */
-export function kubeletFinder({ node, root, kubelet }: Looking, log: Logger): () => FoundKubelet {
+export function kubeletFinder({ node, root, kubelet }: Looking, log: Log): () => FoundKubelet {
   let told = '';
   return () => {
     const found = lookForKubelet({ root, kubelet });
@@ -56,7 +60,7 @@ export function lookForKubelet({ root, kubelet }: Pick<Looking, 'root' | 'kubele
   };
 }
 
-function warnOfOtherNode(node: string, found: FoundKubelet, log: Logger): void {
+function warnOfOtherNode(node: string, found: FoundKubelet, log: Log): void {
   try {
     const reason = otherNode(node, found);
     if (reason !== undefined) log.error({ node, reason }, 'certificate of another node');
@@ -129,7 +133,7 @@ export class KubeletEndpoint implements ConfigClientOptions {
  */
 export async function startWhatWaited(
   kubelet: string | undefined,
-  log: Logger,
+  log: Log,
   command = 'systemctl',
 ): Promise<void> {
   const systemctl = (...words: readonly string[]): Promise<unknown> =>

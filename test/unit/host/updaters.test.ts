@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createMachineTree } from '../../../../adapters/host';
-import { findUpdaters } from '../../../../core/machine/updaters';
-import { enabledUnit, installedUnit, layOut, OKD, type Tree } from '../../host/a-machine';
+import { createMachineTree } from '../../../adapters/host';
+import { findUpdaters } from '../../../core/machine/updaters';
+import { enabledUnit, installedUnit, layOut, OKD, type Tree } from './a-machine';
 
 const VENDOR = '/usr/lib/systemd/system';
 const ZINCATI = enabledUnit('zincati.service', VENDOR);
