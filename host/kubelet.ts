@@ -84,7 +84,7 @@ export function otherNode(
   if (!existsSync(certificateFile)) return undefined;
   const named = OF_A_NODE.exec(subjectOf(certificateFile))?.[1];
   if (named === undefined || named === node) return undefined;
-  return `node: this machine takes itself for ${node}, and its certificate ${certificateFile} is of node ${named}; set node to ${named}`;
+  return `node: the settings name this machine ${node}, but its certificate ${certificateFile} is of node ${named}; set node to ${named}`;
 }
 
 function subjectOf(file: string): string {

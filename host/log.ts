@@ -11,5 +11,5 @@ export function telling(
   node: string,
   log: Pick<Log, 'warn'>,
 ): { readonly warn: (sentence: string) => void } {
-  return { warn: (reason) => log.warn({ node, reason }, 'went on without') };
+  return { warn: (reason) => log.warn({ node, reason }, 'continuing after a failure') };
 }

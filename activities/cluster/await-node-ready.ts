@@ -152,7 +152,7 @@ class ReadyWait {
   #tell(isUnknown: boolean): void {
     const { waitedMs } = this.#count;
     const missing = isUnknown ? unknown(this.#unanswered) : this.#count.blocker;
-    const blocker = missing ?? 'Ready, watching that it stays so';
+    const blocker = missing ?? 'Ready, but not yet for long enough';
     this.#run.heartbeat({ blocker, waitedMs } satisfies AwaitReadyProgress);
     // A question that was just sent is no blocker yet.
     if (isUnknown && this.#unanswered === undefined) return;
@@ -163,8 +163,8 @@ class ReadyWait {
   }
 }
 
-function unknown(reason = 'its watch says nothing'): string {
-  return `the Kubernetes API server to say how the node is: ${reason}`;
+function unknown(reason = 'its watch is silent'): string {
+  return `the state of the node from the Kubernetes API server: ${reason}`;
 }
 
 function waitedBefore(lastHeartbeat: unknown): number {

@@ -74,7 +74,7 @@ export function createDrainNode(ports: ClusterPorts): ClusterActivities['drainNo
 /** The watch of the pods ends only by cancellation, so that is what is thrown. */
 function watchEnded(signal: AbortSignal): Promise<never> {
   signal.throwIfAborted();
-  return Promise.reject(new Error('watching the pods of the node ended by itself'));
+  return Promise.reject(new Error('the watch of the pods of the node ended'));
 }
 
 class Drain {
@@ -251,7 +251,7 @@ class Drain {
       throw error;
     }
     if (isFresh(check.at, this.ports.now())) return;
-    throw fail('Conflict', `node ${this.input.node} may have changed since it was looked at`);
+    throw fail('Conflict', `node ${this.input.node} may have changed since it was read`);
   }
 
   #reportProgress(): void {

@@ -125,7 +125,7 @@ function refuseToRepair(node: Node): void {
   if (isLeftUnavailable(node) || isDownUnknown(node)) return;
   const what = isInService(node)
     ? 'is back in service'
-    : `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
+    : `was not left unavailable by an update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
   throw fail(
     'SlotNeeded',
     `node ${node.metadata.name} ${what}, so its update needs a slot of its own`,

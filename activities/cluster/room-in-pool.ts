@@ -305,12 +305,12 @@ function unknownPool({ node, pool }: Place): Error {
 
 function noRoom({ pool, slotNumber }: Place, { limit, out, pending, beside }: Count): string {
   const room = (what: string, ...others: readonly (readonly [string, readonly string[]])[]) =>
-    `pool ${pool} has no room ${what}any more: maxUnavailable is ${limit}` +
+    `pool ${pool} has no free slot${what}: maxUnavailable is ${limit}` +
     others
       .filter(([, names]) => names.length > 0)
       .map(([are, names]) => `, and ${are} ${fewNames(names)}`)
       .join('');
   return out.length + pending.length >= limit
-    ? room('', ['out of service are', out], ['on their way out are', pending])
-    : room(`for slot ${slotNumber ?? 0} `, ['down by themselves are', beside]);
+    ? room('', ['out of service are', out], ['about to leave service are', pending])
+    : room(` ${slotNumber ?? 0}`, ['unavailable for another reason are', beside]);
 }

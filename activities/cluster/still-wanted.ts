@@ -55,7 +55,7 @@ export function whileAwaited(
   return async () => {
     throwIfGivenUp();
     if (!(await isAwaited())) {
-      throw givenUp(subject, (what) => `nobody waits any more for this attempt to change ${what}`);
+      throw givenUp(subject, (what) => `this attempt to change ${what} was given up`);
     }
     throwIfGivenUp();
   };

@@ -140,7 +140,7 @@ async function packContents(
 async function contentOf(files: HostFiles, path: string): Promise<string> {
   const state = await files.look(path);
   if (state.kind === 'file') return state.content.toString('base64');
-  throw fail('ApplyFailed', `change ${path}: somebody else is changing it`, { path });
+  throw fail('ApplyFailed', `change ${path}: another program is changing it`, { path });
 }
 
 /**

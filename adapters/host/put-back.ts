@@ -198,7 +198,7 @@ async function makeAgain(
 async function clear(files: HostFiles, path: string): Promise<void> {
   await files.removeDirectory(path);
   if ((await files.facts(path)).kind === 'directory') {
-    throw inTheWay(path, 'a directory that is not empty stands in its place');
+    throw inTheWay(path, 'a directory that is not empty is in its place');
   }
 }
 

@@ -267,7 +267,7 @@ function exchange(
       resolve(head);
     });
     request.on('timeout', () => {
-      (reply ?? request).destroy(new Error(`it said nothing for ${seconds(options.timeout)} s`));
+      (reply ?? request).destroy(new Error(`it sent nothing for ${seconds(options.timeout)} s`));
     });
     request.on('error', (error) => {
       reject(Object.assign(error, { reusedSocket: request.reusedSocket }));

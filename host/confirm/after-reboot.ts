@@ -116,7 +116,7 @@ async function lookAtBest(
   try {
     return await lookAt(host, log, kernelBootId);
   } catch (error) {
-    log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
+    log.error({ node: host.node, reason: messageOf(error) }, 'cannot roll back without an order');
     // A damaged journal allows no rollback anyway.
     return failureName(error) === 'RollbackFailed' ? undefined : 'unknown';
   }
@@ -130,7 +130,7 @@ function callingOffShell({ node, ports }: Host, log: Logger): () => void {
     isCalledOff = true;
     dropFallback(ports.files).catch((error: unknown) => {
       isCalledOff = false;
-      log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off');
+      log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed');
     });
   };
 }
@@ -145,7 +145,7 @@ async function lookAt(
     return await awaitsConfirmation(ports);
   } catch (error) {
     if (failureName(error) === 'RollbackFailed') throw error;
-    log.warn({ node, reason: messageOf(error) }, 'operating system does not tell how it is');
+    log.warn({ node, reason: messageOf(error) }, 'OS status is not available');
     const bootId = await kernelBootId();
     const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };
     const status: HostPorts['os']['status'] = async () => ({ bootId, booted });
@@ -209,12 +209,12 @@ export async function goBackByItself(
   why = OUT_OF_REACH,
 ): Promise<void> {
   const { node } = host;
-  log.warn({ node, reason: why }, 'going back by itself after the update');
-  let reason = 'the update is taken back';
+  log.warn({ node, reason: why }, 'rolling back without an order after the update');
+  let reason = 'the update is rolled back';
   const ports = portsAlone(host, { signal, log }, (asked) => {
     reason = asked;
   });
-  const because = `${why}, so the machine went back`;
+  const because = `${why}, so the machine rolled back`;
   const isBack = await host.exclusive(() => goBackAlone(ports, because));
   if (isBack) await host.reboot(reason, signal);
   else log.info({ node }, 'the update was decided meanwhile, it stays');

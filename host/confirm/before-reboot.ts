@@ -67,7 +67,7 @@ export class AwaitedWord {
       if (this.#limit !== this.#limitOf(found.reconnectSeconds))
         this.#await(found.reconnectSeconds);
     } catch (error) {
-      log.error({ node, reason: messageOf(error) }, 'no way back without orders');
+      log.error({ node, reason: messageOf(error) }, 'cannot roll back without an order');
       // A damaged journal allows no rollback. Other errors tell nothing about the update.
       if (failureName(error) === 'RollbackFailed') this.#end();
     }
@@ -108,20 +108,20 @@ export class AwaitedWord {
     const why = this.#answers.because(
       `Temporal was out of reach for ${this.#limit} s after the update was written`,
     );
-    const because = `${why}, so the machine took it back`;
+    const because = `${why}, so the machine rolled it back`;
     const ports = portsAlone(this.#host, this.#options, (reason) =>
-      log.error({ node, reason }, 'the way back takes a reboot that nobody has ordered'),
+      log.error({ node, reason }, 'the rollback needs a reboot, which no order has requested'),
     );
     try {
       const isBack = await exclusive(async () => {
         // An order was still running, and Temporal may have answered meanwhile.
         if (signal.aborted || !this.#silence.isOver) return false;
-        log.warn({ node, reason: because }, 'going back in place');
+        log.warn({ node, reason: because }, 'rolling back in place');
         return goBackInPlace(ports, because);
       });
       if (isBack) this.#end();
     } catch (error) {
-      log.error({ node, reason: messageOf(error) }, 'the way back did not end; it is tried again');
+      log.error({ node, reason: messageOf(error) }, 'the rollback did not end; it is tried again');
       // While the machine is cut off, no order arrives.
       if (this.#limit !== undefined) this.#silence.begin(this.#limit);
     }

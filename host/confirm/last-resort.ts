@@ -94,7 +94,7 @@ async function bareHost(
       reboot: reboot ?? ((reason, signal) => rebootMachine(reason, settings, { signal, log })),
     };
   } catch (error) {
-    log.error({ reason: messageOf(error) }, 'no way back without settings');
+    log.error({ reason: messageOf(error) }, 'cannot roll back without settings');
     return undefined;
   }
 }

@@ -29,7 +29,10 @@ export class Answers {
     this.#commitBy = update?.commitBy;
     const { unreached } = update ?? {};
     if (unreached !== undefined && unreached !== this.#unreached) {
-      this.#log.error({ node: this.#host.node, reason: unreached }, 'no order of its update comes');
+      this.#log.error(
+        { node: this.#host.node, reason: unreached },
+        'no order of its update arrives',
+      );
     }
     this.#unreached = unreached;
   }
@@ -66,7 +69,10 @@ export class Answers {
     } catch (error) {
       // Tried again with the next answer.
       this.#decided = undefined;
-      this.#log.warn({ node, reason: messageOf(error) }, 'cannot note that the update is decided');
+      this.#log.warn(
+        { node, reason: messageOf(error) },
+        'cannot record that the update is decided',
+      );
     }
   }
 }

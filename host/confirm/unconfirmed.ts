@@ -163,10 +163,10 @@ function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
   if (isOfFirstBoot(header)) return undefined;
   const { node = ports.node, namespace = ports.namespace } = header;
   if (node !== ports.node) {
-    return `the machine goes by the name ${ports.node} since the update, and no order to ${node} reaches it`;
+    return `the update changed the name of the machine to ${ports.node}, and orders for ${node} do not reach it`;
   }
   if (ports.namespace !== undefined && namespace !== ports.namespace) {
-    return `the host worker asks for orders in the namespace ${ports.namespace} of Temporal since the update, and those of ${namespace} do not reach it`;
+    return `the update changed the Temporal namespace of the host worker to ${ports.namespace}, and orders in ${namespace} do not reach it`;
   }
   return undefined;
 }
@@ -199,11 +199,11 @@ async function takeBackForGood(
   const takenOverToo = markOf(journal, 'goingBack') === undefined;
   const note = () => noteBackAlone(ports.files, journal.header, { ...alone, takenOverToo });
   // First, so that it survives a crash; but a full disk must not prevent the rollback.
-  await atBest(ports, 'cannot note that the update is taken back', note);
+  await atBest(ports, 'cannot record the rollback of the update', note);
   try {
     await goBack(ports, alone);
   } finally {
-    await atBest(ports, 'cannot note that the update was taken back', note);
+    await atBest(ports, 'cannot record that the update was rolled back', note);
   }
 }
 

@@ -132,7 +132,7 @@ class DriftWatch {
         this.#alarm.within('touched', this.#timing.quiet);
       },
       onTrouble: (directory, reason) => {
-        log.warn({ node, directory, reason }, 'not watched; only looked at now and then');
+        log.warn({ node, directory, reason }, 'not watched; only checked now and then');
       },
     });
     this.#alarm.within('everything', 0);
@@ -146,7 +146,7 @@ class DriftWatch {
           },
           (error: unknown) => {
             if (signal.aborted) return;
-            log.warn({ node, reason: messageOf(error) }, 'drift not looked at; will try again');
+            log.warn({ node, reason: messageOf(error) }, 'drift not checked; will try again');
             this.#alarm.within('everything', this.#backoff('look'));
           },
         );
@@ -215,10 +215,7 @@ class DriftWatch {
     this.#busySince ??= now;
     if (now - this.#busySince < BUSY_TOLD_MS) return true;
     this.#busySince = now;
-    log.warn(
-      { node, update: journal.header.target.name },
-      'drift not looked at: an update is open',
-    );
+    log.warn({ node, update: journal.header.target.name }, 'drift not checked: an update is open');
     return true;
   }
 

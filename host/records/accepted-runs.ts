@@ -74,7 +74,7 @@ export async function followRun(
   const past = [...runs.past, ...(runs.current === undefined ? [] : [runs.current])];
   const next = { current: run, config, ...unsaid(runs, order), past: past.slice(-RUNS_KEPT) };
   const write = () => writeRuns(files, next);
-  if (isWayBack(step)) await atBest(ports, 'cannot note which update this is', write);
+  if (isWayBack(step)) await atBest(ports, 'cannot record which update this is', write);
   else await write();
 }
 
@@ -171,7 +171,7 @@ export async function noteBackAlone(
 /** @param because - a sentence; undefined = an order asked for it */
 export function takenBack(orderId: string, because: string | undefined): Error {
   const why = because === undefined ? '' : `: ${because}`;
-  return fail('OrderRefused', `order ${orderId} is of an update that was taken back${why}`);
+  return fail('OrderRefused', `order ${orderId} is of an update that was rolled back${why}`);
 }
 
 /** Whether both orders are of one run of an update. */

@@ -72,7 +72,7 @@ export async function findForeignDeployment(
   return (
     `${node} booted deployment ${booted.id} (${booted.image ?? 'no image'}), but ` +
     `${committed.config.name} was committed on ${committed.deployment} ` +
-    `(${committed.image ?? 'no image'}): somebody booted another deployment; boot the right one ` +
+    `(${committed.image ?? 'no image'}): a person booted another deployment; boot the right one ` +
     `again, or make ${FORCE_FILE} to go on from this one`
   );
 }

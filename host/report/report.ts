@@ -141,20 +141,20 @@ function standingText(journal: OpenJournal, os: OsStatus): string {
   const standing = standingOf(journal, os, new Date());
   switch (standing.kind) {
     case 'asLeft':
-      return 'orders go on from here';
+      return 'orders continue from here';
     case 'adopted':
-      return 'whole after a reboot that nobody ordered: orders go on';
+      return 'complete after a reboot without an order: orders continue';
     case 'rebootDue':
       return `its reboot is due since ${markOf(journal, 'armed')?.bootId ?? 'this boot'}`;
     case 'undo':
       return `to be undone: ${standing.because}`;
     case 'goOnBack':
       return standing.reboots
-        ? 'on its way back: a reboot into the old deployment is due'
-        : 'on its way back, which an order began and did not end: its reboot waits for an order';
+        ? 'rolling back: a reboot into the old deployment is due'
+        : 'rolling back: an order began it and did not end, so its reboot waits for an order';
     case 'foreign':
-      return 'left alone: somebody booted another deployment';
+      return 'left alone: a person booted another deployment';
     case 'stuck':
-      return `stuck on its way back after ${standing.boots} boots`;
+      return `rollback stuck after ${standing.boots} boots`;
   }
 }

@@ -66,7 +66,8 @@ export async function settleBeforeKubelet(
   const settled = await settlePatiently(machine, options);
   const { what, reboot, foreign } = settled;
   if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
-  if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');
+  if (foreign !== undefined)
+    log.error({ node, reason: foreign }, 'a person booted another deployment');
   // systemd ends this program; units that wait for it do not start.
   if (reboot !== undefined) await boot(reboot, settings, { signal, log });
   return settled;

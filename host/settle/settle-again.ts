@@ -47,7 +47,8 @@ export async function settleHost(
       settleAtStart({ ...host.ports, ...telling(node, log), now: () => new Date() }),
     );
     if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
-    if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');
+    if (foreign !== undefined)
+      log.error({ node, reason: foreign }, 'a person booted another deployment');
     if (reboot === undefined) host.onSettled?.();
     return reboot;
   } catch (error) {

@@ -67,9 +67,9 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
       if (notInPlace !== undefined) await forgetNotInPlace(ports);
       await callOffFallback(ports);
       return {
-        what: `took the update to ${target.name} back: ${because}`,
+        what: `rolled back the update to ${target.name}: ${because}`,
         ...(isBootDue
-          ? { reboot: 'what started before the files were put back starts again' }
+          ? { reboot: 'programs that started before the files were restored start again' }
           : {}),
       };
     }
@@ -78,25 +78,25 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
       await goOnBack(ports, journal, status, standing);
       return standing.reboots
         ? {
-            what: `went on taking the update to ${target.name} back`,
-            reboot: 'the update is taken back',
+            what: `continued to roll back the update to ${target.name}`,
+            reboot: 'the update is rolled back',
           }
         : {
-            what: `went on taking the update to ${target.name} back; its reboot waits for an order`,
+            what: `continued to roll back the update to ${target.name}; its reboot waits for an order`,
           };
     case 'foreign':
       return { foreign: foreignText(ports.node, journal, status) };
     case 'stuck':
       throw fail(
         'RollbackFailed',
-        `${ports.node} booted ${standing.boots} times to go back from ${target.name}, and is still on deployment ${status.booted.id}`,
+        `${ports.node} booted ${standing.boots} times to roll back ${target.name}, and is still on deployment ${status.booted.id}`,
       );
   }
 }
 
 /** The process itself can roll back, so the fallback shell script is not needed. */
 async function callOffFallback(ports: StartPorts): Promise<void> {
-  await atBest(ports, 'cannot call off the way back of last resort', async () => {
+  await atBest(ports, 'cannot remove the fallback of the next boot', async () => {
     await dropFallback(ports.files);
     await forgetUnstarted(ports.files);
   });

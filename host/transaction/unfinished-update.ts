@@ -52,7 +52,7 @@ export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): S
   const back = markOf(journal, 'goingBack');
   if (back !== undefined) {
     if (isOld && (back.unseen === true || back.bootId !== bootId)) {
-      const because = back.because ?? 'it was being taken back';
+      const because = back.because ?? 'it was being rolled back';
       return { kind: 'undo', because, again: back.again === true };
     }
     const boots = bootsBack(journal);
@@ -250,7 +250,7 @@ export function foreignText(node: string, journal: OpenJournal, { booted }: OsSt
   const expected = expectedId(journal);
   return (
     `${node} booted deployment ${booted.id}, which is neither the one of ${target.name} (${expected}) ` +
-    `nor the one before (${previousDeployment}): somebody chose it, and nothing was changed; ` +
+    `nor the one before (${previousDeployment}): a person chose it, and nothing was changed; ` +
     'boot one of the two to have the update finished or undone'
   );
 }

@@ -64,7 +64,7 @@ function changedMeanwhile(
   reasons: readonly string[],
 ): string {
   const told = fewSentences(reasons);
-  return `${node} is back, and not as ${name} says, which the update had no part in: ${told}`;
+  return `${node} is rolled back; differences from ${name} that are not of the update: ${told}`;
 }
 
 /**

@@ -182,7 +182,7 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
     if (!isDead(this.#silence, this.#now())) return undefined;
     return (
       `Temporal at ${this.#options.address} answers a new connection, and has not answered ` +
-      'that of this process for two minutes: the process must be started anew'
+      'the one of this process for two minutes: restart the process'
     );
   }
 

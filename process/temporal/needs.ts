@@ -63,7 +63,7 @@ export class TemporalNeeds {
     } catch (error) {
       // Visibility alone may be absent; the work goes on without it.
       if (isSilence(error) && !isNamespaceThere) return undefined;
-      log.warn({ reason: messageOf(error) }, 'cannot look what is missing in Temporal');
+      log.warn({ reason: messageOf(error) }, 'cannot check what is missing in Temporal');
       return [];
     }
   }
@@ -76,7 +76,7 @@ export class TemporalNeeds {
         : `${missing.join(', ')} in Temporal at ${address} (run ${SETUP_COMMAND})`;
     if (said === this.#missing) return;
     this.#missing = said;
-    if (said === undefined) log.info({}, 'Temporal has what was missing');
+    if (said === undefined) log.info({}, 'Temporal has everything that was missing');
     else log.warn({ missing }, `missing in Temporal at ${address}: run ${SETUP_COMMAND}`);
   }
 }

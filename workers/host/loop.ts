@@ -104,7 +104,7 @@ async function isStillDue(host: ServedHost, log: Logger): Promise<boolean> {
   try {
     return await host.exclusive(() => rebootIsDue({ ...host.ports, now: () => new Date() }));
   } catch (error) {
-    log.warn({ node: host.node, reason: messageOf(error) }, 'cannot look whether to reboot');
+    log.warn({ node: host.node, reason: messageOf(error) }, 'cannot check whether to reboot');
     return true;
   }
 }
@@ -120,7 +120,7 @@ async function rebootHost(
     return undefined;
   } catch (error) {
     if (signal.aborted) return undefined;
-    log.error({ node: host.node, reason: messageOf(error) }, 'reboot did not come about');
+    log.error({ node: host.node, reason: messageOf(error) }, 'reboot did not happen');
     return messageOf(error);
   }
 }

@@ -12,8 +12,8 @@ const DONE: Readonly<Record<keyof HostActivities, string>> = {
   armReboot: 'reboot armed',
   verifyUpdate: 'config verified',
   commitUpdate: 'config is current',
-  goBack: 'update taken back',
-  verifyBack: 'back on the previous config',
+  goBack: 'update rolled back',
+  verifyBack: 'verified on the previous config',
   discardStaged: 'staged update dropped',
 };
 
@@ -72,5 +72,5 @@ export function withoutNoise(log: Logger): Logger {
 
 /** The port `warn` of `HostPorts`. */
 export function telling(node: string, log: Logger): { readonly warn: (sentence: string) => void } {
-  return { warn: (reason) => log.warn({ node, reason }, 'went on without') };
+  return { warn: (reason) => log.warn({ node, reason }, 'continuing after a failure') };
 }

@@ -45,7 +45,10 @@ export function createNotifier(
       // With `--pid`, because the child is gone before systemd looks for its service.
       await run(command, [...words, `--pid=${process.pid}`], { env, timeout: TIMEOUT_MS });
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, 'systemd cannot be told how this service is');
+      log.warn(
+        { reason: messageOf(error) },
+        'systemd cannot be notified of the state of this service',
+      );
     }
   };
   const everyMs = watchdogMs(environment);

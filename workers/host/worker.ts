@@ -248,7 +248,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     // If it does not go down, it serves: an order gets the answer that it is still in the old boot.
     await host.reboot(reason, signal).catch((error: unknown) => {
       lastReboot.problem = messageOf(error);
-      log.error({ node, reason: lastReboot.problem }, 'reboot did not come about');
+      log.error({ node, reason: lastReboot.problem }, 'reboot did not happen');
     });
   };
   const again = settlingAgain(
@@ -267,7 +267,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   // The fallback of an update that was given up before its reboot.
   if (!awaited.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
-      log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
+      log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed'),
     );
   }
   const word = new AwaitedWord(host, { signal, log, seconds: settings.reconnectSeconds });

@@ -1,4 +1,4 @@
-/** The wait for a node where its API server is away, or its watch says nothing any more. */
+/** The wait for a node where its API server is away, or its watch is silent. */
 
 import { connectKube, type KubeClient } from '../../../adapters/kube/client';
 import { startBreakableProxy, throughProxy, type BreakableProxy } from '../kube/breakable-proxy';
