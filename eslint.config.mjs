@@ -23,7 +23,7 @@ const ACTIVITIES = [
   {
     regex: '^@kubernetes/',
     message:
-      'Activities see ports (activities/ports.ts); the Kubernetes client lives in adapters/kube/.',
+      'Activities see ports (activities/cluster/ports.ts); the Kubernetes client lives in adapters/kube/.',
   },
   {
     regex: '^@temporalio/(worker|client)',
@@ -213,6 +213,20 @@ export default tseslint.config(
   layer(['host/**/*.ts'], [...MACHINE, ...HOST]),
   layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
   layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),
+  {
+    files: ['**/index.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'Program > :not(ExportAllDeclaration, ExportNamedDeclaration), ExportNamedDeclaration[source=null]',
+          message:
+            'index.ts says what others take of a folder; what it holds has a file with a name.',
+        },
+      ],
+    },
+  },
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: { '@typescript-eslint/unbound-method': 'off' },

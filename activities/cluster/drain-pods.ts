@@ -16,7 +16,7 @@ import {
   type PodDisruptionBudget,
 } from '../../core/drain';
 import type { DrainNodeInput, DrainProgress } from '../../workflows/cluster-contracts';
-import type { EvictionOutcome } from '../ports';
+import type { EvictionOutcome } from './ports';
 
 /** How soon a refused eviction is tried again when no budget changes in between. */
 const RETRY_MS = 5_000;

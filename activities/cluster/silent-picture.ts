@@ -5,7 +5,7 @@
  * where all is quiet, it costs a request.
  */
 
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 /** So old may be what decides whether a node is taken out of service, or its machine rebooted. */
 export const SILENT_MS = 15_000;

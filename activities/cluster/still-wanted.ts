@@ -1,7 +1,7 @@
 /** Whether an attempt may still write: it may have been given up while its process stood still. */
 
 import { fail } from '../../core/errors';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 /**
  * A local step is part of a workflow task. The server gives a task to another worker after ten

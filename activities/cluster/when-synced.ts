@@ -1,6 +1,6 @@
 import { fail } from '../../core/errors';
 import type { PictureVersions } from '../../workflows/cluster-contracts';
-import type { ClusterView, DatedLookup, Lookup } from '../ports';
+import type { ClusterView, DatedLookup, Lookup } from './ports';
 
 /** A look that waits longer than this is tried again, so that the wait shows up as a failure. */
 const PATIENCE_MS = 8_000;

@@ -12,7 +12,7 @@ import { type Disk, missingParent, syncDirectories, toldOf, withHandle } from '.
 import { writeContent } from './file-parts';
 import type { FileSystem } from './file-system';
 import { hasCode, lookUp, type Parent } from './root-paths';
-import type { AttributesWish, PathChange, WantedDirectory, WantedState } from './types';
+import type { AttributesWish, PathChange, WantedDirectory, WantedState } from './path-state';
 
 /** Between two changes: stops when the signal fires, tells which one was made. */
 export interface ChangeStep {

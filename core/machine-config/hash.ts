@@ -10,7 +10,7 @@
 import { encodeUtf8 } from '../encoding/utf8';
 import { fail, messageOf } from '../errors';
 import type { RenderPorts } from '../ignition';
-import { toYaml, type YamlValue } from '../yaml';
+import { toYaml, type YamlValue } from '../yaml/write-yaml';
 import type { RenderedSpec } from './types';
 
 /** 80 bytes that go before the text, the same in every cluster. */

@@ -3,12 +3,12 @@
  * restarted its services, and reaches nobody goes back by itself, in place, because the update may be what cut it off.
  */
 
-import { awaitsWord, goBackInPlace } from './unconfirmed';
+import { unconfirmedBeforeReboot, goBackInPlace } from './unconfirmed';
 import { failureName, messageOf } from '../../core/errors';
-import { Answers } from './temporal-answers';
+import { TemporalAnswers } from './temporal-answers';
 import { LEAST_SECONDS, portsAlone } from './after-reboot';
 import type { Host } from '../host';
-import { Silence } from './silence';
+import { SilenceTimer } from './silence-timer';
 import type { Log } from '../log';
 
 interface Options {
@@ -19,19 +19,19 @@ interface Options {
 }
 
 /** The time that a machine has to reach Temporal after it has written an update. */
-export class AwaitedWord {
+export class ConfirmBeforeReboot {
   /** In seconds; undefined = nothing waits for word. */
   #limit: number | undefined;
-  readonly #answers: Answers;
+  readonly #answers: TemporalAnswers;
   #listener: (() => void) | undefined;
-  readonly #silence = new Silence(() => void this.#goBack());
+  readonly #silence = new SilenceTimer(() => void this.#goBack());
   readonly #host: Host;
   readonly #options: Options;
 
   constructor(host: Host, options: Options) {
     this.#host = host;
     this.#options = options;
-    this.#answers = new Answers(host, options.log);
+    this.#answers = new TemporalAnswers(host, options.log);
   }
 
   /** Whether an answer of Temporal is waited for. */
@@ -57,7 +57,7 @@ export class AwaitedWord {
     const { node, exclusive, ports } = this.#host;
     const { log } = this.#options;
     try {
-      const found = await exclusive(() => awaitsWord(ports));
+      const found = await exclusive(() => unconfirmedBeforeReboot(ports));
       this.#answers.waitFor(found);
       if (found === undefined || this.#answers.isDecided) return this.#end();
       // A silence that has begun goes on: the end of an order is no word of Temporal's.

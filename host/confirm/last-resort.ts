@@ -5,7 +5,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
-import { type Confirmation, confirmation, goBackByItself } from './after-reboot';
+import { type ConfirmAfterReboot, confirmAfterReboot, goBackAndReboot } from './after-reboot';
 import type { Host } from '../host';
 import type { Log } from '../log';
 
@@ -19,7 +19,7 @@ export interface LastResort {
   /** Tells systemd that the process waits. */
   readonly onWaiting?: () => Promise<void>;
   /** For tests; absent = as the machine is. */
-  readonly confirm?: (host: Host) => Promise<Confirmation>;
+  readonly confirm?: (host: Host) => Promise<ConfirmAfterReboot>;
   readonly lookMs?: number;
 }
 
@@ -41,7 +41,8 @@ export async function settingsOrBack<Settings>(
   } catch (error) {
     const { log } = resort;
     const host = await findHost();
-    const confirm = resort.confirm ?? ((bare: Host) => confirmation(bare, RECONNECT_SECONDS, log));
+    const confirm =
+      resort.confirm ?? ((bare: Host) => confirmAfterReboot(bare, RECONNECT_SECONDS, log));
     const awaited = host === undefined ? undefined : await confirm(host);
     if (host === undefined || awaited?.isAwaited() !== true) throw error;
     const { deadline } = awaited;
@@ -65,6 +66,6 @@ async function untilReadable<Settings>(
       log.debug({ reason: messageOf(error) }, 'settings still cannot be used');
     }
   }
-  if (!signal.aborted) await goBackByItself(host, signal, log);
+  if (!signal.aborted) await goBackAndReboot(host, signal, log);
   return undefined;
 }

@@ -11,7 +11,7 @@ import type { Log } from '../log';
 /** `decides` = what was verified stays; `nothing` = no order of the update can come, whoever answers. */
 export type Answer = 'decides' | 'in reach' | 'nothing';
 
-export class Answers {
+export class TemporalAnswers {
   #commitBy: CommitBy | undefined;
   /** The time, in milliseconds since 1970, that an answer has come after. */
   #decided: number | undefined;

@@ -3,7 +3,7 @@
 import { fail } from '../../core/errors';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
 import type { HostPorts, OpenJournal, UnitState } from '../ports';
-import { readCurrentConfig } from '../records/records';
+import { readCurrentConfig } from '../records/configs';
 import { isBetweenStarts, LOOK_EVERY_MS, pause } from './service-health';
 
 /** So long a unit that is still starting, or has not begun, is waited for; then it is no failure. */

@@ -5,7 +5,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { settleAtStart, type Settlement } from './settle-at-start';
 import { failureName, messageOf } from '../../core/errors';
-import { isRunning, readHostState } from '../report/worker-state';
+import { isRunning, readWorkerState } from '../status/worker-state';
 import { type Log, telling } from '../log';
 import type { MachinePorts } from '../ports';
 
@@ -48,7 +48,7 @@ export async function settleBeforeKubelet(
   const { log, systemctl = 'systemctl' } = options;
   const { node, root } = machine;
   if (await isWorkerRunning(systemctl)) {
-    const worker = readHostState(root);
+    const worker = readWorkerState(root);
     if (worker !== undefined && isRunning(worker) && worker.isSettled === true) return {};
     throw new Error(`${WORKER_UNIT} runs and settles by itself; stop it first`);
   }

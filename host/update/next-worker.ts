@@ -2,7 +2,7 @@
 
 import { filesAfterBoot } from '../../adapters/host';
 import { fail } from '../../core/errors';
-import { lookWithinFiveMinutes, type LookingPorts } from '../patience';
+import { lookWithinFiveMinutes, type LookingPorts } from '../retries';
 import type { HostPorts } from '../ports';
 
 /** What images have of it that bring it; machines that have it elsewhere keep it whatever boots. */

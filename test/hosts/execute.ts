@@ -1,6 +1,6 @@
 /** Programs of the machine, run to their end. */
 
-import { run } from '../../tools/binaries/run';
+import { run } from '../../tools/binaries/run-program';
 
 export interface ExecuteOptions {
   readonly cwd?: string;

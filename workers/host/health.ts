@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
 import type { HostWorkerSettings } from './settings';
-import type { HostLink } from './connection';
+import type { HostConnection } from './connection';
 import { withoutNoise } from './order-log';
 import type { Logger } from '../../process/logging';
 
 /** The connection under the hosts, as far as health tells of it. */
-export type Linked = Pick<HostLink, 'waitingFor' | 'deathSentence'>;
+export type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
 
 export interface WatchedHosts {
   readonly onConfigured: (node: string, config: string | undefined) => void;

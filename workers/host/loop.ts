@@ -5,12 +5,16 @@
 
 import { Worker } from '@temporalio/worker';
 import { withFailures } from '../../activities/failures';
-import { createHostActivities, currentStep, withHeartbeats } from '../../activities/host';
+import {
+  createHostActivities,
+  currentStep,
+  withHeartbeats,
+} from '../../activities/host/host-activities';
 import { rebootIsDue } from '../../host/settle/settle-at-start';
 import { messageOf } from '../../core/errors';
 import { hostQueue } from '../../core/names';
 import type { HostActivities } from '../../workflows/host-contracts';
-import type { HostLink } from './connection';
+import type { HostConnection } from './connection';
 import { type DriftPlace, watchHostDrift } from './drift-watch';
 import { logged } from './order-log';
 import type { Host } from '../../host/host';
@@ -44,7 +48,7 @@ export interface ServedHost extends Host, SettlingHost {
 }
 
 export interface HostLoopOptions {
-  readonly link: Pick<HostLink, 'connection' | 'follow' | 'untilSetUp'>;
+  readonly link: Pick<HostConnection, 'connection' | 'follow' | 'untilSetUp'>;
   readonly namespace: string;
   readonly signal: AbortSignal;
   readonly log: Logger;

@@ -3,7 +3,7 @@
  * its format versioned, so a line that is not understood is passed over: it costs a number on a screen.
  */
 
-import type { PullProgress } from '../types';
+import type { PullProgress } from './os-status';
 
 /** The first version whose `switch` surely has `--progress-fd`. */
 const HAS_PROGRESS_SINCE = [1, 3] as const;

@@ -1,7 +1,7 @@
 /** What a driver asks about an image before and after it gives it to another program. */
 
 import { fail, failureName, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 
 export interface ImageGate {
   /**

@@ -1,7 +1,7 @@
 /** How slipway-ostree is called: one JSON object at the end, lines of progress before it. */
 
 import { fail } from '../../../core/errors';
-import type { PullProgress } from '../types';
+import type { PullProgress } from './os-status';
 import { failed, lastJson, type CommandOptions, type RunCommand } from './command';
 
 export interface OstreeCallOptions extends Pick<CommandOptions, 'signal' | 'timeoutMs'> {

@@ -1,5 +1,5 @@
 import type { JoinTokenRecord } from '../../../core/join';
-import { createTokensNow } from '../../../server/tokens-now';
+import { createTokensNow } from '../../../server/stored-tokens';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -11,7 +11,7 @@ const STEP_MS = 1_000;
 /** When the time is over, somebody asks once more: Temporal may be back, or the last question as old as a standstill. */
 export const LAST_QUESTION_SECONDS = LONGEST_QUESTION_MS / 1000;
 
-export class Silence {
+export class SilenceTimer {
   #stepsLeft = 0;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;

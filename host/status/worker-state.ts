@@ -24,7 +24,7 @@ export interface LastOrder {
 }
 
 /** What a worker process last said of itself. */
-export interface HostState {
+export interface WorkerState {
   readonly pid: number;
   readonly startedAt: string;
   readonly temporal: string;
@@ -35,7 +35,7 @@ export interface HostState {
   readonly isSettled?: boolean;
 }
 
-export interface HostStateWriter {
+export interface WorkerStateWriter {
   settled(): void;
   connection(connection: Connection): void;
   /** The same activities; each is written down when it begins and when it ends. */
@@ -43,10 +43,10 @@ export interface HostStateWriter {
 }
 
 /** Writes the state of this process. A state that cannot be written is logged, once. */
-export function createHostState(root: string, temporal: string, log: Log): HostStateWriter {
+export function createWorkerState(root: string, temporal: string, log: Log): WorkerStateWriter {
   const file = join(root, STATE_FILE);
   const now = (): string => new Date().toISOString();
-  let state: HostState = {
+  let state: WorkerState = {
     pid: process.pid,
     startedAt: now(),
     temporal,
@@ -55,7 +55,7 @@ export function createHostState(root: string, temporal: string, log: Log): HostS
   };
   let isWritable = true;
 
-  function change(next: Partial<HostState>): void {
+  function change(next: Partial<WorkerState>): void {
     state = { ...state, ...next };
     if (!isWritable) return;
     try {
@@ -100,7 +100,7 @@ export function createHostState(root: string, temporal: string, log: Log): HostS
 }
 
 /** Whether the process that wrote a state is there. */
-export function isRunning({ pid }: HostState): boolean {
+export function isRunning({ pid }: WorkerState): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -110,10 +110,10 @@ export function isRunning({ pid }: HostState): boolean {
 }
 
 /** The state that was written last; undefined = no worker has run in this boot. */
-export function readHostState(root: string): HostState | undefined {
+export function readWorkerState(root: string): WorkerState | undefined {
   try {
     // Written by this module only, atomically.
-    return JSON.parse(readFileSync(join(root, STATE_FILE), 'utf8')) as HostState;
+    return JSON.parse(readFileSync(join(root, STATE_FILE), 'utf8')) as WorkerState;
   } catch {
     return undefined;
   }

@@ -1,9 +1,9 @@
-/** Whose turn it is to disturb services for a repair of drift; the rule is in `core/drift/turn.ts`. */
+/** Whose turn it is to disturb services for a repair of drift; the rule is in `core/drift/repair-window.ts`. */
 
 import {
   type DriftedMember,
   driftCondition,
-  isTurnOf,
+  mayRepairNow,
   placesIn,
   type Places,
   windowOf,
@@ -26,7 +26,7 @@ interface Standing {
 }
 
 /** The turns of all pools, as one server works them out. */
-export class DriftTurns {
+export class RepairWindows {
   readonly #standing = new Map<string, Standing>();
   /** Of the last window in which somebody asked: who drifts, or is repaired, in the middle of it changes nothing. */
   readonly #places = new Map<string, { readonly window: number; readonly places: Places }>();
@@ -47,7 +47,7 @@ export class DriftTurns {
     const othersOut = out.size - (out.has(name) ? 1 : 0);
     const memberCount = names.size;
     const standing = { isInService: isInService(node), othersOut, memberCount, maxUnavailable };
-    return isTurnOf(name, standing, now, () => this.#placesOf(pool, names, now));
+    return mayRepairNow(name, standing, now, () => this.#placesOf(pool, names, now));
   }
 
   #standingOf(pool: MachineConfigPool, now: number): Standing {

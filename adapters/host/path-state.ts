@@ -1,4 +1,4 @@
-/** The words that the host adapters share: what is at a path, deployments, unit states. */
+/** What is at a path, and what it should become. */
 
 import type { Attributes } from './attributes';
 
@@ -76,60 +76,3 @@ export interface PathChange {
   readonly path: string;
   readonly state: WantedState;
 }
-
-/** An OS tree on disk. `id` is the driver's own name for it (a checksum, usually). */
-export interface Deployment {
-  readonly id: string;
-  /** Pull spec as a MachineConfig names it. Absent = the driver does not know images. */
-  readonly image?: string;
-  /** Digest of the image's manifest, `sha256:…`; what images are compared by. */
-  readonly digest?: string;
-  /** Single arguments, as on the kernel command line. */
-  readonly kernelArguments: readonly string[];
-  /** Extension names as in a MachineConfig. */
-  readonly extensions: readonly string[];
-  /** `default`, `realtime` or `64k-pages`. */
-  readonly kernelType: string;
-}
-
-/** What a driver sees. `staged` takes over at the next boot unless it is locked. */
-export interface OsStatus {
-  /** Changes with every boot. */
-  readonly bootId: string;
-  readonly booted: Deployment;
-  readonly staged?: Deployment & { readonly locked: boolean };
-  /** The deployment before the booted one. */
-  readonly rollback?: Deployment;
-  /**
-   * In place and the default of the boot loader, but not what booted: it did not come up and the boot
-   * loader fell back, or somebody chose it for the next boot. May be the same as `rollback`.
-   */
-  readonly pending?: Deployment;
-}
-
-/** How far the pull of an image is. */
-export interface PullProgress {
-  readonly bytes: number;
-  /** Absent = not known yet. */
-  readonly totalBytes?: number;
-  readonly layers: number;
-  readonly totalLayers?: number;
-}
-
-/** A long step reports what it does and stops when the signal fires. */
-export interface StepContext {
-  readonly signal: AbortSignal;
-  readonly progress: (text: string, pull?: PullProgress) => void;
-}
-
-/** How one unit should be enabled; `preset` = as the distribution's preset files say. */
-export interface EnablementChange {
-  readonly unit: string;
-  readonly wish: 'enable' | 'disable' | 'preset';
-}
-
-/**
- * As `systemctl is-enabled` answers, as far as it matters; `static` = has no [Install] section, `indirect` =
- * a template that is not enabled itself, and an instance of it is.
- */
-export type Enablement = 'enabled' | 'indirect' | 'disabled' | 'static' | 'masked' | 'absent';

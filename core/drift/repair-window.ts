@@ -11,7 +11,7 @@
  * Milliseconds. A repair begins in the first half of a window and has the second half to end: a service may take 100 s
  * to come up and is watched for 5 s more. The first half is parted in two:
  */
-export const TURN = {
+export const REPAIR_WINDOW = {
   window: 240_000,
   /** So early the host must ask. It asks every 60 s while it is drifted, so each turn finds it asking at least once. */
   asked: 90_000,
@@ -32,7 +32,7 @@ export interface DriftedMember {
 export type Places = ReadonlyMap<string, number>;
 
 /** How a pool stands when one of its hosts asks. */
-export interface TurnStanding {
+export interface RepairRoom {
   readonly isInService: boolean;
   /** How many of the other nodes are out of service, or on their way to be. */
   readonly othersOut: number;
@@ -48,15 +48,15 @@ export interface TurnStanding {
  * @param now - milliseconds since 1970, the same on all servers
  * @param placesNow - only asked for when the hour is right
  */
-export function isTurnOf(
+export function mayRepairNow(
   node: string,
-  { isInService, othersOut, memberCount, maxUnavailable }: TurnStanding,
+  { isInService, othersOut, memberCount, maxUnavailable }: RepairRoom,
   now: number,
   placesNow: () => Places,
 ): boolean {
   if (!isInService || maxUnavailable >= memberCount) return true;
   const room = maxUnavailable - othersOut;
-  if (room < 1 || now % TURN.window >= TURN.asked) return false;
+  if (room < 1 || now % REPAIR_WINDOW.window >= REPAIR_WINDOW.asked) return false;
   const places = placesNow();
   const place = places.get(node);
   if (place === undefined) return false;
@@ -70,14 +70,14 @@ export function isTurnOf(
 
 /** The places of the window in which it is this time. */
 export function placesIn(members: readonly DriftedMember[], now: number): Places {
-  const then = windowOf(now) * TURN.window - TURN.known;
+  const then = windowOf(now) * REPAIR_WINDOW.window - REPAIR_WINDOW.known;
   const names = members.filter((member) => hadDrifted(member, then)).map(({ name }) => name);
   return new Map(names.sort().map((name, place) => [name, place]));
 }
 
 /** Number of the window in which it is this time. */
 export function windowOf(now: number): number {
-  return Math.floor(now / TURN.window);
+  return Math.floor(now / REPAIR_WINDOW.window);
 }
 
 /** Who was repaired since had drifted then. */

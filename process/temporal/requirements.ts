@@ -15,7 +15,7 @@ const ANSWER_MS = 10_000;
 const LOOK_MS = 5_000;
 
 /** What a process needs, and where. */
-export interface NeedsOptions {
+export interface RequirementsOptions {
   readonly address: string;
   readonly namespace: string;
   /** Names; none = it uses none. */
@@ -24,12 +24,12 @@ export interface NeedsOptions {
 }
 
 /** Waits for what a process needs, and says what makes it. */
-export class TemporalNeeds {
+export class TemporalRequirements {
   readonly #connection: Asked;
-  readonly #options: NeedsOptions;
+  readonly #options: RequirementsOptions;
   #missing: string | undefined;
 
-  constructor(connection: Asked, options: NeedsOptions) {
+  constructor(connection: Asked, options: RequirementsOptions) {
     this.#connection = connection;
     this.#options = options;
   }
