@@ -3,8 +3,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { completeFirstBoot, FIRST_BOOT_PLACES, settleAtStart } from '../../../../activities/host';
-import { readCurrentConfig } from '../../../../host/records/records';
+import { completeFirstBoot } from '../../../../host/first-boot/first-boot';
+import { FIRST_BOOT_PLACES } from '../../../../host/first-boot/ignition-files';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
+import { readCurrentConfig } from '../../../../host/records/configs';
 import { decodeDataUrl } from '../../../../core/encoding';
 import {
   FIRST_BOOT_FILE,

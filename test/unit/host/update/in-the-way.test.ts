@@ -11,7 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { createHostActivities, goBackAlone, settleAtStart } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../../adapters/host';
 import { treeOf } from '../../adapters/host/trees';
 import {
