@@ -42,7 +42,7 @@ const ACTIVITIES = [
   {
     regex: '^@kubernetes/',
     message:
-      'Activities see ports (activities/ports.ts); the Kubernetes client lives in adapters/kube/.',
+      'Activities see ports (activities/cluster/ports.ts); the Kubernetes client lives in adapters/kube/.',
   },
   {
     regex: '^@temporalio/(worker|client)',
@@ -212,10 +212,34 @@ export default tseslint.config(
       ),
     ],
   ),
-  // A later rule replaces an earlier one, so each of these repeats the patterns of its folder.
-  layer(['workers/host/**/*.ts', 'host/**/*.ts'], HOST),
+  layer(
+    ['process/**/*.ts'],
+    [
+      folder(
+        '(host|activities|adapters|workers|cli|controllers|server|tools)',
+        'The shell of a process knows nothing of what the process does.',
+      ),
+    ],
+  ),
+  // A later rule takes the place of an earlier one, so each of these has the patterns of its folder, too.
+  layer(['workers/host/**/*.ts'], HOST),
+  layer(['host/**/*.ts'], [...MACHINE, ...HOST]),
   layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
   layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),
+  {
+    files: ['**/index.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'Program > :not(ExportAllDeclaration, ExportNamedDeclaration), ExportNamedDeclaration[source=null]',
+          message:
+            'index.ts says what others take of a folder; what it holds has a file with a name.',
+        },
+      ],
+    },
+  },
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: { '@typescript-eslint/unbound-method': 'off' },

@@ -29,7 +29,7 @@ import {
 } from './options';
 import { printData } from './output';
 import type { CliContext } from './ports';
-import { PROCESSES } from './processes';
+import { PROCESSES } from './processes/processes';
 import { addRender } from './render-program';
 import { addSetup } from './setup-program';
 import { VERSION } from './version';

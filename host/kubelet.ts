@@ -19,7 +19,12 @@ const run = promisify(execFile);
 const SETTLE_UNIT = 'slipway-host-settle.service';
 const TIMEOUT_MS = 120_000;
 
-type Looking = Pick<MachineSettings, 'node' | 'root' | 'kubelet'>;
+interface Looking {
+  readonly node: string;
+  readonly root: string;
+  /** Settings that replace a search. */
+  readonly kubelet: KubeletSettings;
+}
 
 /**
  * Looks for the kubelet at each call: before a machine has joined, certificate and unit may be

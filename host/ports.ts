@@ -187,6 +187,12 @@ export interface HostPorts {
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** The ports that last as long as the process; the others belong to the running activity. */
+export type LastingPorts = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
+
+/** The ports that need no server. */
+export type MachinePorts = Omit<LastingPorts, 'configs'>;
+
 export function secondsUp({ uptime = kernelUptime }: Pick<HostPorts, 'uptime'>): number {
   return uptime();
 }

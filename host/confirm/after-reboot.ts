@@ -5,14 +5,14 @@
 
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import { awaitsConfirmation, goBackAlone, type UnconfirmedBoot } from './unconfirmed';
+import { unconfirmedAfterReboot, goBackAlone, type UnconfirmedBoot } from './unconfirmed';
 import type { HostPorts } from '../ports';
 import { dropFallback } from '../update/fallback';
 import { readBootId } from '../../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../../core/errors';
-import { Answers } from './temporal-answers';
+import { TemporalAnswers } from './temporal-answers';
 import type { Host } from '../host';
-import { Silence } from './silence';
+import { SilenceTimer } from './silence-timer';
 import { type Log, telling } from '../log';
 
 /** The least time for a process that starts late or again. */
@@ -20,8 +20,8 @@ export const LEAST_SECONDS = 30;
 
 const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
 
-/** The time that a machine has to reach Temporal after it has booted an update. */
-export interface Confirmation {
+/** What is left of the time that a machine has to reach Temporal after it has booted an update. */
+export interface ConfirmAfterReboot {
   /** Fires when the time is over. */
   readonly deadline: AbortSignal;
   readonly isAwaited: () => boolean;
@@ -48,17 +48,17 @@ export interface Confirmation {
  *
  * @param seconds - the default for orders without a number
  */
-export async function confirmation(
+export async function confirmAfterReboot(
   host: Host,
   seconds: number,
   log: Log,
   secondsUp: () => number = secondsSinceBoot,
   kernelBootId: () => Promise<string> = readBootId,
-): Promise<Confirmation> {
+): Promise<ConfirmAfterReboot> {
   const find = () => lookAtBest(host, log, kernelBootId);
   const deadline = createDeadline();
   const found = await find();
-  const answers = new Answers(host, log);
+  const answers = new TemporalAnswers(host, log);
   const known = { limit: seconds, isHeard: false };
   const note = (update: UnconfirmedBoot): void => {
     known.limit = update.reconnectSeconds ?? seconds;
@@ -123,7 +123,7 @@ async function lookAtBest(
 }
 
 /** With its first answer, this process takes over from the fallback shell script. */
-function callingOffShell({ node, ports }: Host, log: Logger): () => void {
+function callingOffShell({ node, ports }: Host, log: Log): () => void {
   let isCalledOff = false;
   return () => {
     if (isCalledOff) return;
@@ -140,23 +140,23 @@ async function lookAt(
   { node, ports }: Host,
   log: Log,
   kernelBootId: () => Promise<string>,
-): Promise<Awaited<ReturnType<typeof awaitsConfirmation>>> {
+): Promise<Awaited<ReturnType<typeof unconfirmedAfterReboot>>> {
   try {
-    return await awaitsConfirmation(ports);
+    return await unconfirmedAfterReboot(ports);
   } catch (error) {
     if (failureName(error) === 'RollbackFailed') throw error;
     log.warn({ node, reason: messageOf(error) }, 'OS status is not available');
     const bootId = await kernelBootId();
     const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };
     const status: HostPorts['os']['status'] = async () => ({ bootId, booted });
-    return awaitsConfirmation({ ...ports, os: { ...ports.os, status } });
+    return unconfirmedAfterReboot({ ...ports, os: { ...ports.os, status } });
   }
 }
 
 /** A deadline that can be restarted and stopped. */
 function createDeadline() {
   const controller = new AbortController();
-  const silence = new Silence(() => controller.abort());
+  const silence = new SilenceTimer(() => controller.abort());
   const listeners = new Set<() => void>();
   let isRunning = false;
   return {
@@ -202,7 +202,7 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
  *
  * @throws `RollbackFailed` naming the path
  */
-export async function goBackByItself(
+export async function goBackAndReboot(
   host: Host,
   signal: AbortSignal,
   log: Log,

@@ -4,35 +4,35 @@
  * update may have cut it off.
  */
 
-import { awaitsWord, goBackInPlace } from './unconfirmed';
+import { unconfirmedBeforeReboot, goBackInPlace } from './unconfirmed';
 import { failureName, messageOf } from '../../core/errors';
-import { Answers } from './temporal-answers';
+import { TemporalAnswers } from './temporal-answers';
 import { LEAST_SECONDS, portsAlone } from './after-reboot';
 import type { Host } from '../host';
-import { Silence } from './silence';
+import { SilenceTimer } from './silence-timer';
 import type { Log } from '../log';
 
 interface Options {
   readonly signal: AbortSignal;
-  readonly log: Logger;
+  readonly log: Log;
   /** The default for orders without a number. */
   readonly seconds: number;
 }
 
 /** The time that a machine has to reach Temporal after it has written an update. */
-export class AwaitedWord {
-  /** In seconds; undefined = nothing to wait for. */
+export class ConfirmBeforeReboot {
+  /** In seconds; undefined = nothing waits for word. */
   #limit: number | undefined;
-  readonly #answers: Answers;
+  readonly #answers: TemporalAnswers;
   #listener: (() => void) | undefined;
-  readonly #silence = new Silence(() => void this.#goBack());
+  readonly #silence = new SilenceTimer(() => void this.#goBack());
   readonly #host: Host;
   readonly #options: Options;
 
   constructor(host: Host, options: Options) {
     this.#host = host;
     this.#options = options;
-    this.#answers = new Answers(host, options.log);
+    this.#answers = new TemporalAnswers(host, options.log);
   }
 
   get isAwaited(): boolean {
@@ -48,7 +48,7 @@ export class AwaitedWord {
   }
 
   /** Call when an order that writes files begins: its first file may cut the machine off. */
-  begin({ reconnectSeconds }: Pick<WritingOrder, 'reconnectSeconds'>): void {
+  begin({ reconnectSeconds }: { readonly reconnectSeconds?: number }): void {
     if (this.#limit === undefined) this.#await(reconnectSeconds);
   }
 
@@ -60,7 +60,7 @@ export class AwaitedWord {
     const { node, exclusive, ports } = this.#host;
     const { log } = this.#options;
     try {
-      const found = await exclusive(() => awaitsWord(ports));
+      const found = await exclusive(() => unconfirmedBeforeReboot(ports));
       this.#answers.waitFor(found);
       if (found === undefined || this.#answers.isDecided) return this.#end();
       // A running silence goes on: the end of an order is no answer of Temporal.

@@ -5,25 +5,21 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
-import { type Confirmation, confirmation, goBackByItself } from './after-reboot';
+import { type ConfirmAfterReboot, confirmAfterReboot, goBackAndReboot } from './after-reboot';
 import type { Host } from '../host';
 import type { Log } from '../log';
 
 /** The default for orders without a number, because the setting is unreadable. */
 const RECONNECT_SECONDS = 600;
 const LOOK_MS = 5_000;
-/** Replaces an unusable settings file. */
-const NO_FILE = '/dev/null';
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface LastResort {
   readonly signal: AbortSignal;
   readonly log: Log;
   /** Tells systemd that the process waits. */
   readonly onWaiting?: () => Promise<void>;
-  /** For tests. */
-  readonly confirm?: (host: Host) => Promise<Confirmation>;
+  /** For tests; absent = as the machine is. */
+  readonly confirm?: (host: Host) => Promise<ConfirmAfterReboot>;
   readonly lookMs?: number;
 }
 
@@ -45,7 +41,8 @@ export async function settingsOrBack<Settings>(
   } catch (error) {
     const { log } = resort;
     const host = await findHost();
-    const confirm = resort.confirm ?? ((bare: Host) => confirmation(bare, RECONNECT_SECONDS, log));
+    const confirm =
+      resort.confirm ?? ((bare: Host) => confirmAfterReboot(bare, RECONNECT_SECONDS, log));
     const awaited = host === undefined ? undefined : await confirm(host);
     if (host === undefined || awaited?.isAwaited() !== true) throw error;
     const { deadline } = awaited;
@@ -69,41 +66,6 @@ async function untilReadable<Settings>(
       log.debug({ reason: messageOf(error) }, 'settings still cannot be used');
     }
   }
-  if (!signal.aborted) await goBackByItself(host, signal, log);
+  if (!signal.aborted) await goBackAndReboot(host, signal, log);
   return undefined;
-}
-
-/** The machine with the readable part of its settings; undefined when that is not enough. */
-async function bareHost(
-  flags: HostWorkerOptions,
-  environment: Environment,
-  { log, reboot }: LastResort,
-): Promise<Host | undefined> {
-  try {
-    const settings = readBareSettings(flags, environment);
-    // The OS driver may be named in the unusable file; the journal names it, too.
-    const { ports } = await createMachinePorts(settings);
-    const fetch = async (name: string): Promise<never> => {
-      throw new Error(`${name} cannot be fetched without settings`);
-    };
-    return {
-      node: settings.node,
-      identity: `slipway-host@${settings.node}`,
-      exclusive: createExclusive(),
-      ports: { ...ports, configs: { fetch } },
-      reboot: reboot ?? ((reason, signal) => rebootMachine(reason, settings, { signal, log })),
-    };
-  } catch (error) {
-    log.error({ reason: messageOf(error) }, 'cannot roll back without settings');
-    return undefined;
-  }
-}
-
-function readBareSettings(flags: HostWorkerOptions, environment: Environment) {
-  try {
-    return readMachineSettings(flags, environment);
-  } catch {
-    // The file itself is unusable: continue without it.
-    return readMachineSettings({ ...flags, configFile: NO_FILE }, environment);
-  }
 }

@@ -11,7 +11,7 @@ import type { Log } from '../log';
 /** `decides` = the verified update stays; `nothing` = no order of the update can arrive. */
 export type Answer = 'decides' | 'in reach' | 'nothing';
 
-export class Answers {
+export class TemporalAnswers {
   #commitBy: CommitBy | undefined;
   /** The commit time (milliseconds since 1970) after which an answer came. */
   #decided: number | undefined;

@@ -1,18 +1,13 @@
 /**
- * The program of a machine's first boot: it runs between Ignition and the kubelet, and does what
- * Ignition cannot. It contacts no server but the registry of the OS image.
+ * The first boot of a machine: it runs between Ignition and the kubelet, does what Ignition cannot,
+ * and retries until it is done. It contacts no server but the registry of the OS image.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs, type Backoff } from '../../core/backoff';
-import {
-  completeFirstBoot,
-  type FirstBoot,
-  type FirstBootRecord,
-  readFirstBoot,
-  writeFirstBoot,
-} from '../../activities/host';
-import type { HostPorts } from '../ports';
+import { completeFirstBoot, type FirstBoot } from './first-boot';
+import { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';
+import type { HostPorts, MachinePorts } from '../ports';
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
 import { type Log, telling } from '../log';
 
@@ -21,7 +16,7 @@ const GIVE_UP_AFTER_MS = 24 * 3_600_000;
 /** Failures for a person are retried for a while: early in the boot the network may be down. */
 const GIVE_UP_STALLED_AFTER_MS = 300_000;
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
-/** Power cuts take reboots back; more of them are no accident. */
+/** A power cut may repeat a reboot; more repetitions are a fault. */
 const MOST_REBOOTS = 3;
 
 /** A machine that boots for the first time. */
@@ -34,33 +29,11 @@ export interface NewMachine {
 
 export interface FirstBootOptions {
   readonly signal: AbortSignal;
-  readonly log: Logger;
-  /** Default: the real ports of this machine. */
-  readonly ports?: () => Promise<MachinePorts> | MachinePorts;
+  readonly log: Log;
   readonly now?: () => Date;
   /** Milliseconds of a monotonic clock: the time of day of a new machine leaps. */
   readonly clock?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Default: through systemd. */
-  readonly reboot?: typeof rebootMachine;
-}
-
-type MachinePorts = Omit<HostPorts, 'reboot' | 'context' | 'now' | 'configs'>;
-
-/**
- * The process `slipway host-first-boot`.
- *
- * @param flags - by setting name (`MACHINE_FLAGS`); they precede the environment
- * @throws an Error named SettingsError that lists every wrong setting
- */
-export async function runHostFirstBoot(
-  flags: HostWorkerOptions,
-  signal: AbortSignal,
-  environment: Readonly<Record<string, string | undefined>> = {},
-): Promise<void> {
-  const settings = readMachineSettings(flags, environment);
-  const log = journalLogger('host-first-boot', settings.logLevel, environment);
-  await firstBoot(settings, { signal, log });
 }
 
 /**
@@ -80,7 +53,7 @@ export async function firstBoot(
   if (done.kind === 'complete') log.info({ node, config: done.config }, 'first boot complete');
   if (done.kind !== 'reboot') return done;
   // systemd ends this program; units that wait for it do not start.
-  await reboot(`first boot of ${done.config}`, settings, { signal, log });
+  await machine.reboot(`first boot of ${done.config}`);
   return done;
 }
 

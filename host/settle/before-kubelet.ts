@@ -5,13 +5,11 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { settleAtStart, type Settlement } from './settle-at-start';
 import { failureName, messageOf } from '../../core/errors';
-import { isRunning, readHostState } from '../report/worker-state';
+import { isRunning, readWorkerState } from '../status/worker-state';
 import { type Log, telling } from '../log';
 import type { MachinePorts } from '../ports';
 
 const run = promisify(execFile);
-
-export { MACHINE_FLAGS } from '../../workers/host/flags';
 
 /** The worker also writes the journal: never both at the same time. */
 const WORKER_UNIT = 'slipway-host.service';
@@ -20,30 +18,21 @@ const RUNNING: ReadonlySet<string> = new Set(['active', 'activating', 'reloading
 const ATTEMPTS = 10;
 const PAUSE_MS = 3_000;
 
-export interface SettleOptions {
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  readonly systemctl?: string;
-  readonly pauseMs?: number;
-  /** Default: through systemd. */
-  readonly reboot?: typeof rebootMachine;
+/** A machine whose kubelet has not started yet. */
+export interface StartingMachine {
+  readonly node: string;
+  /** Directory that is the machine's `/`. */
+  readonly root: string;
+  readonly ports: () => Promise<MachinePorts>;
+  /** Resolves when this process ends with the machine. */
+  readonly reboot: (reason: string) => Promise<void>;
 }
 
-/**
- * The process `slipway host-settle`.
- *
- * @param flags - by setting name (`HOST_WORKER_FLAGS`); they precede the environment
- * @throws an Error named SettingsError that lists every wrong setting
- */
-export async function runHostSettle(
-  flags: HostWorkerOptions,
-  signal: AbortSignal,
-  environment: Readonly<Record<string, string | undefined>> = {},
-): Promise<void> {
-  const settings = readMachineSettings(flags, environment);
-  const log = journalLogger('host-settle', settings.logLevel, environment);
-  const settled = await settleMachine(settings, { signal, log });
-  if (Object.keys(settled).length === 0) log.info({ node: settings.node }, 'nothing to settle');
+export interface SettleOptions {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly systemctl?: string;
+  readonly pauseMs?: number;
 }
 
 /**
@@ -59,7 +48,7 @@ export async function settleBeforeKubelet(
   const { log, systemctl = 'systemctl' } = options;
   const { node, root } = machine;
   if (await isWorkerRunning(systemctl)) {
-    const worker = readHostState(root);
+    const worker = readWorkerState(root);
     if (worker !== undefined && isRunning(worker) && worker.isSettled === true) return {};
     throw new Error(`${WORKER_UNIT} runs and settles by itself; stop it first`);
   }
@@ -69,7 +58,7 @@ export async function settleBeforeKubelet(
   if (foreign !== undefined)
     log.error({ node, reason: foreign }, 'a person booted another deployment');
   // systemd ends this program; units that wait for it do not start.
-  if (reboot !== undefined) await boot(reboot, settings, { signal, log });
+  if (reboot !== undefined) await machine.reboot(reboot);
   return settled;
 }
 

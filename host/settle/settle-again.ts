@@ -14,15 +14,7 @@ import { type Log, telling } from '../log';
 const PAUSE_MS = 15_000;
 
 /** What settling needs of a host. */
-export interface SettlingHost {
-  readonly node: string;
-  /** All ports except those of the running activity and the loop. */
-  readonly ports: Omit<HostPorts, 'reboot' | 'context' | 'now'>;
-  /**
-   * Serialises all changes of this host. One per process: an activity of an earlier Temporal
-   * connection may still be writing.
-   */
-  readonly exclusive: Exclusive;
+export interface SettlingHost extends Omit<Host, 'reboot'> {
   /** Called when nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;
   /** Called with the reason when settling failed. */

@@ -8,13 +8,8 @@ import type { ConnectionLike } from '@temporalio/client';
 import { messageOf } from '../../core/errors';
 import { ASK_AGAIN_MS, ASK_TIMEOUT_MS } from '../../core/machine/contact';
 
-/** While an answer is needed, by an unconfirmed update or for `/readyz`. */
-const SOON_MS = 5_000;
-/** Otherwise: thousands of machines ask, and only `slipway host status` shows it. */
+/** While no answer is needed: thousands of machines ask, and only `slipway host status` shows it. */
 const NOW_AND_THEN_MS = 60_000;
-const TIMEOUT_MS = 5_000;
-/** While an answer is needed, a question begins and ends within this time. */
-export const LONGEST_QUESTION_MS = TIMEOUT_MS + SOON_MS + TIMEOUT_MS;
 
 /**
  * gRPC codes that Temporal does not answer with: CANCELLED and UNKNOWN (a broken connection, or a

@@ -6,12 +6,16 @@
 
 import { Worker } from '@temporalio/worker';
 import { withFailures } from '../../activities/failures';
-import { createHostActivities, currentStep, withHeartbeats } from '../../activities/host';
+import {
+  createHostActivities,
+  currentStep,
+  withHeartbeats,
+} from '../../activities/host/host-activities';
 import { rebootIsDue } from '../../host/settle/settle-at-start';
 import { messageOf } from '../../core/errors';
 import { hostQueue } from '../../core/names';
 import type { HostActivities } from '../../workflows/host-contracts';
-import type { HostLink } from './connection';
+import type { HostConnection } from './connection';
 import { type DriftPlace, watchHostDrift } from './drift-watch';
 import { logged } from './order-log';
 import type { Host } from '../../host/host';
@@ -36,7 +40,7 @@ export interface LastReboot {
 }
 
 /** A host without its Temporal worker. */
-export interface Host extends SettlingHost {
+export interface ServedHost extends Host, SettlingHost {
   /** Shown in the Temporal UI for the activities of this host. */
   readonly identity: string;
   /** Default: one of the loop's own. */
@@ -48,7 +52,7 @@ export interface Host extends SettlingHost {
 }
 
 export interface HostLoopOptions {
-  readonly link: Pick<HostLink, 'connection' | 'follow' | 'untilSetUp'>;
+  readonly link: Pick<HostConnection, 'connection' | 'follow' | 'untilSetUp'>;
   readonly namespace: string;
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -138,7 +142,7 @@ interface Serving extends HostLoopOptions {
 }
 
 /** Serves the host's queue until a stop or a reboot is due. */
-async function serve(host: Host, options: Serving): Promise<void> {
+async function serve(host: ServedHost, options: Serving): Promise<void> {
   const { signal, lastReboot, wish } = options;
   if (wish.reason !== undefined) return;
   const stop = new AbortController();

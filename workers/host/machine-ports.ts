@@ -12,8 +12,6 @@ import type { HostPorts, MachinePorts, UpdateHeader, UpdateMark } from '../../ho
 import type { MachineSettings } from './machine-settings';
 import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
 
-export type MachinePorts = Omit<HostPorts, 'reboot' | 'context' | 'now' | 'configs'>;
-
 /** Reading must change nothing: opening the journal would otherwise drop one that never began. */
 const LOOKING = { change: async () => undefined, removeDirectory: async () => undefined };
 

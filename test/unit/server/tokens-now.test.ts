@@ -1,5 +1,5 @@
 import type { JoinTokenRecord } from '../../../core/join';
-import { createTokensNow } from '../../../server/tokens-now';
+import { createTokensNow } from '../../../server/stored-tokens';
 
 jest.mock('node:timers/promises', () => jest.requireActual<object>('../faked-delay'));
 

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { UpdateHeader } from '../../../../host/ports';
-import { confirmation } from '../../../../host/confirm/after-reboot';
+import { confirmAfterReboot } from '../../../../host/confirm/after-reboot';
 import { settingsOrBack } from '../../../../host/confirm/last-resort';
 import { bareHost } from '../../../../workers/host/bare-host';
 import { createMachinePorts } from '../../../../workers/host/machine-ports';
@@ -90,8 +90,8 @@ describe('settings that an update took away', () => {
   it('take the machine back when the time is over', async () => {
     await bootUpdate();
     const over = new AbortController();
-    const confirm = async (host: Parameters<typeof confirmation>[0]) => {
-      const found = await confirmation(host, 600, log, () => 0);
+    const confirm = async (host: Parameters<typeof confirmAfterReboot>[0]) => {
+      const found = await confirmAfterReboot(host, 600, log, () => 0);
       expect(found.deadline.aborted).toBe(false);
       return { ...found, deadline: over.signal };
     };
@@ -107,9 +107,9 @@ describe('settings that an update took away', () => {
     await bootUpdate('ostree');
     const { node, configFile } = given();
     const hosts: string[] = [];
-    const confirm = async (host: Parameters<typeof confirmation>[0]) => {
+    const confirm = async (host: Parameters<typeof confirmAfterReboot>[0]) => {
       hosts.push(host.ports.os.name);
-      return confirmation(host, 600, log, () => 0);
+      return confirmAfterReboot(host, 600, log, () => 0);
     };
     problem = 'driver: expected one of auto, none';
 

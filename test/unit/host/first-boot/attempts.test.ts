@@ -7,8 +7,8 @@ import { FIRST_BOOT_PLACES } from '../../../../host/first-boot/ignition-files';
 import type { HostPorts } from '../../../../host/ports';
 import { fail } from '../../../../core/errors';
 import { firstBoot } from '../../../../host/first-boot/attempts';
-import { reportMachine } from '../../../../workers/host/console';
-import { reportLines } from '../../../../host/report/report-text';
+import { machineStatus } from '../../../../workers/host/console';
+import { statusLines } from '../../../../host/status/status-text';
 import { createLogger } from '../../../../process/logging';
 import { aConfig, aFile, aHost, type TestHost } from '../a-host';
 
@@ -108,8 +108,8 @@ describe('the program of a first boot', () => {
     const lines: string[] = [];
     const look = async (): Promise<void> => {
       if (lines.length > 0) return;
-      const report = await reportMachine(settings());
-      lines.push(...reportLines(report));
+      const report = await machineStatus(settings());
+      lines.push(...statusLines(report));
     };
 
     await start({ pause: look });
@@ -173,7 +173,7 @@ describe('the program of a first boot', () => {
     await expect(start()).rejects.toMatchObject({ name: 'ImageRefused' });
 
     expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(600_000);
-    expect((await reportMachine(settings())).problems).toContainEqual(
+    expect((await machineStatus(settings())).problems).toContainEqual(
       'the first boot is not complete: another architecture',
     );
   });
@@ -210,7 +210,7 @@ describe('the program of a first boot', () => {
     const cut = { state: 'waiting', since, attempts: 1, reboots: 1, reason: 'no route' } as const;
     await writeFirstBoot((await host.ports()).files, cut);
 
-    expect((await reportMachine(settings())).problems).toEqual([]);
+    expect((await machineStatus(settings())).problems).toEqual([]);
     expect(await start()).toEqual({ kind: 'none' });
 
     expect(await record()).toEqual({ state: 'complete', since, attempts: 1, reboots: 1 });
@@ -222,7 +222,7 @@ describe('the program of a first boot', () => {
 
     rmSync(join(host.root, FIRST_BOOT_PLACES.ENCAPSULATED));
 
-    const report = await reportMachine(settings());
+    const report = await machineStatus(settings());
     expect(report.problems.join()).not.toContain('first boot');
     expect(report).not.toHaveProperty('firstBoot');
   });

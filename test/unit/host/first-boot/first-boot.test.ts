@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { completeFirstBoot } from '../../../../host/first-boot/first-boot';
 import { FIRST_BOOT_PLACES } from '../../../../host/first-boot/ignition-files';
 import { settleAtStart } from '../../../../host/settle/settle-at-start';
-import { readCurrentConfig } from '../../../../host/records/records';
+import { readCurrentConfig } from '../../../../host/records/configs';
 import { decodeDataUrl } from '../../../../core/encoding';
 import {
   FIRST_BOOT_FILE,

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../../adapters/host';

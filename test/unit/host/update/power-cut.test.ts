@@ -6,8 +6,8 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
-import { awaitsConfirmation, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { rebootIsDue, settleAtStart } from '../../../../host/settle/settle-at-start';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, orderFor } from '../a-host';
@@ -356,7 +356,7 @@ describe('a power cut', () => {
   });
 
   it('the same: the boot has to be confirmed until it is verified, as one that was ordered', async () => {
-    const awaited = async () => awaitsConfirmation(await host.ports());
+    const awaited = async () => unconfirmedAfterReboot(await host.ports());
     const order = await writeReloaded();
     expect(await awaited()).toBeUndefined();
 
@@ -381,7 +381,7 @@ describe('a power cut', () => {
     const { what, reboot } = await host.settleOnce();
     expect(what).toMatch(/rolled back .*: nobody was reached/);
     expect(reboot).toBeUndefined();
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
     const activities = await host.activities();
     await expect(activities.verifyUpdate(order('verifyUpdate'))).rejects.toMatchObject({
       message: expect.stringContaining('nobody was reached') as string,

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { UpdateHeader } from '../../../../host/ports';
-import { writeCurrentConfig } from '../../../../host/records/records';
+import { writeCurrentConfig } from '../../../../host/records/configs';
 import { fail } from '../../../../core/errors';
 import {
   CertificateUse,
@@ -12,9 +12,9 @@ import {
   newAuthority,
 } from '../../../../tools/cluster/certificates';
 import { createMachinePorts } from '../../../../workers/host/machine-ports';
-import { printHostStatus, reportMachine } from '../../../../workers/host/console';
-import { reportLines } from '../../../../host/report/report-text';
-import { createHostState, readHostState } from '../../../../host/report/worker-state';
+import { printHostStatus, machineStatus } from '../../../../workers/host/console';
+import { statusLines } from '../../../../host/status/status-text';
+import { createWorkerState, readWorkerState } from '../../../../host/status/worker-state';
 import { createLogger } from '../../../../process/logging';
 import type { HostActivities } from '../../../../workflows/host-contracts';
 import { aConfig, orderFor } from '../a-host';
@@ -63,10 +63,10 @@ describe('the status of a machine', () => {
   }
 
   it('is short for a machine that has nothing yet', async () => {
-    const report = await reportMachine(settings());
+    const report = await machineStatus(settings());
 
     expect(report).toMatchObject({ node: 'worker-1', problems: [], driver: { name: 'none' } });
-    expect(reportLines(report)).toEqual(
+    expect(statusLines(report)).toEqual(
       expect.arrayContaining([
         'config:     none yet',
         'update:     none open',
@@ -78,11 +78,11 @@ describe('the status of a machine', () => {
   it('says where the kubelet is, and whose places these are', async () => {
     layOut(root, K3S_AGENT);
 
-    const { kubelet, problems } = await reportMachine({
+    const { kubelet, problems } = await machineStatus({
       ...settings(),
       kubeletHealthUrl: 'http://127.0.0.1:10248/healthz',
     });
-    const text = reportLines(await reportMachine(settings()));
+    const text = statusLines(await machineStatus(settings()));
 
     expect(kubelet).toMatchObject({
       distribution: 'k3s',
@@ -108,7 +108,7 @@ describe('the status of a machine', () => {
       ...enabledUnit('bootc-fetch-apply-updates.timer', '/usr/lib/systemd/system', 'timers.target'),
     });
 
-    const { problems } = await reportMachine(settings());
+    const { problems } = await machineStatus(settings());
 
     expect(problems).toEqual([
       'bootc-fetch-apply-updates.timer would update or reboot this machine beside Slipway; switch off: systemctl mask --now bootc-fetch-apply-updates.timer',
@@ -118,8 +118,8 @@ describe('the status of a machine', () => {
   it('names what is looked for where the machine has not joined yet, which is no problem', async () => {
     layOut(root, enabledUnit('kubelet.service'));
 
-    const report = await reportMachine(settings());
-    const text = reportLines(report).join('\n');
+    const report = await machineStatus(settings());
+    const text = statusLines(report).join('\n');
 
     expect(report.problems).toEqual([]);
     expect(text).toContain('kubelet:    kubelet.service (kubelet)');
@@ -138,7 +138,7 @@ describe('the status of a machine', () => {
     const pem = '/var/lib/kubelet/pki/kubelet-client-current.pem';
     layOut(root, { ...enabledUnit('kubelet.service'), [pem]: `${certificate}${key}` });
 
-    const { problems } = await reportMachine(settings());
+    const { problems } = await machineStatus(settings());
 
     expect(problems).toEqual([expect.stringMatching(/of node worker-2; set node to worker-2$/)]);
   });
@@ -148,13 +148,13 @@ describe('the status of a machine', () => {
     await writeCurrentConfig(ports.files, { ...OLD, raw: OLD.spec });
     await beginUpdate();
 
-    const report = await reportMachine(settings());
+    const report = await machineStatus(settings());
 
     expect(report).toMatchObject({
       currentConfig: 'rendered-worker-old',
       update: { target: 'rendered-worker-new', previous: 'rendered-worker-old', phase: 'armed' },
     });
-    const text = reportLines(report).join('\n');
+    const text = statusLines(report).join('\n');
     expect(text).toContain('update:     to rendered-worker-new: armed');
     expect(text).toContain('its reboot is due');
   });
@@ -168,7 +168,7 @@ describe('the status of a machine', () => {
     const { bootId } = await ports.os.status();
     await (await ports.journal.open())?.mark({ kind: 'goingBack', bootId, ...due });
 
-    const text = reportLines(await reportMachine(settings())).join('\n');
+    const text = statusLines(await machineStatus(settings())).join('\n');
 
     expect(text).toContain(`on its way ${said}`);
   });
@@ -176,24 +176,24 @@ describe('the status of a machine', () => {
   it('says that the open update is of another OS driver, and still shows it', async () => {
     await beginUpdate('bootc');
 
-    const { update, problems } = await reportMachine(settings());
+    const { update, problems } = await machineStatus(settings());
 
     expect(update).toMatchObject({ target: 'rendered-worker-new' });
     expect(problems).toEqual([expect.stringContaining('driver: bootc') as string]);
   });
 
   it('has the worker, its connection and the last order, also one that failed', async () => {
-    const state = createHostState(root, 'temporal:7233', log);
+    const state = createWorkerState(root, 'temporal:7233', log);
     state.connection('connected');
     const { applyUpdate } = state.watch({
       applyUpdate: async () => {
-        expect(readHostState(root)?.lastOrder).not.toHaveProperty('endedAt');
+        expect(readWorkerState(root)?.lastOrder).not.toHaveProperty('endedAt');
         throw fail('ApplyFailed', 'write /etc/motd: disk full');
       },
     } as unknown as HostActivities);
     await expect(applyUpdate(orderFor(NEW, 'applyUpdate'))).rejects.toThrow();
 
-    const { worker, problems } = await reportMachine(settings());
+    const { worker, problems } = await machineStatus(settings());
 
     expect(problems).toEqual([]);
     expect(worker).toMatchObject({
@@ -202,7 +202,7 @@ describe('the status of a machine', () => {
       connection: 'connected',
       lastOrder: { activity: 'applyUpdate', failure: 'ApplyFailed' },
     });
-    expect(reportLines(await reportMachine(settings())).join('\n')).toMatch(
+    expect(statusLines(await machineStatus(settings())).join('\n')).toMatch(
       /last order: applyUpdate of rendered-worker-new, ended .*: ApplyFailed: write \/etc\/motd/,
     );
   });
@@ -212,7 +212,7 @@ describe('the status of a machine', () => {
     mkdirSync(left, { recursive: true });
     writeFileSync(join(left, 'log'), '');
 
-    expect((await reportMachine(settings())).update).toBeUndefined();
+    expect((await machineStatus(settings())).update).toBeUndefined();
 
     expect(readFileSync(join(left, 'log'), 'utf8')).toBe('');
   });

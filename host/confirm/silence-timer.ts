@@ -15,7 +15,7 @@ const STEP_MS = 1_000;
  */
 export const LAST_QUESTION_SECONDS = LONGEST_QUESTION_MS / 1000;
 
-export class Silence {
+export class SilenceTimer {
   #stepsLeft = 0;
   #timer: NodeJS.Timeout | undefined;
   #isOver = false;

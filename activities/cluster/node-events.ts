@@ -1,6 +1,6 @@
 import { messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 /** Writes an Event on a Node; a refused Event is only logged. */
 export async function tell(

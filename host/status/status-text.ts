@@ -1,13 +1,13 @@
-/** The report of a machine for people. */
+/** The status of a machine as a person reads it. */
 
 import type { Deployment, OsStatus } from '../ports';
 import type { FirstBootRecord } from '../first-boot/first-boot-record';
-import type { HostReport, KubeletReport } from './report';
+import type { MachineStatus, KubeletStatus } from './machine-status';
 import type { LastOrder } from './worker-state';
 
-/** One fact per line, without line ends; problems come last. */
-export function reportLines(report: HostReport): readonly string[] {
-  const { node, currentConfig, driver, os, kubelet, update, firstBoot, worker, problems } = report;
+/** Lines without line ends: one fact each, what is wrong last. */
+export function statusLines(status: MachineStatus): readonly string[] {
+  const { node, currentConfig, driver, os, kubelet, update, firstBoot, worker, problems } = status;
   const lines = [
     fact('node', node),
     fact('config', currentConfig ?? 'none yet'),
@@ -53,7 +53,7 @@ function osLines({ bootId, booted, staged, rollback }: OsStatus): readonly strin
   return lines;
 }
 
-function kubeletLines(kubelet: KubeletReport): readonly string[] {
+function kubeletLines(kubelet: KubeletStatus): readonly string[] {
   const { distribution, kubeletUnit, certificateFile, keyFile, authorityFile } = kubelet;
   const key = keyFile === certificateFile ? 'with its key' : `key ${keyFile}`;
   const {

@@ -1,7 +1,7 @@
 import type { ConnectionLike } from '@temporalio/client';
 import { createLogger } from '../../../../process/logging';
-import { TemporalLink } from '../../../../process/temporal/link';
-import type { ConnectionOptions } from '../../../../process/temporal/target';
+import { TemporalConnection } from '../../../../process/temporal/connection';
+import type { ConnectionOptions } from '../../../../process/temporal/connection-options';
 
 const log = createLogger({ process: 'test', level: 'silent' });
 
@@ -42,20 +42,20 @@ class World {
     } as unknown as Fake;
   }
 
-  link(first = this.connection('old')): TemporalLink<Fake> {
+  link(first = this.connection('old')): TemporalConnection<Fake> {
     const { read, connect } = this;
     const options = {
       ...{ address: 'temporal:7233', namespace: 'slipway', searchAttributes: [] },
       ...{ read, connect, log, now: () => this.nowMs },
     };
-    return new TemporalLink(options, { address: 'temporal:7233', apiKey: 'old' }, first);
+    return new TemporalConnection(options, { address: 'temporal:7233', apiKey: 'old' }, first);
   }
 }
 
 type Fake = ConnectionLike & { readonly key: string };
 
 /** Asks Temporal once through the link. */
-async function ask(link: TemporalLink<Fake>): Promise<void> {
+async function ask(link: TemporalConnection<Fake>): Promise<void> {
   const stop = new AbortController();
   const once = { onAnswer: () => stop.abort(), onSilence: () => stop.abort() };
   await link.watch(stop.signal, { ...once, isUrgent: () => true });

@@ -14,7 +14,7 @@ import {
   issueCertificate,
   newAuthority,
 } from '../../../tools/cluster/certificates';
-import { freePorts } from '../../../tools/processes/ports';
+import { freePorts } from '../../../tools/processes/free-ports';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
 import { runClusterWorker } from '../../../workers/cluster/worker';
 import { clusterWorkerSettings } from '../../../process/settings';

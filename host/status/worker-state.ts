@@ -22,7 +22,8 @@ export interface LastOrder {
   readonly reason?: string;
 }
 
-export interface HostState {
+/** What a worker process last said of itself. */
+export interface WorkerState {
   readonly pid: number;
   readonly startedAt: string;
   readonly temporal: string;
@@ -33,7 +34,7 @@ export interface HostState {
   readonly isSettled?: boolean;
 }
 
-export interface HostStateWriter {
+export interface WorkerStateWriter {
   settled(): void;
   connection(connection: Connection): void;
   /** Wraps the activities to record their begin and end. */
@@ -41,10 +42,10 @@ export interface HostStateWriter {
 }
 
 /** Writes the state of this process. The first failure to write it is logged. */
-export function createHostState(root: string, temporal: string, log: Logger): HostStateWriter {
+export function createWorkerState(root: string, temporal: string, log: Log): WorkerStateWriter {
   const file = join(root, STATE_FILE);
   const now = (): string => new Date().toISOString();
-  let state: HostState = {
+  let state: WorkerState = {
     pid: process.pid,
     startedAt: now(),
     temporal,
@@ -53,7 +54,7 @@ export function createHostState(root: string, temporal: string, log: Logger): Ho
   };
   let isWritable = true;
 
-  function change(next: Partial<HostState>): void {
+  function change(next: Partial<WorkerState>): void {
     state = { ...state, ...next };
     if (!isWritable) return;
     try {
@@ -97,8 +98,8 @@ export function createHostState(root: string, temporal: string, log: Logger): Ho
   };
 }
 
-/** Whether the process that wrote a state is running. */
-export function isRunning({ pid }: HostState): boolean {
+/** Whether the process that wrote a state is there. */
+export function isRunning({ pid }: WorkerState): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -107,11 +108,11 @@ export function isRunning({ pid }: HostState): boolean {
   }
 }
 
-/** The last state; undefined = no worker has run in this boot. */
-export function readHostState(root: string): HostState | undefined {
+/** The state that was written last; undefined = no worker has run in this boot. */
+export function readWorkerState(root: string): WorkerState | undefined {
   try {
-    // Only this module writes it, atomically.
-    return JSON.parse(readFileSync(join(root, STATE_FILE), 'utf8')) as HostState;
+    // Written by this module only, atomically.
+    return JSON.parse(readFileSync(join(root, STATE_FILE), 'utf8')) as WorkerState;
   } catch {
     return undefined;
   }

@@ -11,7 +11,7 @@ import {
   type OpenJournal,
   type OsStatus,
 } from '../ports';
-import { readCurrentConfig } from '../records/records';
+import { readCurrentConfig } from '../records/configs';
 import { foreignText, isForeign, standingOf } from '../transaction/unfinished-update';
 import { FIRST_BOOT_PLACES } from '../first-boot/ignition-files';
 import { type FirstBootRecord, readFirstBoot } from '../first-boot/first-boot-record';
@@ -20,7 +20,21 @@ import { messageOf } from '../../core/errors';
 import type { FoundKubelet, KubeletSettings } from '../../core/machine/kubelet';
 import { findUpdaters, updatersText } from '../../core/machine/updaters';
 import { lookForKubelet, otherNode } from '../kubelet';
-import { type HostState, isRunning, readHostState } from './worker-state';
+import { type WorkerState, isRunning, readWorkerState } from './worker-state';
+
+export interface ExaminedMachine {
+  readonly node: string;
+  /** Directory that is the machine's `/`. */
+  readonly root: string;
+  readonly kubelet: KubeletSettings;
+  /** Absent: the kubelet is not asked. */
+  readonly kubeletHealthUrl?: string;
+  /** Ports that change nothing, and the OS driver with the reason for it. */
+  readonly open: () => Promise<{
+    readonly ports: MachinePorts;
+    readonly driver: NonNullable<MachineStatus['driver']>;
+  }>;
+}
 
 export interface OpenUpdate {
   readonly target: string;
@@ -33,29 +47,30 @@ export interface OpenUpdate {
   readonly reboots: boolean;
 }
 
-export interface KubeletReport extends FoundKubelet {
-  /** Absent: it is not asked. */
+/** The kubelet of this machine, as it is found now. */
+export interface KubeletStatus extends FoundKubelet {
+  /** Absent = it is not asked. */
   readonly healthUrl?: string;
 }
 
-export interface HostReport {
+export interface MachineStatus {
   readonly node: string;
   /** By the machine's own record. */
   readonly currentConfig?: string;
   readonly driver?: { readonly name: string; readonly why: string };
   readonly os?: OsStatus;
-  readonly kubelet?: KubeletReport;
+  readonly kubelet?: KubeletStatus;
   readonly update?: OpenUpdate;
   /** Of a machine that came through Ignition, until its first boot is complete. */
   readonly firstBoot?: FirstBootRecord;
-  readonly worker?: HostState & { readonly running: boolean };
-  /** A sentence each. */
+  readonly worker?: WorkerState & { readonly running: boolean };
+  /** What is wrong, a sentence each. */
   readonly problems: readonly string[];
 }
 
-/** Checks everything; an unreadable part becomes a problem in the report, never an exception. */
-export async function readHostReport(settings: MachineSettings): Promise<HostReport> {
-  const { node, root } = settings;
+/** Checks everything; an unreadable part becomes a problem in the answer, never an exception. */
+export async function readMachineStatus(machine: ExaminedMachine): Promise<MachineStatus> {
+  const { node, root } = machine;
   const problems: string[] = [];
   async function attempt<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -65,8 +80,8 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
       return undefined;
     }
   }
-  const machine = await attempt(() => reported.open());
-  const ports = machine?.ports;
+  const opened = await attempt(() => machine.open());
+  const ports = opened?.ports;
   const config = await attempt(async () => ports && readCurrentConfig(ports.files));
   const os = await attempt(async () => ports?.os.status());
   const journal = await attempt(async () => ports?.journal.open());
@@ -80,16 +95,16 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
   if (firstBoot?.state === 'failed' || firstBoot?.state === 'waiting') {
     problems.push(`the first boot is not complete: ${firstBoot.reason ?? 'no reason is known'}`);
   }
-  const kubelet = await attempt(async () => kubeletReport(reported));
+  const kubelet = await attempt(async () => kubeletStatus(machine));
   const stranger = await attempt(async () => kubelet && otherNode(node, kubelet));
   if (stranger !== undefined) problems.push(stranger);
   const updaters = (await attempt(async () => findUpdaters(createMachineTree(root)))) ?? [];
   if (updaters.length > 0) problems.push(updatersText(updaters));
-  const state = readHostState(root);
+  const state = readWorkerState(root);
   return {
     node,
     ...(config === undefined ? {} : { currentConfig: config.reference.name }),
-    ...(machine === undefined ? {} : { driver: machine.driver }),
+    ...(opened === undefined ? {} : { driver: opened.driver }),
     ...(os === undefined ? {} : { os }),
     ...(kubelet === undefined ? {} : { kubelet }),
     ...(journal === undefined ? {} : { update: updateOf(journal, os) }),
@@ -99,9 +114,9 @@ export async function readHostReport(settings: MachineSettings): Promise<HostRep
   };
 }
 
-function kubeletReport(reported: ReportedMachine): KubeletReport {
-  const { kubeletHealthUrl } = reported;
-  const found = lookForKubelet(reported);
+function kubeletStatus(machine: ExaminedMachine): KubeletStatus {
+  const { kubeletHealthUrl } = machine;
+  const found = lookForKubelet(machine);
   return { ...found, ...(kubeletHealthUrl === undefined ? {} : { healthUrl: kubeletHealthUrl }) };
 }
 

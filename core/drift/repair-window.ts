@@ -12,7 +12,7 @@
  * Milliseconds. A repair begins in the first half of a window and has the second half to end: a
  * service may take 100 s to start and is watched for 5 s more. The first half has two parts:
  */
-export const TURN = {
+export const REPAIR_WINDOW = {
   window: 240_000,
   /**
    * The host must ask this early in the window. A drifted host asks every 60 s, so it asks at least
@@ -36,8 +36,8 @@ export interface DriftedMember {
 /** Place by name, of nodes that had drifted shortly before the window began. */
 export type Places = ReadonlyMap<string, number>;
 
-/** The state of a pool when one of its hosts asks. */
-export interface TurnStanding {
+/** How a pool stands when one of its hosts asks. */
+export interface RepairRoom {
   readonly isInService: boolean;
   /** How many other nodes are out of service, or about to be. */
   readonly othersOut: number;
@@ -54,15 +54,15 @@ export interface TurnStanding {
  * @param now - milliseconds since 1970, the same on all servers
  * @param placesNow - called only when the time is right
  */
-export function isTurnOf(
+export function mayRepairNow(
   node: string,
-  { isInService, othersOut, memberCount, maxUnavailable }: TurnStanding,
+  { isInService, othersOut, memberCount, maxUnavailable }: RepairRoom,
   now: number,
   placesNow: () => Places,
 ): boolean {
   if (!isInService || maxUnavailable >= memberCount) return true;
   const room = maxUnavailable - othersOut;
-  if (room < 1 || now % TURN.window >= TURN.asked) return false;
+  if (room < 1 || now % REPAIR_WINDOW.window >= REPAIR_WINDOW.asked) return false;
   const places = placesNow();
   const place = places.get(node);
   if (place === undefined) return false;
@@ -76,14 +76,14 @@ export function isTurnOf(
 
 /** The places of the present window. */
 export function placesIn(members: readonly DriftedMember[], now: number): Places {
-  const then = windowOf(now) * TURN.window - TURN.known;
+  const then = windowOf(now) * REPAIR_WINDOW.window - REPAIR_WINDOW.known;
   const names = members.filter((member) => hadDrifted(member, then)).map(({ name }) => name);
   return new Map(names.sort().map((name, place) => [name, place]));
 }
 
 /** Number of the present window. */
 export function windowOf(now: number): number {
-  return Math.floor(now / TURN.window);
+  return Math.floor(now / REPAIR_WINDOW.window);
 }
 
 /** A node that was repaired since had drifted then. */

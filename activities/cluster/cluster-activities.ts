@@ -1,11 +1,11 @@
 /**
- * The cluster activities: the effects of a rollout on Nodes, pods and status, through the ports of
- * `activities/ports.ts`. One file per activity; `core/` decides.
+ * The cluster activities: what a rollout does to Nodes, pods and status, through the ports of
+ * `activities/cluster/ports.ts`. Decisions are in `core/`; one file per activity.
  */
 
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
 import { withFailures } from '../failures';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { createAwaitNodeReady } from './await-node-ready';
 import { createCheckCordon } from './check-cordon';
 import { createCompleteNode } from './complete-node';

@@ -3,11 +3,11 @@
  * types structurally; nothing here knows HTTP.
  */
 
-import type { Pod, PodDisruptionBudget } from '../core/drain';
-import type { MachineConfig } from '../core/machine-config/types';
-import type { MachineConfigNode, Node, NodeTaint } from '../core/node/types';
-import type { Condition, ObjectMeta } from '../core/object-meta';
-import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
+import type { Pod, PodDisruptionBudget } from '../../core/drain';
+import type { MachineConfig } from '../../core/machine-config/types';
+import type { MachineConfigNode, Node, NodeTaint } from '../../core/node/types';
+import type { Condition, ObjectMeta } from '../../core/object-meta';
+import type { MachineConfigPool, RolloutPolicy } from '../../core/pool/types';
 
 /** A cache of one kind of object, fed by a watch: lookups cost no request. */
 export interface Lookup<T> {
@@ -226,7 +226,7 @@ export interface ClusterPorts {
   readonly configs: ConfigReader;
   readonly updates: RunningUpdates;
   readonly events: EventWriter;
-  /** The calling attempt; `activities/run.ts` in a worker. */
+  /** The attempt that calls; `activities/cluster/activity-run.ts` in a worker. */
   readonly run: () => ActivityRun;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

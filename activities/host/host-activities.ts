@@ -16,7 +16,7 @@ import {
   verifyUpdate,
 } from '../../host/update/verify-and-commit';
 import { once } from '../../host/records/orders';
-import { patientlyWithDisk } from '../../host/patience';
+import { patientlyWithDisk } from '../../host/retries';
 import { atBest, type HostPorts } from '../../host/ports';
 import { noteBack } from '../../host/records/accepted-runs';
 

@@ -2,7 +2,7 @@
 
 import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import { fail, messageOf } from '../core/errors';
+import { fail, messageOf } from '../../core/errors';
 import type { ActivityRun } from './ports';
 
 /** @throws when called outside an activity */

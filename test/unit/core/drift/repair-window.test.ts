@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { TURN } from '../../../../core/drift';
-import { mayDisturb, type TurnMember } from './pool-turn';
+import { REPAIR_WINDOW } from '../../../../core/drift';
+import { mayDisturb, type TurnMember } from './pool-window';
 
 const SECOND = 1000;
 /** Longest that services of a repair are waited for: they come up within 100 s, and are watched for 5 s. */
@@ -8,7 +8,7 @@ const REPAIR = 105 * SECOND;
 /** Of a drifted host: between two reports, and what one takes. */
 const ASKS_EVERY = 65 * SECOND;
 
-const LONG_DRIFTED = { isDrifted: true, since: -TURN.window };
+const LONG_DRIFTED = { isDrifted: true, since: -REPAIR_WINDOW.window };
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `node-${index}`);
 
@@ -39,12 +39,12 @@ describe('the turn of a host to disturb its services', () => {
         const members = aPool(count);
         // As if all of them had drifted, asked all the time, and began and ended as late as they may.
         const atIt = new Map<string, number>();
-        for (let at = now; at < now + 3 * TURN.window; at += 10 * SECOND) {
+        for (let at = now; at < now + 3 * REPAIR_WINDOW.window; at += 10 * SECOND) {
           for (const [node, until] of atIt) if (until < at) atIt.delete(node);
           const allowed = names(count).filter((node) => {
             return mayDisturb({ node, members, maxUnavailable, now: at });
           });
-          for (const node of allowed) atIt.set(node, at + TURN.begun + REPAIR);
+          for (const node of allowed) atIt.set(node, at + REPAIR_WINDOW.begun + REPAIR);
           expect(atIt.size).toBeLessThanOrEqual(maxUnavailable);
         }
       }),
@@ -75,11 +75,11 @@ describe('the turn of a host to disturb its services', () => {
     fc.assert(
       fc.property(pool, fc.nat({ max: ASKS_EVERY }), ({ count, now, maxUnavailable }, offset) => {
         const members = aPool(count);
-        const round = Math.ceil(count / maxUnavailable) * TURN.window;
+        const round = Math.ceil(count / maxUnavailable) * REPAIR_WINDOW.window;
         for (const node of names(count)) {
           let at = now + offset;
           while (!mayDisturb({ node, members, maxUnavailable, now: at })) at += ASKS_EVERY;
-          expect(at).toBeLessThanOrEqual(now + offset + round + TURN.asked);
+          expect(at).toBeLessThanOrEqual(now + offset + round + REPAIR_WINDOW.asked);
         }
       }),
     );
@@ -87,7 +87,7 @@ describe('the turn of a host to disturb its services', () => {
 
   it('comes to every host also while one is out of service for good, and leaves room', () => {
     const members = aPool(6, (index) => index === 0);
-    const windows = Array.from({ length: 3 * 3 }, (_, window) => window * TURN.window);
+    const windows = Array.from({ length: 3 * 3 }, (_, window) => window * REPAIR_WINDOW.window);
 
     for (const node of names(6)) {
       const turns = windows.filter((now) => mayDisturb({ node, members, maxUnavailable: 2, now }));
@@ -101,10 +101,14 @@ describe('the turn of a host to disturb its services', () => {
     ['of a pool of which nobody knows how many may', { maxUnavailable: 0 }, false],
     ['that is not of the pool', { members: aPool(1) }, false],
     ['on its way to another config', { members: onItsWay(1) }, false],
-    ['beside one on its way, in its turn', { members: onItsWay(0), now: TURN.window }, false],
-    ['on its way, in its turn', { members: onItsWay(1), now: TURN.window }, true],
-    ['in its turn', { now: TURN.window }, true],
-    ['late in its turn', { now: TURN.window + TURN.asked }, false],
+    [
+      'beside one on its way, in its turn',
+      { members: onItsWay(0), now: REPAIR_WINDOW.window },
+      false,
+    ],
+    ['on its way, in its turn', { members: onItsWay(1), now: REPAIR_WINDOW.window }, true],
+    ['in its turn', { now: REPAIR_WINDOW.window }, true],
+    ['late in its turn', { now: REPAIR_WINDOW.window + REPAIR_WINDOW.asked }, false],
   ])('is that of a node %s', (_what, given, expected) => {
     const question = { node: 'node-1', members: aPool(3), maxUnavailable: 1, now: 0, ...given };
 
@@ -113,7 +117,7 @@ describe('the turn of a host to disturb its services', () => {
 });
 
 describe('who drifts, and who is repaired, in the middle of a window', () => {
-  const start = 7 * TURN.window;
+  const start = 7 * REPAIR_WINDOW.window;
   const aPoolWith = (drift: readonly (TurnMember['drift'] | undefined)[]): TurnMember[] =>
     aPool(drift.length).map(({ name, isInService, takesSlot }, index) => {
       const own = drift[index];
@@ -126,13 +130,13 @@ describe('who drifts, and who is repaired, in the middle of a window', () => {
 
   it('waits for the next one, in which nobody else has a place', () => {
     const members = aPoolWith([
-      { isDrifted: true, since: start - TURN.known },
+      { isDrifted: true, since: start - REPAIR_WINDOW.known },
       undefined,
       undefined,
     ]);
 
     expect(allowed(members, start)).toEqual([]);
-    expect(allowed(members, start + TURN.window)).toEqual(['node-0']);
+    expect(allowed(members, start + REPAIR_WINDOW.window)).toEqual(['node-0']);
   });
 
   it('changes nothing for the others of that window', () => {
@@ -146,7 +150,7 @@ describe('who drifts, and who is repaired, in the middle of a window', () => {
     );
 
     expect(allowed(after, since + SECOND)).toEqual([own]);
-    expect(allowed(after, start + TURN.window)).not.toEqual([own]);
+    expect(allowed(after, start + REPAIR_WINDOW.window)).not.toEqual([own]);
   });
 });
 

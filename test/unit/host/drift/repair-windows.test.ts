@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { createExclusive } from '../../../../host/exclusive';
 import { watchDrift } from '../../../../host/drift/watch';
 import { createMachineTree, createPathProbe, createPathWatch } from '../../../../adapters/host';
-import { type DriftAnswer, type DriftReport, TURN } from '../../../../core/drift';
-import { mayDisturb } from '../../core/drift/pool-turn';
+import { type DriftAnswer, type DriftReport, REPAIR_WINDOW } from '../../../../core/drift';
+import { mayDisturb } from '../../core/drift/pool-window';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../a-host';
 
 /** The default policies restart the kubelet for it. */
@@ -117,10 +117,10 @@ const isRepaired = (all: readonly DriftReport[]) => all.at(-1)?.count === 0;
 
 it('restarts the kubelets of a pool one after the other, when all of it is to be repaired', async () => {
   const names = ['worker-1', 'worker-2', 'worker-3'];
-  const drift = { isDrifted: true, since: -TURN.window };
+  const drift = { isDrifted: true, since: -REPAIR_WINDOW.window };
   const members = names.map((name) => ({ name, isInService: true, takesSlot: false, drift }));
   const restarted: string[] = [];
-  let now = TURN.asked;
+  let now = REPAIR_WINDOW.asked;
   let mode: 'Report' | 'Repair' = 'Report';
   const pool = await Promise.all(
     names.map((node) =>
@@ -145,7 +145,7 @@ it('restarts the kubelets of a pool one after the other, when all of it is to be
   expect(restarted).toEqual([]);
 
   for (const [window, node] of names.entries()) {
-    now = window * TURN.window;
+    now = window * REPAIR_WINDOW.window;
     await pool[window]?.until(isRepaired);
     await Promise.all(pool.slice(window + 1).map(({ more }) => more(3)));
     expect(restarted).toEqual(names.slice(0, window + 1));
@@ -206,7 +206,7 @@ it('asks again when its turn may be over before it could begin', async () => {
     answer: () => {
       const answer = { ...REPAIR, mayDisturb: isTurn };
       // The answer is late, or an activity was in the way.
-      if (isTurn) now += TURN.begun + 1;
+      if (isTurn) now += REPAIR_WINDOW.begun + 1;
       isTurn = false;
       return answer;
     },

@@ -10,9 +10,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../../core/errors';
 import type { Logger } from '../logging';
 import { askTemporal, type ContactEvents, watchContact } from './contact';
-import { TemporalNeeds } from './needs';
-import { isDead, isOtherWorthATry, type Silence } from './silence';
-import type { ConnectionOptions } from './target';
+import { TemporalRequirements } from './requirements';
+import { isDead, isOtherWorthATry, type Silence } from './dead-connection';
+import type { ConnectionOptions } from './connection-options';
 import { untilAvailable } from '../until-available';
 
 /**
@@ -26,7 +26,7 @@ const CONNECT_MS = 20_000;
 /** Running calls on a replaced connection end within this time. */
 const LAST_CALLS_MS = 30_000;
 
-export interface LinkOptions<C extends ConnectionLike> {
+export interface TemporalConnectionOptions<C extends ConnectionLike> {
   /** `host:port` */
   readonly address: string;
   readonly namespace: string;
@@ -41,12 +41,12 @@ export interface LinkOptions<C extends ConnectionLike> {
   readonly now?: () => number;
 }
 
-/** Used as the connection of a client; a worker follows it. */
-export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
+/** Serves as the connection of a client; a worker follows it. */
+export class TemporalConnection<C extends ConnectionLike> implements ConnectionLike {
   readonly plugins: ConnectionLike['plugins'] = [];
-  readonly #options: LinkOptions<C>;
+  readonly #options: TemporalConnectionOptions<C>;
   readonly #now: () => number;
-  readonly #needs: TemporalNeeds;
+  readonly #needs: TemporalRequirements;
   readonly #followers = new Set<(connection: C) => void>();
   readonly #retired = new Map<C, NodeJS.Timeout>();
   #current: C;
@@ -57,11 +57,11 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
   /** Why the renewed files are not in use. */
   #refusal: string | undefined;
 
-  /** @param connection - made with this target; need not be connected yet */
-  constructor(options: LinkOptions<C>, target: ConnectionOptions, connection: C) {
+  /** @param connection - made with this target; it need not be connected yet */
+  constructor(options: TemporalConnectionOptions<C>, target: ConnectionOptions, connection: C) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#needs = new TemporalNeeds(this, options);
+    this.#needs = new TemporalRequirements(this, options);
     this.#current = connection;
     this.#target = target;
     this.#lookedMs = this.#answeredMs = this.#now();
@@ -73,14 +73,14 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
    * @throws an `Error` that names an unreadable file; after the start such files are waited for
    */
   static async open<C extends ConnectionLike>(
-    options: LinkOptions<C>,
+    options: TemporalConnectionOptions<C>,
     signal: AbortSignal,
-  ): Promise<TemporalLink<C>> {
+  ): Promise<TemporalConnection<C>> {
     options.read();
     const { log, address } = options;
-    const attempt = async (): Promise<TemporalLink<C>> => {
+    const attempt = async (): Promise<TemporalConnection<C>> => {
       const target = options.read();
-      return new TemporalLink(options, target, await options.connect(target));
+      return new TemporalConnection(options, target, await options.connect(target));
     };
     return untilAvailable(`Temporal at ${address}`, attempt, { log, signal });
   }

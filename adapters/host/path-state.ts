@@ -1,4 +1,4 @@
-/** Types that the host adapters share: paths, deployments, unit states. */
+/** What is at a path, and what it should become. */
 
 import type { Attributes } from './attributes';
 
@@ -73,58 +73,3 @@ export interface PathChange {
   readonly path: string;
   readonly state: WantedState;
 }
-
-/** An OS tree on disk. `id` is the driver's name for it, usually a checksum. */
-export interface Deployment {
-  readonly id: string;
-  /** Pull spec as in a MachineConfig. Absent: the driver does not know images. */
-  readonly image?: string;
-  /** Digest of the image's manifest, `sha256:…`; images are compared by it. */
-  readonly digest?: string;
-  /** Single arguments, as on the kernel command line. */
-  readonly kernelArguments: readonly string[];
-  readonly extensions: readonly string[];
-  /** `default`, `realtime` or `64k-pages`. */
-  readonly kernelType: string;
-}
-
-/** `staged` takes over at the next boot unless it is locked. */
-export interface OsStatus {
-  /** Changes with every boot. */
-  readonly bootId: string;
-  readonly booted: Deployment;
-  readonly staged?: Deployment & { readonly locked: boolean };
-  /** The deployment before the booted one. */
-  readonly rollback?: Deployment;
-  /**
-   * The default of the boot loader, but not booted: the boot failed and the boot loader fell back,
-   * or a person chose it for the next boot. May equal `rollback`.
-   */
-  readonly pending?: Deployment;
-}
-
-export interface PullProgress {
-  readonly bytes: number;
-  /** Absent: not known yet. */
-  readonly totalBytes?: number;
-  readonly layers: number;
-  readonly totalLayers?: number;
-}
-
-/** A long step reports its progress, and stops at the signal. */
-export interface StepContext {
-  readonly signal: AbortSignal;
-  readonly progress: (text: string, pull?: PullProgress) => void;
-}
-
-/** How a unit should be enabled; `preset` = as the distribution's preset files say. */
-export interface EnablementChange {
-  readonly unit: string;
-  readonly wish: 'enable' | 'disable' | 'preset';
-}
-
-/**
- * As `systemctl is-enabled`; `static` = no [Install] section, `indirect` = a disabled template with
- * an enabled instance.
- */
-export type Enablement = 'enabled' | 'indirect' | 'disabled' | 'static' | 'masked' | 'absent';

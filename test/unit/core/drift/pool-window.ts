@@ -1,4 +1,4 @@
-import { type DriftedMember, isTurnOf, placesIn } from '../../../../core/drift';
+import { type DriftedMember, mayRepairNow, placesIn } from '../../../../core/drift';
 
 export interface TurnMember extends DriftedMember {
   readonly isInService: boolean;
@@ -21,5 +21,5 @@ export function mayDisturb({ node, members, maxUnavailable, now }: TurnQuestion)
   const { isInService } = asking;
   const othersOut = members.filter(({ name, takesSlot }) => takesSlot && name !== node).length;
   const standing = { isInService, othersOut, memberCount: members.length, maxUnavailable };
-  return isTurnOf(node, standing, now, () => placesIn(members, now));
+  return mayRepairNow(node, standing, now, () => placesIn(members, now));
 }

@@ -1,9 +1,9 @@
-/** Repair turns: which host may disturb its services now. The rule is in `core/drift/turn.ts`. */
+/** Whose turn it is to disturb services for a repair of drift; the rule is in `core/drift/repair-window.ts`. */
 
 import {
   type DriftedMember,
   driftCondition,
-  isTurnOf,
+  mayRepairNow,
   placesIn,
   type Places,
   windowOf,
@@ -27,8 +27,8 @@ interface Standing {
   readonly maxUnavailable: number;
 }
 
-/** The turns of all pools, as one server computes them. */
-export class DriftTurns {
+/** The turns of all pools, as one server works them out. */
+export class RepairWindows {
   readonly #standing = new Map<string, Standing>();
   /**
    * Of the last window with a request: drift that appears or ends within a window changes nothing.
@@ -53,7 +53,7 @@ export class DriftTurns {
     const othersOut = out.size - (out.has(name) ? 1 : 0);
     const memberCount = names.size;
     const standing = { isInService: isInService(node), othersOut, memberCount, maxUnavailable };
-    return isTurnOf(name, standing, now, () => this.#placesOf(pool, names, now));
+    return mayRepairNow(name, standing, now, () => this.#placesOf(pool, names, now));
   }
 
   #standingOf(pool: MachineConfigPool, now: number): Standing {

@@ -41,7 +41,7 @@ interface Said {
   paused: boolean | undefined;
 }
 
-export class Words {
+export class LastRequests {
   private readonly said = new Map<string, Said>();
 
   /** @param onBroken - told in words what happened */

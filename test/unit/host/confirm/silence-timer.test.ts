@@ -1,7 +1,7 @@
 /** With the timers of Node itself: what they do after a standstill is what this is about. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LAST_QUESTION_SECONDS, Silence } from '../../../../host/confirm/silence';
+import { LAST_QUESTION_SECONDS, SilenceTimer } from '../../../../host/confirm/silence-timer';
 
 const SECOND_MS = 5;
 
@@ -10,11 +10,11 @@ function standStill(seconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, seconds * SECOND_MS);
 }
 
-let silence: Silence;
+let silence: SilenceTimer;
 let over: Promise<void>;
 beforeEach(() => {
   over = new Promise((resolve) => {
-    silence = new Silence(resolve, SECOND_MS);
+    silence = new SilenceTimer(resolve, SECOND_MS);
   });
 });
 afterEach(() => silence.end());

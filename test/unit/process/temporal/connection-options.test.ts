@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectionOptions } from '../../../../process/temporal/target';
+import { connectionOptions } from '../../../../process/temporal/connection-options';
 
 const directory = mkdtempSync(join(tmpdir(), 'slipway-target-'));
 const file = join(directory, 'key');

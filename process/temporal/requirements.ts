@@ -14,7 +14,8 @@ export const STATUS = { INVALID_ARGUMENT: 3, NOT_FOUND: 5 } as const;
 const ANSWER_MS = 10_000;
 const LOOK_MS = 5_000;
 
-export interface NeedsOptions {
+/** What a process needs, and where. */
+export interface RequirementsOptions {
   readonly address: string;
   readonly namespace: string;
   /** Names; may be empty. */
@@ -22,13 +23,13 @@ export interface NeedsOptions {
   readonly log: Logger;
 }
 
-/** Waits for the namespace and search attributes of a process, and names what is missing. */
-export class TemporalNeeds {
+/** Waits for what a process needs, and says what makes it. */
+export class TemporalRequirements {
   readonly #connection: Asked;
-  readonly #options: NeedsOptions;
+  readonly #options: RequirementsOptions;
   #missing: string | undefined;
 
-  constructor(connection: Asked, options: NeedsOptions) {
+  constructor(connection: Asked, options: RequirementsOptions) {
     this.#connection = connection;
     this.#options = options;
   }

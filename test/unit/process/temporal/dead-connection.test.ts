@@ -1,4 +1,4 @@
-import { isDead, isOtherWorthATry } from '../../../../process/temporal/silence';
+import { isDead, isOtherWorthATry } from '../../../../process/temporal/dead-connection';
 
 const MINUTE = 60_000;
 const silence = (isOtherAnswered: boolean) => ({ sinceMs: 1_000, isOtherAnswered });
