@@ -1,4 +1,4 @@
-/** What the host activities need of a machine. `adapters/host` has the real ports. */
+/** The ports of the host activities. `adapters/host` has the real ones. */
 
 import { uptime as kernelUptime } from 'node:os';
 import type {
@@ -52,7 +52,7 @@ export interface BeforeUpdate {
 /** An unfinished update, in the journal's first entry. */
 export interface UpdateHeader {
   readonly orderId: string;
-  /** What the names of deployments are from. Absent = written by a version that did not record it. */
+  /** The driver that names the deployments. Absent = written by a version that did not record it. */
   readonly driver?: OsDriver['name'];
   readonly target: ConfigReference;
   /** Absent: the host had no config before. */

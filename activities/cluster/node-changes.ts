@@ -134,7 +134,7 @@ function refuseToRepair(node: Node): void {
 }
 
 /**
- * A retry clears the mark before it starts an update. A rollback is what the person wants.
+ * A retry clears the mark before it starts an update. A rollback is never refused, because the person wants it.
  *
  * @throws `HeldByUser` when a person has skipped the node, or cancelled its update
  */

@@ -13,7 +13,7 @@ const IN_LOG_BYTES = 4096;
 /** All contents in one append to the log, which is one text in memory. */
 const ALL_IN_LOG_BYTES = 1024 * 1024;
 
-/** Path → what was there; parents come before their entries. */
+/** Path → its state before the update; parents come before their entries. */
 export type BeforeImages = ReadonlyMap<string, BeforeImage>;
 
 /** Path → the existing directory, for parents of paths that change. */
@@ -220,7 +220,7 @@ export async function lookAtEach(
   return found;
 }
 
-/** A path: what was there, and what is there now. */
+/** A path: its before-image, and its present state. */
 export interface Compared {
   readonly path: string;
   readonly image: BeforeImage;

@@ -38,7 +38,7 @@ export interface HostFilesOptions {
 
 /** All paths are host paths: absolute, normalised, below the root. */
 export interface HostFiles {
-  /** What is at the path, with its content; a link at the last component is not followed. */
+  /** The state of the path, with its content; a link at the last component is not followed. */
   look(path: string): Promise<PathState>;
   /** The same without the content. */
   facts(path: string): Promise<PathFacts>;

@@ -11,7 +11,7 @@ import type { Seal } from './journal-seal';
 /** Bytes of a before-image: in base64, or a part of the pack beside the log. */
 export type ImageContent = { readonly content: string } | { readonly packed: Packed };
 
-/** What was at a path before its first change. */
+/** The state of a path before its first change. */
 export type BeforeImage =
   | { readonly kind: 'absent' }
   | ({

@@ -47,7 +47,7 @@ export interface FoundUnit {
   readonly contents: string;
 }
 
-/** What is at a path; for a link, its target. */
+/** The state of a path; for a link, its target. */
 export type SeePath = (
   path: string,
 ) => Promise<{ readonly kind: Exclude<PathFacts['kind'], 'symlink'> } | LinkFacts>;

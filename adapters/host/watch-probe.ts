@@ -6,7 +6,7 @@ import { open } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { hasCode } from './root-paths';
 
-/** What is at a path. Equal stamps of a path mean that nothing was written there. */
+/** The state of a path. Equal stamps mean that nothing was written there. */
 export interface ProbedPath {
   readonly kind: 'absent' | 'file' | 'directory' | 'symlink' | 'other';
   /** Permission bits; 0 when absent. */

@@ -11,7 +11,7 @@ export interface ManifestProblem {
   /** `spec.config.storage.files[0].path`; absent: the whole object. */
   readonly field?: string;
   readonly problem: string;
-  /** What to write instead. */
+  /** The correction. */
   readonly fix: string;
 }
 

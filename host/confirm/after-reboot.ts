@@ -20,7 +20,7 @@ export const LEAST_SECONDS = 30;
 
 const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
 
-/** What is left of the time that a machine has to reach Temporal after it has booted an update. */
+/** The time that a machine has to reach Temporal after it has booted an update. */
 export interface ConfirmAfterReboot {
   /** Fires when the time is over. */
   readonly deadline: AbortSignal;

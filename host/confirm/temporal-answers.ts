@@ -1,5 +1,5 @@
 /**
- * What an answer of Temporal means for an unconfirmed update: the machine is in reach, unless no
+ * The effect of an answer of Temporal on an unconfirmed update: the machine is in reach, unless no
  * order of the update can reach it; and a verified update stays if the time for its commit is over.
  */
 

@@ -1,4 +1,4 @@
-/** What a host remembers of its drift across restarts: times and repairs. */
+/** A host's records of its drift across restarts: times and repairs. */
 
 import type { DriftRepair } from '../../core/drift';
 import type { Files } from '../ports';

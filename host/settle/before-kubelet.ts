@@ -1,4 +1,4 @@
-/** Settles what a power cut or a way back left of an update, before the kubelet starts. */
+/** Settles the remains of a power cut or a rollback before the kubelet starts. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { execFile } from 'node:child_process';

@@ -13,7 +13,7 @@ import { type Log, telling } from '../log';
 
 const PAUSE_MS = 15_000;
 
-/** What settling needs of a host. */
+/** The part of a host that settling needs. */
 export interface SettlingHost extends Omit<Host, 'reboot'> {
   /** Called when nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;

@@ -1,5 +1,5 @@
 /**
- * What a host settles when it starts, before orders and before the kubelet: partly written files,
+ * Settles a host when it starts, before orders and before the kubelet: partly written files,
  * an armed reboot that did not happen, a boot into the wrong deployment.
  */
 
@@ -20,7 +20,7 @@ import { changesUnits } from '../services/services';
 import { foreignText, isFirstBootBack, standingOf } from '../transaction/unfinished-update';
 import { differsHere, isOfPaths, undoBeforeBoot, undoHere } from '../transaction/undo';
 
-/** What settling did, in sentences for the log and for the console. */
+/** The result of settling, in sentences for the log and for the console. */
 export interface Settlement {
   /** Absent: there was nothing to do. */
   readonly what?: string;

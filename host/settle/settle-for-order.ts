@@ -38,7 +38,7 @@ import { undoHere } from '../transaction/undo';
 export interface Settled {
   /** A sentence for the record; absent: there was nothing. */
   readonly what?: string;
-  /** What later orders have to do about it; absent: nothing is in progress any more. */
+  /** Left for later orders; absent: nothing is in progress. */
   readonly underWay?: {
     readonly plan: UpdatePlan;
     /** Its rollback disturbs the node: by a reboot, or by services. */

@@ -42,12 +42,12 @@ export interface OpenUpdate {
   readonly orderId: string;
   /** `writing`, or the last mark of its journal. */
   readonly phase: string;
-  /** What the program before the kubelet would do about it. */
+  /** The next action of the program before the kubelet. */
   readonly standing: string;
   readonly reboots: boolean;
 }
 
-/** The kubelet of this machine, as it is found now. */
+/** The kubelet of this machine. */
 export interface KubeletStatus extends FoundKubelet {
   /** Absent = it is not asked. */
   readonly healthUrl?: string;
@@ -64,7 +64,7 @@ export interface MachineStatus {
   /** Of a machine that came through Ignition, until its first boot is complete. */
   readonly firstBoot?: FirstBootRecord;
   readonly worker?: WorkerState & { readonly running: boolean };
-  /** What is wrong, a sentence each. */
+  /** A sentence each. */
   readonly problems: readonly string[];
 }
 

@@ -22,7 +22,7 @@ export interface LastOrder {
   readonly reason?: string;
 }
 
-/** What a worker process last said of itself. */
+/** The last record of a worker process. */
 export interface WorkerState {
   readonly pid: number;
   readonly startedAt: string;
@@ -98,7 +98,7 @@ export function createWorkerState(root: string, temporal: string, log: Log): Wor
   };
 }
 
-/** Whether the process that wrote a state is there. */
+/** Whether the process that wrote a state is running. */
 export function isRunning({ pid }: WorkerState): boolean {
   try {
     process.kill(pid, 0);
@@ -108,10 +108,10 @@ export function isRunning({ pid }: WorkerState): boolean {
   }
 }
 
-/** The state that was written last; undefined = no worker has run in this boot. */
+/** The last state; undefined = no worker has run in this boot. */
 export function readWorkerState(root: string): WorkerState | undefined {
   try {
-    // Written by this module only, atomically.
+    // Only this module writes it, atomically.
     return JSON.parse(readFileSync(join(root, STATE_FILE), 'utf8')) as WorkerState;
   } catch {
     return undefined;

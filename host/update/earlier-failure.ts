@@ -41,7 +41,7 @@ export async function prepareUnlessFailed(
   throw failedEarlier(order, failed);
 }
 
-/** What an update to the ordered config left here. */
+/** The journal of an update to the ordered config, if there is one. */
 async function leftJournal(
   ports: HostPorts,
   { config }: HostOrder,

@@ -1,4 +1,4 @@
-/** What Slipway needs in Temporal: a namespace with search attributes. */
+/** The requirements of Slipway in Temporal: a namespace with search attributes. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
@@ -14,7 +14,7 @@ export const STATUS = { INVALID_ARGUMENT: 3, NOT_FOUND: 5 } as const;
 const ANSWER_MS = 10_000;
 const LOOK_MS = 5_000;
 
-/** What a process needs, and where. */
+/** The requirements of a process. */
 export interface RequirementsOptions {
   readonly address: string;
   readonly namespace: string;

@@ -1,4 +1,4 @@
-/** This machine when its settings cannot be used: enough of it to go back. */
+/** This machine without usable settings: enough for a rollback. */
 
 import { messageOf } from '../../core/errors';
 import { createExclusive } from '../../host/exclusive';
@@ -8,12 +8,12 @@ import { createMachinePorts } from './machine-ports';
 import { rebootMachine } from './reboot';
 import { type HostWorkerOptions, readMachineSettings } from './settings';
 
-/** Stands in for a settings file that cannot be used. */
+/** Replaces an unusable settings file. */
 const NO_FILE = '/dev/null';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** This machine with what can be read of its settings; undefined when that is not enough. */
+/** The machine with the readable part of its settings; undefined when that is not enough. */
 export async function bareHost(
   flags: HostWorkerOptions,
   environment: Environment,
@@ -21,7 +21,7 @@ export async function bareHost(
 ): Promise<Host | undefined> {
   try {
     const settings = readBareSettings(flags, environment);
-    // A file that cannot be used may have named the OS driver, and so has the journal.
+    // The OS driver may be named in the unusable file; the journal names it, too.
     const { ports } = await createMachinePorts(settings);
     const fetch = async (name: string): Promise<never> => {
       throw new Error(`${name} cannot be fetched without settings`);
@@ -42,7 +42,7 @@ function readBareSettings(flags: HostWorkerOptions, environment: Environment) {
   try {
     return readMachineSettings(flags, environment);
   } catch {
-    // The file itself: what everybody has when there is none.
+    // The file itself is unusable: continue without it.
     return readMachineSettings({ ...flags, configFile: NO_FILE }, environment);
   }
 }

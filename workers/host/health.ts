@@ -9,7 +9,7 @@ import type { HostConnection } from './connection';
 import { withoutNoise } from './order-log';
 import type { Logger } from '../../process/logging';
 
-/** The connection under the hosts, as far as health tells of it. */
+/** The part of the connection that health shows. */
 export type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
 
 export interface WatchedHosts {

@@ -90,7 +90,7 @@ function unwritable(boot: string, why: string, cause?: unknown): Error {
 }
 
 /**
- * What a new kernel needs: the size of the largest one, less the ones of unbooted deployments,
+ * The space for a new kernel: the size of the largest one, less the ones of unbooted deployments,
  * which ostree drops.
  */
 async function kernelBytes(boot: string): Promise<number> {

@@ -61,7 +61,7 @@ function deployment(entry: BootcEntry, kernelArguments: readonly string[]): Depl
   };
 }
 
-/** What the next boot starts when nothing is staged. */
+/** The deployment of the next boot when nothing is staged. */
 export function nextOf({ booted, rollback, rollbackQueued }: BootcStatus): BootcEntry {
   return rollbackQueued && rollback !== undefined ? rollback : booted;
 }

@@ -118,7 +118,7 @@ function start(
   }
 }
 
-/** Reads the output; returns a function for what was read so far. */
+/** Reads the output; returns a function that gives the output so far. */
 function readOutput(
   child: ChildProcess,
   { maxOutputBytes = MAX_OUTPUT_BYTES, onLine, onProgressLine }: CommandOptions,

@@ -19,7 +19,7 @@ export interface ExtensionsChange extends ListChange {
   readonly image?: string;
 }
 
-/** What a staged deployment writes to the boot directory. */
+/** The files of a staged deployment in the boot directory. */
 export interface BootNeeds {
   /** A kernel, perhaps, besides its entry. */
   readonly kernel: boolean;

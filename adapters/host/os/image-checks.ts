@@ -10,7 +10,7 @@ import type { StepContext } from './os-status';
 import type { ImageGate } from './image-gate';
 import { readImageDemand, type PolicyVerdict } from './image-policy';
 
-/** What the registry knows of an image, less what the host has. */
+/** The registry's facts about an image, and the layers that the host lacks. */
 export interface ImageFacts {
   /** As OCI names it: `amd64`, `arm64`. */
   readonly architecture: string;

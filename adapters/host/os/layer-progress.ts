@@ -16,7 +16,7 @@ export interface PullWatch {
   readonly run: RunProgram;
   readonly root: string;
   readonly image: string;
-  /** What is pulled, for people. */
+  /** The subject of the pull, for people. */
   readonly text: string;
 }
 

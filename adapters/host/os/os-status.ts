@@ -1,4 +1,4 @@
-/** What a driver sees of the operating system, and says while it works. */
+/** The state of the operating system, and the progress of a driver. */
 
 /** An OS tree on disk. `id` is the driver's own name for it (a checksum, usually). */
 export interface Deployment {
@@ -15,7 +15,7 @@ export interface Deployment {
   readonly kernelType: string;
 }
 
-/** What a driver sees. `staged` takes over at the next boot unless it is locked. */
+/** `staged` takes over at the next boot unless it is locked. */
 export interface OsStatus {
   /** Changes with every boot. */
   readonly bootId: string;
