@@ -220,7 +220,6 @@ export async function lookAtEach(
   return found;
 }
 
-/** A path: its before-image, and its present state. */
 export interface Compared {
   readonly path: string;
   readonly image: BeforeImage;

@@ -2,7 +2,6 @@
 
 import type { Attributes } from './attributes';
 
-/** Numeric owner of a path. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
@@ -37,7 +36,6 @@ export type PathFacts =
 export interface FilePart {
   readonly path: string;
   readonly offset?: number;
-  /** Absent: to the end. */
   readonly size?: number;
   readonly sha256?: string;
 }
@@ -46,7 +44,6 @@ export interface FilePart {
 export type AttributesWish =
   { readonly keep: true } | { readonly of: string } | { readonly exactly: Attributes };
 
-/** The wanted state of a path. */
 export type WantedState =
   | {
       readonly kind: 'file';

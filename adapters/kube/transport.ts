@@ -23,7 +23,6 @@ export interface HttpRequest {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: string;
   readonly contentType?: string;
-  /** The request in words, for messages: `patch Node worker-1`. */
   readonly what: string;
   readonly signal?: AbortSignal;
 }

@@ -61,7 +61,6 @@ function deployment(entry: BootcEntry, kernelArguments: readonly string[]): Depl
   };
 }
 
-/** The deployment of the next boot when nothing is staged. */
 export function nextOf({ booted, rollback, rollbackQueued }: BootcStatus): BootcEntry {
   return rollbackQueued && rollback !== undefined ? rollback : booted;
 }
