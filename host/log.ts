@@ -6,7 +6,6 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** The port `warn` of `HostPorts`. */
 export function telling(
   node: string,
   log: Pick<Log, 'warn'>,

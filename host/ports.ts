@@ -96,13 +96,11 @@ export type UpdateMark =
    * before; absent: not known.
    */
   | { readonly kind: 'servicesBegun'; readonly running?: readonly string[] }
-  /** All reloads and restarts are done. */
   | { readonly kind: 'services' }
   /** The reboot is due. */
   | {
       readonly kind: 'armed';
       readonly bootId: string;
-      /** The deployment that should boot. */
       readonly expected: string;
       /** Preparations of the reboot are not complete: only an order continues, and marks again without it. */
       readonly begun?: true;
@@ -221,7 +219,6 @@ export async function kernelBootId({
   }
 }
 
-/** The latest mark of a kind, if there is one. */
 export function markOf<Kind extends UpdateMark['kind']>(
   journal: OpenJournal,
   kind: Kind,

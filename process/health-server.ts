@@ -18,7 +18,6 @@ export interface HealthOptions {
 }
 
 export interface HealthServer {
-  /** `http://host:port` */
   readonly url: string;
   close(): Promise<void>;
 }

@@ -94,7 +94,6 @@ class ReadyWait {
     this.#wakeups.close();
   }
 
-  /** The newest known state of the node; undefined = the API server must be asked. */
   #look(now: number): Look | undefined {
     if (this.#mustAnswer) return undefined;
     const { node: name, uid } = this.input;

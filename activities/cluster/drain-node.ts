@@ -17,7 +17,6 @@ import { showPhase } from './show-phase';
 import { tell } from './node-events';
 import { Wakeups } from './wakeups';
 
-/** Concurrent evictions on one node. */
 const PARALLEL_EVICTIONS = 10;
 
 /** A cancellation arrives with the reply to a heartbeat, so heartbeats are frequent. */

@@ -24,7 +24,6 @@ export function nodeDeleted(name: string, more = ''): Error {
   return fail('NodeDeleted', `node ${name} was deleted during its update${more}`, { node: name });
 }
 
-/** Turns `ObjectNotFound` into `NodeDeleted`. */
 export async function orDeleted<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -222,7 +222,6 @@ export function isOutOfService(
   return untouched !== true && (!isInService(node) || hasTaken(run, node));
 }
 
-/** Whether this run took the node and has not returned it; if not known, it did. */
 function hasTaken(run: ReleaseNodeInput['run'], node: Node): boolean {
   const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
   return run === undefined || last === undefined || (last.id === run.id && !last.isOver);
@@ -348,7 +347,6 @@ function ownCordonLifted(node: Node): { readonly unschedulable?: false } {
   return isCordonedBySlipway(node) && !isCordonedByPerson(node) ? { unschedulable: false } : {};
 }
 
-/** The fields that differ from the Node; undefined = none. */
 function difference(node: Node, wanted: NodeChange): NodeChange | undefined {
   const annotations = Object.entries(wanted.annotations ?? {}).filter(
     ([key, value]) => (node.metadata.annotations?.[key] ?? null) !== value,

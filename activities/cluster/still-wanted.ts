@@ -61,7 +61,6 @@ export function whileAwaited(
   };
 }
 
-/** The object of an attempt. */
 type Subject = { readonly node: string } | { readonly pool: string };
 
 function givenUp(subject: Subject, sentence: (what: string) => string): Error {

@@ -22,7 +22,6 @@ const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
 
 /** The time that a machine has to reach Temporal after it has booted an update. */
 export interface ConfirmAfterReboot {
-  /** Fires when the time is over. */
   readonly deadline: AbortSignal;
   readonly isAwaited: () => boolean;
   /** Called when the time starts to run. @returns a function that stops this */
@@ -153,7 +152,6 @@ async function lookAt(
   }
 }
 
-/** A deadline that can be restarted and stopped. */
 function createDeadline() {
   const controller = new AbortController();
   const silence = new SilenceTimer(() => controller.abort());
@@ -220,7 +218,6 @@ export async function goBackAndReboot(
   else log.info({ node }, 'the update was decided meanwhile, it stays');
 }
 
-/** The ports of a rollback without an order. */
 export function portsAlone(
   host: Host,
   { signal, log }: { readonly signal: AbortSignal; readonly log: Log },

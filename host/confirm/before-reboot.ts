@@ -21,7 +21,7 @@ interface Options {
 
 /** The time that a machine has to reach Temporal after it has written an update. */
 export class ConfirmBeforeReboot {
-  /** In seconds; undefined = nothing waits for word. */
+  /** In seconds; undefined = nothing to wait for. */
   #limit: number | undefined;
   readonly #answers: TemporalAnswers;
   #listener: (() => void) | undefined;

@@ -18,7 +18,6 @@ export interface LastResort {
   readonly log: Log;
   /** Tells systemd that the process waits. */
   readonly onWaiting?: () => Promise<void>;
-  /** For tests. */
   readonly confirm?: (host: Host) => Promise<ConfirmAfterReboot>;
   readonly lookMs?: number;
 }

@@ -57,7 +57,6 @@ export class TemporalAnswers {
     return this.isDecided ? 'decides' : 'in reach';
   }
 
-  /** Why the machine rolls the update back. */
   because(otherwise: string): string {
     return this.#unreached ?? otherwise;
   }

@@ -19,14 +19,12 @@ import { startedOnNewFiles } from '../transaction/unfinished-update';
 
 type Ports = Pick<HostPorts, 'node' | 'namespace' | 'journal' | 'os'>;
 
-/** The deadline for the commit of a verified update. */
 export interface CommitBy {
   readonly at: Date;
   /** In seconds of kernel uptime; absent: it was verified in another boot. */
   readonly uptime?: number;
 }
 
-/** An update that may have cut the machine off. */
 export interface Unconfirmed {
   /** From the order; absent: the host's setting. */
   readonly reconnectSeconds?: number;
@@ -36,7 +34,7 @@ export interface Unconfirmed {
    */
   readonly commitBy?: CommitBy;
   /**
-   * The update changed the task queue or the address at which the machine asks for orders: no order
+   * The update changed the task queue or the namespace in which the machine asks for orders: no order
    * of this update reaches it. A sentence.
    */
   readonly unreached?: string;
@@ -215,7 +213,7 @@ function stays(journal: OpenJournal): boolean {
 }
 
 /**
- * Rolls back the update that `awaitsWord`, without a reboot: its node may be in service, and
+ * Rolls back the update of `unconfirmedBeforeReboot`, without a reboot: its node may be in service, and
  * Temporal may be absent. Safe to repeat.
  *
  * @param because - a sentence, kept for a later order

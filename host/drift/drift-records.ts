@@ -34,7 +34,6 @@ export async function writeDriftRecords(files: Files, records: DriftRecords): Pr
   await writePrivate(files, DRIFT_FILE, JSON.stringify(records));
 }
 
-/** The attempts that still count. */
 export function repairsWithin(
   repairs: readonly DriftRepair[],
   intervalSeconds: number,

@@ -19,7 +19,6 @@ const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 /** A power cut may repeat a reboot; more repetitions are a fault. */
 const MOST_REBOOTS = 3;
 
-/** A machine that boots for the first time. */
 export interface NewMachine {
   readonly node: string;
   readonly ports: () => Promise<MachinePorts>;
@@ -57,7 +56,6 @@ export async function firstBoot(
   return done;
 }
 
-/** One run of the program: its attempts, and their record. */
 class FirstBootRun {
   private attempts = 0;
 
@@ -180,7 +178,6 @@ class Patience {
   }
 }
 
-/** How long a failure is retried. */
 function patienceMs(error: unknown): number {
   const name = failureName(error);
   // Waiting does not fix these.

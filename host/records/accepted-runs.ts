@@ -39,7 +39,6 @@ const GOING_ON: readonly (keyof HostActivities)[] = [
 /** Steps that must work on a full disk; they can be repeated if nothing of them was recorded. */
 const WAY_BACK: readonly (keyof HostActivities)[] = ['goBack', 'verifyBack', 'discardStaged'];
 
-/** Whether the step begins or continues an update. */
 export function goesOn(step: keyof HostActivities): boolean {
   return GOING_ON.includes(step);
 }
@@ -100,7 +99,6 @@ function refuseOver(
   if (failed !== undefined && step !== 'prepareUpdate') throw failedEarlier(order, failed);
 }
 
-/** @param failed - how; a sentence */
 export function failedEarlier({ node, config }: HostOrder, failed: string): Error {
   const what = `${config.name} has failed on ${node} in an update that was lost: ${failed}`;
   return fail('EarlierUpdateFailed', what);
@@ -174,7 +172,6 @@ export function takenBack(orderId: string, because: string | undefined): Error {
   return fail('OrderRefused', `order ${orderId} is of an update that was rolled back${why}`);
 }
 
-/** Whether both orders are of one run of an update. */
 export function isOfRun(orderId: string, other: string): boolean {
   const run = runOf(orderId);
   return run !== undefined && run === runOf(other);

@@ -14,7 +14,6 @@ const COMMITTED_FILE = '/var/lib/slipway/committed.json';
 /** MCO's file by which a person declares that the disk need not match. */
 export const FORCE_FILE = '/run/machine-config-daemon-force';
 
-/** The last update that was committed. */
 export interface CommittedUpdate {
   readonly config: ConfigReference;
   readonly deployment: string;
@@ -28,7 +27,6 @@ export async function readCommitted(files: Files): Promise<CommittedUpdate | und
   return isWhole ? (committed as unknown as CommittedUpdate) : undefined;
 }
 
-/** Records that a config is in force on the booted deployment. */
 export async function writeCommitted(
   files: Files,
   config: ConfigReference,

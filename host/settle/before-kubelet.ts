@@ -18,10 +18,8 @@ const RUNNING: ReadonlySet<string> = new Set(['active', 'activating', 'reloading
 const ATTEMPTS = 10;
 const PAUSE_MS = 3_000;
 
-/** A machine whose kubelet has not started yet. */
 export interface StartingMachine {
   readonly node: string;
-  /** Directory that is the machine's `/`. */
   readonly root: string;
   readonly ports: () => Promise<MachinePorts>;
   /** Resolves when this process ends with the machine. */

@@ -13,7 +13,6 @@ import { type Log, telling } from '../log';
 
 const PAUSE_MS = 15_000;
 
-/** The part of a host that settling needs. */
 export interface SettlingHost extends Omit<Host, 'reboot'> {
   /** Called when nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;
@@ -61,9 +60,7 @@ async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): 
 }
 
 export interface SettlingAgain {
-  /** Settling has failed for this reason. */
   failed(reason: string): void;
-  /** Nothing is left to settle. */
   holds(): void;
   /** An order has ended, which may have fixed the failure. */
   look(): void;

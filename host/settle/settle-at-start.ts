@@ -22,7 +22,6 @@ import { differsHere, isOfPaths, undoBeforeBoot, undoHere } from '../transaction
 
 /** The result of settling, in sentences for the log and for the console. */
 export interface Settlement {
-  /** Absent: there was nothing to do. */
   readonly what?: string;
   /** Why a reboot is due: nothing should start before it. */
   readonly reboot?: string;
@@ -174,7 +173,6 @@ async function undoAtStart(
   return isBootDue;
 }
 
-/** @returns why paths could not be restored */
 async function pathsThatStay(undo: () => Promise<void>): Promise<Error | undefined> {
   try {
     await undo();

@@ -246,13 +246,11 @@ export async function undoTakenOver(
   return true;
 }
 
-/** Whether the machine has booted since the reboot was armed. */
 export function hasRebooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
   const armed = markOf(journal, 'armed');
   return armed !== undefined && bootId !== armed.bootId;
 }
 
-/** Whether disk and operating system match the config. */
 export async function holds(ports: HostPorts, config: HostConfig): Promise<boolean> {
   if ((await findDrift(ports, config.spec)) !== undefined) return false;
   if (!ports.os.managesOs) return true;

@@ -24,7 +24,6 @@ import { type WorkerState, isRunning, readWorkerState } from './worker-state';
 
 export interface ExaminedMachine {
   readonly node: string;
-  /** Directory that is the machine's `/`. */
   readonly root: string;
   readonly kubelet: KubeletSettings;
   /** Absent: the kubelet is not asked. */
@@ -47,9 +46,7 @@ export interface OpenUpdate {
   readonly reboots: boolean;
 }
 
-/** The kubelet of this machine. */
 export interface KubeletStatus extends FoundKubelet {
-  /** Absent = it is not asked. */
   readonly healthUrl?: string;
 }
 

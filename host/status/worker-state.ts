@@ -22,7 +22,6 @@ export interface LastOrder {
   readonly reason?: string;
 }
 
-/** The last record of a worker process. */
 export interface WorkerState {
   readonly pid: number;
   readonly startedAt: string;
@@ -98,7 +97,6 @@ export function createWorkerState(root: string, temporal: string, log: Log): Wor
   };
 }
 
-/** Whether the process that wrote a state is running. */
 export function isRunning({ pid }: WorkerState): boolean {
   try {
     process.kill(pid, 0);

@@ -41,7 +41,6 @@ export async function prepareUnlessFailed(
   throw failedEarlier(order, failed);
 }
 
-/** The journal of an update to the ordered config, if there is one. */
 async function leftJournal(
   ports: HostPorts,
   { config }: HostOrder,

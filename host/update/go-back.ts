@@ -30,7 +30,6 @@ import { tellOfOldFiles } from '../services/services';
 import { backTakesBoot, refuseForeign } from '../transaction/unfinished-update';
 import { isOfPaths, undoBeforeBoot } from '../transaction/undo';
 
-/** A rollback that no order requested. */
 export interface Alone {
   readonly because: string;
   readonly reboot: boolean;
@@ -257,7 +256,6 @@ function refuseNotTakenBack({ node }: HostPorts, journal: OpenJournal): void {
   throw fail('RefusedRequest', `${node} is not rolling back: ${name} is in progress there`);
 }
 
-/** The last part of the rollback; every step can be repeated. */
 async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
   const { before, previousDeployment } = journal.header;
   if (before !== undefined && ports.os.managesOs) proveAsBefore(status, before);

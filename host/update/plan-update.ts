@@ -11,7 +11,6 @@ import { forcedPlan } from './force-file';
 import type { HostPorts, OsStatus, UpdateHeader } from '../ports';
 import type { HostConfig } from '../records/configs';
 
-/** For `registries.conf`, which the plan reads. */
 const MOST_TEXT_BYTES = 16 * 1024 * 1024;
 
 export const CONTENT_PORTS = {

@@ -16,7 +16,6 @@ export interface WentBack {
   /** Absent: nothing of the update was begun, or it was verified and dropped before. */
   readonly journal: OpenJournal | undefined;
   readonly status: OsStatus;
-  /** The config that the host is on again. */
   readonly from: HostConfig;
 }
 

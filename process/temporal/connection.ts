@@ -27,17 +27,13 @@ const CONNECT_MS = 20_000;
 const LAST_CALLS_MS = 30_000;
 
 export interface TemporalConnectionOptions<C extends ConnectionLike> {
-  /** `host:port` */
   readonly address: string;
   readonly namespace: string;
   /** The search attributes that the process needs in the namespace. */
   readonly searchAttributes: readonly string[];
-  /** Reads the files that the settings name. */
   readonly read: () => ConnectionOptions;
-  /** Resolves when Temporal has answered. */
   readonly connect: (target: ConnectionOptions) => Promise<C>;
   readonly log: Logger;
-  /** Milliseconds; for tests. */
   readonly now?: () => number;
 }
 
@@ -85,7 +81,6 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     return untilAvailable(`Temporal at ${address}`, attempt, { log, signal });
   }
 
-  /** The current connection. */
   get connection(): C {
     return this.#current;
   }
@@ -166,7 +161,6 @@ export class TemporalConnection<C extends ConnectionLike> implements ConnectionL
     if (this.#silence !== undefined) this.#silence = { ...this.#silence, isOtherAnswered };
   }
 
-  /** For `/readyz`. */
   waitingFor(): readonly string[] {
     return [
       ...(this.#silence === undefined ? [] : [`Temporal at ${this.#options.address}`]),

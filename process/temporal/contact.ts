@@ -21,11 +21,9 @@ const SILENT: ReadonlySet<unknown> = new Set([1, 2, 4, 14]);
 export type Asked = Pick<ConnectionLike, 'workflowService' | 'withDeadline'>;
 
 export interface ContactEvents {
-  /** Temporal answered, also with an error. */
   readonly onAnswer: () => void;
   /** Temporal did not answer, with the reason. */
   readonly onSilence: (reason: string) => void;
-  /** Whether an answer is needed. */
   readonly isUrgent: () => boolean;
   /** Called when an answer becomes needed. @returns a function that stops this */
   readonly onUrgent?: (listener: () => void) => () => void;

@@ -8,13 +8,11 @@ import { type Asked, isSilence } from './contact';
 /** Creates them. */
 export const SETUP_COMMAND = 'slipway setup temporal';
 
-/** gRPC status codes. */
 export const STATUS = { INVALID_ARGUMENT: 3, NOT_FOUND: 5 } as const;
 
 const ANSWER_MS = 10_000;
 const LOOK_MS = 5_000;
 
-/** The requirements of a process. */
 export interface RequirementsOptions {
   readonly address: string;
   readonly namespace: string;
@@ -23,7 +21,7 @@ export interface RequirementsOptions {
   readonly log: Logger;
 }
 
-/** Waits for what a process needs, and says what makes it. */
+/** Waits for the namespace and search attributes of a process, and names what is missing. */
 export class TemporalRequirements {
   readonly #connection: Asked;
   readonly #options: RequirementsOptions;
@@ -34,7 +32,6 @@ export class TemporalRequirements {
     this.#options = options;
   }
 
-  /** For `/readyz`. */
   waitingFor(): readonly string[] {
     return this.#missing === undefined ? [] : [this.#missing];
   }

@@ -81,7 +81,6 @@ export function createWorkerMetrics(caches: ClusterCaches): WorkerMetrics {
 
 interface OpenDrain {
   readonly pool: string;
-  /** Pods that the node still waits for, by the last heartbeat. */
   waiting: number;
 }
 

@@ -8,7 +8,6 @@ import { createMachinePorts } from './machine-ports';
 import { rebootMachine } from './reboot';
 import { type HostWorkerOptions, readMachineSettings } from './settings';
 
-/** Replaces an unusable settings file. */
 const NO_FILE = '/dev/null';
 
 type Environment = Readonly<Record<string, string | undefined>>;

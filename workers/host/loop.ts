@@ -24,7 +24,6 @@ import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 
-/** The time for running activities to end at a stop. */
 const SHUTDOWN_GRACE = '20s';
 const SHUTDOWN_FORCE = '30s';
 
@@ -62,7 +61,6 @@ export interface HostLoopOptions {
   readonly limit: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
-/** Runs the host until the signal aborts. */
 export async function runHost(host: ServedHost, options: HostLoopOptions): Promise<void> {
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
@@ -113,7 +111,6 @@ async function isStillDue(host: ServedHost, log: Logger): Promise<boolean> {
   }
 }
 
-/** Reboots; returns why the machine is still up, if it is. */
 async function rebootHost(
   host: ServedHost,
   reason: string,
@@ -132,7 +129,6 @@ async function rebootHost(
 /** Outlives the Temporal workers, as a left-behind activity does. */
 interface RebootWish {
   reason?: string | undefined;
-  /** Ends the running worker. */
   stop: () => void;
 }
 

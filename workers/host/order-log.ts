@@ -55,7 +55,6 @@ async function logOne(
 const NOISE =
   /^(Worker state changed|No workflows registered|No Nexus services registered|Activity)/;
 
-/** A logger for the SDK, without the lines of `NOISE`. */
 export function withoutNoise(log: Logger): Logger {
   const quiet = Object.create(log) as Logger;
   const unlessNoise =

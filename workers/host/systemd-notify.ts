@@ -16,7 +16,6 @@ const TIMEOUT_MS = 10_000;
 export interface SystemdNotifier {
   /** Reports that this service is ready, with a sentence for `systemctl status`. */
   ready(status: string): Promise<void>;
-  /** Changes the sentence. */
   status(status: string): Promise<void>;
   /** Ends the watchdog messages. */
   close(): void;

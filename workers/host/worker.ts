@@ -268,7 +268,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
   const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
-  // Of an update that was given up before its reboot.
+  // The fallback of an update that was given up before its reboot.
   if (!afterReboot.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'the fallback of this boot cannot be removed'),
@@ -281,7 +281,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   });
   await beforeReboot.look();
   carriedOut = () => afterReboot.carriedOut();
-  // One that has failed may have written what cuts the machine off.
+  // A failed order may have written what cuts the machine off.
   hasEnded = () => {
     again.look();
     void beforeReboot.look();
