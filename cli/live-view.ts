@@ -66,7 +66,6 @@ function redrawingView(context: CliContext): LiveView {
   };
 }
 
-/** One line for each node that moved, and one for each new state of the rollout. */
 function plainView(context: CliContext): LiveView {
   const { out } = context.terminal;
   const seen = new Map<string, string>();
@@ -126,7 +125,6 @@ function newsOf({ group }: NodeRow, text: string): string {
   return group === 'Preparing' ? text.replace(/[\d.]+/g, '') : text;
 }
 
-/** One document per change: JSON lines, or YAML documents. */
 function machineView(context: CliContext, output: 'json' | 'yaml'): LiveView {
   let last = '';
   return {

@@ -6,7 +6,6 @@ import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { resolvePolicy } from '../core/rollout';
 import { hostLimits } from '../workflows/timeouts';
 
-/** The running step of one node update, according to Temporal. */
 export interface RunningStep {
   /**
    * From its heartbeat: a path, an image with the progress of its pull, or the subject of a wait.
@@ -14,9 +13,7 @@ export interface RunningStep {
   readonly says?: string;
   /** Attempts so far, with this one. */
   readonly attempt: number;
-  /** Why the last attempt failed. */
   readonly lastFailure?: string;
-  /** Why no worker runs it. */
   readonly blocker?: string;
 }
 

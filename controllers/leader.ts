@@ -41,7 +41,6 @@ export interface LeaderOptions {
 }
 
 export interface Leadership {
-  /** Aborts when the lease is lost. */
   readonly signal: AbortSignal;
   /**
    * Checks the clock, too: a process that was suspended may write before its timers fire.

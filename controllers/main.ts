@@ -44,7 +44,6 @@ import {
 import { identityOf, type ControllerSettings } from './settings';
 import { packageVersion } from './version';
 
-/** Parts that a caller replaces. */
 export interface ControllerParts {
   readonly log?: Logger;
   readonly gateway?: RolloutGateway;
@@ -150,7 +149,6 @@ async function stand(standing: Standing, signal: AbortSignal): Promise<void> {
   );
 }
 
-/** Runs all controllers until the leadership is over and the last one has stopped. */
 async function lead(standing: Standing, leadership: Leadership): Promise<void> {
   const leading = leadership.signal;
   const { kube, caches, metrics, gateway, log, settings, version } = standing;

@@ -31,9 +31,7 @@ const BACKOFF = { firstMs: 200, maxMs: 60_000 };
 
 interface Entry {
   running: boolean;
-  /** Set while the key waits for a run. */
   timer?: NodeJS.Timeout;
-  /** Time of the waiting run. */
   dueAt?: number;
   /** When the running work asked to be run again. */
   againAt?: number;

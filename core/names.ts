@@ -74,7 +74,6 @@ export const LABEL = {
  */
 export const JOIN_TOKEN_NAMESPACE = 'slipway-join';
 
-/** Type of the Secret of a join token. */
 export const JOIN_TOKEN_TYPE = `${SLIPWAY_GROUP}/join-token`;
 
 /** On a Node that a rollout will drain, as in MCO (NodeUpdateInProgressTaint). */
@@ -90,7 +89,6 @@ export const NodeState = {
 } as const;
 export type NodeState = (typeof NodeState)[keyof typeof NodeState];
 
-/** Condition types of a MachineConfigPool. */
 export const PoolCondition = {
   UPDATED: 'Updated',
   UPDATING: 'Updating',

@@ -27,7 +27,6 @@ interface Standing {
   readonly maxUnavailable: number;
 }
 
-/** The turns of all pools, as one server computes them. */
 export class DriftTurns {
   readonly #standing = new Map<string, Standing>();
   /**

@@ -124,7 +124,6 @@ function nearestDirectory(directory: string): string {
   return nearestDirectory(around);
 }
 
-/** Undefined while there is no such directory. */
 function inodeOf(directory: string): bigint | undefined {
   return statSync(directory, { bigint: true, throwIfNoEntry: false })?.ino;
 }

@@ -40,7 +40,6 @@ export function refuseBadUrl(_error: unknown, _request: unknown, reply: Refusabl
   refuse(reply, 400, 'BadRequest', 'the path is not one of a URL');
 }
 
-/** For Fastify's `clientErrorHandler`. */
 export const refuseUnreadableHost = refuseUnreadable(wordingOf);
 
 /**

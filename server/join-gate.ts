@@ -19,7 +19,6 @@ import { plainAddress, readNetworks } from './join-networks';
 export interface JoinRequest {
   /** From the decoded path; it may not exist. */
   readonly pool: string;
-  /** The `Authorization` header. */
   readonly authorization: string | undefined;
   /** Address of the peer; IPv4 may come as `::ffff:192.0.2.1`. */
   readonly address: string;
@@ -81,7 +80,6 @@ export const JOIN_OUTCOMES = [
 ] as const;
 export type JoinOutcome = (typeof JOIN_OUTCOMES)[number];
 
-/** The stored tokens, in memory. */
 export interface TokenView {
   /** False until all of them have been seen once. */
   readonly isSynced: boolean;
@@ -216,7 +214,6 @@ interface Against {
   readonly nowMs: number;
 }
 
-/** The token that opens the pool, or why none does. */
 function judge(
   authorization: string | undefined,
   against: Against,
@@ -229,7 +226,6 @@ function judge(
   return objectionTo(shown, against) ?? { tokenId: shown.id };
 }
 
-/** Judges again with the tokens as they are stored now. */
 async function judgeAgain(
   objection: Objection,
   request: Pick<JoinRequest, 'authorization' | 'pool'> &

@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { messageOf } from '../core/errors';
 
 export interface Opened {
-  /** For the log. */
   readonly name: string;
   /** Waits for work under way. */
   readonly close: () => Promise<unknown>;

@@ -32,7 +32,6 @@ function findNode(
 
 type NodeUpdateStatus = (NodeStatus | PausedInTemporal) & { readonly step?: RunningStep };
 
-/** The status of one node; json and yaml show all of it. */
 interface NodeReport {
   readonly node: string;
   readonly pool: string;
@@ -181,7 +180,6 @@ const DONE: Readonly<Record<NodeVerb, (node: string) => string>> = {
     `the update of node ${node} is being cancelled; it is held until \`slipway node retry ${node}\``,
 };
 
-/** Sends a request about one node to the rollout of its pool. */
 export async function nodeRequest(
   context: CliContext,
   verb: NodeVerb,

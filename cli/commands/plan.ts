@@ -43,7 +43,6 @@ interface PlanGroup {
   readonly plan: UpdatePlan;
 }
 
-/** json and yaml show all of it. */
 interface PoolPlan {
   readonly pool: string;
   readonly target?: string;
@@ -55,10 +54,8 @@ interface PoolPlan {
   /** The quorum limit, when it is below maxUnavailable of the pool. */
   readonly controlPlane?: string;
   readonly machineCount: number;
-  /** Number of simulated hosts among them. */
   readonly simulatedCount: number;
   readonly updated: number;
-  /** All candidates in starting order. */
   readonly order: readonly string[];
   readonly groups: readonly PlanGroup[];
   /** Why a drain that the change asks for is left out; absent = it is not. */
@@ -68,7 +65,6 @@ interface PoolPlan {
   readonly failed: readonly NamedReason[];
   readonly held: readonly NamedReason[];
   readonly blocked: readonly NamedReason[];
-  /** Other updaters on machines of the pool. */
   readonly foreignUpdaters: readonly UpdaterGroup[];
 }
 

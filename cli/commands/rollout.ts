@@ -105,7 +105,6 @@ export async function rolloutCancel(context: CliContext, poolName: string): Prom
   return EXIT.OK;
 }
 
-/** Rollouts of a pool that Temporal remembers, newest first. */
 export async function rolloutHistory(
   context: CliContext,
   poolName: string,

@@ -15,9 +15,7 @@ export interface JoinedNode {
   readonly known: MachineConfigNode;
   readonly pool: MachineConfigPool;
   readonly policy: RolloutPolicy | undefined;
-  /** Whether this is a rendered config of the pool. */
   readonly isOfPool: (config: string) => boolean;
-  /** The other nodes, pools and MachineConfigNodes. */
   readonly picture: Pick<ClusterPicture, 'nodes' | 'pools' | 'machineConfigNodes'>;
 }
 

@@ -372,13 +372,11 @@ function isUpdated({ status }: MachineConfigNode): boolean {
   return isConditionTrue(status?.conditions, NodeCondition.UPDATED);
 }
 
-/** The ended update of the node and its config. */
 function endOf(node: Node): string | undefined {
   const run = annotationOf(node, ANNOTATION.UPDATE_RUN);
   return lastRunOf(run)?.isOver === true ? [run, desiredConfigOf(node)].join(' ') : undefined;
 }
 
-/** An update of this node writes its MachineConfigNode now. */
 function isUnderWay(node: Node): boolean {
   return annotationOf(node, ANNOTATION.STATE) === NodeState.WORKING;
 }

@@ -33,7 +33,6 @@ export interface OfflineKind {
   readonly keeps: readonly string[];
   /** What the CRD or the server refuses beside the shape, for objects of that shape. */
   readonly refusals?: Refusals;
-  /** The only name that an object may have. */
   readonly onlyName?: string;
 }
 

@@ -77,7 +77,6 @@ export class PoolStatusController {
     changed();
   }
 
-  /** Resolves when nothing runs any more. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }
@@ -160,7 +159,6 @@ export class PoolStatusController {
     }
   }
 
-  /** Logs problems when they change. */
   #tellProblems(
     problems: ReadonlyMap<string, readonly PoolProblem[]>,
     { conflicts }: Membership,

@@ -74,7 +74,6 @@ export class RenderController {
     this.#everyPool();
   }
 
-  /** Resolves when nothing runs any more. */
   idle(): Promise<void> {
     return this.#queue.idle();
   }

@@ -24,7 +24,6 @@ export type RolloutDecision =
 
 export interface RolloutObservation {
   readonly pool: MachineConfigPool;
-  /** Members of the pool. */
   readonly nodes: readonly Node[];
   readonly policy?: RolloutPolicy;
 }

@@ -1,10 +1,7 @@
-/** From changes to disruption actions. */
-
 import type { MachineConfigDiff } from '../machine-config/diff';
 import { closestFilePolicy } from './policies';
 import type { DisruptionAction, DisruptionActionType, DisruptionPolicies } from './types';
 
-/** Changed parts of a config, by name. */
 export interface ChangedParts {
   readonly diff: MachineConfigDiff;
   /** Paths of added, changed and removed files. */

@@ -9,7 +9,6 @@ import type { IgnitionConfig } from '../machine-config/types';
 import { REGISTRIES_CONF } from './policies';
 import { tomlFault, tomlTypeFault } from './toml-fault';
 
-/** Ports of pure code. */
 export interface ContentPorts {
   /** A TOML 1.0 document as plain values; throws for anything else. */
   parseToml(text: string): unknown;

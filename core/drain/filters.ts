@@ -34,7 +34,6 @@ export const MCO_DRAIN_OPTIONS: DrainOptions = {
   deleteEmptyDirData: true,
 };
 
-/** Facts for the filters beyond the pod. */
 export interface DrainContext {
   readonly options: DrainOptions;
   /** RFC 3339. */
@@ -75,7 +74,6 @@ export interface JudgedPod {
   readonly findings: readonly Finding[];
 }
 
-/** In the order in which they run. */
 const FILTERS: readonly PodFilter[] = [
   deletingForLong,
   daemonSet,
@@ -84,7 +82,6 @@ const FILTERS: readonly PodFilter[] = [
   unmanaged,
 ];
 
-/** In the given order. */
 export function judgePods(pods: readonly Pod[], context: DrainContext): readonly JudgedPod[] {
   return pods.map((pod) => judgePod(pod, context));
 }

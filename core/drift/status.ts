@@ -133,7 +133,6 @@ export function driftCondition(
   return known?.status?.conditions?.find(({ type }) => type === NodeCondition.DRIFTED);
 }
 
-/** The annotations of a Node to change together. */
 export type DriftAnnotations = Readonly<Record<string, string>>;
 
 /** The `reason` annotation is cut as in MCO. */

@@ -74,14 +74,12 @@ export function isTurnOf(
   return own < size && (own + Math.floor(window / count)) % size < room;
 }
 
-/** The places of the present window. */
 export function placesIn(members: readonly DriftedMember[], now: number): Places {
   const then = windowOf(now) * TURN.window - TURN.known;
   const names = members.filter((member) => hadDrifted(member, then)).map(({ name }) => name);
   return new Map(names.sort().map((name, place) => [name, place]));
 }
 
-/** Number of the present window. */
 export function windowOf(now: number): number {
   return Math.floor(now / TURN.window);
 }

@@ -1,5 +1,3 @@
-/** Text and byte encodings of rendered configs. */
-
 export { decodeBase64, encodeBase64, isBase64 } from './base64';
 export { dataUrlError, decodeDataUrl, encodeDataUrl, type DataUrl } from './data-url';
 export { goJson } from './go-json';

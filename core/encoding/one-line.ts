@@ -2,7 +2,6 @@
 
 import { utf8Length } from './utf8';
 
-/** The limits of a shortened text. */
 export interface Room {
   /** UTF-16 units. */
   readonly characters: number;

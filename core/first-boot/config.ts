@@ -43,7 +43,6 @@ export interface FirstBootFacts {
 }
 
 export interface FirstBootInput {
-  /** The rendered config. */
   readonly machineConfig: MachineConfig;
   /** Its Ignition in 3.5, by {@link readServedIgnition}: parsed once for all versions. */
   readonly ignition: IgnitionObject;

@@ -3,7 +3,6 @@
 import { encodeDataUrl } from '../encoding';
 import { listOf, structOf, without, wordOf, type IgnitionObject } from '../ignition';
 
-/** Paths as in MCO. */
 export const FIRST_BOOT_FILE = {
   /** Annotations for the future Node of the machine; the file exists only at the first boot. */
   NODE_ANNOTATIONS: '/etc/machine-config-daemon/node-annotations.json',

@@ -5,7 +5,6 @@ import { goJson } from '../encoding/go-json';
 import { decodeUtf8 } from '../encoding/utf8';
 import { fail, messageOf } from '../errors';
 
-/** Ports of rendering. */
 export interface RenderPorts {
   /** MD5 of the UTF-8 bytes of a string or of bytes, lower-case hexadecimal. */
   md5Hex(data: string | Uint8Array): string;
@@ -15,7 +14,6 @@ export interface RenderPorts {
   digestHex(algorithm: 'sha256' | 'sha512', bytes: Uint8Array): string;
 }
 
-/** A config before parsing. */
 export interface RawIgnition {
   readonly value: unknown;
   /** The JSON text that positions in messages refer to. */

@@ -20,7 +20,6 @@ const BEARER = /^bearer +(\S+)$/i;
 /** A longer header holds no token of Slipway. */
 const HEADER_LIMIT = 256;
 
-/** Ports for making and checking tokens. */
 export interface JoinTokenPorts {
   /** Cryptographically random bytes. */
   randomBytes(size: number): Uint8Array;
@@ -31,9 +30,7 @@ export interface JoinTokenPorts {
 /** A new token; `text` is shown once and stored nowhere. */
 export interface NewJoinToken {
   readonly id: string;
-  /** The whole token, with its secret. */
   readonly text: string;
-  /** Stored in place of the secret. */
   readonly hash: string;
 }
 

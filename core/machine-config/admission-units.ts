@@ -7,7 +7,6 @@ import { INSTALL_FIX, installProblem } from './admission-install';
 import { reportNameLength } from './admission-lengths';
 import type { Report } from './admission-problem';
 
-/** Problems of each unit on its own. */
 export function reportUnits(config: IgnitionObject, report: Report): void {
   listOf(structOf(config['systemd'])['units']).forEach((unit, i) => {
     const field = `spec.config.systemd.units[${i}]`;

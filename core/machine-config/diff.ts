@@ -5,7 +5,6 @@
 
 import type { IgnitionConfig, IgnitionFile, IgnitionUnit } from './types';
 
-/** The compared fields; a rendered spec has them all. */
 export interface DiffableSpec {
   readonly osImageURL?: string;
   /** Ignition 3.5. */

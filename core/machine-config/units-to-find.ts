@@ -28,7 +28,6 @@ export function unitsToFind(
     .filter((name) => changed.has(name) && !aliases.has(`${UNIT_DIRECTORY}/${name}`));
 }
 
-/** Paths of the links that give an enabled unit its other names. */
 function aliasesOf(unit: IgnitionUnit): readonly string[] {
   const install = enabledSection({ ...unit });
   return install === undefined ? [] : enablingLinks(unit.name, install).aliases;

@@ -10,7 +10,6 @@ interface KubeletFiles {
   readonly certificateFile: string;
   /** May be the file of the certificate. */
   readonly keyFile: string;
-  /** Of the cluster's servers. */
   readonly authorityFile: string;
 }
 
@@ -158,7 +157,6 @@ function chosen(tree: MachineTree, named: string | undefined): Choice {
   return best === undefined || best.rank === 0 ? { distribution: PLAIN } : best;
 }
 
-/** The evidence for a distribution, and the unit that gives it. */
 function ranking(
   tree: MachineTree,
   distribution: Distribution,

@@ -17,7 +17,6 @@ export const MCN_CONDITIONS: readonly NodeCondition[] = Object.values(NodeCondit
   (type) => type !== NodeCondition.DRIFTED && type !== NodeCondition.FOREIGN_UPDATER,
 );
 
-/** The four stages of an update and their steps. */
 const PARENTS = {
   [NodeCondition.UPDATE_PREPARED]: [],
   [NodeCondition.UPDATE_EXECUTED]: [
@@ -35,7 +34,6 @@ type Stage = keyof typeof PARENTS;
 const STAGES = Object.keys(PARENTS) as readonly Stage[];
 
 export interface ConditionOptions {
-  /** The rendered config that the update leads to. */
   readonly config: string;
   /** RFC 3339; becomes the transition time of what changes. */
   readonly now: string;
@@ -126,10 +124,8 @@ function cancelled(before: readonly Condition[], { config, restsOn }: ConditionO
   });
 }
 
-/** The progress of a forward phase. */
 interface Progress {
   readonly stage: Stage;
-  /** Steps in progress. */
   readonly steps: readonly NodeCondition[];
   /** The stage is done, and the update waits for something else. */
   readonly stageDone?: boolean;

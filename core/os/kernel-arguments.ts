@@ -101,7 +101,6 @@ function canonical(argument: string): string {
   return argument.replaceAll(/["'\\]/g, '');
 }
 
-/** In any spelling. */
 export function hasArgument(among: readonly string[], argument: string): boolean {
   const wanted = canonical(argument);
   return singleArguments(among).some((one) => canonical(one) === wanted);

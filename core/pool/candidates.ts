@@ -11,7 +11,6 @@ import type { Node } from '../node/types';
 import { isTargetedAtPool, type Layering } from './layering';
 import type { MachineConfigPool } from './types';
 
-/** Nodes that could start now, and how many of them may. */
 export interface CandidateSelection {
   /** In the order of the given nodes. */
   readonly candidates: readonly Node[];

@@ -31,7 +31,6 @@ export type PoolStatus = NonNullable<MachineConfigPool['status']>;
 
 export interface StatusInput {
   readonly pool: MachineConfigPool;
-  /** Members of the pool: nodes whose primary pool this is. */
   readonly nodes: readonly Node[];
   readonly machineConfigNodes: readonly MachineConfigNode[];
   /** RFC 3339; becomes the transition time of what changes. */
@@ -168,7 +167,6 @@ function otherConditionsOf(status: PoolStatus): readonly ConditionValue[] {
 }
 
 interface DegradedReports {
-  /** Machines that a report was read from. */
   readonly machines: number;
   readonly reports: readonly string[];
 }

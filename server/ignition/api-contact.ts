@@ -25,7 +25,6 @@ export function keepContact(
     readonly signal: AbortSignal;
     readonly log: { warn(fields: object, message: string): void };
     readonly silentMs: () => number;
-    /** Milliseconds of a monotonic clock. */
     readonly clock?: () => number;
   },
 ): ApiContact {

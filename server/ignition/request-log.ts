@@ -3,7 +3,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AddressLimit } from '../join-limit';
 
-/** The log fields of a request. */
 export interface Line {
   pool?: string;
   config?: string;
@@ -24,7 +23,6 @@ export const sending = new WeakMap<FastifyRequest, () => void>();
 
 export interface AnswerEvents {
   readonly dropped: (reason: CutReason) => void;
-  /** A request got its whole answer. */
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
 }
 
@@ -32,7 +30,6 @@ export interface AnswerEvents {
 export type CutReason = 'slow' | 'gone';
 
 export interface FollowOptions {
-  /** A longer answer is cut off. */
   readonly ms: number;
   readonly events: AnswerEvents;
   /** How often an address with too many requests is logged. */

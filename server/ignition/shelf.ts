@@ -18,9 +18,7 @@ export interface Shelf {
   get(served: ServedConfig, version: OutputVersion): Prepared | Promise<Prepared>;
   /** Prepares what machines of the pool are going to request. */
   warm(served: ServedConfig): void;
-  /** For a pool that is gone. */
   forget(pool: string): void;
-  /** Bytes in memory. */
   readonly size: number;
 }
 

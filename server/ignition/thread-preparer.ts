@@ -5,7 +5,6 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../core/errors';
 import type { Prepared, Preparer } from './prepare';
 
-/** The thread's answer to one job. */
 export type ThreadAnswer =
   | { readonly id: number; readonly prepared: Prepared }
   | { readonly id: number; readonly failure: string };
