@@ -110,7 +110,7 @@ function troubleLines(context: CliContext): LiveView['trouble'] {
       context.terminal.err.write(`${stampOf(context)} trying again: ${sentence}\n`);
     }
     if (sentences.length === 0 && known.length > 0) {
-      context.terminal.err.write(`${stampOf(context)} everybody answers again\n`);
+      context.terminal.err.write(`${stampOf(context)} every server answers again\n`);
     }
     known = sentences;
   };

@@ -89,7 +89,7 @@ async function leadOnce(
   };
   const work = lead({ signal: leading, throwIfOver })
     .catch((error: unknown) => {
-      log.error({ err: error }, 'leading failed; giving the lease up');
+      log.error({ err: error }, 'leading failed; releasing the lease');
     })
     .finally(() => {
       lost.abort(new Error('nothing left to lead'));
@@ -187,7 +187,7 @@ class Candidate {
       const spec = { ...seen.lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
       this.#remember(await this.#replace(seen.lease, spec));
     } catch (error) {
-      this.#options.log.debug({ reason: messageOf(error) }, 'did not give the lease back');
+      this.#options.log.debug({ reason: messageOf(error) }, 'did not release the lease');
       this.#seen = undefined;
     }
   }
@@ -210,7 +210,7 @@ class Candidate {
       const lease = await within(remainingMs, this.#read()).catch(() => undefined);
       const holder = lease?.spec?.holderIdentity;
       if (holder === identity) return { final: false, reason };
-      return { final: true, reason: holder ? `${holder} holds it` : 'it was taken away' };
+      return { final: true, reason: holder ? `${holder} holds it` : 'it was deleted or released' };
     }
   }
 

@@ -219,7 +219,7 @@ async function refuseMco(
   );
   if (found === undefined) return;
   if (settings.allowMco) {
-    options.log.warn({ found }, 'MCO runs on this cluster; starting all the same, as told');
+    options.log.warn({ found }, 'MCO runs on this cluster; starting because allowMco is set');
     return;
   }
   throw fail(

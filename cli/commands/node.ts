@@ -223,7 +223,7 @@ async function refuseTooLate(
   if (verb === 'skip' && update.config !== pool.spec.configuration?.name) return;
   throw cliError(
     EXIT.FAILED,
-    `too late to ${verb}: node ${name} reboots into ${update.config}; it stays on it when it holds, and goes back by itself when not`,
+    `too late to ${verb}: node ${name} reboots into ${update.config}; it keeps that config when it is verified there, and rolls back otherwise`,
   );
 }
 

@@ -213,7 +213,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
   ];
   if (plan.controlPlane !== undefined) lines.push(style.yellow(plan.controlPlane));
   if (plan.notRendered !== undefined) {
-    lines.push(style.red(`the newest MachineConfigs are not in it: ${plan.notRendered}`));
+    lines.push(style.red(`the target is older than the MachineConfigs: ${plan.notRendered}`));
   }
   if (plan.blocker !== undefined) lines.push(style.yellow(`blocked: ${plan.blocker}`));
   else if (plan.order.length === 0 && plan.notRendered === undefined) {
@@ -227,7 +227,7 @@ function printPlan(context: CliContext, plan: PoolPlan): void {
     ...section(style.red('failed on this config (slipway node retry NODE)'), named(plan.failed)),
     ...section(style.yellow('held by a person'), named(plan.held)),
     ...section(style.yellow('cannot be taken now'), named(plan.blocked)),
-    ...section(style.yellow('updated by others, too'), updaterLines(plan.foreignUpdaters)),
+    ...section(style.yellow('have other updaters'), updaterLines(plan.foreignUpdaters)),
   );
   out.write(`${lines.join('\n')}\n`);
 }

@@ -69,7 +69,7 @@ export async function rolloutPause(
   if (answer === undefined) await cluster.setPaused(poolName, true, reason);
   const underWay = answer?.children.filter((child) => child.holdsSlot).length ?? 0;
   context.terminal.err.write(
-    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes finish what they do` : ''}\n`,
+    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes in flight finish` : ''}\n`,
   );
   return EXIT.OK;
 }

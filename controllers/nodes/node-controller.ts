@@ -70,7 +70,7 @@ export class NodeController {
       {
         work: (name) => this.#sync(name),
         onFailure: (failure) => {
-          tellFailure(deps.log, failure, 'looking after a node failed; will try again');
+          tellFailure(deps.log, failure, 'checking a node failed; will try again');
         },
         ...COALESCING,
       },
@@ -209,7 +209,7 @@ export class NodeController {
       if (failure === 'Conflict' || failure === 'ObjectNotFound') return;
       throw error;
     }
-    log.info({ node: name }, 'a person uncordoned the node; its cordon is not ours any more');
+    log.info({ node: name }, 'a person uncordoned the node; removed the mark of the cordon');
   }
 
   /**
@@ -264,7 +264,7 @@ export class NodeController {
     const subject = { resource: NODES, object: node };
     if (drift === undefined) {
       events.over(subject, DRIFT_DETECTED);
-      events.record(subject, 'Normal', DRIFT_OVER, 'the disk is as its config says again');
+      events.record(subject, 'Normal', DRIFT_OVER, 'the disk matches its config again');
     } else {
       events.over(subject, DRIFT_OVER);
       events.record(subject, 'Warning', DRIFT_DETECTED, drift);

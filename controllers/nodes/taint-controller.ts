@@ -136,7 +136,7 @@ export class TaintController {
       if (failure === 'Conflict' || failure === 'ObjectNotFound') return;
       throw error;
     }
-    log.debug({ node: name }, isInLine ? 'tainted node' : 'took the taint of node away');
+    log.debug({ node: name }, isInLine ? 'tainted node' : 'removed the taint of the node');
   }
 }
 

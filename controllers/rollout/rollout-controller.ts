@@ -64,7 +64,7 @@ export class RolloutController {
       {
         work: (pool) => this.#sync(pool),
         onFailure: (failure) => {
-          const text = 'looking after a rollout failed; will try again';
+          const text = 'checking a rollout failed; will try again';
           tellFailure(deps.log, failure, text, this.#temporalAway || undefined);
         },
         ...COALESCING,
@@ -258,7 +258,7 @@ export class RolloutController {
     const { reason } = news;
     const isOpen = await this.#ask(() => this.#deps.gateway.wake(pool, news));
     if (isOpen) this.#deps.metrics.rolloutRequested(pool, 'wake');
-    this.#deps.log.debug({ pool, reason, open: isOpen }, 'told the rollout of a change');
+    this.#deps.log.debug({ pool, reason, open: isOpen }, 'reported a change to the rollout');
     return isOpen;
   }
 

@@ -1,30 +1,32 @@
 /**
- * Which pods a drain evicts, which it leaves, and which forbid it.
+ * Which pods a drain evicts, which it leaves alone, and which forbid it.
  *
- * Five filters check each pod in a fixed order. The first `skip` or `refuse` decides; after a
- * `warn` the other filters run, too. A pod without a finding is evicted.
+ * Five filters look at each pod in a fixed order. A filter that wants to keep the pod, or to refuse the
+ * drain, ends the matter; one that only warns lets the others speak too. A pod that no filter objects
+ * to is evicted.
  *
- * @see kubectl pkg/drain/filters.go, the source of order and rules. Two differences: every warning
- * is kept (kubectl shows only the last filter's), and time is an argument.
+ * @see kubectl pkg/drain/filters.go, whose order and rules these are. Two things differ: every warning
+ * is kept, where kubectl shows the last filter's alone, and time comes in as an argument.
  */
 
 import { controllerOf, isFinished, MIRROR_ANNOTATION, nameOf, type Pod } from './pods';
 
+/** What a drain may do. */
 export interface DrainOptions {
-  /** Evict pods that nothing recreates, and pods of a deleted DaemonSet. */
+  /** Evict pods that nothing recreates, and pods of a DaemonSet that is gone. */
   readonly force: boolean;
-  /** Leave pods of DaemonSets; without it, they refuse the drain. */
+  /** Leave pods of DaemonSets where they are; without it, they refuse the drain. */
   readonly ignoreAllDaemonSets: boolean;
   /** Evict pods that lose an `emptyDir` with it. */
   readonly deleteEmptyDirData: boolean;
   /** Absent = each pod's own. */
   readonly gracePeriodSeconds?: number;
-  /** Do not wait for a pod that has been terminating for longer. Absent = wait for every pod. */
+  /** A pod that has been terminating for longer is not waited for. Absent = wait for every pod. */
   readonly skipWaitForDeleteTimeoutSeconds?: number;
 }
 
 /**
- * MCO's drain: evicts everything that can be evicted, with each pod's own grace period.
+ * How MCO drains: everything goes that can go, with each pod's own grace period.
  *
  * @see MCO pkg/controller/drain/drain_controller.go (7ff337a4)
  */
@@ -34,11 +36,12 @@ export const MCO_DRAIN_OPTIONS: DrainOptions = {
   deleteEmptyDirData: true,
 };
 
+/** What the filters know beyond the pod. */
 export interface DrainContext {
   readonly options: DrainOptions;
   /** RFC 3339. */
   readonly now: string;
-  /** `namespace/name` of DaemonSets that own pods and do not exist. */
+  /** `namespace/name` of DaemonSets that pods name as their owner and that do not exist. */
   readonly missingDaemonSets?: readonly string[];
 }
 
@@ -58,7 +61,7 @@ export type FindingReason =
   | 'LocalStorage'
   | 'Unmanaged';
 
-/** One filter's objection. `message` is followed by a colon and the pods. */
+/** One filter's objection. `message` reads on with a colon and the pods that it is about. */
 export interface Finding {
   readonly verdict: Exclude<DrainVerdict, 'delete'>;
   readonly reason: FindingReason;
@@ -67,13 +70,14 @@ export interface Finding {
 
 export type PodFilter = (pod: Pod, context: DrainContext) => Finding | undefined;
 
-/** The verdict on a pod, with every reason; no reason for a plain `delete`. */
+/** A pod, what happens to it, and every reason given; no reason for a plain `delete`. */
 export interface JudgedPod {
   readonly pod: Pod;
   readonly verdict: DrainVerdict;
   readonly findings: readonly Finding[];
 }
 
+/** The filters, in the order in which they look at a pod. */
 const FILTERS: readonly PodFilter[] = [
   deletingForLong,
   daemonSet,
@@ -82,10 +86,12 @@ const FILTERS: readonly PodFilter[] = [
   unmanaged,
 ];
 
+/** Decides about each pod on a node, in the order given. */
 export function judgePods(pods: readonly Pod[], context: DrainContext): readonly JudgedPod[] {
   return pods.map((pod) => judgePod(pod, context));
 }
 
+/** Decides about one pod. */
 export function judgePod(pod: Pod, context: DrainContext): JudgedPod {
   const findings: Finding[] = [];
   for (const filter of FILTERS) {
@@ -97,7 +103,7 @@ export function judgePod(pod: Pod, context: DrainContext): JudgedPod {
   return { pod, verdict: findings.length > 0 ? 'warn' : 'delete', findings };
 }
 
-/** A pod whose node lost its connection may terminate for ever. */
+/** A pod whose node has lost touch may terminate for ever; nobody gains by waiting for it. */
 function deletingForLong(pod: Pod, { options, now }: DrainContext): Finding | undefined {
   const limit = options.skipWaitForDeleteTimeoutSeconds ?? 0;
   const since = pod.metadata.deletionTimestamp;
@@ -107,7 +113,7 @@ function deletingForLong(pod: Pod, { options, now }: DrainContext): Finding | un
   return skip('DeletingForLong', `not waiting for pods that terminate for more than ${limit} s`);
 }
 
-/** The controller ignores cordons: an evicted pod would return to this node. */
+/** Its controller ignores cordons: an evicted pod would come back to this very node. */
 function daemonSet(pod: Pod, { options, missingDaemonSets }: DrainContext): Finding | undefined {
   const owner = controllerOf(pod);
   if (owner?.kind !== 'DaemonSet' || isFinished(pod)) return undefined;
@@ -122,13 +128,13 @@ function daemonSet(pod: Pod, { options, missingDaemonSets }: DrainContext): Find
     : refuse('DaemonSet', 'DaemonSet-managed pods (set ignoreAllDaemonSets to ignore them)');
 }
 
-/** The kubelet runs it from a file; the API can delete only its mirror. */
+/** The kubelet runs it from a file; the API can only delete the mirror image. */
 function mirrorPod(pod: Pod): Finding | undefined {
   const isMirror = pod.metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
   return isMirror ? skip('MirrorPod', 'ignoring static pods') : undefined;
 }
 
-/** The contents of an `emptyDir` do not move with the pod. */
+/** What is in an `emptyDir` does not move with the pod. */
 function localStorage(pod: Pod, { options }: DrainContext): Finding | undefined {
   const keepsData =
     pod.spec?.volumes?.some(({ emptyDir }) => typeof emptyDir === 'object') ?? false;
@@ -138,7 +144,7 @@ function localStorage(pod: Pod, { options }: DrainContext): Finding | undefined 
     : refuse('LocalStorage', 'pods with local storage (set deleteEmptyDirData to delete them)');
 }
 
-/** Nothing recreates it elsewhere. */
+/** Nothing will start it again elsewhere. */
 function unmanaged(pod: Pod, { options }: DrainContext): Finding | undefined {
   if (controllerOf(pod) !== undefined || isFinished(pod)) return undefined;
   return options.force
@@ -159,8 +165,8 @@ function refuse(reason: FindingReason, message: string): Finding {
 }
 
 /**
- * The findings of one kind, one sentence per message with all its pods: `deleting pods with local
- * storage: shop/cart-7f, shop/cart-9x`. In order of appearance.
+ * The findings of one kind, one sentence per message with all its pods:
+ * `deleting pods with local storage: shop/cart-7f, shop/cart-9x`. In order of appearance.
  */
 export function groupedMessages(
   judged: readonly JudgedPod[],

@@ -10,7 +10,7 @@ import type { DriftReport } from './report';
 
 /** The start of every reason of drift, in MCO's words. */
 const UNEXPECTED_STATE = 'unexpected on-disk state validating against ';
-const FORCED = 'a full re-apply is asked for by /run/machine-config-daemon-force; say when with ';
+const FORCED = 'a full re-apply is requested by /run/machine-config-daemon-force; start it with ';
 
 /** The part of a MachineConfigNode's status that the host's reports fill. */
 export interface DriftStatus {
@@ -122,7 +122,7 @@ function conditionValue(
   return {
     status: 'False',
     reason: 'AsExpected',
-    message: 'the disk is as its config says',
+    message: 'the disk matches its config',
   };
 }
 

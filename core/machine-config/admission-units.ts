@@ -25,8 +25,7 @@ export function reportUnits(config: IgnitionObject, report: Report): void {
 
 function reportOwnUnit(unit: IgnitionObject, field: string, report: Report): void {
   if (!isOwnService(wordOf(unit['name']))) return;
-  const problem =
-    'without it no update could reach the machine again, and none would be taken back';
+  const problem = 'without it no update could reach the machine or roll back';
   if (unit['mask'] === true) report(`${field}.mask`, problem, 'do not mask it');
   if (unit['enabled'] === false) report(`${field}.enabled`, problem, 'leave it enabled');
 }

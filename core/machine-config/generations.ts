@@ -42,7 +42,7 @@ export function generatedElsewhereText(sources: readonly MachineConfig[], versio
   const what = names.length === 1 ? 'MachineConfig' : 'MachineConfigs';
   const more = names.length > NAMES_TOLD ? ` and ${names.length - NAMES_TOLD} more` : '';
   const told = names.slice(0, NAMES_TOLD).join(', ') + more;
-  return `other controllers generated ${what} ${told}; rendered as they are, and nobody here updates them`;
+  return `other controllers generated ${what} ${told}; rendered unchanged, and no controller here updates them`;
 }
 
 function isForeign({ metadata }: MachineConfig, version: string): boolean {

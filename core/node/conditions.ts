@@ -96,12 +96,12 @@ function valuesFor(
     case NodePhase.GONE:
       return ended(before, 'NodeDeleted', `the node was deleted during its update`);
     case NodePhase.GOING_BACK:
-      return ended(before, 'GoingBack', `going back from ${options.config}`, 'Unknown').set(
+      return ended(before, 'GoingBack', `rolling back from ${options.config}`, 'Unknown').set(
         NodeCondition.UPDATE_EXECUTED,
         {
           status: 'Unknown',
           reason: 'GoingBack',
-          message: options.message ?? `going back from ${options.config} to the previous config`,
+          message: options.message ?? `rolling back from ${options.config} to the previous config`,
         },
       );
     default:

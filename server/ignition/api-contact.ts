@@ -41,7 +41,7 @@ export function keepContact(
       },
       (error: unknown) => {
         if (!isAway && !signal.aborted) {
-          log.warn({ reason: messageOf(error) }, 'API server away: serving what was seen before');
+          log.warn({ reason: messageOf(error) }, 'API server away: serving cached objects');
         }
         isAway = true;
       },

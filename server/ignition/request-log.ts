@@ -86,7 +86,7 @@ function logRequest(
   const bytes = isBodiless ? 0 : Number(reply.getHeader('content-length') ?? 0);
   const fields = { method, status, address, bytes, complete: isComplete, ...line };
   if (status >= 400) request.log.warn(fields, 'no first config sent');
-  else if (!isComplete) request.log.warn(fields, 'first config not taken to its end');
+  else if (!isComplete) request.log.warn(fields, 'first config not received to its end');
   else if (isBodiless) request.log.info(fields, 'first config asked about, not sent');
   else request.log.info(fields, 'first config sent');
 }

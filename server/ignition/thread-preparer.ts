@@ -53,7 +53,7 @@ export function createThreadPreparer(file = join(__dirname, 'prepare-thread.js')
 
   return {
     prepare(job) {
-      if (isClosed) return Promise.reject(new Error('nothing is prepared any more'));
+      if (isClosed) return Promise.reject(new Error('the preparer is closed'));
       thread ??= start();
       const used = thread;
       used.ref();
@@ -68,7 +68,7 @@ export function createThreadPreparer(file = join(__dirname, 'prepare-thread.js')
       isClosed = true;
       const running = thread;
       thread = undefined;
-      failAll(new Error('nothing is prepared any more'));
+      failAll(new Error('the preparer is closed'));
       await running?.terminate();
     },
   };
