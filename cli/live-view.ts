@@ -117,8 +117,8 @@ function troubleLines(context: CliContext): LiveView['trouble'] {
 }
 
 /**
- * What a new line is printed for. Waiting times and progress of a pull change constantly and do not
- * count.
+ * The text whose change prints a new line. Waiting times and progress of a pull change constantly
+ * and do not count.
  */
 function newsOf({ group }: NodeRow, text: string): string {
   if (group === 'WaitingForSlot') return group;

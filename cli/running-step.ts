@@ -1,4 +1,4 @@
-/** What the running step of a node update reports, and why its last attempt failed. */
+/** The running step of a node update: its report, and the cause of its last failure. */
 
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';

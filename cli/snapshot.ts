@@ -63,7 +63,7 @@ export interface SnapshotInput {
   readonly manual?: boolean;
   /** Absent = no rollout runs, or it is paused in Temporal and does not answer. */
   readonly progress?: RolloutProgress;
-  /** Who paused the rollout in Temporal, and how to resume it. */
+  /** A sentence: who paused it in Temporal, and how to resume it. */
   readonly pausedInTemporal?: string;
   /** Running steps of the nodes' updates, as far as they were queried. */
   readonly steps?: ReadonlyMap<string, RunningStep>;

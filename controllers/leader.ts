@@ -1,10 +1,7 @@
 /**
- * Leader election among the replicas, by a `Lease`.
- *
- * The leader's signal aborts when the lease is lost, or was not renewed for so long that another
- * replica may soon take it. A lease counts from the time of the request, because the other replicas
- * may count from that time. A leader that stops in order releases the lease, so that the next one
- * need not wait.
+ * Leader election among the replicas, by a `Lease`. The leader's signal aborts when the lease is
+ * lost, or is so old that another replica may soon take it. A lease counts from the time of the
+ * request, as it may for other replicas. An orderly stop releases it.
  */
 
 import { failureName, messageOf } from '../core/errors';
@@ -114,9 +111,8 @@ class Candidate {
   }
 
   /**
-   * One attempt to get the lease. Never throws: an API server that is away is waited for. False
-   * also when the answer came so late that another replica may soon take the lease; this process
-   * may try again.
+   * One attempt to get the lease; never throws. False also when the answer came so late that
+   * another replica may soon take the lease.
    */
   async tryToLead(): Promise<boolean> {
     try {

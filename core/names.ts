@@ -1,10 +1,7 @@
 /**
- * Names that Slipway shares with the cluster: API groups, labels, annotations, condition types,
- * states, field managers, task queues, workflow IDs.
- *
- * `machineconfiguration.openshift.io` names are spelled as in MCO
- * (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and runbooks
- * keep working.
+ * Names that Slipway shares with the cluster. Those of `machineconfiguration.openshift.io` are
+ * MCO's (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and
+ * runbooks keep working.
  */
 
 export const MCO_GROUP = 'machineconfiguration.openshift.io';

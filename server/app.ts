@@ -60,7 +60,7 @@ export interface ServerDependencies {
   readonly limits?: ConnectionLimits;
   /** Shorter timeouts of the host endpoint, for tests. */
   readonly timeouts?: Partial<typeof HOST_TIMEOUTS>;
-  /** What `/readyz` waits for beside the cluster. */
+  /** Reasons of `/readyz` to fail, beside the cluster. */
   readonly alsoMissing?: () => readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Admits machines to the first config of a pool. A config holds secrets, and a machine that has not
- * booted yet has no identity, so it shows a join token, or is at least on an allowed network.
+ * Admits machines to the first config of a pool, which holds secrets. A machine has no identity
+ * yet, so it shows a join token, or is at least on an allowed network.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -122,11 +122,11 @@ const NO_HASH = randomBytes(32).toString('hex');
 /**
  * Makes the gate. It checks the network, then the token, then the rate of the address.
  *
- * A valid token counts only against a wide limit and never against failures of its neighbours:
- * somebody who guesses must not shut out machines behind the same address, because a 429 is final
- * for Ignition. So is a 401. Therefore the tokens are read again before a refusal of a token, which
- * may be new, and when that fails, the machine may ask again. All refused tokens take the same
- * time. The size of the secret makes guessing hopeless; the limit on failures keeps it cheap.
+ * A valid token counts only against a wide limit, and never against failures of its neighbours:
+ * somebody who guesses must not shut out machines behind the same address. 429 and 401 are final
+ * for Ignition, so the tokens are read again before a refusal, and when that fails, the machine may
+ * ask again. All refusals take the same time. The size of the secret makes guessing hopeless; the
+ * limit keeps it cheap.
  *
  * @throws an Error that names the invalid network
  */

@@ -1,8 +1,7 @@
 /**
- * Keeps one MachineConfigNode per Node of a pool: creates and deletes it, moves it with its node to
- * another pool, and writes its first status and the end of lost updates. During updates the cluster
- * worker writes it. On Nodes it clears the mark of a cordon that a person removed, adopts joined
- * nodes, and shows drift of nodes at rest.
+ * Keeps one MachineConfigNode per Node of a pool, with its pool, its first status and the end of
+ * lost updates; during updates the cluster worker writes it. On Nodes it clears marks of removed
+ * cordons, adopts joined nodes, and shows drift.
  */
 
 import { MACHINE_CONFIG_NODES, NODES } from '../../adapters/kube/resources';

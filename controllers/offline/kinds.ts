@@ -31,7 +31,7 @@ export interface OfflineKind {
   readonly schema: z.ZodType;
   /** Paths below which unknown fields are kept, joined by dots, as in `deploy/crds`. */
   readonly keeps: readonly string[];
-  /** What the CRD or the server refuses beside the shape, for objects of that shape. */
+  /** Refusals of the CRD or the server beside the shape, for objects of that shape. */
   readonly refusals?: Refusals;
   readonly onlyName?: string;
 }

@@ -1,7 +1,6 @@
 /**
- * Writes the status of every pool, except RenderDegraded. The status is a pure function of the
- * pool, its nodes and their MachineConfigNodes (`core/pool/status`), so it can be computed at any
- * time and is written only when it changed.
+ * Writes the status of every pool, except RenderDegraded, when it changes. `core/pool/status`
+ * computes it from the pool, its nodes and their MachineConfigNodes.
  */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';

@@ -1,4 +1,4 @@
-/** What the rollout controller should do about a pool: a pure function of the cluster's objects. */
+/** The rollout controller's decision about a pool: a pure function of the cluster's objects. */
 
 import { failureName, messageOf } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';

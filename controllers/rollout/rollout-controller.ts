@@ -1,7 +1,7 @@
 /**
  * Keeps a rollout open for every pool whose nodes are behind, aims it at the pool's config, and
- * wakes it when the cluster changes. It keeps no state: after a restart, or when Temporal has lost
- * its database, it starts again from the cluster.
+ * wakes it when the cluster changes. It has no state, so it recovers from restarts and from the
+ * loss of Temporal's database.
  */
 
 import { MACHINE_CONFIG_POOLS } from '../../adapters/kube/resources';

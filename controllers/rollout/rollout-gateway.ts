@@ -40,7 +40,7 @@ const DEADLINE_MS = 10_000;
 
 export interface RolloutConnection {
   readonly gateway: RolloutGateway;
-  /** What `/readyz` waits for. */
+  /** Reasons of `/readyz` to fail. */
   waitingFor(): readonly string[];
   /** Why `/healthz` fails; undefined = it succeeds. */
   deathSentence(): string | undefined;

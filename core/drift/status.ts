@@ -139,13 +139,12 @@ export type DriftAnnotations = Readonly<Record<string, string>>;
 const MAX_REASON_LENGTH = 2000;
 
 /**
- * The annotations that drift of a Node at rest requires; undefined = it has them. Drift is about
- * currentConfig: a node under update is left to its update, and another failure keeps its own
- * reason.
+ * The annotations that drift of a Node at rest requires; undefined = it has them. A node under
+ * update is left to its update, and another failure keeps its reason.
  *
  * - drifted and Done → Degraded, with the first finding
- * - Degraded because of drift, and drifted no more → Done; an update that was refused for it is a
- *   candidate again
+ * - Degraded by drift, and without drift → Done; an update that was refused for it is a candidate
+ *   again
  *
  * @see MCO pkg/daemon/daemon.go, startConfigDriftMonitor (7ff337a4)
  */
@@ -189,9 +188,8 @@ const DRIFT_REASONS: readonly string[] = ['ConfigDrift', 'ForceRequested'];
 
 /**
  * The NodeDegraded condition that drift of a node at rest requires; undefined = it has it. It
- * follows the state of the Node, which an update or `driftAnnotations` has written before. Its
- * transition time is that of the host's report, so that both times come from one clock and can be
- * compared.
+ * follows the state of the Node. Its transition time is that of the host's report, so that all
+ * times come from one clock.
  */
 export function driftDegradation(
   node: Node,

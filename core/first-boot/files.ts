@@ -80,8 +80,7 @@ export function withReplacedFiles(
 
 /**
  * The entry that prevents a file: a link at or above its path, or a directory at it, which Ignition
- * refuses since 3.0 and reports only by an index; or a file above it, with which Ignition fails on
- * the machine.
+ * refuses since 3.0, or a file above it, with which Ignition fails on the machine.
  */
 export function findObstacle(config: IgnitionObject):
   | {

@@ -6,9 +6,9 @@ import { changedUnits } from './diff';
 import type { IgnitionConfig, IgnitionUnit } from './types';
 
 /**
- * New or different enabled units without contents: `systemctl enable` fails when the machine has no
- * unit of the name. Without units that the previous config enabled in the same way, and aliases of
- * another enabled unit of the config.
+ * New or different enabled units without contents: `systemctl enable` fails when the machine has
+ * none of the name. Without units that the previous config enabled, and aliases of other enabled
+ * units.
  *
  * @param before - absent = the machine had no config
  */

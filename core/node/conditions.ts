@@ -131,7 +131,7 @@ interface Progress {
   readonly stageDone?: boolean;
   /** True as soon as the phase begins. */
   readonly already?: readonly NodeCondition[];
-  /** The node is being disturbed, so an older failure is not its state any more. */
+  /** The node is being disturbed, so an older failure does not count. */
   readonly disturbs: boolean;
   readonly message: string;
 }

@@ -77,11 +77,9 @@ function statusWith(input: StatusInput, isUpdated: (node: Node) => boolean): Poo
 }
 
 /**
- * The status that Slipway writes: MCO's with corrections. NodeDegraded counts and names the nodes
- * that the pool counts as degraded; MCO takes the number from the nodes and the text from their
- * MachineConfigNodes, and says "0 nodes" when the two disagree. Degraded also has the message of
- * RenderDegraded. A node with an image that MCO has built for it is not updated; MCO counts it and
- * updates it all the same.
+ * The status that Slipway writes: MCO's with three corrections. NodeDegraded counts and names the
+ * same nodes, where MCO may say "0 nodes"; Degraded has the message of RenderDegraded; a node with
+ * an image that MCO has built is not updated, although MCO counts it.
  */
 export function poolStatus(input: StatusInput): PoolStatus {
   const target = input.pool.spec.configuration?.name;

@@ -1,6 +1,6 @@
 /**
- * Age of what is known of the cluster. A quiet watch gets a bookmark once a minute, so a small
- * request is sent in between; its answer does not count for a watch that gets not even bookmarks.
+ * Age of the cached objects. A small request is sent between the bookmarks of a quiet watch, one a
+ * minute; it does not count for a watch without bookmarks.
  */
 
 import { messageOf } from '../../core/errors';
