@@ -5,7 +5,7 @@ import { messageOf } from '../core/errors';
 import type { ExitCode } from './exit-codes';
 import { EXIT, exitCodeOfError } from './exit-codes';
 import type { GlobalOptions } from './program';
-import { PROCESSES } from './processes';
+import { PROCESSES } from './processes/processes';
 import { runProcess } from './processes/run-process';
 
 async function main(argv: readonly string[]): Promise<ExitCode> {

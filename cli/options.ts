@@ -13,7 +13,7 @@ export interface OutputOption {
 }
 
 export function outputOption(): Option {
-  return new Option('-o, --output <format>', 'how to print')
+  return new Option('-o, --output <format>', 'output format')
     .choices(OUTPUT_FORMATS)
     .default('table');
 }
@@ -30,10 +30,10 @@ export interface WatchOptions extends OutputOption {
 }
 
 /** Adds `-o`, `--watch` and its `--timeout`. */
-export function watchable(command: Command, watch: string, timeout: string): Command {
+export function watchable(command: Command): Command {
   return command
-    .option('-w, --watch', watch, false)
-    .option('--timeout <duration>', `with --watch: ${timeout}, e.g. 90s, 30m`, duration)
+    .option('-w, --watch', 'keep watching, until Ctrl-C; a rollout continues', false)
+    .option('--timeout <duration>', 'with --watch: stop after this time, e.g. 90s, 30m', duration)
     .addOption(outputOption());
 }
 

@@ -8,16 +8,16 @@ import type { Run } from './options';
 export function addSetup(program: Command, run: Run): void {
   program
     .command('setup')
-    .description('make what Slipway needs in the servers that it uses')
+    .description('create what Slipway needs in other servers')
     .command('temporal')
     .description(
-      'make the namespace and the search attributes that are missing, and wait until they can be used',
+      'create the missing namespace and search attributes, and wait until they can be used',
     )
     .addOption(
       new Option(
         '--retention <duration>',
         'how long Temporal keeps a workflow after its end, e.g. 7d, 72h; ' +
-          'default 7d for a new namespace, and what an existing one has',
+          'default 7d for a new namespace, unchanged for an existing one',
       ).argParser(days),
     )
     .action(({ retention }: { readonly retention?: number }) =>

@@ -9,7 +9,7 @@ import {
   NamespaceNotFoundError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import { SETUP_COMMAND } from '../process/temporal/needs';
+import { SETUP_COMMAND } from '../process/temporal/requirements';
 import { SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 

@@ -9,7 +9,7 @@ import {
 import { hostQueue, poolRolloutId, SIMULATED_HOST, updateNodeId } from '../core/names';
 import { messageOf } from '../core/errors';
 import { POOL_ROLLOUT, startOrRetarget } from '../process/temporal/start-rollout';
-import { isOpenStatus } from '../process/temporal/client';
+import { isOpenStatus } from '../process/temporal/open-updates';
 import type { RolloutAnswer } from '../workflows/messages';
 import {
   cancelNodeUpdate,

@@ -5,7 +5,7 @@ import { SearchAttributeType } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
-import { missingInTemporal, STATUS, statusOf } from '../process/temporal/needs';
+import { missingInTemporal, STATUS, statusOf } from '../process/temporal/requirements';
 import { SEARCH_ATTRIBUTE, SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 import type { CliTemporalSetup, SetupStep } from './ports';

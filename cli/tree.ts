@@ -1,5 +1,6 @@
 /** The live tree of a rollout as lines. Pure. */
 
+import { fewLines } from '../core/few';
 import { formatDuration } from './durations';
 import type { NodeGroup, NodeRow, RolloutSnapshot } from './snapshot';
 import type { Style } from './terminal';
@@ -160,13 +161,13 @@ function rowLines(
   const open = lines.slice(0, most);
   const nameWidth = open.reduce((widest, { names }) => Math.max(widest, names.length), 0);
   const more = lines.slice(most).reduce((sum, { count }) => sum + count, 0);
-  const shown = open.map(({ names, since, detail }, index) => {
-    const branch = index === open.length - 1 && more === 0 ? '└─' : '├─';
+  const texts = open.map(({ names, since, detail }) => {
     const age = since === undefined ? '' : formatDuration((nowMs - Date.parse(since)) / 1000);
     const says = detail === undefined ? '' : `  ${detail}`;
-    return `${indent}${branch} ${names.padEnd(nameWidth)}  ${style.dim(age.padStart(6))}${says}`;
+    return `${names.padEnd(nameWidth)}  ${style.dim(age.padStart(6))}${says}`;
   });
-  return more === 0 ? shown : [...shown, `${indent}└─ ${style.dim(`and ${more} more`)}`];
+  const shown = fewLines(texts, { most, total: texts.length + more });
+  return shown.map((text, i) => `${indent}${i === shown.length - 1 ? '└─' : '├─'} ${text}`);
 }
 
 function paintGroup(group: NodeGroup, text: string, style: Style): string {

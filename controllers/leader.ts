@@ -4,6 +4,7 @@
  * request, as it may for other replicas. An orderly stop releases it.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { failureName, messageOf } from '../core/errors';
 import { LEASES, type Lease } from '../adapters/kube/resources';
 import type { Log } from '../adapters/kube/transport';
@@ -293,15 +294,6 @@ function within<T>(limitMs: number, promise: Promise<T>): Promise<T> {
   });
 }
 
-function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, delayMs);
-    signal.addEventListener('abort', done);
-  });
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  await delay(delayMs, undefined, { signal }).catch(() => undefined);
 }

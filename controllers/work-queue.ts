@@ -6,6 +6,7 @@
  * Failures are retried with growing delays.
  */
 
+import { backoffMs, type Backoff } from '../core/backoff';
 import type { Log } from '../adapters/kube/transport';
 import { failureName, messageOf } from '../core/errors';
 
@@ -16,7 +17,7 @@ export interface WorkQueueOptions {
   readonly onFailure: (failure: WorkFailure) => void;
   readonly quietMs: number;
   readonly longestMs: number;
-  readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
+  readonly backoff?: Backoff;
 }
 
 export interface WorkFailure {
@@ -181,8 +182,7 @@ export class WorkQueue {
   }
 
   #retryMs(failures: number): number {
-    const { firstMs, maxMs } = this.#options.backoff ?? BACKOFF;
-    return Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 20));
+    return backoffMs(this.#options.backoff ?? BACKOFF, failures);
   }
 }
 

@@ -15,7 +15,7 @@ import { failureName, messageOf } from '../core/errors';
 import { OBJECT_NAME } from '../core/names';
 import type { MachineConfigPool } from '../core/pool/types';
 import { type Asked, mayRead, nodeOfPeer, type Verdict } from './access';
-import { later, refuse } from './answers';
+import { later, refuse } from './refusals';
 import { createConfigStore } from './config-store';
 import { limitConnections, type ConnectionLimits } from './connections';
 import {

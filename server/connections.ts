@@ -5,7 +5,7 @@
 
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { createWaiting } from './giving-way';
+import { createWaiting } from './waiting-connections';
 import { countedAs, plainAddress } from './join-networks';
 
 export interface ConnectionLimits {

@@ -3,14 +3,14 @@
 import { METHODS } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { refuse, type Refusable } from './answers';
+import { refuse, type Refusable } from './refusals';
 import {
   answerOddRequests,
   refusalOf,
   refuseUnreadable,
   type RefusalStatus,
   type Wording,
-} from './odd-clients';
+} from './malformed-requests';
 
 const REASONS: Readonly<Record<RefusalStatus | 505, readonly [reason: string, message: string]>> = {
   400: ['BadRequest', 'this is not an HTTP request'],

@@ -3,7 +3,7 @@
  * yet, so it shows a join token, or is at least on an allowed network.
  */
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { messageOf } from '../core/errors';
 import {
   bearerToken,
@@ -112,11 +112,7 @@ export interface CountingJoinGate extends JoinGate, NetworkGate {
 /** Until the tokens are synced. */
 const NOT_READY_SECONDS = 5;
 
-const ports = {
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
-
-/** Compared with the secret of an unknown token, so that it takes as long as a known one. */
+/** What the secret of an unknown token is compared with, so that this takes as long as any other. */
 const NO_HASH = randomBytes(32).toString('hex');
 
 /**
@@ -250,7 +246,7 @@ function objectionTo(
   { pool, find, nowMs }: Against,
 ): Objection | undefined {
   const known = find(id);
-  const isRight = sameHash(hashJoinSecret(secret, ports), known?.hash ?? NO_HASH);
+  const isRight = sameHash(hashJoinSecret(secret), known?.hash ?? NO_HASH);
   if (known === undefined) return { outcome: 'unknown_token', reason: `unknown join token ${id}` };
   if (!isRight) {
     return { outcome: 'wrong_secret', reason: `the secret of join token ${id} is wrong` };

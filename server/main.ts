@@ -30,10 +30,10 @@ import { createThreadPreparer } from './ignition/thread-preparer';
 import { createJoinGate, type JoinGateOptions, type TokenView } from './join-gate';
 import { createJoinUses } from './join-uses';
 import { createServerMetrics, type ServerMetrics } from './metrics';
-import { closeAll, listenAt, type Opened } from './opened';
+import { closeAll, listenAt, type Opened } from './closing';
 import { readServerSettings, type ServerOptions, type ServerSettings } from './settings';
 import { followTls, readTls } from './tls';
-import { createTokensNow } from './tokens-now';
+import { createTokensNow } from './stored-tokens';
 
 export interface RunningServer {
   /** `https://address:port` of first configs. */

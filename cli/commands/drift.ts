@@ -2,6 +2,7 @@
 
 import { driftCondition, resolveDriftPolicy, type DriftPolicy } from '../../core/drift';
 import type { DriftFinding, DriftRepair } from '../../core/drift';
+import { fewLines } from '../../core/few';
 import { currentConfigOf } from '../../core/node/predicates';
 import { failureName, messageOf } from '../../core/errors';
 import { primaryPoolForNode } from '../../core/pool';
@@ -107,21 +108,18 @@ function policyText({ mode, limit, intervalSeconds }: DriftPolicy): string {
 
 function findingLines({ findings, count }: DriftView, now: number): readonly string[] {
   if (findings.length === 0) return [];
-  const more = count - findings.length;
-  return [
-    '',
-    ...formatTable<DriftFinding>(
-      [
-        { header: 'PATH', value: ({ path, kind }) => path || kind },
-        { header: 'DIFFERS', value: ({ kind }) => kind },
-        { header: 'FOR', value: ({ since }) => formatAge(since, now) },
-        { header: 'WHAT', value: ({ detail }) => detail },
-      ],
-      findings,
-      { wide: false },
-    ),
-    ...(more > 0 ? [`and ${more} more`] : []),
-  ];
+  const rows = formatTable<DriftFinding>(
+    [
+      { header: 'PATH', value: ({ path, kind }) => path || kind },
+      { header: 'DIFFERS', value: ({ kind }) => kind },
+      { header: 'FOR', value: ({ since }) => formatAge(since, now) },
+      { header: 'WHAT', value: ({ detail }) => detail },
+    ],
+    findings,
+    { wide: false },
+  );
+  const most = rows.length;
+  return ['', ...fewLines(rows, { most, total: most + count - findings.length })];
 }
 
 function repairLines({ repairs }: DriftView, now: number): readonly string[] {

@@ -1,5 +1,6 @@
 /** `slipway get pools|nodes|rollouts`. */
 
+import { fewLines } from '../../core/few';
 import { ANNOTATION, PoolCondition } from '../../core/names';
 import { isSimulated } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
@@ -126,14 +127,10 @@ function simulatedNote(rows: readonly NodeLine[]): string | undefined {
 function noPoolNote({ nodes, pools }: ClusterView): string | undefined {
   const left = nodesInNoPool(nodes, pools);
   if (left.length === 0) return undefined;
-  const lines = left
-    .slice(0, HINTS)
-    .map((node) => `  ${node.metadata.name}: ${poolHint(node, pools)}`);
-  const more = left.length > HINTS ? [`  and ${left.length - HINTS} more`] : [];
+  const lines = left.map((node) => `${node.metadata.name}: ${poolHint(node, pools)}`);
   return [
     `in no pool, so that they get no config: ${left.length} of ${nodes.length}`,
-    ...lines,
-    ...more,
+    ...fewLines(lines, { most: HINTS }).map((line) => `  ${line}`),
   ].join('\n');
 }
 

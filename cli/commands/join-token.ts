@@ -1,6 +1,6 @@
 /** `slipway join-token create|list|revoke|prune`: tokens that open the first config of a pool. */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { stringify } from 'yaml';
@@ -41,12 +41,7 @@ export interface MadeJoinToken {
   readonly record: JoinTokenRecord;
 }
 
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
-
-/** IDs are 40 random bits, so a clash is rare. */
+/** IDs are 40 random bits: another try after a clash, and never a third. */
 const ATTEMPTS = 3;
 
 /** Creates a token. Only the token goes to standard output, so that a shell can capture it. */
@@ -117,7 +112,7 @@ async function writeNew(
   secretFile: string,
   fields: Omit<JoinTokenRecord, 'id' | 'hash'>,
 ): Promise<MadeJoinToken> {
-  const { id, text, hash } = newJoinToken(ports);
+  const { id, text, hash } = newJoinToken(randomBytes);
   const record = { id, hash, ...fields };
   try {
     // A bootstrap directory has no directory for tokens before the first one.
@@ -134,7 +129,7 @@ async function storeNew(
   fields: Omit<JoinTokenRecord, 'id' | 'hash'>,
 ): Promise<MadeJoinToken> {
   for (let attempt = 1; ; attempt += 1) {
-    const { id, text, hash } = newJoinToken(ports);
+    const { id, text, hash } = newJoinToken(randomBytes);
     const record = { id, hash, ...fields };
     try {
       await cluster.joinTokens.create(record);
@@ -284,7 +279,7 @@ function tokenProblem(
 ): string | undefined {
   if (known === undefined) return 'is not one of this cluster, or was revoked';
   if ('problem' in known) return `is unusable: ${known.problem}`;
-  if (known.hash !== hashJoinSecret(secret, ports)) return 'has another secret';
+  if (known.hash !== hashJoinSecret(secret)) return 'has another secret';
   if (isJoinTokenExpired(known, now)) return `expired at ${known.expiresAt}`;
   return known.pool === pool ? undefined : `is for pool ${known.pool}`;
 }

@@ -12,7 +12,7 @@ import type { ExitCode } from '../exit-codes';
 import { cliError, EXIT } from '../exit-codes';
 import { type RunningStep, stepText } from '../running-step';
 import type { OutputFormat } from '../output';
-import { awaitAnswer, WORKER } from '../patience';
+import { awaitAnswer, WORKER } from '../await-answer';
 import type { CliContext, ClusterView, HostWorkerRecord, PausedInTemporal } from '../ports';
 import { printMachineReadable } from './rollout';
 

@@ -13,6 +13,7 @@ import {
   predictBlockers,
 } from '../../core/drain';
 import { failureName } from '../../core/errors';
+import { fewLines } from '../../core/few';
 import type { RenderedSpec } from '../../core/machine-config/types';
 import type { UpdatePlan } from '../../core/node/plan';
 import { describePlan, planUpdate } from '../../core/node/plan';
@@ -251,11 +252,5 @@ function named(reasons: readonly NamedReason[]): readonly string[] {
 /** At most 20 lines; the rest is counted. */
 function section(title: string, lines: readonly string[]): readonly string[] {
   if (lines.length === 0) return [];
-  const more = lines.length - 20;
-  return [
-    '',
-    title,
-    ...lines.slice(0, 20).map((line) => `  ${line}`),
-    ...(more > 0 ? [`  and ${more} more`] : []),
-  ];
+  return ['', title, ...fewLines(lines, { most: 20 }).map((line) => `  ${line}`)];
 }

@@ -18,6 +18,7 @@ import {
   type OfflineRender,
   type Rest,
 } from '../../controllers/offline';
+import { fewNames } from '../../core/few';
 import type { MachineConfig } from '../../core/machine-config/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ExitCode } from '../exit-codes';
@@ -140,10 +141,9 @@ async function write(result: OfflineRender, directory: string): Promise<void> {
     throw cliError(EXIT.INTERNAL, `--dest-dir ${directory} cannot be written: ${message}`);
   });
   if (foreign.length === 0) return;
-  const named = foreign.slice(0, 3).join(', ') + (foreign.length > 3 ? ', …' : '');
   throw cliError(
     EXIT.USAGE,
-    `${directory} holds what slipway render did not write (${named}); name a new or empty directory`,
+    `${directory} holds what slipway render did not write (${fewNames(foreign)}); name a new or empty directory`,
   );
 }
 

@@ -7,7 +7,7 @@ import { messageOf } from '../../core/errors';
 import { cliError, EXIT, type ExitCode } from '../exit-codes';
 import { type LiveView, openLiveView } from '../live-view';
 import type { WatchOptions } from '../options';
-import { awaitAnswer, isPassing, WORKER } from '../patience';
+import { awaitAnswer, isPassing, WORKER } from '../await-answer';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { exitCodeOf, isSettled, type RolloutSnapshot } from '../snapshot';
 

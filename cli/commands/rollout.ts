@@ -7,7 +7,7 @@ import { formatAge } from '../durations';
 import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
 import { printData, printListing } from '../output';
-import { awaitAnswer, WORKER } from '../patience';
+import { awaitAnswer, WORKER } from '../await-answer';
 import type { CliContext, ClusterView, RolloutRecord } from '../ports';
 
 /** The pool by name, or the exit that names the existing ones. */

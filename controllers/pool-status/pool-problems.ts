@@ -4,6 +4,7 @@
  */
 
 import { messageOf } from '../../core/errors';
+import { fewNames } from '../../core/few';
 import { PoolCondition } from '../../core/names';
 import type { Node } from '../../core/node/types';
 import { checkMaxUnavailable } from '../../core/pool/capacity';
@@ -93,14 +94,10 @@ function claimantsOf(node: Node, pools: readonly MachineConfigPool[]): readonly 
 }
 
 function describeClaims(claims: readonly Claim[]): string {
-  const named = claims
-    .slice(0, NODES_NAMED)
-    .map(({ node, pools }) => `${node} (${[...pools].sort().join(', ')})`);
-  const more = claims.length - named.length;
-  const list = more > 0 ? `${named.join(', ')} and ${more} more` : named.join(', ');
+  const named = claims.map(({ node, pools }) => `${node} (${[...pools].sort().join(', ')})`);
   const subject = claims.length === 1 ? 'node' : 'nodes';
   return (
-    `${subject} ${list}: in more than one custom pool, so no pool updates ` +
+    `${subject} ${fewNames(named, { most: NODES_NAMED })}: in more than one custom pool, so no pool updates ` +
     `${claims.length === 1 ? 'it' : 'them'}; remove all but one of the custom role labels`
   );
 }

@@ -14,9 +14,12 @@ import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
 import type { TemporalSettings } from '../../process/settings';
 import { startOrRetarget } from '../../process/temporal/start-rollout';
 import type { Logger } from '../../process/logging';
-import { isOpenStatus } from '../../process/temporal/client';
-import { tellSilence, TemporalLink } from '../../process/temporal/link';
-import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
+import { isOpenStatus } from '../../process/temporal/open-updates';
+import { tellSilence, TemporalConnection } from '../../process/temporal/connection';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+} from '../../process/temporal/connection-options';
 
 export interface RolloutGateway {
   /**
@@ -67,7 +70,7 @@ export function connectRollouts(settings: TemporalSettings, log: Logger): Rollou
     connect: (renewed: ConnectionOptions) => Connection.connect(patient(renewed)),
     log,
   };
-  const link = new TemporalLink(options, target, Connection.lazy(patient(target)));
+  const link = new TemporalConnection(options, target, Connection.lazy(patient(target)));
   const client = new Client({
     connection: link,
     namespace: settings.temporalNamespace,

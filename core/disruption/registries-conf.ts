@@ -3,11 +3,10 @@
  * running pod and no image reference that a kubelet may still need.
  */
 
-import { decodeDataUrl, decodeUtf8 } from '../encoding';
+import { decodeDataUrl } from '../encoding';
 import { fail, messageOf } from '../errors';
 import type { IgnitionConfig } from '../machine-config/types';
 import { REGISTRIES_CONF } from './policies';
-import { tomlFault, tomlTypeFault } from './toml-fault';
 
 export interface ContentPorts {
   /** A TOML 1.0 document as plain values; throws for anything else. */
@@ -48,7 +47,7 @@ const DIGEST_ONLY = 'digest-only';
  * appended at the end, new registries and mirrors that serve digests only, a mirror narrowed to
  * digests.
  *
- * @throws `InvalidMachineConfig` when either content cannot be read or is not TOML, in MCO's words
+ * @throws `InvalidMachineConfig` when either content cannot be read or is not TOML
  * @see MCO pkg/daemon/drain.go, isSafeContainerRegistryConfChanges (7ff337a4)
  */
 export function judgeRegistriesChange(
@@ -137,9 +136,9 @@ function firstHarm<T>(
 function parseRegistriesConf(text: string, ports: ContentPorts): RegistriesConf {
   let root: Reader;
   try {
-    root = readerOf(text, '', ports.parseToml(text));
+    root = readerOf('', ports.parseToml(text));
   } catch (error) {
-    throw notToml(tomlFault(text, error));
+    throw notToml(parserFault(error));
   }
   const registries = root.list('registry').map(registryOf);
   return {
@@ -153,9 +152,16 @@ function parseRegistriesConf(text: string, ports: ContentPorts): RegistriesConf 
   };
 }
 
+/** What the parser says, with the place, and without the lines that it quotes from the file. */
+function parserFault(error: unknown): string {
+  const { line, column } = error as { readonly line?: number; readonly column?: number };
+  const [reason = ''] = messageOf(error).split('\n');
+  return `line ${line}, column ${column}: ${reason.replace(/^Invalid TOML document: /, '')}`;
+}
+
 function notToml(fault: string): Error {
   const subject = `failed decoding TOML content from file ${REGISTRIES_CONF}`;
-  return fail('InvalidMachineConfig', `${subject}: ${fault}`);
+  return fail('InvalidMachineConfig', `${subject}: toml: ${fault}`);
 }
 
 function readText(config: IgnitionConfig, ports: ContentPorts, separator: string): string {
@@ -171,7 +177,8 @@ function readText(config: IgnitionConfig, ports: ContentPorts, separator: string
     );
   }
   const { bytes } = decoded;
-  return decodeUtf8(file.contents.compression === 'gzip' ? unzip(bytes, ports) : bytes);
+  const plain = file.contents.compression === 'gzip' ? unzip(bytes, ports) : bytes;
+  return Buffer.from(plain).toString();
 }
 
 function unzip(bytes: Uint8Array, ports: ContentPorts): Uint8Array {
@@ -211,7 +218,7 @@ interface Reader {
   list(name: string): readonly Reader[];
 }
 
-function readerOf(document: string, path: string, table: unknown): Reader {
+function readerOf(path: string, table: unknown): Reader {
   const fields: Readonly<Record<string, unknown>> =
     typeof table === 'object' && table !== null ? { ...table } : {};
   const keyOf = (name: string): string => (path === '' ? name : `${path}.${name}`);
@@ -220,25 +227,19 @@ function readerOf(document: string, path: string, table: unknown): Reader {
     if (typeof value === typeof empty && Array.isArray(value) === Array.isArray(empty)) {
       return value as T;
     }
-    throw notToml(tomlTypeFault(document, keyOf(name), { actual: goType(value), expected }));
+    throw notToml(`${keyOf(name)}: expected ${expected}, found ${typeOf(value)}`);
   };
-  const entries = (name: string): readonly unknown[] => expect(name, fields[name], [], 'slice');
+  const entries = (name: string): readonly unknown[] => expect(name, fields[name], [], 'array');
   return {
     text: (name) => expect(name, fields[name], '', 'string'),
     texts: (name) => entries(name).map((entry) => expect(name, entry, '', 'string')),
     flag: (name) => expect(name, fields[name], false, 'boolean'),
     list: (name) =>
-      entries(name).map((entry) =>
-        readerOf(document, keyOf(name), expect(name, entry, {}, 'struct')),
-      ),
+      entries(name).map((entry) => readerOf(keyOf(name), expect(name, entry, {}, 'table'))),
   };
 }
 
-/** The type of a TOML value as MCO's parser names it. */
-function goType(value: unknown): string {
-  if (Array.isArray(value)) return '[]any';
-  if (typeof value === 'boolean') return 'bool';
-  if (typeof value === 'object') return 'map[string]any';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
-  return typeof value;
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'object' ? 'table' : typeof value;
 }

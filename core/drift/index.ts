@@ -15,14 +15,14 @@ export {
   type DriftReport,
 } from './report';
 export {
-  isTurnOf,
+  mayRepairNow,
   placesIn,
-  TURN,
+  REPAIR_WINDOW,
   windowOf,
   type DriftedMember,
   type Places,
-  type TurnStanding,
-} from './turn';
+  type RepairRoom,
+} from './repair-window';
 export {
   driftAnnotations,
   driftCondition,

@@ -61,7 +61,7 @@ export interface DriftAnswer {
   /** The cluster's own disruption policies; the host adds the defaults. */
   readonly disruptionPolicies: NodeDisruptionPolicy;
   /**
-   * Whether a repair may reload or restart services now (`mayDisturb`), for `TURN.begun` after the report. Absent = the
+   * Whether a repair may reload or restart services now (`mayDisturb`), for `REPAIR_WINDOW.begun` after the report. Absent = the
    * server is of a version before turns, in which every repair might.
    */
   readonly mayDisturb?: boolean;

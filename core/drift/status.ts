@@ -1,6 +1,7 @@
 /** Drift as shown on a MachineConfigNode, and its effect on the state of a Node. */
 
 import { cut } from '../encoding/one-line';
+import { fewSentences } from '../few';
 import { updatersShown } from '../machine/updaters';
 import { ANNOTATION, NodeCondition, NodeState } from '../names';
 import { annotationOf, currentConfigOf, desiredConfigOf } from '../node/predicates';
@@ -110,9 +111,9 @@ function conditionValue(
 ): Pick<Condition, 'status' | 'reason' | 'message'> {
   const [first] = report.findings;
   if (first !== undefined) {
-    const more = report.count > 1 ? ` (and ${report.count - 1} more)` : '';
+    const told = fewSentences([first.detail], { total: report.count });
     const why = report.unrepaired === undefined ? '' : `; ${report.unrepaired}`;
-    const message = `${UNEXPECTED_STATE}${report.config}: ${first.detail}${more}${why}`;
+    const message = `${UNEXPECTED_STATE}${report.config}: ${told}${why}`;
     return { status: 'True', reason: 'ConfigDrift', message };
   }
   if (report.forced) {

@@ -3,8 +3,7 @@
  * words are those of Ignition's library.
  */
 
-import { decodeBase64, encodeBase64, isBase64 } from './base64';
-import { encodeUtf8 } from './utf8';
+import { decodeBase64 } from './base64';
 
 export type DataUrl =
   { readonly bytes: Uint8Array; readonly error?: undefined } | { readonly error: string };
@@ -26,21 +25,13 @@ export function decodeDataUrl(url: string): DataUrl {
 
 /** The error of the URL, or undefined; does not decode the contents. */
 export function dataUrlError(url: string): string | undefined {
-  const header = readHeader(url);
-  if ('error' in header) return header.error;
-  const data = url.slice(header.dataAt);
-  if (!header.base64) return wrongText(data);
-  if (isBase64(data)) return undefined;
-  const wrong = wrongBase64(data);
-  if (wrong !== undefined) return wrong;
-  const decoded = decodeBase64(data);
-  return 'error' in decoded ? decoded.error : undefined;
+  return decodeDataUrl(url).error;
 }
 
 /** A base 64 data URL of bytes, or of a text in UTF-8. */
 export function encodeDataUrl(contents: Uint8Array | string): string {
-  const bytes = typeof contents === 'string' ? encodeUtf8(contents) : contents;
-  return `data:;base64,${encodeBase64(bytes)}`;
+  const bytes = typeof contents === 'string' ? Buffer.from(contents) : contents;
+  return `data:;base64,${Buffer.from(bytes).toString('base64')}`;
 }
 
 interface Header {

@@ -1,7 +1,5 @@
 /** Positions in a JSON text, for error messages only. */
 
-import { utf8Length } from '../encoding/utf8';
-
 export type JsonPath = readonly (string | number)[];
 
 export interface JsonNode {
@@ -56,7 +54,7 @@ export class JsonSource {
   excerpt(index: number): { readonly where: string; readonly lines: string } {
     const lines = this.#text.slice(0, index).split('\n');
     const last = lines.at(-1) ?? '';
-    const column = utf8Length(last) + (lines.length > 1 ? 1 : 0);
+    const column = Buffer.byteLength(last) + (lines.length > 1 ? 1 : 0);
     const numbered = lines
       .map((line, i) => `${String(i + 1).padStart(5)}: ${line}\n`)
       .slice(-2)
@@ -84,7 +82,7 @@ export class JsonSource {
     if (index >= this.#text.length) return 'line 0 col 0';
     const before = this.#text.slice(0, index);
     const line = before.split('\n').length;
-    const column = utf8Length(before.slice(before.lastIndexOf('\n') + 1)) + 1;
+    const column = Buffer.byteLength(before.slice(before.lastIndexOf('\n') + 1)) + 1;
     return `line ${line} col ${column}`;
   }
 }

@@ -2,16 +2,11 @@
 
 import { decodeBase64 } from '../encoding/base64';
 import { goJson } from '../encoding/go-json';
-import { decodeUtf8 } from '../encoding/utf8';
 import { fail, messageOf } from '../errors';
 
 export interface RenderPorts {
-  /** MD5 of the UTF-8 bytes of a string or of bytes, lower-case hexadecimal. */
-  md5Hex(data: string | Uint8Array): string;
-  /** Throws when the bytes are not a gzip stream. */
+  /** Throws when the bytes are no gzip stream. */
   gunzip(bytes: Uint8Array): Uint8Array;
-  /** Digest of bytes, lower-case hexadecimal. */
-  digestHex(algorithm: 'sha256' | 'sha512', bytes: Uint8Array): string;
 }
 
 export interface RawIgnition {
@@ -46,14 +41,14 @@ function fromText(text: string, ports: Pick<RenderPorts, 'gunzip'>): RawIgnition
 }
 
 function fromBytes(bytes: Uint8Array, ports: Pick<RenderPorts, 'gunzip'>): RawIgnition {
-  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return fromJson(decodeUtf8(bytes));
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return fromJson(Buffer.from(bytes).toString());
   let plain: Uint8Array;
   try {
     plain = ports.gunzip(bytes);
   } catch (error) {
     throw fail('InvalidIgnition', `the config cannot be gunzipped: ${messageOf(error)}`);
   }
-  return fromJson(decodeUtf8(plain));
+  return fromJson(Buffer.from(plain).toString());
 }
 
 function fromJson(text: string): RawIgnition {

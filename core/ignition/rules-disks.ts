@@ -1,7 +1,6 @@
 /** Ignition's rules for disks, partitions, filesystems, RAID and LUKS. */
 
 import { parseGoUrl } from '../encoding/go-url';
-import { utf8Length } from '../encoding/utf8';
 import { listOf, structOf, textOf, type Findings, type Rule } from './rules';
 import { FINDING } from './rules-text';
 import {
@@ -159,7 +158,8 @@ function levelRule(value: IgnitionObject, findings: Findings): string | undefine
 function luks(value: IgnitionObject, findings: Findings): void {
   const { minor } = findings;
   if (wordOf(value['name']).includes('/')) findings.error(FINDING.LUKS_NAME, 'name');
-  if (utf8Length(textOf(value['label']) ?? '') > 47) findings.error(FINDING.LUKS_LABEL, 'label');
+  if (Buffer.byteLength(textOf(value['label']) ?? '') > 47)
+    findings.error(FINDING.LUKS_LABEL, 'label');
   const device = textOf(value['device']);
   const missing = device === undefined || device === '';
   findings.error(missing ? FINDING.DISK_DEVICE : pathRule(device), 'device');

@@ -6,7 +6,6 @@
 
 import { dataUrlError } from '../encoding/data-url';
 import { parseGoUrl, queryValues } from '../encoding/go-url';
-import { utf8Length } from '../encoding/utf8';
 import { listOf, structOf, textOf } from './rules';
 import { FINDING } from './rules-text';
 import {
@@ -262,7 +261,7 @@ export const FIELD_RULES_V2: Readonly<Record<string, Readonly<Record<string, Rul
     label: (value) => {
       const label = wordOf(value['label']);
       return [
-        ...error(utf8Length(label) > 36 ? FINDING.PARTITION_LABEL_LENGTH : undefined),
+        ...error(Buffer.byteLength(label) > 36 ? FINDING.PARTITION_LABEL_LENGTH : undefined),
         ...(label.includes(':') ? warning(FINDING.PARTITION_LABEL_COLON) : []),
       ];
     },

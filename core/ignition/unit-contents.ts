@@ -5,9 +5,7 @@
  * @see MCO vendor/github.com/coreos/go-systemd/v22/unit/deserialize.go (7ff337a4)
  */
 
-import { decodeUtf8, encodeUtf8 } from '../encoding/utf8';
-
-/** Sections with at least one option, or the syntax error. */
+/** Sections that hold at least one option, or why the text is no unit file. */
 export type UnitContents =
   | { readonly sections: ReadonlySet<string>; readonly error?: undefined }
   | { readonly error: string };
@@ -28,7 +26,7 @@ export function readUnitContents(
   garbage: 'quoted' | 'bytes' = 'quoted',
 ): UnitContents {
   if (contents === undefined || contents === '') return { sections: new Set() };
-  const reader = new UnitReader(encodeUtf8(contents), garbage);
+  const reader = new UnitReader(Buffer.from(contents), garbage);
   try {
     return { sections: reader.read() };
   } catch (error) {
@@ -42,14 +40,14 @@ class UnitError extends Error {}
 type Step = (() => Step) | undefined;
 
 class UnitReader {
-  readonly #bytes: Uint8Array;
+  readonly #bytes: Buffer;
   readonly #garbage: 'quoted' | 'bytes';
   readonly #sections = new Set<string>();
   #at = 0;
   /** Position of the original's buffered reader, which decides which long lines it sees. */
   #buffered = 0;
 
-  constructor(bytes: Uint8Array, garbage: 'quoted' | 'bytes') {
+  constructor(bytes: Buffer, garbage: 'quoted' | 'bytes') {
     this.#bytes = bytes;
     this.#garbage = garbage;
   }
@@ -93,7 +91,7 @@ class UnitReader {
 
   #show(garbage: string): string {
     if (this.#garbage === 'quoted') return JSON.stringify(garbage);
-    return `[${encodeUtf8(garbage).join(' ')}]`;
+    return `[${Buffer.from(garbage).join(' ')}]`;
   }
 
   #nextInSection(section: string): Step {
@@ -156,8 +154,10 @@ class UnitReader {
       this.#fill();
     }
     this.#at = end;
-    const line = this.#bytes.subarray(start, index < 0 ? end : index);
-    return { line: decodeUtf8(line), found: index >= 0 };
+    return {
+      line: this.#bytes.toString('utf8', start, index < 0 ? end : index),
+      found: index >= 0,
+    };
   }
 
   #fill(): void {

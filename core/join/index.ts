@@ -18,6 +18,5 @@ export {
   newJoinToken,
   parseJoinToken,
   type JoinTokenParts,
-  type JoinTokenPorts,
   type NewJoinToken,
 } from './token';

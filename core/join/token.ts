@@ -3,7 +3,7 @@
  * lists and logs; the secret opens the first config of a pool.
  */
 
-import { encodeBase64 } from '../encoding/base64';
+import { createHash } from 'node:crypto';
 
 const PREFIX = 'slipway-join';
 
@@ -20,13 +20,6 @@ const BEARER = /^bearer +(\S+)$/i;
 /** A longer header holds no token of Slipway. */
 const HEADER_LIMIT = 256;
 
-export interface JoinTokenPorts {
-  /** Cryptographically random bytes. */
-  randomBytes(size: number): Uint8Array;
-  /** SHA-256 of the UTF-8 bytes of a text, 64 lower-case hexadecimal digits. */
-  sha256Hex(text: string): string;
-}
-
 /** A new token; `text` is shown once and stored nowhere. */
 export interface NewJoinToken {
   readonly id: string;
@@ -39,11 +32,15 @@ export interface JoinTokenParts {
   readonly secret: string;
 }
 
-/** Makes a token. The caller that stores it checks its ID against others. */
-export function newJoinToken(ports: JoinTokenPorts): NewJoinToken {
-  const id = hex(ports.randomBytes(ID_BYTES));
-  const secret = base64Url(ports.randomBytes(SECRET_BYTES));
-  return { id, text: `${PREFIX}.${id}.${secret}`, hash: hashJoinSecret(secret, ports) };
+/**
+ * Makes a token. Its ID is not checked against others: whoever stores it does that.
+ *
+ * @param randomBytes - so many bytes that nobody can foresee
+ */
+export function newJoinToken(randomBytes: (size: number) => Buffer): NewJoinToken {
+  const id = randomBytes(ID_BYTES).toString('hex');
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  return { id, text: `${PREFIX}.${id}.${secret}`, hash: hashJoinSecret(secret) };
 }
 
 /** Undefined for any text that `newJoinToken` cannot have made. */
@@ -56,11 +53,8 @@ export function parseJoinToken(text: string): JoinTokenParts | undefined {
  * The stored hash of a secret. A slow hash protects short passwords; for 256 random bits it would
  * only slow the server down.
  */
-export function hashJoinSecret(
-  secret: string,
-  { sha256Hex }: Pick<JoinTokenPorts, 'sha256Hex'>,
-): string {
-  return sha256Hex(secret);
+export function hashJoinSecret(secret: string): string {
+  return createHash('sha256').update(secret).digest('hex');
 }
 
 export function isJoinTokenId(text: string): boolean {
@@ -72,13 +66,4 @@ export function bearerToken(authorization: string | undefined): JoinTokenParts |
   if (authorization === undefined || authorization.length > HEADER_LIMIT) return undefined;
   const token = BEARER.exec(authorization)?.[1];
   return token === undefined ? undefined : parseJoinToken(token);
-}
-
-function hex(bytes: Uint8Array): string {
-  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-/** RFC 4648 section 5, without padding. */
-function base64Url(bytes: Uint8Array): string {
-  return encodeBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }

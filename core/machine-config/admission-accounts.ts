@@ -3,7 +3,6 @@
  * emergency shell.
  */
 
-import { utf8Length } from '../encoding/utf8';
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { HIGHEST_ID, NO_NAME } from './admission-owners';
 import type { AdmissionProblem, Report } from './admission-problem';
@@ -136,7 +135,7 @@ const NAME_BYTES = { user: 255, group: 32 } as const;
 /** A name of digits only would be an ID. */
 function reportNewName(account: IgnitionObject, kind: Kind, field: string, report: Report): void {
   const name = wordOf(account['name'] ?? '');
-  const bytes = utf8Length(name);
+  const bytes = Buffer.byteLength(name);
   const most = NAME_BYTES[kind];
   if (bytes > most) {
     const problem = `a name of ${bytes} bytes is too long: no host takes more than ${most} for a ${kind}`;

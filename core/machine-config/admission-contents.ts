@@ -7,7 +7,7 @@ import { structOf } from '../ignition';
 import type { Report } from './admission-problem';
 import { isVerified } from './verification';
 
-export type ContentPorts = Pick<RenderPorts, 'gunzip' | 'digestHex'>;
+export type ContentPorts = RenderPorts;
 
 const FIX_SOURCE = 'write the contents as a data URL: data:;base64,<contents>';
 
@@ -47,7 +47,7 @@ export function hashProblem(
   const hash = structOf(contents['verification'])['hash'];
   if (typeof hash !== 'string') return undefined;
   const read = known === undefined ? readContents(contents, ports) : { bytes: known };
-  if (read === undefined || 'problem' in read || isVerified(read.bytes, hash, ports)) {
+  if (read === undefined || 'problem' in read || isVerified(read.bytes, hash)) {
     return undefined;
   }
   return 'the contents have another hash';

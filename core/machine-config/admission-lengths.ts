@@ -1,6 +1,5 @@
 /** Names that are too long for a file system, or for the suffixes that hosts add. */
 
-import { utf8Length } from '../encoding/utf8';
 import type { Report } from './admission-problem';
 import { NO_ORIGINAL_SUFFIX, noOriginalPath } from './original-paths';
 
@@ -25,7 +24,7 @@ export function reportNameLength(
   report: Report,
 ): boolean {
   const { text, why } = ADDED[added];
-  const bytes = utf8Length(name);
+  const bytes = Buffer.byteLength(name);
   const most = NAME_BYTES - text.length;
   if (bytes <= most) return false;
   const problem = `a name of ${bytes} bytes is too long: hosts take at most ${most}${why}`;
@@ -45,7 +44,7 @@ export function reportPathLength(
     reportNameLength(name, isStamped ? 'stamp' : 'nothing', field, report) ||
     parents.some((parent) => reportNameLength(parent, 'nothing', field, report));
   if (isTooLong) return;
-  const bytes = utf8Length(path);
+  const bytes = Buffer.byteLength(path);
   const most = PATH_BYTES - (isStamped ? noOriginalPath('').length : 0);
   if (bytes <= most) return;
   const problem = `a path of ${bytes} bytes is too long: hosts take at most ${most}`;

@@ -3,7 +3,6 @@
  * fail on them or they do not mean what they say.
  */
 
-import { utf8Length } from '../encoding/utf8';
 import { fail, failureName, messageOf } from '../errors';
 import {
   convertIgnition,
@@ -71,7 +70,7 @@ export function refuseInadmissible(sources: readonly MachineConfig[], ports: Con
 
 /** A MachineConfig that the API server could not store. */
 function reportSize(source: MachineConfig, report: Report): void {
-  const bytes = utf8Length(JSON.stringify(source));
+  const bytes = Buffer.byteLength(JSON.stringify(source));
   if (bytes <= MAX_OBJECT_BYTES) return;
   report(
     'spec.config',

@@ -4,6 +4,7 @@
  * does, so they count unchanged.
  */
 
+import { fewNames } from '../few';
 import { ANNOTATION } from '../names';
 import type { MachineConfig } from './types';
 
@@ -40,9 +41,7 @@ export function generatedElsewhereText(sources: readonly MachineConfig[], versio
   const names = generatedElsewhere(sources, version).map(({ metadata }) => metadata.name);
   if (names.length === 0) return '';
   const what = names.length === 1 ? 'MachineConfig' : 'MachineConfigs';
-  const more = names.length > NAMES_TOLD ? ` and ${names.length - NAMES_TOLD} more` : '';
-  const told = names.slice(0, NAMES_TOLD).join(', ') + more;
-  return `other controllers generated ${what} ${told}; rendered unchanged, and no controller here updates them`;
+  return `other controllers generated ${what} ${fewNames(names, { most: NAMES_TOLD })}; rendered unchanged, and no controller here updates them`;
 }
 
 function isForeign({ metadata }: MachineConfig, version: string): boolean {

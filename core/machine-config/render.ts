@@ -5,7 +5,6 @@
  */
 
 import { goJson } from '../encoding/go-json';
-import { utf8Length } from '../encoding/utf8';
 import { fail } from '../errors';
 import type { RenderPorts } from '../ignition';
 import { ANNOTATION, MCO_GROUP, MCO_VERSION } from '../names';
@@ -87,7 +86,7 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
     ...(stream === undefined ? {} : { stream: stream.name }),
   });
   const yaml = specYaml(spec);
-  const name = renderedName(pool, yaml, ports);
+  const name = renderedName(pool, yaml);
   const annotations = annotationsFor(spec, input);
   const rendered = { metadata: { name, annotations }, spec };
   if (input.current !== undefined) {
@@ -143,7 +142,7 @@ function annotationsFor(spec: RenderedSpec, input: RenderInput): Record<string, 
 function sizeOf(rendered: MachineConfig, pool: string): number {
   const kind = 'MachineConfig';
   const apiVersion = `${MCO_GROUP}/${MCO_VERSION}`;
-  const size = utf8Length(goJson({ apiVersion, kind, ...rendered }));
+  const size = Buffer.byteLength(goJson({ apiVersion, kind, ...rendered }));
   if (size <= MAX_OBJECT_BYTES) return size;
   throw fail(
     'ConfigTooLarge',

@@ -1,10 +1,8 @@
 /** Plans for people: one sentence, or one line per change. */
 
 import { actionText, type DisruptionAction } from '../disruption';
+import { fewNames } from '../few';
 import type { PlannedChange, UpdatePlan } from './plan-types';
-
-/** So many changes are named in a sentence; the others are counted. */
-const NAMED = 3;
 
 /** Cost first, then the changes that cause it: `reboot: kernel arguments changed (+nosmt)`. */
 export function planSummary(plan: Omit<UpdatePlan, 'phases' | 'summary'>): string {
@@ -30,9 +28,7 @@ export function causesOf({
 
 /** The first changes by name and the number of the others; empty for none. */
 export function changesText(changes: readonly PlannedChange[]): string {
-  const named = changes.slice(0, NAMED).map(({ what }) => what);
-  const more = changes.length - named.length;
-  return `${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return fewNames(changes.map(({ what }) => what));
 }
 
 /**

@@ -3,7 +3,7 @@
  * contents and values of kernel arguments, so that it may appear in a workflow history.
  */
 
-import type { DisruptionAction } from '../disruption';
+import type { DisruptionAction } from '../disruption/types';
 
 /** In the order in which they run. */
 export type PlanPhaseName =

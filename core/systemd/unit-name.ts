@@ -1,7 +1,6 @@
 /** Names that systemd accepts for units. */
 
-import { utf8Length } from '../encoding/utf8';
-
+/** The longest name of a unit, in bytes. */
 export const UNIT_NAME_BYTES = 255;
 
 const TYPES = 'service|socket|target|device|mount|automount|swap|timer|path|slice|scope';
@@ -15,7 +14,7 @@ const NAME = new RegExp(`^(?!@)[A-Za-z0-9:_.\\\\@-]+\\.(${TYPES})$`);
  * @see systemd src/basic/unit-name.c, unit_name_is_valid
  */
 export function isUnitName(name: string): boolean {
-  return NAME.test(name) && utf8Length(name) <= UNIT_NAME_BYTES;
+  return NAME.test(name) && Buffer.byteLength(name) <= UNIT_NAME_BYTES;
 }
 
 /** `service` of `a.service`. */

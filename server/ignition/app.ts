@@ -35,7 +35,7 @@ import {
   refuseUnreadable,
   waitForEarlyEnds,
   type Wording,
-} from '../odd-clients';
+} from '../malformed-requests';
 import { queueArrivals } from './arrivals';
 import { chooseEncoding, isKnown } from './encodings';
 import type { Prepared } from './prepare';

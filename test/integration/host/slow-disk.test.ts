@@ -1,7 +1,11 @@
 /** A disk on which every call takes long: the host worker still gives its signs of life. */
 
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createHostActivities, currentStep, withHeartbeats } from '../../../activities/host';
+import {
+  createHostActivities,
+  currentStep,
+  withHeartbeats,
+} from '../../../activities/host/host-activities';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';
 

@@ -1,4 +1,4 @@
-import type { DatedLookup } from '../../../../activities/ports';
+import type { DatedLookup } from '../../../../activities/cluster/ports';
 
 /** A picture of these objects that is complete and does not change; `silentMs` = how long no word has come. */
 export function pictureOf<T extends { readonly metadata: { readonly name: string } }>(

@@ -3,7 +3,7 @@
  * histories, annotations and logs, so no value may be in it; the machine gets them all the same.
  */
 
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { findOsDrift } from '../../../../host/drift/compare';
 import type { HostPorts } from '../../../../host/ports';
 import { messageOf } from '../../../../core/errors';
