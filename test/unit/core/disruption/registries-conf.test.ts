@@ -119,7 +119,7 @@ describe('contents that cannot be read', () => {
     );
   });
 
-  // As MCO's parser puts it: observed from github.com/BurntSushi/toml 1.5.0.
+  // Wording of MCO's parser: observed from github.com/BurntSushi/toml 1.5.0.
   it.each([
     ['1', "line 1: unexpected EOF; expected key separator '='"],
     ['a b = 1', "line 1: expected '.' or '=', but got 'b' instead"],

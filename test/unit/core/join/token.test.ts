@@ -12,7 +12,6 @@ import {
 const sha256Hex = (text: string) => createHash('sha256').update(text).digest('hex');
 const ports: JoinTokenPorts = { randomBytes, sha256Hex };
 
-/** Tokens as `newJoinToken` makes them, of any bytes. */
 const aToken = fc
   .record({
     id: fc.uint8Array({ minLength: 5, maxLength: 5 }),
