@@ -1,6 +1,5 @@
 /** How long a pool takes to render, by number and size of its MachineConfigs. */
 
-import { createHash } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { gunzipSync } from 'node:zlib';
 
@@ -26,9 +25,7 @@ export interface RenderBenchResult {
 }
 
 const PORTS: RenderPorts = {
-  md5Hex: (data) => createHash('md5').update(data).digest('hex'),
   gunzip: (bytes) => new Uint8Array(gunzipSync(bytes)),
-  digestHex: (algorithm, bytes) => createHash(algorithm).update(bytes).digest('hex'),
 };
 
 const SIZES = [

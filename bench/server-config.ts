@@ -17,11 +17,6 @@ export const POOL = 'master';
 
 const API_VERSION = `${MCO_GROUP}/v1`;
 
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
-
 /**
  * Fills a directory that `slipway server --bootstrap-dir` serves, such that the reply at spec 3.4 has this many
  * bytes, within one percent.
@@ -42,7 +37,7 @@ export async function writeServedConfig(directory: string, replyBytes: number): 
 }
 
 function tokenFor(): { readonly text: string; readonly secret: string } {
-  const { id, hash, text } = newJoinToken(ports);
+  const { id, hash, text } = newJoinToken(randomBytes);
   const now = Date.now();
   const record = {
     id,

@@ -5,6 +5,7 @@
 
 import { Client, Connection } from '@temporalio/client';
 import { messageOf } from '../core/errors';
+import { fewLines } from '../core/few';
 import { poolRolloutId } from '../core/names';
 import type { Stack } from '../tools/stack/stack';
 import { progressQuery } from '../workflows/messages';
@@ -71,11 +72,11 @@ async function saidByItself(client: Client): Promise<string> {
   const counts = STAGES.map((stage) => {
     return `${children.filter((child) => child.stage === stage).length} ${stage}`;
   });
-  const reasons = failed.slice(0, TOLD).map(({ node, reason }) => `${node}: ${reason}`);
+  const reasons = failed.map(({ node, reason }) => `${node}: ${reason}`);
   return [
     `${state}: ${blocker ?? 'no blocker named'}`,
     `${slots.length} slots, ${children.length} updates under way (${counts.join(', ')}), ${failedCount} failed`,
-    ...reasons,
+    ...fewLines(reasons, { most: TOLD }),
   ].join('; ');
 }
 

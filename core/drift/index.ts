@@ -1,4 +1,4 @@
-/** Drift: a host that is no longer as its config says. */
+/** Drift: a host that differs from its config. */
 
 export { DEFAULT_DRIFT_POLICY, resolveDriftPolicy, type DriftPolicy } from './policy';
 export { printable, printableWithin } from './printable';
@@ -17,14 +17,14 @@ export {
   type DriftReport,
 } from './report';
 export {
-  isTurnOf,
+  mayRepairNow,
   placesIn,
-  TURN,
+  REPAIR_WINDOW,
   windowOf,
   type DriftedMember,
   type Places,
-  type TurnStanding,
-} from './turn';
+  type RepairRoom,
+} from './repair-window';
 export {
   driftAnnotations,
   driftCondition,

@@ -1,10 +1,5 @@
 import { PauseWish } from '../../workflows/pause-wish';
 
-jest.mock('@temporalio/workflow', () => ({
-  ...jest.requireActual<object>('@temporalio/workflow'),
-  patched: () => true,
-}));
-
 type Look = Parameters<PauseWish['forgetIfShown']>[0];
 
 const look = (paused: boolean): Look => ({ paused }) as Look;

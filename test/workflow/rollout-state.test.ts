@@ -231,7 +231,6 @@ describe('an update that has not answered', () => {
     expect(toGrant(rollout)).toEqual(['b']);
 
     const retried = twoMeet();
-    retried.retriedCount = true;
     retried.accept(
       aView({ maxUnavailable: 2, policy: { ...aView().policy, failureThreshold: 1 } }),
     );
@@ -893,7 +892,6 @@ describe('a halted rollout of which a person tells to try a failed node again', 
     const rollout = aRollout(
       aView({ ...limit, ...others, failed, failedCount: 2, machineCount: 9 }),
     );
-    rollout.retriedCount = true;
     rollout.tryAgain('a');
     rollout.accept(
       aView({

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { fewNames } from '../../core/few';
 import type { ApiClient } from './api-client';
 import { mapBounded } from './bounded';
 
@@ -74,9 +75,8 @@ export async function waitForNodes(
     if (missing.length < last) deadline = performance.now() + patienceMs;
     last = missing.length;
     if (performance.now() > deadline) {
-      const named = missing.slice(0, 10).join(', ');
       throw new Error(
-        `${missing.length} of ${names.length} nodes are not Ready, and none became so for ${patienceMs / 1000} s: ${named}`,
+        `${missing.length} of ${names.length} nodes are not Ready, and none became so for ${patienceMs / 1000} s: ${fewNames(missing)}`,
       );
     }
     // Listing thousands of nodes also slows the processes that make them Ready.

@@ -17,12 +17,12 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
  * the rest is fetched and built meanwhile.
  */
 const LANES = [
-  ['unit', 'replay', 'simulation', 'workflow', 'integration'],
+  ['unit', 'simulation', 'workflow', 'replay', 'integration'],
   ['e2e', 'faults'],
   ['hosts'],
 ];
-const NEED_SERVERS = new Set(['workflow', 'integration', 'e2e', 'faults', 'hosts']);
-/** Real machines; needs root. */
+const NEED_SERVERS = new Set(['replay', 'workflow', 'integration', 'e2e', 'faults', 'hosts']);
+/** Machines of their own, with root. */
 const HOSTS = 'hosts';
 /**
  * Files that wait more than they compute (for machines that are cut off, and for updates that are cancelled at each

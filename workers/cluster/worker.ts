@@ -1,6 +1,6 @@
 /**
- * The cluster worker: all workflows and the cluster activities, on the shared task queue. Any number
- * of replicas may run; each keeps its own picture of the cluster.
+ * The cluster worker: all workflows and the cluster activities, on the shared task queue. Any
+ * number of replicas may run; each has its own cache of the cluster.
  */
 
 import { existsSync } from 'node:fs';
@@ -8,9 +8,9 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import { clusterActivitiesForWorker } from '../../activities/cluster';
-import { currentRun } from '../../activities/run';
-import type { ClusterPorts } from '../../activities/ports';
+import { clusterActivitiesForWorker } from '../../activities/cluster/cluster-activities';
+import { currentRun } from '../../activities/cluster/activity-run';
+import type { ClusterPorts } from '../../activities/cluster/ports';
 import { connectKube, type KubeClient } from '../../adapters/kube/client';
 import {
   createClusterCaches,
@@ -34,15 +34,18 @@ import { createWorkerMetrics, type WorkerMetrics } from './metrics';
 import type { ClusterWorkerSettings } from '../../process/settings';
 import { freeLoopbackPort, startHealthServer } from '../../process/health-server';
 import { createLogger, type Logger } from '../../process/logging';
-import { OpenUpdates } from '../../process/temporal/client';
-import { TemporalLink, tellSilence } from '../../process/temporal/link';
+import { OpenUpdates } from '../../process/temporal/open-updates';
+import { TemporalConnection, tellSilence } from '../../process/temporal/connection';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
-import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+} from '../../process/temporal/connection-options';
 import { UNREPLAYABLE_FAILS } from './unreplayable';
 import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
 
-/** What an embedding process may bring along; the CLI brings nothing. */
+/** For an embedding process; the CLI sets none. */
 export interface ClusterWorkerOptions {
   readonly log?: Logger;
   /** Called once the worker polls, with the address of its metrics. */
@@ -51,10 +54,10 @@ export interface ClusterWorkerOptions {
 
 /**
  * Runs until the signal aborts, then lets running activities end within `shutdownGraceSeconds`.
- * Servers that are away are waited for, at start and later.
+ * Waits for absent servers, at the start and later.
  *
  * @throws `McoPresent` when the Machine Config Operator manages this cluster
- * @throws an `Error` naming the file when a kubeconfig or a certificate cannot be read
+ * @throws an `Error` naming the file when a kubeconfig or a certificate is unreadable
  */
 export async function runClusterWorker(
   settings: ClusterWorkerSettings,
@@ -85,7 +88,7 @@ export async function runClusterWorker(
       onReady: () => options.onReady?.(health.url),
     });
   } catch (error) {
-    // A wait that the signal interrupted; anything else is a reason to stop.
+    // The signal interrupted a wait; any other error ends the worker.
     if (!signal.aborted) throw error;
   } finally {
     watching.abort();
@@ -100,10 +103,10 @@ interface WorkerState {
   readonly caches: ClusterCaches;
   readonly metrics: WorkerMetrics;
   readonly log: Logger;
-  /** What `/readyz` names, besides servers that went away later. */
+  /** Named by `/readyz`, besides servers that become absent later. */
   readonly waitingFor: Set<string>;
   /** To Temporal; undefined before the first answer. */
-  link?: TemporalLink<NativeConnection>;
+  link?: TemporalConnection<NativeConnection>;
 }
 
 function waitsOf({ kube, link, waitingFor }: WorkerState): readonly string[] {
@@ -141,7 +144,7 @@ async function serve(
   become(waitingFor, `Temporal at ${settings.temporalAddress}`);
   const identity = `cluster-worker@${hostname()}-${process.pid}`;
   installTemporalRuntime(log, sdkMetrics);
-  const link = await TemporalLink.open(linkOptions(settings, log), signal);
+  const link = await TemporalConnection.open(linkOptions(settings, log), signal);
   state.link = link;
   become(waitingFor, 'the start of the worker');
   const ended = new AbortController();
@@ -204,14 +207,17 @@ function linkOptions(settings: ClusterWorkerSettings, log: Logger) {
 interface Polling {
   readonly activities: object;
   readonly identity: string;
-  readonly link: TemporalLink<NativeConnection>;
+  readonly link: TemporalConnection<NativeConnection>;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly waitingFor: Set<string>;
   readonly onReady: () => void;
 }
 
-/** A worker that cannot go on (its namespace is gone, say) is made anew when Temporal answers. */
+/**
+ * A worker that cannot continue, for example without its namespace, is made anew when Temporal
+ * answers.
+ */
 async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Polling): Promise<void> {
   const { link, log, signal, waitingFor } = polling;
   const temporal = `Temporal at ${settings.temporalAddress}`;
@@ -249,7 +255,7 @@ async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Pollin
 
 type WorkflowCode = { readonly codePath: string } | { readonly code: string };
 
-/** The bundle that the build made, else one made now: slower to start, the same otherwise. */
+/** The bundle of the build; else one is made, which starts more slowly. */
 async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promise<WorkflowCode> {
   const built = resolve(
     settings.workflowBundle ?? join(__dirname, '..', '..', 'workflow-bundle.js'),
@@ -282,7 +288,7 @@ function createWorker(
     maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
     maxCachedWorkflows: settings.maxCachedWorkflows,
     ...UNREPLAYABLE_FAILS,
-    // A cancelled drain must hear of it soon: cancellation comes with the answer to a heartbeat.
+    // A cancellation comes with the reply to a heartbeat, and a drain must get it soon.
     maxHeartbeatThrottleInterval: '2s',
     shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
     shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
@@ -321,7 +327,7 @@ function become(waitingFor: Set<string>, what: string): void {
   waitingFor.add(what);
 }
 
-/** webpack's progress is nothing that an operator wants to read. */
+/** Suppresses webpack's progress. */
 function silent() {
   const nothing = (): void => undefined;
   return {

@@ -1,38 +1,42 @@
-/** The connection of a host worker to Temporal: waited for, and closed in order. */
+/** The connection of a host worker to Temporal. */
 
 import { NativeConnection } from '@temporalio/worker';
 import { withoutNoise } from './order-log';
 import type { HostTemporalSettings } from './settings';
 import type { Logger } from '../../process/logging';
-import { TemporalLink } from '../../process/temporal/link';
+import { TemporalConnection } from '../../process/temporal/connection';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
-import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+} from '../../process/temporal/connection-options';
 
 /** Under all workers of the process. */
-export type HostLink = TemporalLink<NativeConnection>;
+export type HostConnection = TemporalConnection<NativeConnection>;
 
 interface Connecting {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Until when there must be an answer; ends the work, too. */
+  /** The limit for the first answer; also ends the work. */
   readonly deadline?: AbortSignal;
 }
 
 /**
- * Connects, waiting if need be, and closes afterwards. A stop while waiting is no failure.
+ * Connects, waiting for an absent server, and closes afterwards. A stop while it waits is no
+ * failure.
  *
  * @returns true when the deadline passed
  */
 export async function connected(
   settings: HostTemporalSettings,
   { signal, log, deadline }: Connecting,
-  work: (link: HostLink) => Promise<void>,
+  work: (link: HostConnection) => Promise<void>,
 ): Promise<boolean> {
   installTemporalRuntime(withoutNoise(log));
-  let link: HostLink | undefined;
+  let link: HostConnection | undefined;
   const isOver = (): boolean => !signal.aborted && deadline?.aborted === true;
   try {
-    link = await TemporalLink.open(
+    link = await TemporalConnection.open(
       {
         address: settings.temporalAddress,
         namespace: settings.temporalNamespace,

@@ -1,4 +1,4 @@
-/** The drift watch of one host, with the real things. */
+/** The drift watch of one host, with the real ports. */
 
 import { type DriftOptions, type DriftPorts, watchDrift } from '../../host/drift/watch';
 import {
@@ -8,24 +8,21 @@ import {
   createReportClient,
   type ConfigClientOptions,
 } from '../../adapters/host';
-import type { HostPorts } from '../../activities/host';
+import type { LastingPorts } from '../../host/ports';
 import type { Logger } from '../../process/logging';
 
-/** Where a host lives and whom it tells. */
 export interface DriftPlace {
   /** Real directory that the host sees as `/`. */
   readonly root: string;
   /** The host endpoint, and the identity of the node. */
   readonly endpoint: ConfigClientOptions;
-  /** Absent = its starts are not heard of. */
+  /** Absent: its starts are not watched. */
   readonly kubeletUnit?: DriftPorts['kubeletUnit'];
 }
 
-type Ports = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
-
 /** Watches until the signal aborts; never throws. */
 export async function watchHostDrift(
-  ports: Ports,
+  ports: LastingPorts,
   { root, endpoint, kubeletUnit = () => undefined }: DriftPlace,
   options: Omit<DriftOptions, 'log'> & { readonly log: Logger },
 ): Promise<void> {

@@ -1,4 +1,4 @@
-/** Who hears of the orders of a host as they begin and end. */
+/** Tells listeners of the orders of a host as they begin and end. */
 
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 
@@ -7,18 +7,18 @@ const WRITES = 'applyUpdate' satisfies keyof HostActivities;
 export type WritingOrder = Parameters<HostActivities[typeof WRITES]>[0];
 
 interface Listeners {
-  /** One begins that writes files: the first of them may cut the machine off. */
+  /** An order that writes files begins: its first file may cut the machine off. */
   readonly onWriting: (order: WritingOrder) => void;
   readonly onCarriedOut: () => void;
-  /** Also when it failed. */
+  /** Also after a failure. */
   readonly onEnded: () => void;
 }
 
-/** The same activities; whoever waits for it hears of each. */
-export function noting(activities: HostActivities, listeners: Listeners): HostActivities {
-  const noted = Object.entries(activities).map(([name, activity]) => {
+/** The same activities; the listeners hear of each. */
+export function tellListeners(activities: HostActivities, listeners: Listeners): HostActivities {
+  const telling = Object.entries(activities).map(([name, activity]) => {
     const run = activity as (order: HostOrder) => Promise<unknown>;
-    const note = async (order: HostOrder): Promise<unknown> => {
+    const tell = async (order: HostOrder): Promise<unknown> => {
       if (name === WRITES) listeners.onWriting(order);
       try {
         const result = await run(order);
@@ -28,7 +28,7 @@ export function noting(activities: HostActivities, listeners: Listeners): HostAc
         listeners.onEnded();
       }
     };
-    return [name, note];
+    return [name, tell];
   });
-  return Object.fromEntries(noted) as HostActivities;
+  return Object.fromEntries(telling) as HostActivities;
 }

@@ -1,17 +1,15 @@
 /**
- * Simulated hosts: many machines in one process behind one connection. Their activities, files and
- * journal are the production code; operating system, reboot and kubelet are simulated.
+ * Simulated hosts: many machines in one process with one connection. Their activities, files and
+ * journal are production code; operating system, reboot and kubelet are simulated.
  */
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  createExclusive,
-  currentStep,
-  type HostPorts,
-  installFirstConfig,
-  readCurrentConfig,
-} from '../../activities/host';
+import { currentStep } from '../../activities/host/host-activities';
+import { createExclusive } from '../../host/exclusive';
+import { installFirstConfig } from '../../host/first-boot/first-boot';
+import type { HostPorts } from '../../host/ports';
+import { readCurrentConfig } from '../../host/records/configs';
 import { createConfigClient, createHostUsers, createJournal } from '../../adapters/host';
 import {
   createFailurePlan,
@@ -26,32 +24,32 @@ import { SIMULATED_HOST } from '../../core/names';
 import { splitKernelArguments } from '../../core/os';
 import type { HostActivities } from '../../workflows/host-contracts';
 import { type BootReports, createBootReports } from './simulated-boot-reports';
-import type { HostLink } from './connection';
+import type { HostConnection } from './connection';
 import { createLimit } from './concurrency-limit';
-import { type Host, runHost } from './loop';
+import { type ServedHost, runHost } from './loop';
 import type { SimulatedHostsSettings } from './settings';
 import { becomeOnlyWorker } from './single-process';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 
-/** Workers that start, and first boots, at the same time. */
+/** Concurrent starts of workers, and first boots. */
 const CONCURRENT_STARTS = 8;
 
-/** What happens to a host, for whoever embeds them. */
+/** Events of the hosts for an embedding process. */
 export interface SimulatedHostEvents {
   /** The host has its first config, or had one. */
   readonly onConfigured?: (node: string, config: string | undefined) => void;
   /** The host serves its queue, again after each reboot. */
   readonly onPolling?: (node: string) => void;
   /** There is a connection under them, for as long as they run. */
-  readonly onLink?: (link: HostLink) => void;
+  readonly onLink?: (link: HostConnection) => void;
 }
 
 /** Runs the hosts until the signal aborts. */
 export async function runSimulatedHosts(
   settings: SimulatedHostsSettings,
   input: {
-    readonly link: HostLink;
+    readonly link: HostConnection;
     readonly signal: AbortSignal;
     readonly log: Logger;
     readonly events?: SimulatedHostEvents;
@@ -92,7 +90,7 @@ export async function runSimulatedHosts(
     });
   }
 
-  // All of them end before the connection that they share is closed; the first failure ends all.
+  // All hosts end before their connection is closed; the first failure ends all.
   const ends = await Promise.allSettled(
     settings.nodes.map((node) =>
       run(node).catch((error: unknown) => {
@@ -107,7 +105,7 @@ export async function runSimulatedHosts(
 }
 
 interface MadeHost {
-  readonly host: Host;
+  readonly host: ServedHost;
   readonly machine: SimulatedMachine;
 }
 
@@ -133,7 +131,7 @@ async function makeHost(
     },
   });
   const reports = bootReportsOf(settings, node, { signal, log });
-  const host: Host = {
+  const host: ServedHost = {
     node,
     identity: `${SIMULATED_HOST}${node}`,
     exclusive: createExclusive(),
@@ -175,7 +173,7 @@ function bootReportsOf(
   });
 }
 
-/** A first boot as Ignition does it, when one is asked for and the machine has no config yet. */
+/** A first boot as with Ignition, if requested and the machine has no config. */
 async function firstBoot(
   settings: SimulatedHostsSettings,
   { host, machine }: MadeHost,
@@ -212,7 +210,7 @@ async function firstBoot(
   return name;
 }
 
-/** How long steps take that are none of the disk's or the boot loader's, and the failures that no disk or boot loader could play. */
+/** Durations of steps, and failures, that the simulated disk and boot loader do not have. */
 function simulatedAround(
   activities: HostActivities,
   machine: SimulatedMachine,
@@ -229,7 +227,7 @@ function simulatedAround(
     },
     async applyUpdate(order) {
       const applied = await activities.applyUpdate(order);
-      // Afterwards: whoever is interrupted in it has something to take back.
+      // Afterwards, so that an interrupted update has something to undo.
       await pace.take('apply', currentStep().signal);
       return applied;
     },
@@ -253,7 +251,10 @@ interface PowerCycle extends Running {
   readonly failures: FailurePlan;
 }
 
-/** Down, some seconds, up with a new boot ID; the Node object follows as far as it can be reached. */
+/**
+ * Down, some seconds, up with a new boot ID; the Node object follows when the API server is
+ * reachable.
+ */
 async function powerCycle(input: PowerCycle): Promise<void> {
   const { machine, reports, failures, signal, log } = input;
   const { node } = machine;
@@ -262,6 +263,6 @@ async function powerCycle(input: PowerCycle): Promise<void> {
   await machine.pace.take('reboot', signal);
   const bootId = await machine.os.boot({ broken: failures.strikes(node, 'boot') });
   log.info({ node, bootId }, 'simulated machine booted');
-  // In the background: a host worker serves its queue also while the API server is away.
+  // In the background: a host worker serves its queue also without the API server.
   void reports?.up(bootId);
 }

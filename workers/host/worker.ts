@@ -1,22 +1,28 @@
 /**
- * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll, no
- * workflows and no Kubernetes client. With simulated hosts, many of them in one process.
+ * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll,
+ * no workflows and no Kubernetes client. With simulated hosts, many of them in one process.
  */
 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createExclusive, dropFallback } from '../../activities/host';
+import { createExclusive } from '../../host/exclusive';
+import { dropFallback } from '../../host/update/fallback';
 import { createConfigClient } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
-import { type Confirmation, confirmation, goBackByItself } from '../../host/confirm/after-reboot';
-import { noting, type WritingOrder } from './order-listeners';
-import { AwaitedWord } from '../../host/confirm/before-reboot';
+import {
+  type ConfirmAfterReboot,
+  confirmAfterReboot,
+  goBackAndReboot,
+} from '../../host/confirm/after-reboot';
+import { tellListeners, type WritingOrder } from './order-listeners';
+import { ConfirmBeforeReboot } from '../../host/confirm/before-reboot';
+import { bareHost } from './bare-host';
 import { connected } from './connection';
-import { tellSilence } from '../../process/temporal/link';
+import { tellSilence } from '../../process/temporal/connection';
 import { journalLogger } from './journal-logger';
-import { KubeletEndpoint, kubeletFinder, startWhatWaited } from './kubelet';
+import { KubeletEndpoint, kubeletFinder, startWhatWaited } from '../../host/kubelet';
 import { createLimit } from './concurrency-limit';
-import { type Host, type LastReboot, runHost } from './loop';
+import { type ServedHost, type LastReboot, runHost } from './loop';
 import { createMachinePorts } from './machine-ports';
 import { createNotifier, type SystemdNotifier } from './systemd-notify';
 import { rebootMachine } from './reboot';
@@ -31,7 +37,7 @@ import type {
 } from './settings';
 import { settingsOrBack } from '../../host/confirm/last-resort';
 import { becomeOnlyWorker, WORKER_LOCK } from './single-process';
-import { type Connection, createHostState } from '../../host/report/worker-state';
+import { type Connection, createWorkerState } from '../../host/status/worker-state';
 import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
 import { createLogger, type Logger } from '../../process/logging';
 
@@ -54,12 +60,12 @@ const SHOWN: Readonly<Record<Connection, string>> = {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for a
- * Temporal server that is away.
+ * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for an
+ * absent Temporal server.
  *
- * @param flags - by setting name (`HOST_WORKER_FLAGS`); they go before the environment
- * @throws an Error named SettingsError that lists every wrong setting, unless an update that may have
- * made them wrong waits to be confirmed: then they are read again, until the machine goes back
+ * @param flags - by setting name (`HOST_WORKER_FLAGS`); they precede the environment
+ * @throws an Error named SettingsError that lists every wrong setting, unless an unconfirmed update
+ *   may be the cause: then they are read again, until the machine rolls back
  */
 export async function runHostWorker(
   flags: HostWorkerOptions,
@@ -91,7 +97,7 @@ export async function runHostWorker(
   }
 }
 
-/** The settings; undefined = the machine went back, because an update took them away. */
+/** The settings; undefined = the machine rolled back, because an update had removed them. */
 async function readInTime(
   flags: HostWorkerOptions,
   environment: Environment,
@@ -106,10 +112,11 @@ async function readInTime(
   const isSimulated = flags['simulate'] !== undefined || flags['nodes'] !== undefined;
   if (isSimulated) return read();
   const resort = { signal, log, onWaiting };
-  return settingsOrBack(read, { flags, environment }, resort).finally(() => systemd?.close());
+  return settingsOrBack(read, () => bareHost(flags, environment, resort), resort).finally(() =>
+    systemd?.close(),
+  );
 }
 
-/** Simulated hosts that run. */
 export interface SimulatedHosts {
   /** Resolves when every host has its config and serves its queue; rejects if they cannot start. */
   readonly ready: Promise<void>;
@@ -151,7 +158,7 @@ export function startSimulatedHosts(
     if (!abort.signal.aborted) throw new Error('the simulated hosts have ended');
   });
   const ready = Promise.race([allPolling, ended]);
-  // Whoever does not look at `ready` learns of a failure from `stop`.
+  // `stop` reports the failure, too.
   ready.catch(() => undefined);
   return {
     ready,
@@ -198,7 +205,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   const findKubelet = kubeletFinder(settings, log);
   findKubelet();
   const endpoint = new KubeletEndpoint(settings.serverUrl, findKubelet);
-  const state = createHostState(settings.root, settings.temporalAddress, log);
+  const state = createWorkerState(settings.root, settings.temporalAddress, log);
   let shown: Connection | undefined;
   const show = (connection: Connection): void => {
     if (connection === shown) return;
@@ -207,7 +214,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     void systemd.status(SHOWN[connection]);
   };
   const lastReboot: LastReboot = {};
-  const host: Host = {
+  const host: ServedHost = {
     node,
     identity: `slipway-host@${node}`,
     exclusive: createExclusive(),
@@ -220,7 +227,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     onUnsettled: (reason) => again.failed(reason),
     around: (activities) =>
       state.watch(
-        noting(activities, {
+        tellListeners(activities, {
           onWriting: (order) => beginsToWrite(order),
           onCarriedOut: () => carriedOut(),
           onEnded: () => hasEnded(),
@@ -242,7 +249,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     },
   };
   const goDown = async (reason: string): Promise<void> => {
-    // Should it not go down, it serves: whoever asks is told that it is still in the old boot.
+    // If it does not go down, it serves: an order gets the answer that it is still in the old boot.
     await host.reboot(reason, signal).catch((error: unknown) => {
       lastReboot.problem = messageOf(error);
       log.error({ node, reason: lastReboot.problem }, 'reboot did not come about');
@@ -256,66 +263,77 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   let carriedOut = (): void => undefined;
   let hasEnded = (): void => undefined;
   let beginsToWrite = (_order: WritingOrder): void => undefined;
-  // The program before the kubelet has done so already, where it is installed.
+  // The program before the kubelet has settled already, where it is installed.
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
-  const awaited = await confirmation(host, settings.reconnectSeconds, log);
+  const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
   // Of an update that was given up before its reboot.
-  if (!awaited.isAwaited() && reason === undefined) {
+  if (!afterReboot.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
     );
   }
-  const word = new AwaitedWord(host, { signal, log, seconds: settings.reconnectSeconds });
-  await word.look();
-  carriedOut = () => awaited.carriedOut();
+  const beforeReboot = new ConfirmBeforeReboot(host, {
+    signal,
+    log,
+    seconds: settings.reconnectSeconds,
+  });
+  await beforeReboot.look();
+  carriedOut = () => afterReboot.carriedOut();
   // One that has failed may have written what cuts the machine off.
   hasEnded = () => {
     again.look();
-    void word.look();
-    void awaited.look();
+    void beforeReboot.look();
+    void afterReboot.look();
   };
-  beginsToWrite = (order) => word.begin(order);
+  beginsToWrite = (order) => beforeReboot.begin(order);
   await waitJitter(settings.startJitterSeconds, signal);
   const isCutOff = await serveOrders(settings, {
-    ...{ host, running, awaited, word, connection: { shown: () => shown, show } },
-    isUrgent: () => awaited.isAwaited() || word.isAwaited,
+    ...{ host, running, afterReboot, beforeReboot, connection: { shown: () => shown, show } },
+    isUrgent: () => afterReboot.isAwaited() || beforeReboot.isAwaited,
   });
-  if (isCutOff) await goBackByItself(host, signal, log, awaited.why());
+  if (isCutOff) await goBackAndReboot(host, signal, log, afterReboot.why());
 }
 
 interface ServingMachine {
-  readonly host: Host;
+  readonly host: ServedHost;
   readonly running: Running;
-  readonly awaited: Confirmation;
-  readonly word: AwaitedWord;
+  readonly afterReboot: ConfirmAfterReboot;
+  readonly beforeReboot: ConfirmBeforeReboot;
   readonly connection: {
     readonly shown: () => Connection | undefined;
     readonly show: (connection: Connection) => void;
   };
-  /** An update waits to be confirmed. */
+  /** An update waits for confirmation. */
   readonly isUrgent: () => boolean;
 }
 
-/** Serves until the process should stop; true = nobody could be reached in time. */
+/** Serves until the process should stop; true = Temporal was not reached in time. */
 function serveOrders(
   settings: SingleHostSettings,
-  { host, running, awaited, word, connection: { shown, show }, isUrgent }: ServingMachine,
+  {
+    host,
+    running,
+    afterReboot,
+    beforeReboot,
+    connection: { shown, show },
+    isUrgent,
+  }: ServingMachine,
 ): Promise<boolean> {
   const { log, signal } = running;
   const { node } = host;
-  const { deadline } = awaited;
+  const { deadline } = afterReboot;
   return connected(settings, { log, signal, deadline }, async (link) => {
     running.events?.onLink?.(link);
     const contact = (): void => {
-      awaited.contact();
-      word.contact();
+      afterReboot.contact();
+      beforeReboot.contact();
     };
     contact();
     const ended = new AbortController();
     const watching = link.watch(AbortSignal.any([signal, ended.signal]), {
-      // What an update breaks may break after the first word, so the time begins anew with each.
+      // The update may cut the machine off later, so each answer restarts the time.
       onAnswer: () => {
         contact();
         if (shown() === 'waiting') show('connected');
@@ -327,7 +345,7 @@ function serveOrders(
       },
       isUrgent,
       onUrgent: (listener) => {
-        const ends = [word.onAwaited(listener), awaited.onAwaited(listener)];
+        const ends = [beforeReboot.onAwaited(listener), afterReboot.onAwaited(listener)];
         return () => {
           for (const end of ends) end();
         };
@@ -348,7 +366,7 @@ function serveOrders(
   });
 }
 
-/** A rack that gets its power back does not come to Temporal at once. */
+/** Spreads the connections of a rack that gets its power back. */
 async function waitJitter(seconds: number, signal: AbortSignal): Promise<void> {
   if (seconds <= 0) return;
   await delay(Math.random() * seconds * 1000, undefined, { signal }).catch(() => undefined);

@@ -1,7 +1,7 @@
 /** The cluster activities on a real cluster; the test plays the attempt. */
 
-import { createClusterActivities } from '../../../activities/cluster';
-import type { ActivityRun, ClusterPorts } from '../../../activities/ports';
+import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
+import type { ActivityRun, ClusterPorts } from '../../../activities/cluster/ports';
 import { NodePods } from '../../../adapters/kube/node-pods';
 import { MACHINE_CONFIGS } from '../../../adapters/kube/resources';
 import {

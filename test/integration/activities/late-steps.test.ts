@@ -1,6 +1,6 @@
 /** A frozen process resumes with a step of an update that has ended meanwhile. */
 
-import { createClusterActivities } from '../../../activities/cluster';
+import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import { NODES, PODS } from '../../../adapters/kube/resources';
 import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';

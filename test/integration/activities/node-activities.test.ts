@@ -1,4 +1,4 @@
-import { createClusterActivities } from '../../../activities/cluster';
+import { createClusterActivities } from '../../../activities/cluster/cluster-activities';
 import type { ClusterCaches } from '../../../adapters/kube/cluster-caches';
 import {
   MACHINE_CONFIG_NODES,

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
 import { runCommand } from '../../../adapters/host';
 import { checkBootRoom } from '../../../adapters/host/os/boot-room';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';

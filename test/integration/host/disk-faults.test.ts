@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
 import { treeOf } from '../../unit/adapters/host/trees';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';

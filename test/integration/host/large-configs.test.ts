@@ -3,7 +3,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { createHostActivities } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
 import {
   aConfig,

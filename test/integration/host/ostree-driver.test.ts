@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { runCommand, type RunCommand } from '../../../adapters/host/os/command';
 import type { OsDriver } from '../../../adapters/host/os/driver';
 import { createOstreeDriver } from '../../../adapters/host/os/ostree';
-import type { PullProgress, StepContext } from '../../../adapters/host/types';
+import type { PullProgress, StepContext } from '../../../adapters/host/os/os-status';
 import { ensureRustProgram } from '../../../tools/binaries';
 import {
   createImageBuilder,

@@ -1,7 +1,11 @@
 /** On a disk with slow calls the host worker still sends heartbeats. */
 
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createHostActivities, currentStep, withHeartbeats } from '../../../activities/host';
+import {
+  createHostActivities,
+  currentStep,
+  withHeartbeats,
+} from '../../../activities/host/host-activities';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../adapters/host';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../unit/host/a-host';
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../../../tools/binaries/run';
+import { run } from '../../../tools/binaries/run-program';
 
 /** An ostree sysroot in a directory, with a repository and no deployment. It is not booted. */
 export interface TinySysroot {

@@ -1,10 +1,12 @@
 /** The host worker's own transaction, on a directory in place of a machine. */
 
 import { gunzipSync } from 'node:zlib';
-import { createHostActivities, type HostPorts, installFirstConfig } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
+import { installFirstConfig } from '../../../host/first-boot/first-boot';
+import type { HostPorts } from '../../../host/ports';
 import { findDrift } from '../../../host/drift/compare';
 import type { UpdateHeader, UpdateMark } from '../../../host/ports';
-import { readUnordered, writeCurrentConfig } from '../../../host/records/records';
+import { readUnordered, writeCurrentConfig } from '../../../host/records/configs';
 import {
   createHostFiles,
   createHostUsers,

@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { run } from '../../../tools/binaries/run';
+import { run } from '../../../tools/binaries/run-program';
 
 /** Distributions differ in where their sshd looks for keys. */
 export type Distribution = 'coreos' | 'debian';

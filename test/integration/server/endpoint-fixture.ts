@@ -2,7 +2,7 @@
 
 import { MACHINE_CONFIG_POOLS, MACHINE_CONFIGS } from '../../../adapters/kube/resources';
 import { createConfigClient, type ConfigClient } from '../../../adapters/host';
-import { digestOf } from '../../../host/records/records';
+import { digestOf } from '../../../host/records/configs';
 import { canonicalConfig } from '../../../core/machine-config/canonical';
 import type { MachineConfigSpec } from '../../../core/machine-config/types';
 import { MCO_GROUP, MCO_VERSION } from '../../../core/names';

@@ -2,7 +2,7 @@ import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { generateKeyPairSync } from 'node:crypto';
-import { readCanonical } from '../../../host/records/records';
+import { readCanonical } from '../../../host/records/configs';
 import { startCluster } from '../../../tools/cluster';
 import type { ConfigReference } from '../../../workflows/host-contracts';
 import { eventually } from '../kube/fixture';

@@ -1,7 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { CLUSTER_QUEUE, updateNodeId } from '../../../core/names';
 import { startTemporal, type TemporalServer } from '../../../tools/temporal';
-import { OpenUpdates } from '../../../process/temporal/client';
+import { OpenUpdates } from '../../../process/temporal/open-updates';
 import { SEARCH_ATTRIBUTE } from '../../../workflows/search-attributes';
 import { until } from '../tools/until';
 

@@ -1,4 +1,4 @@
-import { FIRST_BOOT_PLACES } from '../../../activities/host';
+import { FIRST_BOOT_PLACES } from '../../../host/first-boot/ignition-files';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, parseDocument } from 'yaml';

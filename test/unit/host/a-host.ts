@@ -19,9 +19,9 @@ import {
   DEFAULT_DURATIONS,
   simulatedOwnership,
 } from '../../../adapters/simulation';
-import { createHostActivities } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
 import type { HostPorts, UpdateHeader, UpdateMark } from '../../../host/ports';
-import { digestOf } from '../../../host/records/records';
+import { digestOf } from '../../../host/records/configs';
 import { canonicalConfig } from '../../../core/machine-config/canonical';
 import { fail } from '../../../core/errors';
 import type { RenderedSpec } from '../../../core/machine-config/types';

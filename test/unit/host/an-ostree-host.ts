@@ -17,7 +17,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHostActivities, settleAtStart, type Settlement } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
+import { settleAtStart, type Settlement } from '../../../host/settle/settle-at-start';
 import type { OsStatus } from '../../../host/ports';
 import { SIMULATED_OS_FILE } from '../../../adapters/simulation/os-driver';
 import { aHost, orderFor, type TestConfig } from './a-host';

@@ -1,4 +1,4 @@
-import { closeAll, listenAt, type Opened } from '../../../server/opened';
+import { closeAll, listenAt, type Opened } from '../../../server/closing';
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -1,5 +1,7 @@
 import type { JoinTokenRecord } from '../../../core/join';
-import { createTokensNow } from '../../../server/tokens-now';
+import { createTokensNow } from '../../../server/stored-tokens';
+
+jest.mock('node:timers/promises', () => jest.requireActual<object>('../faked-delay'));
 
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());

@@ -65,8 +65,6 @@ export async function startBench(
   };
   const clusterWorker = (workflowBundle: WorkflowBundleOption): Promise<Worker> =>
     Worker.create({
-      // Recorded in histories of the project, so it names no process and no machine.
-      identity: 'worker@recorder',
       connection: native,
       namespace,
       taskQueue: CLUSTER_QUEUE,
@@ -87,8 +85,6 @@ export async function startBench(
       for (const node of world.nodeNames()) {
         void run(
           await Worker.create({
-            // Recorded in histories of the project, so it names no process and no machine.
-            identity: 'worker@recorder',
             connection: native,
             namespace,
             taskQueue: hostQueue(node),

@@ -3,7 +3,8 @@
  * deployments, and the orders of an update as a workflow gives them.
  */
 
-import { createHostActivities, settleAtStart } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import type { HostPorts, UpdateHeader, UpdateMark } from '../../../../host/ports';
 import {
   createHostFiles,

@@ -1,6 +1,6 @@
 import { createBootcDriver } from '../../../../adapters/host/os/bootc';
 import type { OsDriver } from '../../../../adapters/host/os/driver';
-import type { PullProgress, StepContext } from '../../../../adapters/host/types';
+import type { PullProgress, StepContext } from '../../../../adapters/host/os/os-status';
 import { bootTree, type BootedTree } from './booted-tree';
 
 // Real pulls and deployments, on a busy machine.

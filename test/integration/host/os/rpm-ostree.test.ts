@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createRpmOstreeDriver } from '../../../../adapters/host/os/rpm-ostree';
 import type { OsDriver } from '../../../../adapters/host/os/driver';
-import type { PullProgress, StepContext } from '../../../../adapters/host/types';
+import type { PullProgress, StepContext } from '../../../../adapters/host/os/os-status';
 import { bootTree, type BootedTree } from './booted-tree';
 
 // Real pulls and deployments, on a busy machine.

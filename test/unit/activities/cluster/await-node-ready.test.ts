@@ -1,5 +1,5 @@
 import { createAwaitNodeReady } from '../../../../activities/cluster/await-node-ready';
-import type { ClusterPorts } from '../../../../activities/ports';
+import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
 import type { AwaitReadyProgress } from '../../../../workflows/cluster-contracts';

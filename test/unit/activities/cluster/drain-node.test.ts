@@ -1,5 +1,5 @@
 import { createDrainNode } from '../../../../activities/cluster/drain-node';
-import type { ClusterPorts, PodPort } from '../../../../activities/ports';
+import type { ClusterPorts, PodPort } from '../../../../activities/cluster/ports';
 import type { KubeClient } from '../../../../adapters/kube/client';
 import { NodePods } from '../../../../adapters/kube/node-pods';
 import type { Pod } from '../../../../core/drain';

@@ -1,5 +1,5 @@
 import { createHoldNode } from '../../../../activities/cluster/hold-node';
-import type { ClusterPorts, NodeChange } from '../../../../activities/ports';
+import type { ClusterPorts, NodeChange } from '../../../../activities/cluster/ports';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
 import type { MachineConfigPool } from '../../../../core/pool/types';

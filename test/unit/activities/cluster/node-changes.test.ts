@@ -4,7 +4,7 @@ import {
   holdChange,
   releaseChange,
 } from '../../../../activities/cluster/node-changes';
-import type { NodeChange } from '../../../../activities/ports';
+import type { NodeChange } from '../../../../activities/cluster/ports';
 import { ANNOTATION } from '../../../../core/names';
 import { isDone, isTargetedAt } from '../../../../core/node/predicates';
 import type { Node, NodeTaint } from '../../../../core/node/types';

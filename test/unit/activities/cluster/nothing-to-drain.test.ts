@@ -1,6 +1,6 @@
 import { refuseToReboot } from '../../../../activities/cluster/check-cordon';
 import { mustLeave, nothingToDrain } from '../../../../activities/cluster/nothing-to-drain';
-import type { ActivityRun, ClusterPorts, PodPort } from '../../../../activities/ports';
+import type { ActivityRun, ClusterPorts, PodPort } from '../../../../activities/cluster/ports';
 import type { Node } from '../../../../core/node/types';
 import type { Pod } from '../../../../core/drain';
 

@@ -1,4 +1,4 @@
-import type { DatedLookup } from '../../../../activities/ports';
+import type { DatedLookup } from '../../../../activities/cluster/ports';
 
 /** A complete and constant cache of these objects; `silentMs` = time since the last event. */
 export function pictureOf<T extends { readonly metadata: { readonly name: string } }>(

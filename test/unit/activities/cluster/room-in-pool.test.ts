@@ -1,5 +1,5 @@
 import { RoomInPools, type TakeRoom } from '../../../../activities/cluster/room-in-pool';
-import type { ClusterPorts } from '../../../../activities/ports';
+import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';

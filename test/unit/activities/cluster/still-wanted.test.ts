@@ -4,7 +4,7 @@ import { createCompleteNode } from '../../../../activities/cluster/complete-node
 import { createCordonNode } from '../../../../activities/cluster/cordon-node';
 import { createReleaseNode } from '../../../../activities/cluster/release-node';
 import { whileWanted } from '../../../../activities/cluster/still-wanted';
-import type { ClusterPorts, NodeChange } from '../../../../activities/ports';
+import type { ClusterPorts, NodeChange } from '../../../../activities/cluster/ports';
 import type { Node } from '../../../../core/node/types';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');

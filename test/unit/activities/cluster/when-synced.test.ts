@@ -1,6 +1,6 @@
 import { whenAsNew } from '../../../../activities/cluster/when-synced';
 import { versionsOf } from '../../../../workflows/picture-age';
-import type { ClusterView, DatedLookup } from '../../../../activities/ports';
+import type { ClusterView, DatedLookup } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 
 /** A cache that stays at this version. */

@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { FIRST_BOOT_FILE, firstBootConfig, readServedIgnition } from '../../../../core/first-boot';
 import { admissionProblems, describeProblem } from '../../../../core/machine-config';
 import type { IgnitionConfig } from '../../../../core/machine-config/types';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 import { machineConfig } from '../machine-config/builders';
 
 const FACTS = {

@@ -12,7 +12,7 @@ import {
 } from '../../../../core/ignition';
 import type { StructSchema } from '../../../../core/ignition/schema';
 import { CURRENT_MINOR, schemaV3 } from '../../../../core/ignition/schema-v3';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 const convert = (config: unknown): IgnitionObject =>
   parseAndConvert(readRawIgnition(config, nodePorts));

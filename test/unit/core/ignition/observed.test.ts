@@ -6,7 +6,7 @@ import { mergeSources } from '../../../../core/machine-config/merge';
 import { Source } from '../../../../core/machine-config/source';
 import { refuseSpecialModes } from '../../../../core/ignition';
 import { validateMachineConfig } from '../../../../core/machine-config/validate';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 interface Observed {
   readonly configs: readonly string[];

@@ -6,7 +6,7 @@ import {
   refuseInadmissible,
   type MachineConfigSpec,
 } from '../../../../core/machine-config';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 import { files, ignition, machineConfig, units } from './builders';
 
 const problemsOf = (...specs: readonly MachineConfigSpec[]): readonly string[] =>

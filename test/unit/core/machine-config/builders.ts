@@ -3,7 +3,7 @@
 import type { RenderControllerConfig, RenderInput } from '../../../../core/machine-config';
 import type { MachineConfig, MachineConfigSpec } from '../../../../core/machine-config/types';
 import { LABEL } from '../../../../core/names';
-import { nodePorts } from '../../../conformance/ports';
+import { nodePorts } from '../../../conformance/render-ports';
 
 export const CONTROLLER: RenderControllerConfig = {
   baseOSContainerImage: 'registry.example/os@sha256:1',

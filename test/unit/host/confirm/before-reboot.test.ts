@@ -6,17 +6,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import {
-  awaitsConfirmation,
-  createExclusive,
-  createHostActivities,
-  goBackAlone,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { createExclusive } from '../../../../host/exclusive';
 import type { HostPorts, UpdateHeader } from '../../../../host/ports';
 import type { HostActivities } from '../../../../workflows/host-contracts';
-import type { Host } from '../../../../workers/host/loop';
-import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence';
-import { AwaitedWord } from '../../../../host/confirm/before-reboot';
+import type { Host } from '../../../../host/host';
+import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence-timer';
+import { ConfirmBeforeReboot } from '../../../../host/confirm/before-reboot';
 import { createLogger, type Logger } from '../../../../process/logging';
 import {
   aConfig,
@@ -58,7 +55,7 @@ const PLAN = {
 let machine: TestHost;
 let ports: HostPorts;
 let host: Host;
-let word: AwaitedWord;
+let word: ConfirmBeforeReboot;
 let log: Logger;
 let stop: AbortController;
 let reboots: string[];
@@ -78,7 +75,6 @@ beforeEach(async () => {
   ports = await machine.ports();
   host = {
     node: 'worker-1',
-    identity: 'test',
     exclusive: createExclusive(),
     ports,
     reboot: async (reason) => void reboots.push(reason),
@@ -90,8 +86,8 @@ beforeEach(async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
 });
 /** State of the running process. */
-function aWord(its: Host = host): AwaitedWord {
-  return new AwaitedWord(its, { signal: stop.signal, log, seconds: 600 });
+function aWord(its: Host = host): ConfirmBeforeReboot {
+  return new ConfirmBeforeReboot(its, { signal: stop.signal, log, seconds: 600 });
 }
 
 afterEach(() => {
@@ -625,7 +621,7 @@ it('is none that another boot has found: that one is confirmed with a reboot', a
   const later = aWord();
   await later.look();
 
-  expect(await awaitsConfirmation(host.ports)).toBeDefined();
+  expect(await unconfirmedAfterReboot(host.ports)).toBeDefined();
   expect(later.isAwaited).toBe(false);
 });
 
@@ -667,7 +663,7 @@ describe('a way back that does not end', () => {
   let discards: number;
 
   /** A process in which this part of the rollback fails that often. */
-  function aProcess(failures: number): AwaitedWord {
+  function aProcess(failures: number): ConfirmBeforeReboot {
     const { os } = host.ports;
     let left = failures;
     const discard = async () => {

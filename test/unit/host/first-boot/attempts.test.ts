@@ -2,12 +2,13 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FIRST_BOOT_PLACES, readFirstBoot, writeFirstBoot } from '../../../../activities/host';
+import { readFirstBoot, writeFirstBoot } from '../../../../host/first-boot/first-boot-record';
+import { FIRST_BOOT_PLACES } from '../../../../host/first-boot/ignition-files';
 import type { HostPorts } from '../../../../host/ports';
 import { fail } from '../../../../core/errors';
 import { firstBoot } from '../../../../host/first-boot/attempts';
-import { readHostReport } from '../../../../host/report/report';
-import { reportLines } from '../../../../host/report/report-text';
+import { machineStatus } from '../../../../workers/host/console';
+import { statusLines } from '../../../../host/status/status-text';
 import { createLogger } from '../../../../process/logging';
 import { aConfig, aFile, aHost, type TestHost } from '../a-host';
 
@@ -60,28 +61,33 @@ const start = (
     readonly files?: (files: HostPorts['files']) => HostPorts['files'];
   } = {},
 ) =>
-  firstBoot(settings(), {
-    signal: abort.signal,
-    log: createLogger({ process: 'test', level: 'silent' }),
-    now: () => new Date(clockMs + (more.timeOfDay?.() ?? 0)),
-    clock: () => clockMs,
-    pause: async (ms) => {
-      pauses.push(ms);
-      clockMs += more.leap ?? ms;
-      await more.pause?.(ms);
+  firstBoot(
+    {
+      node: 'worker-1',
+      ports: async () => {
+        const ports = await host.ports();
+        const setKernelArguments: typeof ports.os.setKernelArguments = async (...given) => {
+          const error = trouble?.();
+          if (error !== undefined) throw error;
+          await ports.os.setKernelArguments(...given);
+        };
+        const files = more.files?.(ports.files) ?? ports.files;
+        return { ...ports, files, os: { ...ports.os, setKernelArguments } };
+      },
+      reboot: async (reason) => void reboots.push(reason),
     },
-    reboot: async (reason) => void reboots.push(reason),
-    ports: async () => {
-      const ports = await host.ports();
-      const setKernelArguments: typeof ports.os.setKernelArguments = async (...given) => {
-        const error = trouble?.();
-        if (error !== undefined) throw error;
-        await ports.os.setKernelArguments(...given);
-      };
-      const files = more.files?.(ports.files) ?? ports.files;
-      return { ...ports, files, os: { ...ports.os, setKernelArguments } };
+    {
+      signal: abort.signal,
+      log: createLogger({ process: 'test', level: 'silent' }),
+      now: () => new Date(clockMs + (more.timeOfDay?.() ?? 0)),
+      clock: () => clockMs,
+      pause: async (ms) => {
+        pauses.push(ms);
+        clockMs += more.leap ?? ms;
+        await more.pause?.(ms);
+      },
     },
-  });
+  );
 const record = async () => readFirstBoot((await host.ports()).files);
 
 describe('the program of a first boot', () => {
@@ -102,8 +108,8 @@ describe('the program of a first boot', () => {
     const lines: string[] = [];
     const look = async (): Promise<void> => {
       if (lines.length > 0) return;
-      const report = await readHostReport(settings());
-      lines.push(...reportLines(report));
+      const report = await machineStatus(settings());
+      lines.push(...statusLines(report));
     };
 
     await start({ pause: look });
@@ -167,7 +173,7 @@ describe('the program of a first boot', () => {
     await expect(start()).rejects.toMatchObject({ name: 'ImageRefused' });
 
     expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(600_000);
-    expect((await readHostReport(settings())).problems).toContainEqual(
+    expect((await machineStatus(settings())).problems).toContainEqual(
       'the first boot is not complete: another architecture',
     );
   });
@@ -204,7 +210,7 @@ describe('the program of a first boot', () => {
     const cut = { state: 'waiting', since, attempts: 1, reboots: 1, reason: 'no route' } as const;
     await writeFirstBoot((await host.ports()).files, cut);
 
-    expect((await readHostReport(settings())).problems).toEqual([]);
+    expect((await machineStatus(settings())).problems).toEqual([]);
     expect(await start()).toEqual({ kind: 'none' });
 
     expect(await record()).toEqual({ state: 'complete', since, attempts: 1, reboots: 1 });
@@ -216,7 +222,7 @@ describe('the program of a first boot', () => {
 
     rmSync(join(host.root, FIRST_BOOT_PLACES.ENCAPSULATED));
 
-    const report = await readHostReport(settings());
+    const report = await machineStatus(settings());
     expect(report.problems.join()).not.toContain('first boot');
     expect(report).not.toHaveProperty('firstBoot');
   });

@@ -2,7 +2,8 @@
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { goBackAlone, settleAtStart } from '../../../../activities/host';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import type { HostPorts } from '../../../../host/ports';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
 

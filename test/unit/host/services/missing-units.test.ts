@@ -2,7 +2,7 @@
 
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { createNoneDriver } from '../../../../adapters/host';
 import type { IgnitionUnit } from '../../../../core/machine-config/types';
 import { aConfig, aFile, orderFor, type TestConfig } from '../a-host';

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import type { HostPorts } from '../../../../host/ports';
 import type { NodeDisruptionPolicy } from '../../../../core/disruption';
 import { fail } from '../../../../core/errors';

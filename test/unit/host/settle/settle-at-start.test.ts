@@ -1,12 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  rebootIsDue,
-  settleAtStart,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { rebootIsDue, settleAtStart } from '../../../../host/settle/settle-at-start';
 import type { HostPorts } from '../../../../host/ports';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
@@ -41,7 +37,7 @@ describe('a host worker that starts', () => {
     const ports = await host.ports();
 
     expect(await settleAtStart(ports)).toEqual({});
-    expect(await awaitsConfirmation(ports)).toBeUndefined();
+    expect(await unconfirmedAfterReboot(ports)).toBeUndefined();
   });
 
   it('has to be verified after the boot of an update, within the time that was ordered', async () => {
@@ -50,15 +46,15 @@ describe('a host worker that starts', () => {
     await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
     const order = { ...orderFor(NEW, 'armReboot'), reconnectSeconds: 90 };
     await activities.armReboot(order);
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
 
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({ reconnectSeconds: 90 });
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({ reconnectSeconds: 90 });
     await (await host.activities()).verifyUpdate(orderFor(NEW, 'verifyUpdate'));
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
 
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
   });
 
   it('makes up for a reboot that was armed and did not happen', async () => {
@@ -68,7 +64,7 @@ describe('a host worker that starts', () => {
     await host.boot();
 
     expect(await settleAtStart(await host.ports())).toEqual({});
-    expect(await awaitsConfirmation(await host.ports())).toEqual({});
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({});
   });
 
   it('releases the deployment when the process died before it had', async () => {
@@ -461,7 +457,7 @@ describe('a host worker that starts', () => {
     expect(await settleAtStart(ports)).toEqual({
       what: 'took the update to rendered-worker-new back: nobody was reached',
     });
-    expect(await awaitsConfirmation(ports)).toBeUndefined();
+    expect(await unconfirmedAfterReboot(ports)).toBeUndefined();
     expect(motd()).toBe('old');
     expect((await ports.os.status()).booted.image).toBe('quay.io/os@sha256:1');
     const activities = await host.activities();

@@ -2,7 +2,7 @@
 
 import { chmodSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { settleAtStart } from '../../../../activities/host';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import { isStaged } from '../../../../host/transaction/unfinished-update';
 import {
   aConfig,

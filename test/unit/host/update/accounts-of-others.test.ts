@@ -4,7 +4,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { goBackAlone } from '../../../../activities/host';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { treeOf } from '../../adapters/host/trees';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
 

@@ -1,4 +1,4 @@
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { fail } from '../../../../core/errors';
 import { aHost, bootInto, orderFor, type TestHost } from '../a-host';
 import { NEW, OLD } from '../an-os-update';

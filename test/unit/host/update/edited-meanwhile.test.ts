@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
 

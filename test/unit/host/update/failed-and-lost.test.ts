@@ -5,8 +5,9 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities, goBackAlone } from '../../../../activities/host';
-import { readCurrentConfig } from '../../../../host/records/records';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { readCurrentConfig } from '../../../../host/records/configs';
 import type { HostOrder } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';

@@ -2,7 +2,9 @@
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dropFallback, goBackAlone, settleAtStart } from '../../../../activities/host';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
+import { dropFallback } from '../../../../host/update/fallback';
 import {
   aConfig,
   aFile,

@@ -2,12 +2,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  readCurrentConfig,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { readCurrentConfig } from '../../../../host/records/configs';
 import type { HostPorts } from '../../../../host/ports';
 import type { HostActivities } from '../../../../workflows/host-contracts';
 import { fail } from '../../../../core/errors';
@@ -41,12 +38,12 @@ const verifying = (rebootedFrom: string) => ({ ...orderFor(NEW, 'verifyUpdate'),
 describe('an update that was verified for one of before, which completes its node then', () => {
   it('need not reach anybody in time any more, in no later boot', async () => {
     const bootId = await rebootIntoNew();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({});
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({});
     await (await host.activities()).verifyUpdate(verifying(bootId));
 
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
   });
 
   it('is not taken back without an order any more', async () => {
@@ -86,12 +83,12 @@ describe('an update that was verified, and whose node is completed only after it
   it('must reach somebody until then, in later boots as from their beginning', async () => {
     await verified();
     const now = { commitBy: { ...commitBy(), uptime: 2_200 }, isVerified: true };
-    expect(await awaitsConfirmation(await host.ports())).toEqual(now);
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual(now);
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({ commitBy: commitBy() });
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({ commitBy: commitBy() });
 
     await (await host.activities()).commitUpdate(committing());
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
   });
 
   it('is taken back without an order when nobody is reached', async () => {
@@ -107,7 +104,7 @@ describe('an update that was verified, and whose node is completed only after it
     const activities = await verified();
     await activities.verifyUpdate({ ...orderFor(NEW, 'v'), orderId: 'update-node/n/run-2/v' });
 
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
     expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(false);
   });
 

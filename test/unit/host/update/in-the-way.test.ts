@@ -11,7 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { createHostActivities, goBackAlone, settleAtStart } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../../adapters/host';
 import { treeOf } from '../../adapters/host/trees';
 import {
@@ -210,7 +212,7 @@ describe('what cannot be put back', () => {
     const error = await goBack().catch((reason: unknown) => reason);
 
     expect(error).toMatchObject({
-      message: expect.stringMatching(/(\/etc\/many\/0\d: .*){3}\(and 2 more paths\)$/) as string,
+      message: expect.stringMatching(/(\/etc\/many\/0\d: .*){3}; and 2 more$/) as string,
     });
     for (const path of MANY.slice(5)) expect(read(path)).toBe('old');
   });

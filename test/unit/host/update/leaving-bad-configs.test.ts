@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readCurrentConfig, writeCurrentConfig } from '../../../../host/records/records';
+import { readCurrentConfig, writeCurrentConfig } from '../../../../host/records/configs';
 import type { RenderedSpec } from '../../../../core/machine-config/types';
 import {
   aConfig,

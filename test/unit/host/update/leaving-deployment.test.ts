@@ -5,7 +5,8 @@
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities, goBackAlone } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { JOURNAL_DIRECTORY } from '../../../../adapters/host';
 import { aConfig, aFile, orderFor } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';

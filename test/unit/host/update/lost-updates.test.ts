@@ -5,8 +5,9 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities, rebootIsDue } from '../../../../activities/host';
-import { readCurrentConfig, readKeptConfig } from '../../../../host/records/records';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { rebootIsDue } from '../../../../host/settle/settle-at-start';
+import { readCurrentConfig, readKeptConfig } from '../../../../host/records/configs';
 import { fail } from '../../../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, orderFor, type TestConfig } from '../a-host';

@@ -5,13 +5,9 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  rebootIsDue,
-  settleAtStart,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { rebootIsDue, settleAtStart } from '../../../../host/settle/settle-at-start';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, orderFor } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
@@ -359,7 +355,7 @@ describe('a power cut', () => {
   });
 
   it('the same: the boot has to be confirmed until it is verified, as one that was ordered', async () => {
-    const awaited = async () => awaitsConfirmation(await host.ports());
+    const awaited = async () => unconfirmedAfterReboot(await host.ports());
     const order = await writeReloaded();
     expect(await awaited()).toBeUndefined();
 
@@ -384,7 +380,7 @@ describe('a power cut', () => {
     const { what, reboot } = await host.settleOnce();
     expect(what).toMatch(/back: nobody was reached/);
     expect(reboot).toBeUndefined();
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
     const activities = await host.activities();
     await expect(activities.verifyUpdate(order('verifyUpdate'))).rejects.toMatchObject({
       message: expect.stringContaining('nobody was reached') as string,

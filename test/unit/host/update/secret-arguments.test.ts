@@ -3,7 +3,7 @@
  * annotations and logs, so they must not contain a value; the machine gets all values.
  */
 
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { findOsDrift } from '../../../../host/drift/compare';
 import type { HostPorts } from '../../../../host/ports';
 import { messageOf } from '../../../../core/errors';

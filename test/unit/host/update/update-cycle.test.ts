@@ -9,9 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { planFor } from '../../../../host/update/plan-update';
-import { CURRENT_CONFIG_FILE } from '../../../../host/records/records';
+import { CURRENT_CONFIG_FILE } from '../../../../host/records/configs';
 import {
   aConfig,
   aFile,

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NativeConnection } from '@temporalio/worker';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createExclusive } from '../../../../activities/host';
+import { createExclusive } from '../../../../host/exclusive';
 import { createLimit } from '../../../../workers/host/concurrency-limit';
-import { type Host, type LastReboot, runHost } from '../../../../workers/host/loop';
+import { type ServedHost, type LastReboot, runHost } from '../../../../workers/host/loop';
 import { createLogger } from '../../../../process/logging';
 import type { HostActivities } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../host/a-host';
@@ -33,7 +33,7 @@ const OTHER = aConfig('rendered-worker-other', { osImageURL: 'quay.io/os@sha256:
 const log = createLogger({ process: 'test', level: 'silent' });
 
 let machine: TestHost;
-let host: Host;
+let host: ServedHost;
 let stop: AbortController;
 let reboots: string[];
 beforeEach(async () => {

@@ -37,7 +37,7 @@ function sourceOf(path: string): string {
 
 describe('the program before the kubelet', () => {
   it('loads no Temporal: it works when nothing else does', () => {
-    const { files, packages } = graphOf('host/settle/before-kubelet.ts');
+    const { files, packages } = graphOf('workers/host/settle-program.ts');
     const outside = [...packages].filter((name) => !name.startsWith('node:'));
 
     expect([...files]).toContain('host/settle/settle-at-start.ts');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createBootcDriver } from '../../../../../adapters/host/os/bootc';
 import type { ImageGate } from '../../../../../adapters/host/os/image-gate';
-import type { PullProgress } from '../../../../../adapters/host/types';
+import type { PullProgress } from '../../../../../adapters/host/os/os-status';
 import { fail } from '../../../../../core/errors';
 import {
   changes,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ProgramOptions, RunProgram } from '../../../../../adapters/host/os/program';
 import { fail } from '../../../../../core/errors';
-import type { StepContext } from '../../../../../adapters/host/types';
+import type { StepContext } from '../../../../../adapters/host/os/os-status';
 
 const FIXTURES = join(__dirname, '../../../../fixtures/os');
 

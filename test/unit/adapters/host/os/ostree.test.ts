@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CommandEnd, RunCommand } from '../../../../../adapters/host/os/command';
 import { createOstreeDriver } from '../../../../../adapters/host/os/ostree';
-import type { PullProgress } from '../../../../../adapters/host/types';
+import type { PullProgress } from '../../../../../adapters/host/os/os-status';
 
 const DIGEST = `sha256:${'a'.repeat(64)}`;
 const IMAGE = `registry.example/os@${DIGEST}`;
