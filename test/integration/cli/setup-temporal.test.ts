@@ -22,7 +22,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-/** Runs the command on a namespace; the lines that it printed. */
+/** Runs the command on a namespace. @returns the printed lines */
 async function setUp(temporalNamespace: string, retentionSeconds?: number) {
   const flags = { color: false, temporalAddress: server.address, temporalNamespace };
   const opened = openConnections(flags, {}, new AbortController().signal);

@@ -1,4 +1,4 @@
-/** The bundle for machines, alone in a directory: what is in it, and that it works without the rest. */
+/** The bundle for machines, alone in a directory: its contents, and that it works without the rest. */
 
 import { execFile, type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

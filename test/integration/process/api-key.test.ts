@@ -1,4 +1,4 @@
-/** The API key of a machine on its way to Temporal, as a server sees it that takes nothing else. */
+/** The API key of a machine on its way to Temporal, at a server that accepts nothing else. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';

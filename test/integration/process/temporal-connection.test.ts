@@ -1,4 +1,4 @@
-/** What may happen to a process that speaks to Temporal: a namespace that is missing, a certificate that is renewed. */
+/** Faults between a process and Temporal: a missing namespace, a renewed certificate. */
 
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -37,7 +37,7 @@ let client: Client;
 let old: Credentials;
 let renewed: Credentials;
 let running: Promise<unknown>;
-/** URLs of the health of cluster worker and controllers. */
+/** Health URLs of cluster worker and controllers. */
 let processes: readonly string[];
 
 beforeAll(async () => {
@@ -71,7 +71,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** As the kubelet mounts a Secret: a directory of its own, and a link that is switched to it. */
+/** As the kubelet mounts a Secret: in its own directory, with a link that is switched to it. */
 async function mount(commonName: string, authority: Credentials): Promise<void> {
   const found = await issueCertificate(authority, {
     subject: { commonName },
@@ -137,7 +137,6 @@ async function untilAllSay(path: string, answer: RegExp): Promise<void> {
   await until(isSo, `${path} of all is ${String(answer)}`, 120_000);
 }
 
-/** What each process says of itself. */
 async function health(path: string): Promise<readonly string[]> {
   const said = async (url: string): Promise<string> => {
     const reply = await fetch(`${url}${path}`);
@@ -177,7 +176,7 @@ it('all take up a certificate that is renewed when the old one is refused, and a
   await untilAllSay('/readyz', /^200 ok$/);
   expect(new Set(front.clients())).toEqual(new Set(['renewed']));
 
-  // The work goes on, too, of workers as of clients.
+  // Workers and clients go on working, too.
   const rollout = client.workflow.execute('poolRollout', {
     workflowId: poolRolloutId('nowhere'),
     taskQueue: CLUSTER_QUEUE,
@@ -187,7 +186,7 @@ it('all take up a certificate that is renewed when the old one is refused, and a
   await until(async () => (await lastPoll('w-1')) > renewedAt, 'the host asks for work', 120_000);
 });
 
-/** When a host asked for work last, in milliseconds. */
+/** Time of the host's last poll, in milliseconds. */
 async function lastPoll(node: string): Promise<number> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,

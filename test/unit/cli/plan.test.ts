@@ -22,7 +22,7 @@ const NODE: Node = {
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
 
-/** In no pool: with it the cluster has more than one node. */
+/** In no pool; makes a cluster of more than one node. */
 const ELSEWHERE: Node = { metadata: { name: 'elsewhere' } };
 
 const POOL: MachineConfigPool = {
@@ -289,7 +289,7 @@ it('names other programs that would update machines of the pool, of all nodes to
   const read = async () => ({
     pools: [POOL],
     nodes: names.map((name) => ({ ...NODE, metadata: { ...NODE.metadata, name } })),
-    // One of another pool does not count.
+    // A MachineConfigNode of another pool does not count.
     machineConfigNodes: new Map(
       ['n1', 'n2', 'n3', 'master-1'].map((name) => [
         name,

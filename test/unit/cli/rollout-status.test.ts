@@ -45,7 +45,7 @@ function progress(state: RolloutState): RolloutProgress {
 
 type Answer = RolloutProgress | PausedInTemporal | undefined;
 
-/** A cluster that changes when it is told to, and a rollout that gives these answers, or throws them. */
+/** A cluster that the test changes, and a rollout with these answers or errors. */
 function given(answers: readonly (Answer | Error)[]) {
   const left = [...answers];
   const text = { out: '', err: '' };
@@ -99,7 +99,7 @@ const away = (who: string) => cliError(EXIT.UNREACHABLE, `${who} does not answer
 function watch({ context }: { context: CliContext }, timeoutSeconds?: number): Promise<ExitCode> {
   const bound = timeoutSeconds === undefined ? {} : { timeoutSeconds };
   const watching = rolloutStatus(context, 'worker', { watch: true, output: 'table', ...bound });
-  // Looked at later: a failure must not count as unhandled until then.
+  // Awaited later: a failure must not count as unhandled until then.
   watching.catch(() => undefined);
   return watching;
 }

@@ -1,4 +1,4 @@
-/** Where the kubelet of a machine is, on directory trees as each distribution lays them out. */
+/** Finds the kubelet of a machine, on directory trees as each distribution lays them out. */
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ const find = (tree: Tree, kubelet: KubeletSettings = {}) => {
   return lookForKubelet({ root, kubelet });
 };
 
-/** Files below `/`, as the process reaches them. */
+/** Files below `/`, with the paths that the process uses. */
 const files = (certificateFile: string, keyFile: string, authorityFile: string) => ({
   certificateFile: `${root}${certificateFile}`,
   keyFile: `${root}${keyFile}`,

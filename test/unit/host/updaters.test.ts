@@ -1,4 +1,4 @@
-/** Which other programs would update a machine, on directory trees. */
+/** Finds other updaters of a machine, on directory trees. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

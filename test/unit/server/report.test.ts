@@ -49,13 +49,13 @@ interface Given {
 
 function aServer(options: Given = {}) {
   const state = {
-    /** Of the wall. */
+    /** Time of day. */
     time: 0,
     cordoned: [] as readonly string[],
     peer: peer('worker-1') as PeerSubject | undefined,
     away: false,
     now: 0,
-    /** Of the Node. */
+    /** Annotations of the Node. */
     annotations: { [ANNOTATION.CURRENT_CONFIG]: 'rendered-worker-1' } as Record<string, string>,
     known: {
       metadata: { name: 'worker-1', uid: 'u1', resourceVersion: '1' },

@@ -8,7 +8,7 @@ afterEach(() => jest.useRealTimers());
 
 type Tokens = ReadonlyMap<string, JoinTokenRecord>;
 
-/** Reads that wait for `answer`, and a clock that stands still until `pass`. */
+/** Reads that wait for `answer`, and a clock that stops until `pass`. */
 function given() {
   let now = 0;
   const reads: { answer(tokens?: Tokens): void; fail(error: Error): void }[] = [];

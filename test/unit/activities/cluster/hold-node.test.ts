@@ -14,7 +14,7 @@ function aPool(name: string): MachineConfigPool {
   };
 }
 
-/** A cluster with one node of that pool; answers what was written on it. */
+/** A cluster with one node of that pool; returns the writes to it. */
 function scene(pool: string | undefined) {
   const node: Node = {
     metadata: {

@@ -21,7 +21,7 @@ function aPod(name: string, owner?: { readonly kind: string; readonly name: stri
   };
 }
 
-/** A node with these pods; without any list when they cannot be read. */
+/** A node with these pods; without a list when they cannot be read. */
 function attemptWith(
   pods: readonly Pod[] | 'unknown',
   signal = new AbortController().signal,

@@ -2,7 +2,7 @@ import { type DriftedMember, mayRepairNow, placesIn } from '../../../../core/dri
 
 export interface TurnMember extends DriftedMember {
   readonly isInService: boolean;
-  /** Out of service, or on its way to be. */
+  /** Out of service, or about to be. */
   readonly takesSlot: boolean;
 }
 
@@ -14,7 +14,7 @@ interface TurnQuestion {
   readonly now: number;
 }
 
-/** As a server answers that looks at the whole pool for each question. */
+/** Like a server that checks the whole pool for each question. */
 export function mayDisturb({ node, members, maxUnavailable, now }: TurnQuestion): boolean {
   const asking = members.find(({ name }) => name === node);
   if (asking === undefined) return false;

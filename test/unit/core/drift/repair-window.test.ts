@@ -3,9 +3,9 @@ import { REPAIR_WINDOW } from '../../../../core/drift';
 import { mayDisturb, type TurnMember } from './pool-window';
 
 const SECOND = 1000;
-/** Longest that services of a repair are waited for: they come up within 100 s, and are watched for 5 s. */
+/** Longest wait for services of a repair: they start within 100 s, and are watched for 5 s. */
 const REPAIR = 105 * SECOND;
-/** Of a drifted host: between two reports, and what one takes. */
+/** Interval between two reports of a drifted host, including one report. */
 const ASKS_EVERY = 65 * SECOND;
 
 const LONG_DRIFTED = { isDrifted: true, since: -REPAIR_WINDOW.window };
@@ -37,7 +37,7 @@ describe('the turn of a host to disturb its services', () => {
     fc.assert(
       fc.property(pool, ({ count, now, maxUnavailable }) => {
         const members = aPool(count);
-        // As if all of them had drifted, asked all the time, and began and ended as late as they may.
+        // As if all had drifted, asked all the time, and began and ended as late as possible.
         const atIt = new Map<string, number>();
         for (let at = now; at < now + 3 * REPAIR_WINDOW.window; at += 10 * SECOND) {
           for (const [node, until] of atIt) if (until < at) atIt.delete(node);
@@ -154,7 +154,7 @@ describe('who drifts, and who is repaired, in the middle of a window', () => {
   });
 });
 
-/** One of three serves, and may go down at any moment. */
+/** Of three nodes one serves, and may go down at any moment. */
 function onItsWay(which: number): TurnMember[] {
   return aPool(3).map((member, index) => ({ ...member, takesSlot: index === which }));
 }

@@ -17,7 +17,7 @@ interface Observed {
 const FILE = join(__dirname, '../../../fixtures/render/ignition-merge.json');
 const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: readonly Observed[] };
 
-/** The way of the render controller, without MCO's own limit on modes, which the fixture lacks. */
+/** As the render controller merges, without MCO's own limit on modes, which the fixture lacks. */
 function merge(configs: readonly string[]): unknown {
   const sources = configs.map(
     (config, i) =>

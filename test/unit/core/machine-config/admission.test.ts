@@ -690,7 +690,7 @@ describe('each problem names the MachineConfig, the field and the fix', () => {
         `${at}.users[2].groups[1]: ${problem('group')}`,
         `${at}.groups[0].name: ${problem('group')}`,
       ];
-      // Groups that are there may be named by their IDs, and a user need have none of its own.
+      // IDs may name existing groups, and a user needs no group of its own.
       const isAsked = (at: number): boolean =>
         at === 1 ? !['', '1000'].includes(name) : at !== 2 || name !== '1000';
       expect(problemsOf({ config: ignition({ passwd }) })).toEqual(

@@ -1,4 +1,7 @@
-/** An update whose files are written, and after which nobody can be reached: the machine goes back by itself, in place. */
+/**
+ * The files of an update are written, and then no server can be reached: the machine rolls back by itself, without
+ * a reboot.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,13 +38,13 @@ const REBOOTED = aConfig('rendered-worker-rebooted', {
 const OTHER = aConfig('rendered-worker-other', {
   config: { storage: { files: [aFile('/etc/motd', 'other')] } },
 });
-/** What its orders hear from then on. */
+/** The answer to its later orders. */
 const REFUSED = {
   name: 'OrderRefused',
   message: expect.stringMatching(/taken back: Temporal was out of reach/) as string,
 };
 const POLICIES = { files: [{ path: '/etc/motd', actions: [{ type: 'None' as const }] }] };
-/** Of a repair of drift. */
+/** Plan of a repair of drift. */
 const PLAN = {
   files: { changed: ['/etc/motd'], removed: [] },
   units: { changed: [], removed: [] },
@@ -58,7 +61,7 @@ let stop: AbortController;
 let reboots: string[];
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 const order = (step: string) => orderFor(NEW, step, { disruptionPolicies: POLICIES });
-/** Of another update of the same node. */
+/** An order of another update of the same node. */
 const later = (config: TestConfig, step: string) =>
   orderFor(config, step, {
     orderId: `update-node/worker-1/run-2/${step}`,
@@ -82,7 +85,7 @@ beforeEach(async () => {
   word = aWord();
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
 });
-/** Of the process that runs. */
+/** State of the running process. */
 function aWord(its: Host = host): ConfirmBeforeReboot {
   return new ConfirmBeforeReboot(its, { signal: stop.signal, log, seconds: 600 });
 }
@@ -117,20 +120,20 @@ async function startAnew(): Promise<void> {
   await word.look();
 }
 
-/** As long as nobody is reached; whatever comes of it is done. */
+/** No server is reached for this time; resolves after all consequences. */
 async function silence(seconds: number): Promise<void> {
   jest.advanceTimersByTime(seconds * 1000);
   await host.exclusive(async () => undefined);
 }
 
-/** Opens it, and what waits for that. */
+/** Opens it, and the promise that waits for that. */
 function aGate(): [open: () => void, opened: Promise<void>] {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return [() => open(), opened];
 }
 
-/** The process is stopped for hours and goes on: what is due by then is late, before anything else comes. */
+/** The process is frozen for hours and resumes: due timers fire late, before any other event. */
 async function standstill(): Promise<void> {
   jest.advanceTimersToNextTimer();
   await host.exclusive(async () => undefined);
@@ -402,7 +405,7 @@ it('is decided by an answer that comes after the time in which its commit was to
   machine.clock.uptime += 1_200;
 
   word.contact();
-  // Also when an order ends that left it as it was.
+  // Also when an order ends that changed nothing.
   await word.look();
 
   expect(word.isAwaited).toBe(false);
@@ -571,7 +574,7 @@ describe('with a reboot', () => {
 });
 
 describe('that is written in part', () => {
-  /** The file is written, and what comes after it does not come to its end. */
+  /** The file is written, and the next action does not complete. */
   async function writePart(): Promise<void> {
     const setKernelArguments = () => Promise.reject(new Error('cut off'));
     const os = { ...ports.os, setKernelArguments };
@@ -659,7 +662,7 @@ it('is noted as taken back once the disk is free, where it was full when that be
 describe('a way back that does not end', () => {
   let discards: number;
 
-  /** The process, of which this part of the way back fails as often. */
+  /** A process in which this part of the rollback fails that often. */
   function aProcess(failures: number): ConfirmBeforeReboot {
     const { os } = host.ports;
     let left = failures;

@@ -1,11 +1,11 @@
-/** With the timers of Node itself: what they do after a standstill is what this is about. */
+/** With Node's own timers: tests their behaviour after the process was frozen. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LAST_QUESTION_SECONDS, SilenceTimer } from '../../../../host/confirm/silence-timer';
 
 const SECOND_MS = 5;
 
-/** Nothing of this process runs, as when it is stopped. */
+/** Blocks the process, as when it is frozen. */
 function standStill(seconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, seconds * SECOND_MS);
 }
@@ -29,7 +29,7 @@ it('is over when the process has run for so long and nobody answered', async () 
 it('is not over because the process stood still for longer, but when it has run for so long', async () => {
   silence.begin(1);
   standStill(4 * LAST_QUESTION_SECONDS);
-  // Timers that are due run now, before anybody can have answered.
+  // Due timers run now, before any answer can arrive.
   await nextTurn();
   await nextTurn();
   expect(silence.isOver).toBe(false);

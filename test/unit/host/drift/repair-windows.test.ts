@@ -1,4 +1,4 @@
-/** Repairs that restart services: hosts of one pool take turns, and say that they wait. */
+/** Repairs that restart services: hosts of one pool take turns, and report that they wait. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { type DriftAnswer, type DriftReport, REPAIR_WINDOW } from '../../../../c
 import { mayDisturb } from '../../core/drift/pool-window';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../a-host';
 
-/** The default policies restart the kubelet for it. */
+/** A change of it restarts the kubelet by the default policies. */
 const KUBELETS = '/etc/kubernetes/credential-providers/one.yaml';
 const FREE = '/etc/free.conf';
 const CONFIG = aConfig('rendered-worker-1', {
@@ -44,7 +44,7 @@ interface Given {
   readonly clock?: () => number;
 }
 
-/** A host on its config, of which somebody has changed these files. */
+/** A host on its config; these files have drifted. */
 async function startHost({ drifted = [KUBELETS], answer, restart, clock }: Given) {
   const host = await aHost([CONFIG]);
   hosts.push(host);
@@ -103,7 +103,7 @@ async function startHost({ drifted = [KUBELETS], answer, restart, clock }: Given
       await until((all) => all.at(-1)?.unrepaired === WAITS || isRepaired(all));
       expect(reports.at(-1)?.unrepaired).toBe(WAITS);
     },
-    /** Resolves when it has reported so often from now on. */
+    /** Resolves after that many further reports. */
     more: (count: number) => {
       const before = reports.length;
       return until(({ length }) => length >= before + count);
@@ -205,7 +205,7 @@ it('asks again when its turn may be over before it could begin', async () => {
   const { host, reports, waits } = await startHost({
     answer: () => {
       const answer = { ...REPAIR, mayDisturb: isTurn };
-      // The answer is late, or an activity was in the way.
+      // The answer is late, or an activity delayed it.
       if (isTurn) now += REPAIR_WINDOW.begun + 1;
       isTurn = false;
       return answer;

@@ -1,4 +1,4 @@
-/** The program of a first boot: what it waits for, when it gives up, and what it says meanwhile. */
+/** The program of a first boot: its waits, its end, and its messages. */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { statusLines } from '../../../../host/status/status-text';
 import { createLogger } from '../../../../process/logging';
 import { aConfig, aFile, aHost, type TestHost } from '../a-host';
 
-// Each attempt writes what a crash must not lose.
+// Each attempt syncs its records.
 jest.setTimeout(60_000);
 
 const CONFIG = aConfig('rendered-worker-1', {
@@ -24,7 +24,7 @@ let host: TestHost;
 let pauses: number[];
 let reboots: string[];
 let clockMs: number;
-/** Thrown by the driver instead of changing kernel arguments. */
+/** The driver throws it instead of changing kernel arguments. */
 let trouble: (() => Error | undefined) | undefined;
 const abort = new AbortController();
 
@@ -56,7 +56,7 @@ const start = (
   more: {
     readonly pause?: (ms: number) => Promise<void>;
     readonly leap?: number;
-    /** How far the time of day is from the time that has passed. */
+    /** Difference between the time of day and monotonic time. */
     readonly timeOfDay?: () => number;
     readonly files?: (files: HostPorts['files']) => HostPorts['files'];
   } = {},
@@ -138,7 +138,7 @@ describe('the program of a first boot', () => {
 
     await start({ timeOfDay: () => (pauses.length === 0 ? -years : 0) });
 
-    // Each attempt begins with the config that is here, whatever became of the one before.
+    // Each attempt begins with the local config, whatever happened before.
     expect(pauses).toHaveLength(3);
     expect(reboots).toHaveLength(1);
   });
@@ -163,7 +163,7 @@ describe('the program of a first boot', () => {
       }),
     ).rejects.toMatchObject({ name: 'ImageRefused' });
 
-    // It went on trying, too.
+    // It also kept trying.
     expect(pauses.length).toBeGreaterThan(2);
   });
 
@@ -239,7 +239,7 @@ describe('the program of a first boot', () => {
     const boots = async (): Promise<void> => {
       for (let boot = 0; boot < 10; boot += 1) {
         await start();
-        // A power cut: what was staged is lost.
+        // A power cut drops the staged deployment.
         await (await host.ports()).os.discard();
         await host.boot();
       }
@@ -247,7 +247,7 @@ describe('the program of a first boot', () => {
 
     await expect(boots()).rejects.toMatchObject({ name: 'WrongDeployment' });
 
-    // Three, and each time what had started on the files that went back starts again.
+    // Three, and after each a restart of what had started on files that were undone.
     expect(reboots).toHaveLength(6);
     expect(await record()).toMatchObject({ state: 'failed', reboots: 3 });
   });

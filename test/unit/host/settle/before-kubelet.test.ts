@@ -67,7 +67,7 @@ describe('settling before the kubelet', () => {
       { signal: abort.signal, log, systemctl: systemctl(workerIs), pauseMs: 1 },
     );
 
-  /** An update that wrote a file, in a boot that is over. */
+  /** An update that wrote a file in an earlier boot. */
   async function leaveHalfWritten(): Promise<void> {
     const { ports } = await createMachinePorts(settings());
     const order = orderFor(aConfig('rendered-worker-new'), 'applyUpdate');
@@ -122,7 +122,7 @@ describe('settling before the kubelet', () => {
     createWorkerState(root, 'temporal:7233', log).settled();
     const file = join(root, 'run/slipway/host.json');
     const state = JSON.parse(readFileSync(file, 'utf8')) as object;
-    // More than the kernel ever gives to a process.
+    // Above the kernel's maximum for a process ID.
     writeFileSync(file, JSON.stringify({ ...state, pid: 2 ** 30 }));
 
     await expect(settle('activating')).rejects.toThrow(/settles by itself; stop it first/);
@@ -150,7 +150,7 @@ describe('settling before the kubelet', () => {
 
   describe('what waited for it', () => {
     const told = () => readFileSync(join(root, 'told'), 'utf8').trim().split('\n');
-    /** A systemctl that takes words down; each of these verbs ends like this. */
+    /** A systemctl that records its arguments; each of these verbs ends with this status. */
     function systemctlThat(ends: Readonly<Record<string, number>>): string {
       const file = join(root, 'systemctl');
       const cases = Object.entries(ends).map(([verb, code]) => `  ${verb}) exit ${code};;`);

@@ -110,7 +110,7 @@ describe('a host worker that starts', () => {
     expect(motd()).toBe('old');
     expect((await (await host.ports()).os.status()).staged).toBeUndefined();
 
-    // The update makes all of it again, and reboots once.
+    // The update repeats everything, and reboots once.
     const activities = await host.activities();
     const verifying = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: bootId };
     await expect(activities.verifyUpdate(verifying)).rejects.toMatchObject({
@@ -146,7 +146,7 @@ describe('a host worker that starts', () => {
       expect(motd()).toBe('old');
       const ports = await host.ports();
       expect((await ports.os.status()).staged).toBeUndefined();
-      // A clock that is put right does not bring it back.
+      // A corrected clock does not start the wait again.
       host.clock.now = new Date('2030-01-01T00:00:00Z');
       expect((await settleAtStart(ports)).reboot).toBeUndefined();
       expect(motd()).toBe('old');
@@ -164,7 +164,7 @@ describe('a host worker that starts', () => {
       ).rejects.toMatchObject({ name: 'NotYetRebooted' });
 
       expect(host.reboots).toEqual(['update to rendered-worker-new']);
-      // The order that armed it this time is the one whose expiry counts.
+      // Only the expiry of the last order that armed it counts.
       expect((await settleAtStart(await host.ports())).reboot).toBe(
         'update to rendered-worker-new',
       );
@@ -268,7 +268,7 @@ describe('a host worker that starts', () => {
   });
 
   describe('of a way back that an order began and did not end', () => {
-    /** On the new deployment, in service again: its update has given up, and a person uncordoned the node. */
+    /** On the new deployment, in service again: its update gave up, and a person uncordoned the node. */
     async function failToGoBack(): Promise<HostPorts> {
       await armNew();
       await host.boot();
@@ -297,7 +297,7 @@ describe('a host worker that starts', () => {
       expect(host.reboots).toEqual(['update to rendered-worker-new']);
     });
 
-    /** As above, but its operating system does not tell how it is. */
+    /** Like `failToGoBack`, but the state of the operating system is unreadable. */
     async function failUnseen(boot?: { broken: boolean }): Promise<HostPorts> {
       await armNew();
       await host.boot(boot);
@@ -325,7 +325,7 @@ describe('a host worker that starts', () => {
       const ports = await failUnseen();
 
       expect(await settleAtStart(ports)).toEqual(withoutReboot);
-      // The machine goes down by itself: it comes up where it would have been taken.
+      // The machine reboots by itself, into the deployment of the rollback.
       await host.boot();
       expect((await settleAtStart(await host.ports())).reboot).toBeUndefined();
       expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
@@ -405,7 +405,7 @@ describe('a host worker that starts', () => {
 
     expect((await settleAtStart(await host.ports())).what).toMatch(/booted deployment .* again/);
     expect(motd()).toBe('old');
-    // What had started on the new files starts again.
+    // Programs that had started on the new files start again.
     await host.boot();
     expect((await settleAtStart(await host.ports())).reboot).toBeUndefined();
     const activities = await host.activities();

@@ -1,4 +1,4 @@
-/** What a person at the console is shown, of a machine in a directory with the real ports. */
+/** The report for a person at the console, of a machine in a directory with the real ports. */
 
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -99,7 +99,7 @@ describe('the status of a machine', () => {
         '            health not asked',
       ]),
     );
-    // What stands for the certificate is none.
+    // The file in place of the certificate is none.
     expect(problems).toEqual([expect.stringMatching(/client-kubelet\.crt is no certificate: /)]);
   });
 

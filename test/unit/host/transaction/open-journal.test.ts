@@ -1,4 +1,4 @@
-/** A journal that another OS driver has begun: left alone by everything that could undo it. */
+/** A journal that another OS driver has begun is left alone by every kind of undo. */
 
 import { createHostActivities } from '../../../../activities/host/host-activities';
 import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => host.remove());
 
-/** The same machine after somebody named another driver in its settings. */
+/** The same machine after the driver in its settings was changed. */
 async function renamed(): Promise<{ readonly ports: HostPorts; readonly called: string[] }> {
   const ports = await host.ports();
   const called: string[] = [];

@@ -1,4 +1,6 @@
-/** An update that sets a password has one entry of `/etc/shadow`: the others are those of whoever changes them meanwhile. */
+/**
+ * An update that sets a password owns one entry of `/etc/shadow`; other programs may change the others meanwhile.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -12,7 +12,7 @@ afterEach(() => {
   host.remove();
 });
 
-/** Somebody else's transaction keeps the operating system from doing what it is asked, the times that are told. */
+/** Another transaction makes the operating system busy at these attempts. */
 async function busyAt(isBusy: (time: number) => boolean, asked: 'status' | 'finalize' = 'status') {
   const ports = await host.ports();
   const said: string[] = [];

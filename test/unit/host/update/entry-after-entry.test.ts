@@ -1,4 +1,4 @@
-/** Each entry of a config after each other entry for the same path: what comes of it is as if it were the first. */
+/** Each entry of a config after each other entry for the same path: the result is as if it were the first. */
 
 import {
   chmodSync,
@@ -17,7 +17,7 @@ import type { IgnitionFile, IgnitionUnit } from '../../../../core/machine-config
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from '../a-host';
 
 type Entries = Readonly<Record<string, Parameters<typeof aConfig>[1]>>;
-/** What was there before any config. */
+/** State before any config. */
 type Originals = Readonly<Record<string, (at: (path: string) => string) => void>>;
 
 const FILE = '/etc/tool/x';
@@ -103,7 +103,7 @@ class Machine {
 
   readonly #at = (path: string): string => join(this.host.root, path);
 
-  /** Takes the machine to a config, without the reboot: nothing here needs one to be seen. */
+  /** Changes the config without the reboot, which does not matter here. */
   async change(fields: Entries[string]): Promise<void> {
     const config = aConfig(`rendered-worker-${this.#configs.length}`, fields);
     const run = this.#configs.push(config);
@@ -115,7 +115,7 @@ class Machine {
     if (drift !== undefined) throw new Error(`the config does not hold: ${drift.reason}`);
   }
 
-  /** Everything below these directories, as far as a config can name it. */
+  /** Everything below these directories that a config can name. */
   look(): Readonly<Record<string, string>> {
     const found: Record<string, string> = {};
     for (const top of ['/etc/tool', '/etc/systemd/system']) {
@@ -126,7 +126,7 @@ class Machine {
     return found;
   }
 
-  /** Which of the paths have a record of what was there before. */
+  /** Paths with a record of their original state. */
   remembered(): readonly string[] {
     return [FILE, UNIT_FILE, DROPIN_FILE].filter((path) =>
       [originalPath(path), noOriginalPath(path)].some(
@@ -150,7 +150,7 @@ function factsOf(path: string): string {
   return `${(mode & 0o7777).toString(8)} ${uid}:${gid} ${JSON.stringify(readFileSync(path, 'utf8'))}`;
 }
 
-/** A walk in which each name comes right after each name, itself too, exactly once. */
+/** A walk in which each name follows each name, itself too, exactly once. */
 function eachAfterEach(names: readonly string[]): readonly string[] {
   const left = new Map(names.map((name) => [name, [...names]]));
   const walk: string[] = [];
@@ -210,7 +210,7 @@ function entriesOver(entries: Entries, originals: Originals): void {
   });
 }
 
-/** Without contents of its own: only where there is such a unit. */
+/** Without contents of its own: only where such a unit exists. */
 const ENABLED: Entries = {
   nothing: {},
   enabled: unit({ enabled: true }),
@@ -221,7 +221,7 @@ const ENABLED: Entries = {
   'a mask, enabled': unit({ mask: true, enabled: true }),
 };
 
-/** A mask that a config takes away does not come back, as with MCO. */
+/** A mask that a config removes does not come back, as in MCO. */
 const MASKED: Originals = {
   'a mask of a person': (at) => {
     put(at(VENDOR), text('v.target'));
@@ -236,7 +236,7 @@ const LINK: Originals = {
   },
 };
 
-/** What remains of a table without the rows that begin like this. */
+/** The table without the rows that begin like this. */
 function without<Row>(table: Readonly<Record<string, Row>>, beginning: string) {
   return Object.fromEntries(Object.entries(table).filter(([name]) => !name.startsWith(beginning)));
 }

@@ -1,6 +1,6 @@
 /**
- * An update that failed on a host and was lost, with Temporal's database, before its node could say so: the next update to
- * the same config says it, and the machine does not boot into it again.
+ * An update failed on a host and was lost, with Temporal's database, before its Node showed it: the next update to
+ * the same config reports the failure, and the machine does not boot into that config again.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,18 +16,18 @@ import { motdOf } from '../an-os-update';
 import { image, NEW, NEXT, OLD } from '../os-configs';
 
 const FAILED = 'VerifyFailed: unit a.service has failed';
-/** What the node says. */
+/** The failure on the Node. */
 const SAID = {
   name: 'EarlierUpdateFailed',
   message: `rendered-worker-new has failed on worker-1 in an update that was lost: ${FAILED}`,
 };
 
-/** Of an update after the first one, which was lost. */
+/** An order of an update after the lost one. */
 const later = (config: TestConfig, step: string, run = 2): HostOrder => ({
   ...orderFor(config, step, { orderId: `update-node/worker-1/run-${run}/${step}` }),
   afterLost: true,
 });
-/** Of one that begins when all has been said: a person has told to try the node again. */
+/** An order of an update that a person requested with a retry, after the failure was shown. */
 const told = (config: TestConfig, step: string): HostOrder =>
   orderFor(config, step, { orderId: `update-node/worker-1/run-9/${step}` });
 
@@ -47,7 +47,7 @@ async function bootedIntoNew(): Promise<void> {
   host.reboots.length = 0;
 }
 
-/** It was ordered to go back, and its reboot has not come. */
+/** The rollback was ordered, and its reboot has not come. */
 async function goingBack(failed?: string): Promise<string> {
   await bootedIntoNew();
   const order = { ...orderFor(NEW, 'goBack'), ...(failed === undefined ? {} : { failed }) };
@@ -62,7 +62,7 @@ async function bootBack(): Promise<void> {
   await host.settle();
 }
 
-/** It is back, and nobody has proven that. */
+/** It is rolled back, and not verified. */
 async function backUnproven(failed?: string): Promise<void> {
   await goingBack(failed);
   await bootBack();
@@ -105,7 +105,7 @@ describe('an update that failed and was lost', () => {
     expect(await picture()).toEqual(ON_OLD);
     expect((await host.status()).rollback?.image).not.toBe(image('2'));
     expect(host.reboots).toEqual([]);
-    // The answer was lost; and so is the update, before its node could say it.
+    // The answer was lost, and so is the update, before its Node showed it.
     await expect(activities.prepareUpdate(later(NEW, 'prepareUpdate'))).rejects.toMatchObject(SAID);
     await expect(activities.discardStaged(later(NEW, 'discardStaged'))).resolves.toEqual({
       currentConfig: OLD.reference.name,
@@ -186,7 +186,7 @@ describe('an update that failed and was lost', () => {
       const apply = async () => {
         const { settled = '' } = await activities.prepareUpdate(later(NEW, 'prepareUpdate'));
         await activities.applyUpdate(later(NEW, 'applyUpdate'));
-        // Nothing was taken back yet: it is verified once more, where it is.
+        // Nothing was undone yet: it is verified once more in place.
         return settled;
       };
       ends.add(await apply().catch(({ message }: Error) => message));

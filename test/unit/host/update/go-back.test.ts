@@ -1,4 +1,4 @@
-/** The way back when things go wrong on it, and what keeps an update from being committed after it. */
+/** Faults during rollback, and what prevents a commit of the update afterwards. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -74,7 +74,7 @@ describe('an update that was verified, and whose node is completed only after it
     return activities;
   }
 
-  /** By the next update to the same config, which hears whether an earlier one has failed. */
+  /** The next update to the same config learns whether an earlier one failed. */
   const prepareAfter = async () =>
     (await host.activities()).prepareUpdate(
       orderFor(NEW, 'p', { orderId: 'update-node/n/run-2/p', afterLost: true }),
@@ -200,7 +200,7 @@ describe('an update that the machine has begun to take back by itself', () => {
 });
 
 describe('a disk without space', () => {
-  /** Nothing in `/var/lib/slipway` but the journal can be written. */
+  /** Nothing in `/var/lib/slipway` except the journal can be written. */
   async function withFullDisk(): Promise<HostPorts> {
     const ports = await host.ports();
     const writeFile: typeof ports.files.writeFile = async (path, state) => {
@@ -258,7 +258,7 @@ describe('what a person mends after the way back', () => {
 });
 
 describe('an operating system whose programs do not answer', () => {
-  /** Each of these fails so often, and says so. */
+  /** Each of these calls fails that often. */
   async function stumbling(often: Partial<Record<'status' | 'discard' | 'rollback', number>>) {
     const ports = await host.ports();
     const left = { ...often };
@@ -319,7 +319,7 @@ describe('an operating system whose programs do not answer', () => {
     await expect(deaf()).rejects.toMatchObject(told);
     expect(await ports.journal.open()).toBeDefined();
 
-    // Nothing of the update can be gone on with, and the rest of the way back is made when they do.
+    // The update cannot continue; the rollback is completed when these calls succeed.
     const activities = await host.activities();
     await expect(activities.armReboot(orderFor(NEW, 'armReboot'))).rejects.toMatchObject({
       name: 'OrderRefused',

@@ -5,15 +5,15 @@ import type { ConnectionOptions } from '../../../../process/temporal/connection-
 
 const log = createLogger({ process: 'test', level: 'silent' });
 
-/** Temporal, and the connections to it, which remember what they were made with. */
+/** Temporal, and its connections with their options. */
 class World {
   readonly closed: (string | undefined)[] = [];
   nowMs = 0;
   key = 'old';
-  /** A file is half written. */
+  /** False = a file is half written. */
   isReadable = true;
   refused: string | undefined;
-  /** Keys whose connections are not answered. */
+  /** Keys whose connections get no answer. */
   dead = new Set<string>();
 
   readonly read = (): ConnectionOptions => {
@@ -54,7 +54,6 @@ class World {
 
 type Fake = ConnectionLike & { readonly key: string };
 
-/** Asks Temporal once through the link. */
 async function ask(link: TemporalConnection<Fake>): Promise<void> {
   const stop = new AbortController();
   const once = { onAnswer: () => stop.abort(), onSilence: () => stop.abort() };

@@ -5,7 +5,7 @@ import type { PrepareJob, Preparer } from '../../../../server/ignition/prepare';
 import { createThreadPreparer } from '../../../../server/ignition/thread-preparer';
 import { aRendered } from './builders';
 
-/** Does as the version of a job says: an answer, a failure, or the end of the thread. */
+/** The version of a job selects an answer, a failure, or the end of the thread. */
 const PROGRAM = `
 const { parentPort, threadId } = require('node:worker_threads');
 parentPort.on('message', ({ id, job }) => {

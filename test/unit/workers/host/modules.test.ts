@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 const ROOT = resolve(__dirname, '../../../..');
 
-/** What a file loads as soon as it is loaded; types and dynamic imports are not. */
+/** Static imports of a file, without types and dynamic imports. */
 function loadedBy(file: string): readonly string[] {
   const { outputText } = ts.transpileModule(readFileSync(file, 'utf8'), {
     compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },

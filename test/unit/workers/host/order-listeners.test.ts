@@ -1,4 +1,4 @@
-/** Who hears of the orders of a host. */
+/** Listeners for the orders of a host. */
 
 import { tellListeners } from '../../../../workers/host/order-listeners';
 import type { HostActivities, HostOrder } from '../../../../workflows/host-contracts';

@@ -1,4 +1,4 @@
-/** What the worker of one machine does before and until it reaches Temporal. */
+/** Actions of the worker of one machine before it reaches Temporal. */
 
 import {
   chmodSync,
@@ -41,9 +41,9 @@ let machine: TestHost;
 let host: ServedHost;
 let log: Logger;
 let lines: Record<string, unknown>[];
-/** In the order in which they came about, each with the file at that moment. */
+/** In order, each with the file at that moment. */
 let events: string[];
-/** Room for the question that is asked when the time is over. */
+/** Time for the last question after the limit. */
 const LAST_MS = LAST_QUESTION_SECONDS * 1000;
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 
@@ -72,7 +72,7 @@ beforeEach(async () => {
 });
 afterEach(() => machine.remove());
 
-/** The host as a process that starts now sees it. */
+/** The host as a new process sees it. */
 async function refresh(): Promise<void> {
   host = {
     node: 'worker-1',
@@ -85,7 +85,7 @@ async function refresh(): Promise<void> {
 
 describe('the start', () => {
   it('settles an unfinished update', async () => {
-    // The new deployment does not come up: the files must be back before anything reads them.
+    // The new deployment does not start: the files must be undone before any program reads them.
     await (await machine.ports()).os.discard();
     await machine.boot();
     await refresh();
@@ -297,7 +297,7 @@ describe('the confirmation of an update', () => {
     try {
       const { deadline } = await confirmAfterReboot(host, 600, log, () => 100);
 
-      // Stopped for hours: the next timer is late, and comes before any answer can.
+      // Frozen for hours: the next timer is late, and fires before any answer can arrive.
       jest.advanceTimersToNextTimer();
       expect(deadline.aborted).toBe(false);
       await jest.advanceTimersByTimeAsync(600_000 + LAST_MS);
@@ -370,7 +370,7 @@ describe('the confirmation of an update', () => {
   describe('once it was verified, and waits for its commit,', () => {
     const proof = () => ({ ...orderFor(NEW, 'v'), commitWithinSeconds: 1_200 });
 
-    /** Of a process in which that order was carried out. */
+    /** A process in which that order was carried out. */
     async function verified(first: () => Promise<void> = async () => undefined) {
       await machine.boot();
       await refresh();
@@ -419,11 +419,11 @@ describe('the confirmation of an update', () => {
       const { isAwaited, contact, look } = await verified();
       machine.clock.uptime += 1_200;
       contact();
-      // Also when an order ends that left it as it was.
+      // Also when an order ends that changed nothing.
       await look();
 
       expect(isAwaited()).toBe(false);
-      // So it stays when the next process finds nobody, days later and after another boot.
+      // This holds when the next process reaches no server, days later and after another boot.
       await host.exclusive(async () => undefined);
       await machine.boot();
       await refresh();

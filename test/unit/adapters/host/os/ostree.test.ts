@@ -27,7 +27,7 @@ afterEach(async () => {
   await rm(root, { recursive: true });
 });
 
-/** A driver whose program answers these lines, and what it was asked. */
+/** A driver whose program prints these lines, and its calls. */
 function driverWith(lines: readonly unknown[], end: Partial<CommandEnd> = {}) {
   const calls: (readonly string[])[] = [];
   const run: RunCommand = (program, args, options) => {
@@ -175,7 +175,7 @@ it('deletes every old kernel argument and appends every new one, word by word', 
     ['status'],
     [
       'kernel-arguments',
-      // As it is there: the program compares texts.
+      // Spelled as in the deployment: the program compares texts.
       '--delete-if-present="a=1"',
       '--delete-if-present=b',
       '--delete-if-present=gone="x y"',
