@@ -36,7 +36,6 @@ export interface DriftRepair {
   readonly at: string;
 }
 
-/** The whole state of one host. */
 export interface DriftReport {
   readonly config: string;
   /** The first `FINDINGS_REPORTED`, by path. */
