@@ -48,7 +48,7 @@ export async function createMachinePorts(
 }
 
 /** A journal that cannot be read is told by whoever settles it. */
-async function begunWith(journal: HostPorts['journal']): Promise<UpdateHeader['driver']> {
+async function begunWith(journal: HostPorts['journal']): Promise<UpdateHeader['driver'] | undefined> {
   try {
     return (await journal.open())?.header.driver;
   } catch (error) {

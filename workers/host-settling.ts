@@ -56,7 +56,7 @@ export async function settleHost(
   }
 }
 
-/** What an earlier version left open is closed at once, and not only with the next update. */
+/** What MCO left open is closed at once, and not only with the next update. */
 async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Logger): Promise<void> {
   try {
     await exclusive(() => closeOriginals(ports.files));

@@ -73,7 +73,6 @@ export function marked(
   { run, outlived }: Turned,
   step: TurnStep,
 ): Readonly<Record<string, string>> {
-  if (run === undefined) return {};
   const { name } = node.metadata;
   const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, step, outlived);
   if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark };

@@ -72,7 +72,7 @@ function changedMeanwhile(
 }
 
 /**
- * Proves the operating system where no journal remembers how it was. Without any journal no reboot was asked for, so by
+ * Proves the operating system where no journal remembers how it was. No reboot was asked for then, so by
  * the deployment on which the config was committed; by the config where that is not known either.
  *
  * @throws `VerifyFailed` naming what differs, `WrongDeployment` naming both deployments
@@ -81,8 +81,8 @@ export async function proveOsBack(
   ports: Pick<HostPorts, 'node' | 'files' | 'os'>,
   { journal, status, from }: WentBack,
 ): Promise<void> {
-  if (!ports.os.managesOs || journal?.header.before !== undefined) return;
-  if (journal === undefined && (await readCommitted(ports.files)) !== undefined) {
+  if (!ports.os.managesOs || journal !== undefined) return;
+  if ((await readCommitted(ports.files)) !== undefined) {
     const foreign = await findForeignDeployment(ports, status);
     if (foreign === undefined) return;
     throw fail('WrongDeployment', foreign, { deployment: status.booted.id });

@@ -259,7 +259,7 @@ function refuseNotTakenBack({ node }: HostPorts, journal: OpenJournal): void {
 /** The last part of the way back; each of it may be repeated. */
 async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
   const { before, previousDeployment } = journal.header;
-  if (before !== undefined && ports.os.managesOs) proveAsBefore(status, before);
+  if (ports.os.managesOs) proveAsBefore(status, before);
   await proveKubelet(ports, journal);
   const armed = markOf(journal, 'armed');
   if (armed !== undefined && armed.expected !== previousDeployment) {

@@ -64,7 +64,7 @@ export async function awaitsConfirmation(ports: Ports): Promise<UnconfirmedBoot 
   if (!hasBooted) return undefined;
   const isVerified = markOf(journal, 'verified')?.bootId === bootId;
   return {
-    ...unconfirmed(ports, journal, bootId, armed ?? markOf(journal, 'applied')),
+    ...unconfirmed(ports, journal, bootId, armed ?? journal.header),
     ...(isVerified ? { isVerified } : {}),
   };
 }
@@ -85,8 +85,8 @@ export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined>
   const isArmed = armed !== undefined && armed.begun !== true;
   if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
   const { bootId } = await ports.os.status();
-  if (header.before?.bootId !== bootId) return undefined;
-  return unconfirmed(ports, journal, bootId, markOf(journal, 'applied') ?? header);
+  if (header.before.bootId !== bootId) return undefined;
+  return unconfirmed(ports, journal, bootId, header);
 }
 
 /** Nothing that the machine hears, or does not hear, changes what becomes of it. */
@@ -155,7 +155,7 @@ function unconfirmed(
 function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
   // Nobody orders a first boot, and it may be what names the machine.
   if (isOfFirstBoot(header)) return undefined;
-  const { node = ports.node, namespace = ports.namespace } = header;
+  const { node, namespace = ports.namespace } = header;
   if (node !== ports.node) {
     return `the machine goes by the name ${ports.node} since the update, and no order to ${node} reaches it`;
   }

@@ -328,7 +328,7 @@ class DriftWatch {
     }
     if (key === this.#tried) return false;
     if (await this.#isBusy()) return false;
-    if (answer.mayDisturb === true && this.#now() - this.#askedAt > TURN.begun) {
+    if (answer.mayDisturb && this.#now() - this.#askedAt > TURN.begun) {
       // Something was in the way for so long that it may be another node's turn.
       this.#told = '';
       this.#alarm.within('report', 0);
@@ -359,7 +359,7 @@ class DriftWatch {
         findings: host.check.findings,
         policies: mergeDisruptionPolicies(answer.disruptionPolicies),
         mayRepair: (path) => earlier.filter((one) => one.path === path).length < limit,
-        mayDisturb: answer.mayDisturb ?? true,
+        mayDisturb: answer.mayDisturb,
         count: (tried) =>
           this.#remember(host, [...earlier, ...tried.map((path) => ({ path, at }))]),
       },

@@ -52,20 +52,19 @@ export interface BeforeUpdate {
 /** What an unfinished update is, in the journal's first entry. */
 export interface UpdateHeader {
   readonly orderId: string;
-  /** What the names of deployments are from. Absent = written by a version that did not record it. */
-  readonly driver?: OsDriver['name'];
+  /** What the names of deployments are from. */
+  readonly driver: OsDriver['name'];
   readonly target: ConfigReference;
   /** Absent = the host had no config before. */
   readonly previous?: ConfigReference;
   /** Booted when the update began. */
   readonly previousDeployment: string;
-  /** Absent = written by a version that did not record it. */
-  readonly before?: BeforeUpdate;
+  readonly before: BeforeUpdate;
   /** How long the machine may be without Temporal until it has rebooted; absent = as this host is set up. */
   readonly reconnectSeconds?: number;
-  /** The machine, as its orders name it; absent = written by a version that did not record it. */
-  readonly node?: string;
-  /** The one of Temporal that they come from; absent = written by a version that did not record it. */
+  /** The machine, as its orders name it. */
+  readonly node: string;
+  /** The one of Temporal that they come from; absent = the process that began it hears none. */
   readonly namespace?: string;
   /** A person said force: the disk need not have been as the config before says. */
   readonly forced?: boolean;
@@ -78,15 +77,9 @@ export interface UpdateHeader {
 export type UpdateMark =
   /**
    * Everything is on disk. `deployment` is the one that the next boot should start, the booted one
-   * when nothing is staged; absent = written by a version that did not record it. `reconnectSeconds` is that of
-   * the header, for versions that look for it here.
+   * when nothing is staged; absent = a repair, which takes no boot.
    */
-  | {
-      readonly kind: 'applied';
-      readonly deployment?: string;
-      readonly digest?: string;
-      readonly reconnectSeconds?: number;
-    }
+  | { readonly kind: 'applied'; readonly deployment?: string; readonly digest?: string }
   /**
    * Services are being reloaded and restarted: some may run on the new files. `running` are those of
    * them that ran before; absent = not known.
@@ -97,9 +90,8 @@ export type UpdateMark =
   /**
    * The reboot is due; `expected` is the deployment that should come up, `reconnectSeconds` how long
    * the machine then may be without Temporal. Absent = as this host is set up. `attempt` counts from 1,
-   * which is absent: power cuts take reboots back. `notAfter` = until when the order holds; absent =
-   * written by a version that did not record it. `begun` = what comes before the reboot is not done yet: no process
-   * carries it out by itself, as its order may have been answered as failed. Another mark without it follows.
+   * which is absent: power cuts take reboots back. `notAfter` = until when the order holds. `begun` =
+   * what comes before the reboot is not done yet: no process carries it out by itself, as its order may have been answered as failed. Another mark without it follows.
    */
   | {
       readonly kind: 'armed';
@@ -108,13 +100,13 @@ export type UpdateMark =
       readonly begun?: true;
       readonly attempt?: number;
       readonly reconnectSeconds?: number;
-      readonly notAfter?: string;
+      readonly notAfter: string;
     }
   /**
    * It was proven to hold in this boot. `commitBy` = whoever ordered that waits for the commit, which is to follow by
    * then (RFC 3339), so the machine still goes back by itself when nobody can be reached; `commitByUptime` is the same
-   * in seconds of the kernel, for as long as that boot lasts. All absent = the update was decided with this: an earlier
-   * version ordered it, or there was an answer after that time. The latest counts.
+   * in seconds of the kernel, for as long as that boot lasts. All absent = the update was decided with this: there was an
+   * answer after that time. The latest counts.
    */
   | {
       readonly kind: 'verified';
@@ -130,7 +122,7 @@ export type UpdateMark =
    * `due` = that boot ends: whatever process starts in it carries the reboot out. An order adds that in
    * another mark, when all that comes before the reboot is done; absent = nobody has asked for it yet.
    * `because` = a sentence, unless an order asked for it. `failed` = no order did, and the update is to blame for that
-   * sentence, not an accident; absent also where a version did not note it.
+   * sentence, not an accident.
    * `again` = a power cut was to blame, so the update may do everything once more. `unseen` = the
    * operating system did not tell how it is, so whether a reboot is due is not known; `bootId` is then the
    * boot in which that was, where the kernel told it.

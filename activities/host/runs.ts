@@ -15,7 +15,7 @@ const RUNS_KEPT = 64;
 
 interface Runs {
   readonly current?: string;
-  /** What the current run brings the host to. Absent = written by a version that did not note it. */
+  /** What the current run brings the host to. */
   readonly config?: ConfigReference;
   /** The update of the current run was taken back: nothing of it is carried out any more. */
   readonly isBack?: boolean;

@@ -71,11 +71,6 @@ type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
  * In the boot in which it was begun, the way back boots only if that was asked for to the end. An order that
  * failed before is repeated, or its update has given up: then the node may be in service again, full of
  * pods, hours before a process starts. In any other boot the machine has lost its pods anyway.
- *
- * Versions that noted no `due` are no exception. Where one of them had asked, and was stopped between
- * that and the reboot, the update waits for it in vain, and keeps the node cordoned with the reason until
- * it is retried. To take every old mark for due would reboot, with the start of this version, each node
- * in service whose way back had failed.
  */
 function mayBootBack(back: GoingBack, bootId: string): boolean {
   return back.bootId !== bootId || back.due === true;
@@ -96,9 +91,7 @@ function expectedId(journal: OpenJournal): string {
 /** Whether this may be another boot than the one in which the update began. */
 function hasBooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
   const { before } = journal.header;
-  return (
-    markOf(journal, 'armed') !== undefined || (before !== undefined && before.bootId !== bootId)
-  );
+  return markOf(journal, 'armed') !== undefined || before.bootId !== bootId;
 }
 
 /** Whether the booted deployment is the one that the update made. */
@@ -131,8 +124,8 @@ export function backDisturbs(journal: OpenJournal, status: OsStatus): boolean {
 }
 
 /**
- * Why the machine has begun the way back by itself, when the update is to blame; undefined = an order began it, an
- * accident did, or a version that did not note it.
+ * Why the machine has begun the way back by itself, when the update is to blame; undefined = an order began it, or an
+ * accident did.
  */
 export function failedAlone(journal: OpenJournal): string | undefined {
   return journal
@@ -180,7 +173,7 @@ function stillDue(
   status: OsStatus,
   now: Date,
 ): Standing {
-  const expired = notAfter === undefined ? undefined : expiredText(notAfter, now);
+  const expired = expiredText(notAfter, now);
   if (expired !== undefined) {
     return { kind: 'undo', because: `the order to reboot ${expired}`, again: true };
   }
@@ -223,7 +216,7 @@ export function startedOnNewFiles(
   { bootId }: Pick<OsStatus, 'bootId'>,
 ): boolean {
   const { before, plan, repair } = journal.header;
-  const isOtherBoot = before !== undefined && before.bootId !== bootId;
+  const isOtherBoot = before.bootId !== bootId;
   const isWhole =
     markOf(journal, 'applied') !== undefined && markOf(journal, 'armed') === undefined;
   return isOtherBoot && isWhole && repair !== true && !plan.reboot && !changesOs(plan);
@@ -233,7 +226,7 @@ export function startedOnNewFiles(
 function unarmed(journal: OpenJournal, status: OsStatus): Standing {
   const { bootId, booted } = status;
   const { before, previousDeployment } = journal.header;
-  if (before === undefined || before.bootId === bootId) return { kind: 'asLeft' };
+  if (before.bootId === bootId) return { kind: 'asLeft' };
   if (booted.id !== previousDeployment) {
     // Only drivers that cannot lock what they stage come here.
     return { kind: 'goOnBack', reboots: true };

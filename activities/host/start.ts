@@ -150,8 +150,8 @@ async function undoAtStart(
 ): Promise<boolean> {
   const { bootId } = status;
   // In the boot that wrote the files, nothing started on them by itself.
-  const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before?.bootId;
-  const isOther = writtenIn !== undefined && writtenIn !== bootId;
+  const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before.bootId;
+  const isOther = writtenIn !== bootId;
   const begun = markOf(journal, 'goingBack');
   // An order came to this boot, when the node had started already, and has not asked for another one.
   const waitsForOrder = begun?.unseen === true && begun.bootId === bootId;

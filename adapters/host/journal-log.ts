@@ -43,14 +43,10 @@ export interface ParentImage {
 
 export type JournalEntry =
   /** The first entry: what the update is. */
-  | {
-      readonly type: 'begin';
-      readonly header: unknown;
-      /** Absent = an older version's. */ readonly sealed?: true;
-    }
+  | { readonly type: 'begin'; readonly version: number; readonly header: unknown }
   /** Written before the path is changed. */
   | { readonly type: 'before'; readonly path: string; readonly image: BeforeImage }
-  /** How it is made again when somebody has removed it. Older versions do not know this entry, and pass over it. */
+  /** How it is made again when somebody has removed it. */
   | { readonly type: 'parent'; readonly path: string; readonly image: ParentImage }
   /** A file that is made to take room for the way back, and has nothing in it. */
   | { readonly type: 'room'; readonly path: string }

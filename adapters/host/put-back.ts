@@ -176,7 +176,7 @@ async function makeParents(undo: Undo, path: string): Promise<void> {
   }
 }
 
-/** One that an earlier version did not write down is made as an update makes those that it needs. */
+/** One that is not written down is made as an update makes those that it needs. */
 const UNKNOWN: ParentImage = { mode: 0o755, ...ROOT_OWNER };
 
 /** As it was when the update began. */

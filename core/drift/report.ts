@@ -56,10 +56,7 @@ export interface DriftReport {
   readonly forced: boolean;
   /** Why something was not repaired although the policy says Repair. */
   readonly unrepaired?: string;
-  /**
-   * Programs beside Slipway that would update or reboot the machine, at most `UPDATERS_REPORTED`; absent = none, or
-   * the host is of a version that does not look.
-   */
+  /** Programs beside Slipway that would update or reboot the machine, at most `UPDATERS_REPORTED`; absent = none. */
   readonly updaters?: readonly string[];
 }
 
@@ -68,11 +65,8 @@ export interface DriftAnswer {
   readonly drift: DriftPolicy;
   /** The cluster's own disruption policies; the defaults are added on the host. */
   readonly disruptionPolicies: NodeDisruptionPolicy;
-  /**
-   * Whether a repair may reload or restart services now (`mayDisturb`), for `TURN.begun` after the report. Absent = the
-   * server is of a version before turns, in which every repair might.
-   */
-  readonly mayDisturb?: boolean;
+  /** Whether a repair may reload or restart services now (`mayDisturb`), for `TURN.begun` after the report. */
+  readonly mayDisturb: boolean;
 }
 
 /** More than this nobody reads in a status, and every one is stored for every node. */

@@ -307,16 +307,6 @@ describe('a drain that comes late', () => {
 
     await late;
   });
-
-  it('takes any cordon for the one of an update that an earlier version has begun', async () => {
-    await updatedOnce('drained-earlier');
-    await aPodOn('drained-earlier');
-    await cordonedAs('drained-earlier', null);
-
-    const drained = activities().drainNode({ ...stepFor('drained-earlier', NEW), ...drain });
-
-    await expect(drained).resolves.toMatchObject({ evicted: 1 });
-  });
 });
 
 it('does not cordon a node once more that a person put back into service after its update', async () => {

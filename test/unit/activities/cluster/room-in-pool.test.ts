@@ -550,7 +550,7 @@ describe('cordons of several cluster workers at the same time', () => {
     expect(await outcomes(all)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
 
-  it('are counted by slots of an earlier version as they were: with what an update has left', async () => {
+  it('are counted with what an update has left when those are too many to name', async () => {
     const shown = portsWith([aNode('a'), aNode('b'), shows('f', failed, true)], 3);
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 2));
 
