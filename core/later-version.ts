@@ -2,13 +2,15 @@
  * What Slipway writes down in a form of its own carries the version of that form. A process that finds a later one would
  * take it for something else, so whoever reads it refuses it with this sentence.
  *
- * @param what - the object and what of it, as the subject of the sentence
+ * @param found.what - the object and what of it, as the subject of the sentence
+ * @param found.remedy - what a person can do
  * @returns undefined when the version is known
  */
-export function laterVersion(what: string, found: number, known: number): string | undefined {
-  if (found <= known) return undefined;
-  return (
-    `${what} is of version ${found}, and this Slipway knows versions up to ${known}: ` +
-    'a later Slipway wrote it; run that one again until the update of the node has ended'
-  );
+export function laterVersion(
+  found: { readonly what: string; readonly version: number; readonly remedy: string },
+  known: number,
+): string | undefined {
+  const { what, version, remedy } = found;
+  if (version <= known) return undefined;
+  return `${what} is of version ${version}, written by a later Slipway, and this one knows up to version ${known}: ${remedy}`;
 }

@@ -29,7 +29,7 @@ export const ANNOTATION = {
   OS_IMAGE_URL_OVERRIDDEN: `${MCO_GROUP}/os-image-url-overridden`,
   /** Ours, on a Node: the workflow ID that set the cordon. Absent = a person's cordon. */
   CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,
-  /** Ours, on a Node: the run of an update that wrote it last, `<started>/<run ID>`, with `/over` when it is over. */
+  /** Ours, on a Node: the run of an update that wrote it last, `v1/<started>/<run ID>`, with `/over` when it is over. */
   UPDATE_RUN: `${SLIPWAY_GROUP}/update-run`,
   /** Ours, on a pool: the rendered config whose rollout a person cancelled; not restarted by itself. */
   ROLLOUT_CANCELLED: `${SLIPWAY_GROUP}/rollout-cancelled`,

@@ -12,7 +12,7 @@ import {
   isDegraded,
   isUnschedulable,
 } from '../../core/node/predicates';
-import { lastRunOf, turnOf, type TurnStep } from '../../core/node/turn';
+import { lastRunOf, laterMark, turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import { hasUpdateTaint, otherTaints } from '../../core/node/update-taint';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -66,7 +66,8 @@ export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> =
  * The mark of the run that writes now. It goes into the same PATCH as everything else, so that whoever
  * is faster makes the other one decide again.
  *
- * @throws `UpdateSuperseded` when it is not the turn of this run any more
+ * @throws `UpdateSuperseded` when it is not the turn of this run any more, `RefusedRequest` when a later Slipway
+ *   wrote it
  */
 export function marked(
   node: Node,
@@ -74,7 +75,10 @@ export function marked(
   step: TurnStep,
 ): Readonly<Record<string, string>> {
   const { name } = node.metadata;
-  const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, step, outlived);
+  const mark = annotationOf(node, ANNOTATION.UPDATE_RUN);
+  const later = laterMark(name, mark);
+  if (later !== undefined) throw fail('RefusedRequest', later, { node: name });
+  const turn = turnOf(mark, run, step, outlived);
   if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark };
   throw fail(
     'UpdateSuperseded',

@@ -321,9 +321,10 @@ async function readLogIn(
 function refuseLater(directory: string, { entries: [begin] }: ReadLog): void {
   if (begin?.type !== 'begin') return;
   const path = logPath(directory);
-  const later = laterVersion(`journal ${path}`, begin.version, JOURNAL_VERSION);
-  if (later !== undefined)
-    throw fail('RollbackFailed', `${later}; nothing was changed`, { path, directory });
+  const remedy = 'run that one again until its update has ended; nothing was changed';
+  const found = { what: `journal ${path}`, version: begin.version, remedy };
+  const later = laterVersion(found, JOURNAL_VERSION);
+  if (later !== undefined) throw fail('RollbackFailed', later, { path, directory });
 }
 
 /** A seal of nothing, and the space that is given up when the disk is full. */

@@ -10,6 +10,9 @@
  * that stands against it.
  */
 
+import { laterVersion } from '../later-version';
+import { ANNOTATION } from '../names';
+
 /** One run of the update workflow of a node. */
 export interface UpdateRun {
   readonly id: string;
@@ -25,7 +28,17 @@ export type Turn =
   | { readonly ok: false; readonly reason: string };
 
 const OVER = 'over';
-const MARK = /^([^/]+)\/([^/]+?)(\/over)?$/;
+const MARK = /^v1\/([^/]+)\/([^/]+?)(\/over)?$/;
+const MARK_VERSION = 1;
+
+/** Why the mark of a Node is refused; undefined = it is of a version that is known, or nobody's. */
+export function laterMark(node: string, mark: string | undefined): string | undefined {
+  const [, version = '0'] = /^v(\d{1,9})\//.exec(mark ?? '') ?? [];
+  const what = `annotation ${ANNOTATION.UPDATE_RUN} of node ${node}`;
+  const remedy =
+    'run that one again, or remove the annotation when no update of the node is under way';
+  return laterVersion({ what, version: Number(version), remedy }, MARK_VERSION);
+}
 
 /**
  * @param mark - what the Node says; what cannot be read counts as nothing, because a person wrote it
@@ -45,7 +58,12 @@ export function turnOf(
   const isOver = known?.id === run.id && known.isOver;
   // It would take a node that nobody gives back any more.
   if (isOver && step === 'takes') return { ok: false, reason: 'the update is over' };
-  const words = [run.startedAt, run.id, ...(step === 'gives back' ? [OVER] : [])];
+  const words = [
+    `v${MARK_VERSION}`,
+    run.startedAt,
+    run.id,
+    ...(step === 'gives back' ? [OVER] : []),
+  ];
   return { ok: true, mark: words.join('/') };
 }
 

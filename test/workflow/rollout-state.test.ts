@@ -989,7 +989,7 @@ describe('what is carried to the next run', () => {
     work(rollout, 'g');
     rollout.finished(aReport('g', { outcome: 'failed', hostIsBack: false, leftAt: '8' }));
     rollout.finished(aReport('c', { outcome: 'failed', reason: 'disk full' }));
-    rollout.finished(aReport('d', { outcome: 'failed', failure: 'DrainTimedOut' }));
+    rollout.finished(aReport('d', { outcome: 'failed', failure: 'DrainTimedOut', isTriedAgain: true }));
     rollout.retry.add('e');
     rollout.heldByUs.set('f', 'skipped');
     rollout.finished(aReport('h', { outcome: 'cancelled' }));

@@ -139,12 +139,12 @@ it('lets a later update take a node whose update was lost', async () => {
   expect(spec?.unschedulable ?? false).toBe(false);
   expect(metadata.annotations).toMatchObject({
     [ANNOTATION.CURRENT_CONFIG]: NEWER,
-    [ANNOTATION.UPDATE_RUN]: `${THIRD.startedAt}/${THIRD.id}/over`,
+    [ANNOTATION.UPDATE_RUN]: `v1/${THIRD.startedAt}/${THIRD.id}/over`,
   });
 });
 
 describe('a mark that is ahead of the clock of the Temporal server', () => {
-  const AHEAD = '2126-01-01T00:00:00.000Z/of-another-clock';
+  const AHEAD = 'v1/2126-01-01T00:00:00.000Z/of-another-clock';
   /** As Temporal says it: one run of a node is open, or none. */
   const askedOf = (open: string | undefined) => {
     const asked: string[] = [];
@@ -179,7 +179,7 @@ describe('a mark that is ahead of the clock of the Temporal server', () => {
     expect(spec?.unschedulable ?? false).toBe(false);
     expect(metadata.annotations).toMatchObject({
       [ANNOTATION.CURRENT_CONFIG]: NEWER,
-      [ANNOTATION.UPDATE_RUN]: `${SECOND.startedAt}/${SECOND.id}/over`,
+      [ANNOTATION.UPDATE_RUN]: `v1/${SECOND.startedAt}/${SECOND.id}/over`,
     });
     // Once: from then on the mark is its own.
     expect(asked).toEqual([`ahead ${SECOND.id}`]);

@@ -165,7 +165,7 @@ describe('the start', () => {
     expect(tries).toEqual(['a path is in the way', 'still in the way']);
   });
 
-  it('closes the copies that an earlier version left open to everybody', async () => {
+  it('closes the copies that MCO left open to everybody', async () => {
     const copies = join(machine.root, 'etc/machine-config-daemon/orig');
     mkdirSync(copies, { recursive: true });
     chmodSync(copies, 0o755);

@@ -14,7 +14,7 @@ import type { ReleaseNodeInput } from '../../../../workflows/cluster-contracts';
 const OLD = 'rendered-worker-0';
 const NEW = 'rendered-worker-1';
 const RUN = { id: 'run-0', startedAt: '2026-01-01T00:00:00.000Z' };
-const TAKEN = { [ANNOTATION.UPDATE_RUN]: `${RUN.startedAt}/${RUN.id}` };
+const TAKEN = { [ANNOTATION.UPDATE_RUN]: `v1/${RUN.startedAt}/${RUN.id}` };
 const STEP = { node: 'n', pool: 'worker', config: NEW, workflowId: 'update-node/n', run: RUN };
 
 function aNode(
@@ -510,7 +510,7 @@ describe('an update that never targeted the node, and whose host has settled', (
     const [lost, run] = ['one', 'two'].map((id, minute) => ({
       ...{ id, startedAt: `2026-01-01T00:0${minute}:00.000Z` },
     }));
-    const mark = { [ANNOTATION.UPDATE_RUN]: `${lost?.startedAt}/${lost?.id}` };
+    const mark = { [ANNOTATION.UPDATE_RUN]: `v1/${lost?.startedAt}/${lost?.id}` };
     const node = aNode({ ...onItsWay, ...mark });
     const left = { hostIsBack: false, ...(run === undefined ? {} : { run }) };
 

@@ -22,7 +22,8 @@ const DONE = {
 /** Half way to another config, and in service all the same. */
 function serving(name: string, run?: string): Node {
   const { metadata, ...rest } = aNode(name);
-  const mark = run === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: `2030-01-01T00:00:00Z/${run}` };
+  const mark =
+    run === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: `v1/2030-01-01T00:00:00Z/${run}` };
   const annotations = { ...metadata.annotations, ...mark, [ANNOTATION.STATE]: 'Working' };
   return { ...rest, metadata: { ...metadata, annotations } };
 }

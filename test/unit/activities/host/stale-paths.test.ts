@@ -89,7 +89,7 @@ describe('a path that a config no longer has', () => {
     const path = '/etc/tool/token';
     const CLAIMED = withFiles('a', aFile(path, 'ours'), aFile('/etc/new', 'ours'));
     const modes = () => ORIGINAL_PLACES.map((place) => statSync(at(place)).mode & 0o777);
-    /** As MCO and earlier versions did. */
+    /** As MCO does. */
     const leaveOpen = (): void => {
       for (const place of ORIGINAL_PLACES) {
         write(`${place}/etc/another`, 'theirs');
@@ -206,7 +206,7 @@ describe('a path that a config no longer has', () => {
     it.each([
       ['the next config that unmasks it', withUnit('again', { mask: false })],
       ['the config that leaves it', NOTHING],
-    ])('is settled by %s when an earlier version left it behind', async (_what, next) => {
+    ])('is settled by %s when MCO left it behind', async (_what, next) => {
       await change(UNMASKED);
       write(path, 'of a config long gone');
       write(noOriginalPath(path), '');

@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readFileSync,
   rmSync,
-  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -23,11 +22,6 @@ import {
   NODE_FILE_SYSTEM,
   type PathChange,
 } from '../../../../adapters/host';
-import {
-  encodeEntry,
-  FIRST_CHECKSUM,
-  type JournalEntry,
-} from '../../../../adapters/host/journal-log';
 import { simulatedOwnership } from '../../../../adapters/simulation';
 import { treeOf } from './trees';
 

@@ -26,8 +26,8 @@ it('a journal of a later version is refused, and left as it is', async () => {
   await expect(createJournal<object, string>(files).open()).rejects.toMatchObject({
     name: 'RollbackFailed',
     message:
-      'journal /var/lib/slipway/journal/order/log is of version 2, and this Slipway knows versions up to 1: ' +
-      'a later Slipway wrote it; run that one again until the update of the node has ended; nothing was changed',
+      'journal /var/lib/slipway/journal/order/log is of version 2, written by a later Slipway, and this one knows ' +
+      'up to version 1: run that one again until its update has ended; nothing was changed',
   });
   expect(treeOf(root)).toEqual(before);
 });
