@@ -27,7 +27,7 @@ export const ANNOTATION = {
   /** On a Node: the workflow ID that set the cordon. Absent = a person's cordon. */
   CORDONED_BY: `${SLIPWAY_GROUP}/cordoned-by`,
   /**
-   * On a Node: the run of an update that wrote it last, `<started>/<run ID>`, with `/over` when it
+   * On a Node: the run of an update that wrote it last, `v1/<started>/<run ID>`, with `/over` when it
    * is over.
    */
   UPDATE_RUN: `${SLIPWAY_GROUP}/update-run`,
