@@ -3,7 +3,7 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
 
 /** A sink that knows whether a person looks at it. */
-export interface Sink {
+interface Sink {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;

@@ -3,7 +3,7 @@
 const MOST = 3;
 
 /** How many are shown, and of how many the list is the beginning. */
-export interface Few {
+interface Few {
   readonly most?: number;
   readonly total?: number;
 }

@@ -47,7 +47,7 @@ interface Watched {
   readonly said?: string;
 }
 
-export interface Blocker {
+interface Blocker {
   /** Absent: it does not concern one pod. */
   readonly pod?: string;
   readonly blocker: string;
@@ -55,7 +55,7 @@ export interface Blocker {
   readonly since: number;
 }
 
-export interface DrainFacts {
+interface DrainFacts {
   readonly node: string;
   /** No pod has to leave: there is no other node. */
   readonly isOnlyNode: () => boolean;

@@ -17,7 +17,7 @@ export interface Inhibitor {
   readonly pid: number;
 }
 
-export interface RebootOptions {
+interface RebootOptions {
   /** How long inhibitors are honoured. */
   readonly inhibitorSeconds: number;
   /** How long systemd may take to end this process after the request. */

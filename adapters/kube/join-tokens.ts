@@ -15,7 +15,7 @@ import type { Log } from './transport';
 import type { WatchSource } from './watch';
 
 /** The fields of a Secret that join tokens use. */
-export interface Secret extends KubeObject {
+interface Secret extends KubeObject {
   readonly type?: string;
   /** Values in base64. */
   readonly data?: Readonly<Record<string, string>>;
@@ -125,7 +125,7 @@ export async function readJoinTokens(
 }
 
 /** The tokens in the memory of a server, fed by a watch. */
-export interface WatchedJoinTokens {
+interface WatchedJoinTokens {
   /** False until the first complete list. */
   readonly isSynced: boolean;
   readonly synced: Promise<void>;

@@ -3,7 +3,7 @@
 import { EXTENSIONS } from '../machine-config/extensions';
 
 /** Each list sorted, without duplicates. */
-export interface PackageChanges {
+interface PackageChanges {
   readonly install: readonly string[];
   readonly uninstall: readonly string[];
 }

@@ -15,7 +15,7 @@ const COMMITTED_FILE = '/var/lib/slipway/committed.json';
 export const FORCE_FILE = '/run/machine-config-daemon-force';
 
 /** The last update that was committed. */
-export interface CommittedUpdate {
+interface CommittedUpdate {
   readonly config: ConfigReference;
   readonly deployment: string;
   readonly image?: string;

@@ -19,7 +19,7 @@ const ATTEMPTS = 10;
 const PAUSE_MS = 3_000;
 
 /** A machine whose kubelet has not started yet. */
-export interface StartingMachine {
+interface StartingMachine {
   readonly node: string;
   /** Directory that is the machine's `/`. */
   readonly root: string;
@@ -28,7 +28,7 @@ export interface StartingMachine {
   readonly reboot: (reason: string) => Promise<void>;
 }
 
-export interface SettleOptions {
+interface SettleOptions {
   readonly signal: AbortSignal;
   readonly log: Log;
   readonly systemctl?: string;

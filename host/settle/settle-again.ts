@@ -59,7 +59,7 @@ async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): 
   }
 }
 
-export interface SettlingAgain {
+interface SettlingAgain {
   /** Settling has failed for this reason. */
   failed(reason: string): void;
   /** Nothing is left to settle. */

@@ -23,7 +23,7 @@ import { lookForKubelet, otherNode } from '../kubelet';
 import { type WorkerState, isRunning, readWorkerState } from './worker-state';
 
 /** A machine that is looked at. */
-export interface ExaminedMachine {
+interface ExaminedMachine {
   readonly node: string;
   /** Directory that is the machine's `/`. */
   readonly root: string;
@@ -37,7 +37,7 @@ export interface ExaminedMachine {
   }>;
 }
 
-export interface OpenUpdate {
+interface OpenUpdate {
   readonly target: string;
   readonly previous?: string;
   readonly orderId: string;

@@ -15,7 +15,7 @@ const ANSWER_MS = 10_000;
 const LOOK_MS = 5_000;
 
 /** What a process needs, and where. */
-export interface RequirementsOptions {
+interface RequirementsOptions {
   readonly address: string;
   readonly namespace: string;
   /** Names; may be empty. */

@@ -10,9 +10,9 @@ import { withoutNoise } from './order-log';
 import type { Logger } from '../../process/logging';
 
 /** The connection under the hosts, as far as health tells of it. */
-export type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
+type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
 
-export interface WatchedHosts {
+interface WatchedHosts {
   readonly onConfigured: (node: string, config: string | undefined) => void;
   readonly onPolling: (node: string) => void;
   readonly onLink: (link: Linked) => void;
@@ -22,7 +22,7 @@ export interface WatchedHosts {
 /** The limit of names in `/readyz`. */
 const NAMES_SHOWN = 5;
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Between two tries to serve; default: ten seconds. */
   readonly retryMs?: number;
   /** For tests. */

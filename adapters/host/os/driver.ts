@@ -2,11 +2,10 @@
 
 import type { OsStatus, StepContext } from './os-status';
 
-export const OS_DRIVER_NAMES = ['rpm-ostree', 'bootc', 'ostree', 'none', 'simulated'] as const;
-export type OsDriverName = (typeof OS_DRIVER_NAMES)[number];
+export type OsDriverName = 'rpm-ostree' | 'bootc' | 'ostree' | 'none' | 'simulated';
 
 /** Features that some drivers lack. */
-export type OsFeature = 'image' | 'kernelArguments' | 'extensions' | 'kernelType' | 'lock';
+type OsFeature = 'image' | 'kernelArguments' | 'extensions' | 'kernelType' | 'lock';
 
 /** Entries of a MachineConfig, before and after. */
 export interface ListChange {
@@ -14,7 +13,7 @@ export interface ListChange {
   readonly to: readonly string[];
 }
 
-export interface ExtensionsChange extends ListChange {
+interface ExtensionsChange extends ListChange {
   /** Image with the packages; absent: the host has its own repositories. */
   readonly image?: string;
 }

@@ -12,7 +12,7 @@ import { registryCredentials } from './registry-credentials';
 
 const EVERY_MS = 1_000;
 
-export interface PullWatch {
+interface PullWatch {
   readonly run: RunProgram;
   readonly root: string;
   readonly image: string;
@@ -51,7 +51,7 @@ export async function watchingLayers<T>(
 }
 
 /** The missing layers that have arrived. */
-export function progressOf(missing: readonly Layer[], there: ReadonlySet<string>): PullProgress {
+function progressOf(missing: readonly Layer[], there: ReadonlySet<string>): PullProgress {
   const come = missing.filter(({ digest }) => there.has(digest));
   return {
     bytes: sum(come),

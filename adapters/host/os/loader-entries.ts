@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { splitKernelArguments } from '../../../core/os';
 
 /** The deployment that one entry boots, and its arguments. */
-export interface LoaderEntry {
+interface LoaderEntry {
   /** `CHECKSUM.SERIAL` of the deployment's directory, or the verity digest of a composefs. */
   readonly deployment: string;
   /** Without the arguments that name the deployment and change with it. */

@@ -19,7 +19,7 @@ import { readBaseArguments, readImageFacts, readOstreeStatus } from './ostree-st
 /** Where packages put the program. */
 export const OSTREE_PROGRAM = '/usr/lib/slipway/slipway-ostree';
 
-export interface OstreeParts {
+interface OstreeParts {
   /** Path of slipway-ostree. */
   readonly program?: string;
   readonly run?: RunCommand;

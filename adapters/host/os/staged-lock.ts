@@ -17,7 +17,7 @@ const LOCK_FILE = 'run/ostree/staged-deployment-locked';
 /** The first version with `ostree admin lock-finalization`. */
 const KEEPS_LOCK_SINCE = [2023, 8] as const;
 
-export interface StagedLock {
+interface StagedLock {
   /**
    * Whether the lock is held.
    *
