@@ -23,11 +23,11 @@ import {
   type SimulatedPoolOptions,
 } from './simulated-pool';
 
-export interface ChurnOptions extends SimulatedPoolOptions {
+interface ChurnOptions extends SimulatedPoolOptions {
   readonly minutes: number;
 }
 
-export interface ChurnResult extends Observed {
+interface ChurnResult extends Observed {
   readonly nodes: number;
   readonly maxUnavailable: number;
   readonly nodeTimeSeconds: number;

@@ -39,7 +39,7 @@ interface Tally {
 
 const SILENCE_MS = 60_000;
 
-export async function runLoad(job: LoadJob): Promise<LoadResult> {
+async function runLoad(job: LoadJob): Promise<LoadResult> {
   const tally: Tally = { latenciesMs: [], failures: {}, bytes: 0 };
   const idle = await Promise.all(
     Array.from({ length: job.idle ?? 0 }, (_, i) => openIdle(job.port, i, tally)),

@@ -79,7 +79,7 @@ export function observed({ maxUnavailableSeen, sight }: Summary): Observed {
   };
 }
 
-export interface Compared {
+interface Compared {
   readonly disksCompared: number;
   readonly broken: readonly string[];
 }

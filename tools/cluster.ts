@@ -28,13 +28,12 @@ import { residentBytes } from './processes/identity';
 import type { ManagedProcess } from './processes/managed-process';
 import { adoptDirectory } from './processes/watchdog';
 
-export { createApiClient, type ApiClient, type ApiError } from './cluster/api-client';
-export type { Credentials, Subject } from './cluster/certificates';
+export { createApiClient, type ApiClient } from './cluster/api-client';
 export type { ClusterProcess } from './cluster/control-plane';
 export { readCredentials, Signer, type CredentialFiles } from './cluster/credentials';
-export type { NodeSpec, NodeTaint } from './cluster/nodes';
+export type { NodeSpec } from './cluster/nodes';
 
-export interface ClusterOptions {
+interface ClusterOptions {
   /** False = no KWOK: nodes and pods have no kubelet unless the caller plays it. */
   readonly kwok?: boolean;
   /** Keeps all files, also after `stop()`; absent = a temporary directory that is removed with the cluster. */
@@ -50,7 +49,7 @@ export interface ClusterOptions {
   readonly leaseSeconds?: number;
 }
 
-export interface ProcessInfo {
+interface ProcessInfo {
   readonly name: ClusterProcess;
   readonly pid: number;
   /** Resident memory in bytes. */

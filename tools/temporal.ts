@@ -16,7 +16,7 @@ import { freePorts } from './processes/free-ports';
 import { adoptDirectory } from './processes/watchdog';
 
 /** The search attributes of Slipway's workflows, all of type Keyword. */
-export const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
+const DEFAULT_SEARCH_ATTRIBUTES: readonly string[] = Object.values(SEARCH_ATTRIBUTE).map(
   ({ name }) => name,
 );
 

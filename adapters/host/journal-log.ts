@@ -9,7 +9,7 @@ import type { Packed } from './file-parts';
 import type { Seal } from './journal-seal';
 
 /** Bytes of a before-image: in base64, or a part of the pack beside the log. */
-export type ImageContent = { readonly content: string } | { readonly packed: Packed };
+type ImageContent = { readonly content: string } | { readonly packed: Packed };
 
 /** The state of a path before its first change. */
 export type BeforeImage =
@@ -60,7 +60,7 @@ export interface ReadLog {
 }
 
 /** Why a log cannot be used. */
-export interface LogFault {
+interface LogFault {
   readonly fault: string;
 }
 
@@ -76,7 +76,7 @@ export function encodeEntry(
 }
 
 /** The part of a log that is known to be durable. */
-export type SealedPart = Pick<Seal, 'length' | 'checksum'>;
+type SealedPart = Pick<Seal, 'length' | 'checksum'>;
 
 /**
  * Reads a log. Drops an append that a crash cut off: an entry is synced before its change, so the

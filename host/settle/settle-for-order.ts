@@ -35,7 +35,7 @@ import {
 } from '../transaction/unfinished-update';
 import { undoHere } from '../transaction/undo';
 
-export interface Settled {
+interface Settled {
   /** A sentence for the record; absent: there was nothing. */
   readonly what?: string;
   /** Left for later orders; absent: nothing is in progress. */

@@ -3,7 +3,7 @@ import { Agent, request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Credentials } from './certificates';
 
-export interface ApiAnswer {
+interface ApiAnswer {
   readonly status: number;
   readonly text: string;
   /** Set when the server asks the client to retry: it has not done anything. */
@@ -11,7 +11,7 @@ export interface ApiAnswer {
 }
 
 /** An answer with status 400 or more. */
-export interface ApiError extends Error {
+interface ApiError extends Error {
   readonly status: number;
 }
 

@@ -21,7 +21,7 @@ export const CertificateUse = { CLIENT: 'client', SERVER: 'server' } as const;
 export type CertificateUse = (typeof CertificateUse)[keyof typeof CertificateUse];
 
 /** A certificate to be signed. `addresses` are DNS names and IP addresses, for servers. */
-export interface CertificateRequest {
+interface CertificateRequest {
   readonly subject: Subject;
   readonly use: CertificateUse;
   readonly addresses?: readonly string[];

@@ -12,7 +12,7 @@ import type { AuditFiles } from './audit';
 import { writeKubeconfig } from './kubeconfig';
 
 /** Loopback ports of one cluster; restarts keep them. */
-export interface ClusterPorts {
+interface ClusterPorts {
   readonly etcd: number;
   readonly etcdPeer: number;
   readonly apiServer: number;

@@ -11,7 +11,7 @@ export interface NodeSpec {
   readonly taints?: readonly NodeTaint[];
 }
 
-export interface NodeTaint {
+interface NodeTaint {
   readonly key: string;
   readonly value?: string;
   readonly effect: 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 /** One finished answer of the registry. */
-export interface ServedRequest {
+interface ServedRequest {
   readonly method: string;
   readonly uri: string;
   readonly status: number;

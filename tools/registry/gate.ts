@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
 /** How a gate treats one request for a blob. */
-export type Verdict = 'pass' | 'hold' | 'cut' | 'half';
+type Verdict = 'pass' | 'hold' | 'cut' | 'half';
 
 /** A proxy before a registry, which can hold or cut a pull at a chosen blob. */
 export interface RegistryGate {

@@ -25,10 +25,10 @@ export interface SimulationOptions {
   readonly failures: readonly string[];
 }
 
-export const PRODUCT_NAMES = ['controllers', 'cluster-worker', 'server'] as const;
+const PRODUCT_NAMES = ['controllers', 'cluster-worker', 'server'] as const;
 export type ProductName = (typeof PRODUCT_NAMES)[number];
 
-export interface HostGroup {
+interface HostGroup {
   readonly pool: string;
   readonly nodes: readonly string[];
   /** Rendered config that a new host boots with. */
@@ -76,14 +76,14 @@ export interface Product {
 type Environment = Readonly<Record<string, string>>;
 
 /** Options for one start of a host process. */
-export interface HostProcessOptions {
+interface HostProcessOptions {
   /** Added to its environment. */
   readonly environment?: Environment;
   /** URL of the server; default: `hostEndpoint`. */
   readonly serverUrl?: string;
 }
 
-export interface ProductContext {
+interface ProductContext {
   readonly directory: string;
   readonly cluster: Cluster;
   readonly temporal: TemporalServer;

@@ -16,7 +16,7 @@ import type { RunProgram } from './program';
 const LOCK_FILE = 'run/ostree/staged-deployment-locked';
 const KEEPS_LOCK_SINCE = [2023, 8] as const;
 
-export interface StagedLock {
+interface StagedLock {
   /**
    * Whether the lock is held.
    *

@@ -14,7 +14,7 @@ import { instantOf, newJoinToken, pointerIgnition } from '../../../core/join';
 import { buildIgnition } from '../../../server/ignition/app';
 import { prepareNow } from '../../../server/ignition/prepare';
 import { createShelf } from '../../../server/ignition/shelf';
-import { fixedSource } from '../../../server/ignition/source';
+import { fixedSource } from '../../unit/server/ignition/fixed-source';
 import { createJoinGate } from '../../../server/join-gate';
 import {
   CertificateUse,

@@ -7,7 +7,7 @@ import type { MachineConfig } from '../../../core/machine-config/types';
 import { buildIgnition, type IgnitionDependencies } from '../../../server/ignition/app';
 import type { Preparer } from '../../../server/ignition/prepare';
 import { createShelf } from '../../../server/ignition/shelf';
-import { fixedSource } from '../../../server/ignition/source';
+import { fixedSource } from '../../unit/server/ignition/fixed-source';
 import {
   CertificateUse,
   issueCertificate,

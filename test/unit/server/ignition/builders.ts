@@ -5,7 +5,7 @@ import type { MachineConfig } from '../../../../core/machine-config/types';
 import { buildIgnition, type IgnitionDependencies } from '../../../../server/ignition/app';
 import { prepareNow, type PrepareJob, type Preparer } from '../../../../server/ignition/prepare';
 import { createShelf } from '../../../../server/ignition/shelf';
-import { fixedSource } from '../../../../server/ignition/source';
+import { fixedSource } from './fixed-source';
 import type { JoinRequest, JoinVerdict } from '../../../../server/join-gate';
 
 export const SECRET = 'very-secret';
