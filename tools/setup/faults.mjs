@@ -1,5 +1,5 @@
 // `npm run faults -- [--rounds N] [--seed S] [--only TEXT] [--write]`: strikes real processes and counts.
-// Rounds go through the whole table (docs/reliability.md); without them it is what `npm test` does.
+// Rounds go through the whole table (docs/reliability.md); without them it is what `npm run test:all` does.
 // `--write` puts the counts into docs/reliability.md, in place of those of the same suites, with the rounds and
 // the commit that they are from; `--into FILE` into another document. A run of fewer rounds than those are from is
 // refused, unless `--fewer-rounds` is given. `--from FILE` takes the counts of an earlier run (`.slipway/faults.jsonl`
@@ -24,7 +24,7 @@ const { values } = parseArgs({
     into: { type: 'string', default: join(root, 'docs', 'reliability.md') },
   },
 });
-// Without rounds: the part of the table for `npm test`, which the tests take 0 for.
+// Without rounds: the part of the table that the tests strike by themselves, which they take 0 for.
 const rounds = values.rounds === undefined ? 0 : wholeNumber('--rounds', values.rounds, 1);
 const seed = wholeNumber('--seed', values.seed, 0);
 const results = join(root, '.slipway', 'faults.jsonl');
@@ -66,7 +66,7 @@ function refuse(why) {
 function strike() {
   rmSync(results, { force: true });
   const test = join(root, 'tools', 'setup', 'test.mjs');
-  const only = values.only === undefined ? [] : ['--testPathPatterns', values.only];
+  const only = ['--testPathPatterns', values.only ?? 'test/faults'];
   const { status: ended } = spawnSync(process.execPath, [test, 'faults', ...only], {
     cwd: root,
     stdio: 'inherit',

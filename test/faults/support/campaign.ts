@@ -1,4 +1,4 @@
-/** How much is struck: a little in `npm test`, rounds of everything with `npm run faults`. */
+/** How much is struck: a part of the table in tests, rounds of all of it with `npm run faults`. */
 
 import { wholeNumberOf } from '../../../tools/whole-number';
 import { BOUNDARIES, SERVICE_BOUNDARIES, type AnyBoundary } from './boundaries';
@@ -7,7 +7,7 @@ import { BLOWS, VICTIMS, type Blow, type Victim } from './strike';
 /** From the environment, because jest takes no arguments of ours. */
 export interface Campaign {
   readonly seed: number;
-  /** 0 = the part of the table for `npm test`; else how often the whole table is struck. */
+  /** 0 = the part of the table that tests strike by themselves; else how often the whole table is struck. */
   readonly rounds: number;
 }
 

@@ -1,4 +1,4 @@
 import { describeCrashes } from './describe-crashes';
 
-// Every call in test/integration/host/crash.test.ts.
-describeCrashes(23);
+// Every call in test/integration/host/crash.all.test.ts.
+describeCrashes(47);

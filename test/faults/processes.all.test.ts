@@ -1,7 +1,7 @@
 /**
  * Every process is struck at the boundaries of the phases of an update; the rollout completes all the
  * same, and no promise is broken on the way. `npm run faults` strikes each process at each boundary in
- * each way; `npm test` takes a part of that table in which each process and each boundary occurs.
+ * each way; without rounds it is a part of that table in which each process and each boundary occurs.
  */
 
 import { machineConfig, plainFile, withOsImage } from '../e2e/support/configs';

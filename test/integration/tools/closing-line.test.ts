@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { repositoryRoot } from '../../../../tools/repository-root';
+import { repositoryRoot } from '../../../tools/repository-root';
 
 /** Each takes a while on a busy machine: npm and two or three programs one after the other. */
 const LIMIT_MS = 60_000;
@@ -98,9 +98,9 @@ test(
 
 test.each([
   [['hosts'], 1],
-  [['replay', 'hosts'], 3],
+  [['replay', 'hosts'], 2],
   [['replay', 'hosts', 'test/hosts/power'], 2],
-  [['replay', 'faults', 'hosts'], 5],
+  [['replay', 'faults', 'hosts'], 3],
 ])(
   'what waits longest has a lane of its own beside other projects, and is counted (%j)',
   (args, runs) => {
@@ -186,6 +186,41 @@ test(
   LIMIT_MS,
 );
 
+test(
+  'files for `npm run test:all` are left out of `npm test`, and dealt to parts of which each is run once',
+  () => {
+    const files = ['a', 'b', 'c', 'd'].map((name) => `test/replay/${name}.all.test.ts`);
+    for (const file of [...files, 'test/replay/short.test.ts']) put(file, '');
+    put('node_modules/.bin/jest', jestThat({ numPassedTests: 1 }));
+    const seconds = Object.fromEntries(files.map((file, index) => [file, 10 * index]));
+    put('tools/setup/test-seconds.json', JSON.stringify(seconds));
+
+    run('npm', ['test', '--silent', '--', 'replay']);
+    expect(ran()).toContain('--testPathIgnorePatterns \\.all\\.test\\.ts$');
+    const parts = ['1/2', '2/2'].map((part) => {
+      run('npm', ['run', '--silent', 'test:all', '--', 'part', part, 'replay']);
+      return ran().match(/test\/replay\/\S+/g);
+    });
+    // The longest first, each to the part that has least to do.
+    expect(parts).toEqual([
+      [files[3], files[0]],
+      [files[2], files[1]],
+    ]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a part that is none counts as failed, and nothing is run',
+  () => {
+    const ended = run('npm', ['run', '--silent', 'test:all', '--', 'part', '3/2']);
+
+    expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
+    expect(ended.errors).toContain('part: give k/n');
+  },
+  LIMIT_MS,
+);
+
 /** What `npm test` and continuous integration consist of, with stand-ins for what takes minutes. */
 function aClone(): string {
   clone = mkdtempSync(join(tmpdir(), 'slipway-closing-line-'));
@@ -216,7 +251,12 @@ function untilThere(path: string): string {
   ].join('\n');
 }
 
-/** A runner that leaves these results, and says in a file that it has run. */
+/** With what the runner ran last. */
+function ran(): string {
+  return readFileSync(join(clone, RAN), 'utf8');
+}
+
+/** A runner that leaves these results, and says in a file with what it has run. */
 function jestThat(results: Readonly<Record<string, number>>): string {
   const none = {
     numPassedTests: 0,
@@ -229,7 +269,7 @@ function jestThat(results: Readonly<Record<string, number>>): string {
     `#!${process.execPath}`,
     "const file = process.argv.find((one) => one.startsWith('--outputFile=')).slice(13);",
     `require('node:fs').writeFileSync(file, '${JSON.stringify({ ...none, ...results })}');`,
-    `require('node:fs').writeFileSync('${RAN}', '');`,
+    `require('node:fs').writeFileSync('${RAN}', process.argv.slice(2).join(' '));`,
   ].join('\n');
 }
 
