@@ -17,7 +17,12 @@ module.exports = {
       from: {},
       to: { circular: true, dependencyTypesNot: ['type-only'] },
     },
-    forbid('core-is-pure', '^core/', '^(?!core/)', 'core/ imports nothing outside itself.'),
+    forbid(
+      'core-is-pure',
+      '^core/',
+      '^(?!core/|(node:)?(buffer|crypto|util)$)',
+      'core/ imports nothing outside itself but the parts of Node that only compute.',
+    ),
     forbid(
       'workflows-import-core-only',
       '^workflows/',

@@ -1,4 +1,4 @@
-// Type-aware rules for everything; per-folder import rules say where a thing belongs.
+// Type-aware rules for all code, and import rules per folder.
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
@@ -8,6 +8,25 @@ const NODE_BUILTINS = {
     '^(node:.*|fs|path|os|crypto|child_process|http|https|net|tls|url|util|stream|events|zlib|process|buffer|timers|worker_threads)(/.*)?$',
   message: 'No Node built-ins here: effects belong in activities/ or adapters/.',
 };
+
+/** What core/ may take from Node: what computes, and touches nothing outside. */
+const PURE_NODE = [
+  {
+    regex: '^node:(?!(buffer|crypto|util)$)',
+    message: 'core/ takes only what computes from Node.',
+  },
+  {
+    regex: '^node:crypto$',
+    allowImportNames: ['createHash'],
+    message: 'core/ has no randomness and no keys: take them as an argument.',
+  },
+];
+
+/** What a process has and core/ does not. */
+const EFFECTS = [
+  ...['process', 'console', 'fetch', 'performance', 'crypto', 'require'],
+  ...['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'globalThis'],
+].map((name) => ({ name, message: 'core/ has no effects: take what you need as an argument.' }));
 
 /** Forbids imports in one folder; each pattern's message says where the thing belongs. */
 function layer(files, patterns, extra = {}) {
@@ -56,14 +75,7 @@ const HOST = [
 
 export default tseslint.config(
   {
-    ignores: [
-      'dist/',
-      'node_modules/',
-      'coverage/',
-      '.slipway/',
-      'test/histories/',
-      'test/fixtures/',
-    ],
+    ignores: ['dist/', 'node_modules/', 'coverage/', '.slipway/', 'test/fixtures/'],
   },
   js.configs.recommended,
   ...tseslint.configs.recommendedTypeChecked,
@@ -118,9 +130,9 @@ export default tseslint.config(
   layer(
     ['core/**/*.ts'],
     [
-      NODE_BUILTINS,
+      ...PURE_NODE,
       {
-        regex: '^[^.]',
+        regex: '^(?!\\.|node:)',
         message: 'core/ imports nothing from npm: take what you need as an argument.',
       },
       {
@@ -130,6 +142,7 @@ export default tseslint.config(
       },
     ],
     {
+      'no-restricted-globals': ['error', ...EFFECTS],
       'no-restricted-syntax': [
         'error',
         {
@@ -185,7 +198,7 @@ export default tseslint.config(
       ),
     ],
   ),
-  // A later rule takes the place of an earlier one, so each of these has the patterns of its folder, too.
+  // A later rule replaces an earlier one, so each of these repeats the patterns of its folder.
   layer(['workers/host/**/*.ts', 'host/**/*.ts'], HOST),
   layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
   layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),

@@ -1,6 +1,6 @@
 /**
- * What the cluster activities need of the world, in their own nouns. `adapters/kube` and the workers
- * fit these by shape; nothing here knows of HTTP.
+ * What the cluster activities need, in their own terms. `adapters/kube` and the workers match these
+ * types structurally; nothing here knows HTTP.
  */
 
 import type { Pod, PodDisruptionBudget } from '../core/drain';
@@ -9,26 +9,26 @@ import type { MachineConfigNode, Node, NodeTaint } from '../core/node/types';
 import type { Condition, ObjectMeta } from '../core/object-meta';
 import type { MachineConfigPool, RolloutPolicy } from '../core/pool/types';
 
-/** A watch-fed picture of one kind of object: looking costs no request. */
+/** A cache of one kind of object, fed by a watch: lookups cost no request. */
 export interface Lookup<T> {
-  /** Resolves at the first complete picture. */
+  /** Resolves at the first complete list. */
   readonly synced: Promise<void>;
   get(name: string, namespace?: string): T | undefined;
   list(): readonly T[];
-  /** Calls back after every change; returns how to stop. */
+  /** Calls back after every change; returns a function that stops. */
   subscribe(listener: (event: { readonly object: T }) => void): () => void;
 }
 
-/** A picture that says how new it is. Versions of one kind of object grow, whoever reads them. */
+/** A cache with its version. Versions of one kind of object grow, in all caches alike. */
 export interface DatedLookup<T> extends Lookup<T> {
-  /** The newest version that it shows. */
+  /** The newest version in the cache. */
   readonly newest: number;
-  /** For how many milliseconds the API server has said nothing: as old may it be. */
+  /** Milliseconds since the API server's last sign: the possible age of the cache. */
   readonly silentMs: number;
   /**
-   * Waits until it shows everything up to this version, which another picture of the same kind has shown.
+   * Waits until the cache has everything up to this version of another cache of the same kind.
    *
-   * @returns false when that takes longer than `patienceMs`
+   * @returns false after `patienceMs`
    */
   reached(version: number, patienceMs: number): Promise<boolean>;
 }
@@ -39,7 +39,6 @@ export interface DisruptionSource {
   readonly spec?: { readonly nodeDisruptionPolicy?: unknown };
 }
 
-/** Everything that the activities look at. */
 export interface ClusterView {
   readonly nodes: DatedLookup<Node>;
   readonly pools: DatedLookup<MachineConfigPool>;
@@ -50,30 +49,31 @@ export interface ClusterView {
   readonly daemonSets: Lookup<{ readonly metadata: ObjectMeta }>;
 }
 
-/** The fields of a Node to change, all in one PATCH. `null` removes an annotation. */
+/** Fields of a Node to change in one PATCH. `null` removes an annotation. */
 export interface NodeChange {
   readonly annotations?: Readonly<Record<string, string | null>>;
   readonly unschedulable?: boolean;
-  /** All of them: the list is written whole. */
+  /** The whole list is written. */
   readonly taints?: readonly NodeTaint[];
 }
 
 export interface NodeWriter {
   /**
-   * Decides on the newest known Node and writes the change on the condition that nobody changed the
-   * Node in between; else it is read and decided again. No change, no write, once the Node was read.
+   * Decides on the newest known Node and writes on condition that it is unchanged; else reads it
+   * and decides again. Without a change it reads the Node once and writes nothing.
    *
-   * @param confirm - asked before each write; whoever changes the Node after that makes the write conflict
-   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and whatever `decide` and `confirm` throw
+   * @param confirm - called before each write; a later change of the Node makes the write conflict
+   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and the errors of `decide` and
+   *   `confirm`
    */
   change(
     name: string,
     decide: (node: Node) => NodeChange | undefined,
     confirm?: () => Promise<void>,
   ): Promise<Node>;
-  /** The Node as the server has it now. @throws `ObjectNotFound` */
+  /** Reads the Node from the server. @throws `ObjectNotFound` */
   read(name: string): Promise<Node>;
-  /** Has the picture show every Node as the server has it now. @throws `ApiUnavailable` */
+  /** Lists all Nodes from the server into the cache. @throws `ApiUnavailable` */
   refresh(): Promise<void>;
 }
 
@@ -85,7 +85,7 @@ export interface MachineConfigNodeStatus {
 
 export interface MachineConfigNodeWriter {
   /**
-   * Creates or updates the spec; the object goes away with its Node.
+   * Creates or updates the spec; the object is deleted with its Node.
    *
    * @throws `Conflict` when the object has another resourceVersion than `unchangedSince`
    */
@@ -94,7 +94,7 @@ export interface MachineConfigNodeWriter {
     spec: MachineConfigNode['spec'],
     unchangedSince?: string,
   ): Promise<MachineConfigNode>;
-  /** The object as the server has it now. @throws `ObjectNotFound` */
+  /** Reads the object from the server. @throws `ObjectNotFound` */
   read(name: string): Promise<MachineConfigNode>;
   /** @throws `Conflict` when the object has another resourceVersion than `unchangedSince` */
   applyStatus(
@@ -104,7 +104,7 @@ export interface MachineConfigNodeWriter {
   ): Promise<MachineConfigNode>;
 }
 
-/** The fields of a pool to change, all in one PATCH. `null` removes an annotation. */
+/** Fields of a pool to change in one PATCH. `null` removes an annotation. */
 export interface PoolChange {
   readonly annotations: Readonly<Record<string, string | null>>;
   readonly paused?: boolean;
@@ -112,10 +112,10 @@ export interface PoolChange {
 
 export interface PoolWriter {
   /**
-   * Reads the pool, decides, and writes the change on the condition that nobody has changed the pool
-   * since it was read; else it is read and decided again. No change, no write.
+   * Reads the pool, decides, and writes on condition that it is unchanged; else decides again.
+   * Without a change it writes nothing.
    *
-   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and whatever `decide` throws
+   * @throws `ObjectNotFound`, `Conflict` when it stays contended, and the errors of `decide`
    */
   change(
     pool: string,
@@ -123,22 +123,23 @@ export interface PoolWriter {
   ): Promise<void>;
 }
 
-/** How an eviction was answered. */
 export type EvictionOutcome =
-  /** Accepted; the pod is going. */
+  /** Accepted; the pod is terminating. */
   | { readonly outcome: 'accepted' }
-  /** No such pod any more, or another one of the same name. */
+  /** The pod is gone or replaced by another one of the same name. */
   | { readonly outcome: 'gone' }
   /** Its namespace is being deleted, and the pod with it. */
   | { readonly outcome: 'namespaceTerminating' }
-  /** A budget or an admission policy refuses, or the server is busy; `said` is the API's own message. */
+  /**
+   * A budget or an admission policy refuses, or the server is busy; `said` is the API's message.
+   */
   | { readonly outcome: 'refused'; readonly said: string; readonly retryAfterSeconds?: number };
 
 export interface PodPort {
   /**
    * Follows the pods of one node until the signal aborts: `listed` once, then changes by UID. A
-   * broken connection resumes; `listed` comes again when it could not. `failed` tells what it is that is
-   * tried again, `heard` that the server has said something, also when nothing has changed.
+   * broken connection resumes, or `listed` comes again. `failed` gets the reason of a retry;
+   * `heard` is called for each sign of the server.
    */
   follow(
     node: string,
@@ -150,29 +151,28 @@ export interface PodPort {
     },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Asks one pod, this very one, to leave, through the Eviction API. */
+  /** Requests the eviction of exactly this pod. */
   evict(
     pod: { readonly namespace: string; readonly name: string; readonly uid: string },
     options: { readonly gracePeriodSeconds?: number; readonly signal: AbortSignal },
   ): Promise<EvictionOutcome>;
 }
 
-/** Rendered configs by name. */
 export interface ConfigReader {
   /** @throws `ObjectNotFound` */
   read(name: string): Promise<MachineConfig>;
 }
 
-/** Which node updates are open, as Temporal knows it. */
+/** The open node updates, from Temporal. */
 export interface RunningUpdates {
   isRunning(node: string): Promise<boolean>;
-  /** Whether this very run is the open update of the node. */
+  /** Whether this run is the open update of the node. */
   isOpen(node: string, runId: string): Promise<boolean>;
   /** Names of the nodes of a pool with an open update. */
   ofPool(pool: string): Promise<readonly string[]>;
 }
 
-/** Kubernetes Events on a Node: nice to have, so a failed one is only logged. */
+/** Kubernetes Events on a Node; a failed write is only logged. */
 export interface EventWriter {
   onNode(
     node: { readonly name: string; readonly uid: string },
@@ -186,23 +186,23 @@ export interface EventWriter {
 
 /** One attempt of one activity, as the SDK runs it. */
 export interface ActivityRun {
-  /** Aborts on cancellation and on worker shutdown; its reason is what to throw. */
+  /** Aborts on cancellation and worker shutdown; its reason is the error to throw. */
   readonly signal: AbortSignal;
-  /** What an earlier attempt reported last. */
+  /** The last heartbeat of an earlier attempt. */
   readonly lastHeartbeat: unknown;
   /** When the first attempt was scheduled, ms since the epoch. */
   readonly scheduledAtMs: number;
   /**
-   * What Temporal's clock says, ms since the epoch, as far as this attempt can know: when it was scheduled, and the
-   * time since it began here. Deadlines that a workflow has set are kept by it; the clock of the worker may be wrong,
-   * and may be put right in the middle.
+   * Temporal's clock, ms since the epoch: when the attempt was scheduled, plus the time since it
+   * began here. Deadlines of workflows are compared with it, because the worker's clock may be
+   * wrong or change.
    */
   readonly temporalNow: () => number;
-  /** How long an attempt may take before it is given up; absent = not known. */
+  /** The time limit of an attempt; absent: not known. */
   readonly attemptMs?: number;
   /**
-   * Asks Temporal whether it still waits for this very attempt; one request. Not for local activities,
-   * which it does not know.
+   * Asks Temporal whether it still waits for this attempt; one request. Not for local activities,
+   * which the server does not know.
    *
    * @throws `TemporalUnavailable`
    */
@@ -217,7 +217,6 @@ export interface ActivityLog {
   warn(message: string, fields?: Record<string, unknown>): void;
 }
 
-/** All that the cluster activities are made from. */
 export interface ClusterPorts {
   readonly view: ClusterView;
   readonly nodes: NodeWriter;
@@ -227,7 +226,7 @@ export interface ClusterPorts {
   readonly configs: ConfigReader;
   readonly updates: RunningUpdates;
   readonly events: EventWriter;
-  /** The attempt that calls; `activities/run.ts` in a worker. */
+  /** The calling attempt; `activities/run.ts` in a worker. */
   readonly run: () => ActivityRun;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

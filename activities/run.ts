@@ -1,4 +1,4 @@
-/** The attempt that is under way, from Temporal's activity context. */
+/** The running attempt, from Temporal's activity context. */
 
 import { Context } from '@temporalio/activity';
 import { WorkflowNotFoundError } from '@temporalio/common';
@@ -34,7 +34,7 @@ export function currentRun(): ActivityRun {
   };
 }
 
-/** A run that has ended waits for nothing; one that has given this attempt up has counted on. */
+/** A closed run waits for nothing; a run that gave this attempt up has a higher attempt number. */
 async function isAwaited({ client, info }: Context): Promise<boolean> {
   const { workflowId = '', runId } = info.workflowExecution ?? {};
   try {

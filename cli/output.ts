@@ -1,4 +1,4 @@
-/** `-o table|wide|json|yaml`: one list, four ways to read it. */
+/** `-o table|wide|json|yaml`: one list in four formats. */
 
 import { stringify } from 'yaml';
 import type { Column } from './table';
@@ -12,15 +12,15 @@ export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 export interface Listing<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** What json and yaml show of a row. */
+  /** The row in json and yaml. */
   data(row: Row): unknown;
-  /** Said on standard error when there are no rows. */
+  /** Printed on standard error when there are no rows. */
   readonly empty: string;
-  /** What a person should know of the rows, said on standard error beside a table. */
+  /** A remark about the rows, printed on standard error beside a table. */
   readonly note?: string;
 }
 
-/** Writes a listing to standard output; an empty table says so on standard error. */
+/** Writes a listing to standard output; for an empty table, a line on standard error. */
 export function printListing<Row>(
   listing: Listing<Row>,
   format: OutputFormat,

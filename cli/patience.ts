@@ -1,19 +1,19 @@
-/** Waiting that says so. */
+/** Waits visibly. */
 
 import { failureName } from '../core/errors';
 import { EXIT, exitCodeOfError } from './exit-codes';
 import type { CliContext } from './ports';
 
-/** What takes longer than this seems to hang. */
+/** A command that is silent for longer seems to hang. */
 const SEEMS_TO_HANG_MS = 3_000;
 
-/** Who answers for a rollout. */
+/** Answers for rollouts. */
 export const WORKER = 'a cluster worker';
 
 /**
- * Waits for the answer, and says on standard error whom for when it takes long.
+ * Waits for the answer; when it takes long, names on standard error who has to answer.
  *
- * @param whom - `WORKER`, or another in words
+ * @param whom - `WORKER`, or another name
  */
 export async function awaitAnswer<T>(
   context: CliContext,
@@ -30,7 +30,7 @@ export async function awaitAnswer<T>(
   }
 }
 
-/** Somebody is away, or an API server that has just started has not loaded its roles yet. */
+/** A server is away, or an API server that just started has not loaded its roles yet. */
 export function isPassing(error: unknown): boolean {
   return exitCodeOfError(error) === EXIT.UNREACHABLE || failureName(error) === 'ApiForbidden';
 }

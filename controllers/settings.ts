@@ -25,7 +25,7 @@ export const ControllerSettings = z.object({
   identity: z.string().min(1).optional(),
   /** A leader that has not renewed for this long may be replaced. */
   leaseSeconds: seconds.default(15),
-  /** A leader that could not renew for this long stops by itself. */
+  /** A leader that could not renew for this long stops. */
   renewDeadlineSeconds: seconds.default(10),
   leaseRetrySeconds: seconds.default(2),
   /** Unused rendered configs that each pool keeps. */
@@ -38,9 +38,9 @@ export const ControllerSettings = z.object({
 export type ControllerSettings = Readonly<z.infer<typeof ControllerSettings>>;
 
 /**
- * Reads the settings: flags win over the environment, which wins over the defaults.
+ * Flags win over the environment, which wins over the defaults.
  *
- * @throws SettingsError naming every setting that cannot be used
+ * @throws SettingsError naming every unusable setting
  */
 export function controllerSettings(flags: Fragment, environment: Environment): ControllerSettings {
   const settings = readSettings(ControllerSettings, flags, environment);
@@ -52,7 +52,7 @@ export function controllerSettings(flags: Fragment, environment: Environment): C
   return settings;
 }
 
-/** Who this process is in the election. */
+/** The identity of this process in the election. */
 export function identityOf(settings: ControllerSettings, random: string): string {
   return settings.identity ?? `${hostname()}_${process.pid}_${random}`;
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: real MachineConfigs roll through a pool on a real kube-apiserver and a real
- * Temporal server. Hosts are simulated, everything around them is not.
+ * `npm run demo`: real MachineConfigs roll through a pool on a real kube-apiserver and a real Temporal server.
+ * Only the hosts are simulated.
  */
 
 import { spawn } from 'node:child_process';
@@ -25,7 +25,7 @@ import { FIRST_SAMPLE, SECOND_SAMPLE } from './story';
 import { observerLines, phaseTable } from './summary';
 
 const POOL = 'worker';
-/** Of the workers; nodes are updated zone by zone. */
+/** Zones of the workers; nodes are updated zone by zone. */
 const ZONES = 3;
 
 async function main(): Promise<void> {
@@ -58,12 +58,12 @@ async function main(): Promise<void> {
   }
 }
 
-/** In a process of its own: it runs in other namespaces. */
+/** In its own process, because it runs in other namespaces. */
 async function runOnHosts({ keep }: DemoOptions): Promise<void> {
   const script = join(repositoryRoot(), 'tools', 'setup', 'on-hosts.mjs');
   const program = ['dist/test/hosts/demo.js', ...(keep ? ['--keep'] : [])];
   const child = spawn(process.execPath, [script, ...program], { stdio: 'inherit' });
-  // Ctrl-C goes to the whole terminal: it is the child that ends in order.
+  // Ctrl-C goes to the whole terminal; the child shuts down in order.
   process.on('SIGINT', () => undefined);
   const [code] = (await once(child, 'exit')) as [number | null];
   process.exitCode = code ?? 1;
@@ -93,20 +93,18 @@ function stackOptions(options: DemoOptions, step: (text: string) => void) {
 }
 
 /**
- * The host whose first verification fails: the last one in the order, so that it is not under way
- * before the second config has arrived, unless nearly all are updated at once.
+ * The host whose first verification fails. It is the last in order, so that its update starts after the second
+ * config has arrived, unless nearly all nodes are updated at once.
  */
 function failingNode(nodes: number): string {
   return `worker-${nodes < ZONES ? nodes - 1 : nodes - 1 - (nodes % ZONES)}`;
 }
 
 interface Story {
-  /** Every worker is on its last config at the end. */
   readonly isHealed: boolean;
   readonly result: RolloutProgress | undefined;
 }
 
-/** The two rollouts and the repair. */
 async function tellStory(
   stack: Stack,
   options: DemoOptions,
@@ -126,12 +124,12 @@ async function tellStory(
 
   const isHealed =
     ended === EXIT.OK || (await healed(slipway, failingNode(options.nodes), ended, say));
-  if (ended === EXIT.OK) say('the host that failed on the first config was healed by the second');
+  if (ended === EXIT.OK) say('the second config fixed the host that failed on the first');
   await slipway('get', 'pools');
   return { isHealed, result: await rolloutResult(stack) };
 }
 
-/** Retries the node that failed, as a person does who has looked at it. */
+/** Retries the failed node, as a person does after a look at it. */
 async function healed(
   slipway: ReturnType<typeof cli>,
   node: string,
@@ -146,7 +144,7 @@ async function healed(
   return (await slipway('rollout', 'status', POOL, '--watch')) === EXIT.OK;
 }
 
-/** Runs the CLI as a person would, on this terminal. */
+/** Runs the CLI on this terminal, as a person would. */
 function cli(stack: Stack) {
   return async (...args: readonly string[]): Promise<number> => {
     const main = join(repositoryRoot(), 'dist', 'cli', 'main.js');
@@ -167,7 +165,7 @@ async function renderedOtherThan(stack: Stack, before: string): Promise<string> 
   }
 }
 
-/** Waits until some nodes are updated, then applies the second config under the running rollout. */
+/** Waits until some nodes are updated, then applies the second config during the rollout. */
 async function applySecondWhenRolling(stack: Stack, updated: number): Promise<void> {
   const target = await renderedConfigOf(stack.cluster.admin, POOL);
   for (;;) {
@@ -217,7 +215,7 @@ async function summarize(
     `  updates: ${count('updated')} updated, ${count('failed')} failed, ${count('cancelled')} cancelled by the retarget`,
     ...phaseTable(reports),
     '',
-    '  seen by an observer that shares no code with the product:',
+    '  results of an observer that shares no code with the product:',
     ...observerLines(observer.record, options.maxUnavailable),
     '',
     `  Temporal UI   ${stack.temporal.uiUrl ?? ''}`,
@@ -227,7 +225,6 @@ async function summarize(
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/** Ctrl-C ends the demo in order. */
 function stopOnSignal(stack: Stack): Promise<void> {
   return new Promise((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) {
@@ -258,7 +255,7 @@ bin/slipway rollout status worker --watch
 files of a host: ls ${stack.hostRoot('worker-0')}/etc
 `,
   );
-  // Waiting for a signal alone does not keep a process alive.
+  // Waiting for a signal does not keep a process alive.
   const alive = setInterval(() => undefined, 60_000);
   await stopping;
   clearInterval(alive);

@@ -1,16 +1,13 @@
 import { Command } from 'commander';
 import { wholeNumber } from '../tools/whole-number';
 
-/** Flags of `npm run demo -- …`. */
 export interface DemoOptions {
-  /** Worker nodes; masters are always three. */
   readonly nodes: number;
   readonly maxUnavailable: number;
-  /** Stay until Ctrl-C. */
   readonly keep: boolean;
-  /** Shorter simulated reboots. */
+  /** Shorten the simulated reboots. */
   readonly fast: boolean;
-  /** Three machines that really boot, instead of simulated ones; needs root. */
+  /** Use three real machines instead of simulated hosts; needs root. */
   readonly hosts: boolean;
 }
 

@@ -1,7 +1,5 @@
-/** The MachineConfigs of the demo, in the order in which they are applied. */
-
-/** Reboots every worker: a systemd unit of our own, and a drop-in for one that the OS brings. */
+/** Reboots every worker: a new systemd unit, and a drop-in for a unit of the OS. */
 export const FIRST_SAMPLE = 'demo/manifests/unit-with-dropin.yaml';
 
-/** A file; arrives while the first still rolls, and the rollout retargets. */
+/** Applied during the first rollout, which then retargets. */
 export const SECOND_SAMPLE = 'demo/manifests/file.yaml';

@@ -2,7 +2,7 @@ import { percentile } from '../tools/measure/percentile';
 import type { NodeReport } from '../workflows/messages';
 import type { RolloutRecord } from '../test/observer/record';
 
-/** A row per phase that ran: how often, p50 and p95 in seconds. */
+/** A row per phase that ran: count, p50 and p95 in seconds. */
 export function phaseTable(reports: readonly Pick<NodeReport, 'phases'>[]): readonly string[] {
   const byPhase = new Map<string, number[]>();
   for (const report of reports) {
@@ -24,7 +24,6 @@ function seconds1(value: number): string {
   return `${value.toFixed(1)} s`.padStart(9);
 }
 
-/** What the independent observer saw, as lines; the broken promises last. */
 export function observerLines(record: RolloutRecord, maxUnavailable: number): readonly string[] {
   const leftCordoned = record.nodes.filter((node) => node.unschedulable).map((node) => node.name);
   return [

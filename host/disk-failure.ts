@@ -1,8 +1,8 @@
-/** What a disk refuses, in the words of the catalogue. */
+/** Maps disk errors to the catalogue. */
 
 import { fail, failureName, messageOf } from '../core/errors';
 
-/** A failure of the disk as `ApplyFailed` with the path; everything else stays what it is. */
+/** A disk error as `ApplyFailed` with the path; other errors are returned unchanged. */
 export function diskFailure(error: unknown): unknown {
   if (failureName(error) !== undefined || typeof error !== 'object' || error === null) return error;
   if (!('path' in error) || typeof error.path !== 'string') return error;

@@ -1,13 +1,13 @@
-/** One piece of work at a time on a host: two of them would undo each other's half-done changes. */
+/** One piece of work at a time on a host: two would undo each other's unfinished changes. */
 
 export type Exclusive = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** A queue of one: work starts when everything asked for earlier has ended, well or badly. */
+/** A queue: work starts when all earlier work has ended, successfully or not. */
 export function createExclusive(): Exclusive {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const result = last.then(work);
-    // Whoever asked hears of a failure; the next in line only waits for the end.
+    // The caller gets the failure; the next work waits only for the end.
     last = result.catch(() => undefined);
     return result;
   };

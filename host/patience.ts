@@ -1,6 +1,6 @@
 /**
- * Patience with the programs of the operating system, and with the disk below the journal, where giving
- * up would leave a host half done.
+ * Retries OS programs and writes of the journal, where giving up would leave a host between two
+ * configs.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,15 +8,15 @@ import { type FailureName, failureName, messageOf } from '../core/errors';
 import type { HostPorts, OsStatus } from './ports';
 
 const PAUSE_MS = 5_000;
-/** Five minutes, of a program that answers at once: a daemon that starts again. */
+/** Five minutes in all if the program answers at once: the restart of a daemon. */
 const ATTEMPTS = 60;
 
 /**
- * Tries until the program succeeds, and says what it waits for; on the way back there is nothing better to do.
+ * Repeats until the program succeeds, and reports what it waits for.
  *
  * @param what - continues "cannot …"
  * @param attempts - five seconds apart
- * @throws the last failure when it stays, or the step is called off
+ * @throws the last failure after all attempts, or when the step is cancelled
  */
 export function patiently<Result>(
   ports: PatientPorts,
@@ -28,18 +28,18 @@ export function patiently<Result>(
 }
 
 /**
- * What the operating system says of itself. A daemon that starts again answers a little later.
+ * The OS status. A daemon that restarts answers a little later.
  *
- * @param attempts - five seconds apart; absent = five minutes of them
- * @throws `OsCommandFailed` when it stays so, or the step is called off
+ * @param attempts - five seconds apart; default: five minutes of them
+ * @throws `OsCommandFailed` after all attempts, or when the step is cancelled
  */
 export function lookAtOs(ports: LookingPorts, attempts = ATTEMPTS): Promise<OsStatus> {
   return lookWithin(ports, { attempts });
 }
 
 /**
- * The same where an update can still be given up: one that hangs at each look has five minutes in all, and the look
- * that is under way then.
+ * The same while an update can still be given up: hanging calls have five minutes in all, and then
+ * the last one.
  */
 export function lookWithinFiveMinutes(ports: LookingPorts): Promise<OsStatus> {
   const until = performance.now() + ATTEMPTS * PAUSE_MS;
@@ -52,11 +52,11 @@ function lookWithin(ports: LookingPorts, limits: Limits): Promise<OsStatus> {
 }
 
 /**
- * Tries until the disk takes what the host writes down for itself, in the journal first of all, and says
- * what it waits for. All of the work is done again, so it must be safe to repeat.
+ * Repeats `work` until the disk takes the host's own records, such as the journal, and reports what
+ * it waits for. `work` must be safe to repeat.
  *
  * @param what - continues "cannot …"
- * @throws the last failure when it stays, or the step is called off
+ * @throws the last failure after all attempts, or when the step is cancelled
  */
 export function patientlyWithDisk<Result>(
   ports: PatientPorts,
@@ -72,7 +72,7 @@ export type LookingPorts = PatientPorts & Pick<HostPorts, 'os'>;
 
 interface Limits {
   readonly attempts: number;
-  /** Of `performance.now()`. */
+  /** By `performance.now()`. */
   readonly until?: number;
 }
 

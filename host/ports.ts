@@ -1,4 +1,4 @@
-/** What the host activities need of a machine. The real ones are in `adapters/host`. */
+/** What the host activities need of a machine. `adapters/host` has the real ports. */
 
 import { uptime as kernelUptime } from 'node:os';
 import type {
@@ -21,17 +21,17 @@ import type { ConfigReference } from '../workflows/host-contracts';
 export type { Deployment, EnablementChange, OsDriver, OsStatus, StepContext, UnitState };
 export type { PathChange, PathFacts, PathState } from '../adapters/host';
 
-/** Files below the host's root; every write survives a crash at any moment. */
+/** Files below the host's root; every write survives a crash. */
 export type Files = HostFiles;
 
 export type Users = HostUsers;
 
 export type Systemd = HostSystemd;
 
-/** Asks the worker's main loop to reboot once the running activity is acknowledged. */
+/** Requests a reboot, which follows when the running activity is acknowledged. */
 export interface Reboot {
   request(reason: string): void;
-  /** Why the last reboot that was asked for did not come about; absent or undefined = it did. */
+  /** Why the last requested reboot did not happen, if it did not. */
   problem?(): string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface ConfigSource {
   fetch(name: string, signal?: AbortSignal): Promise<Buffer>;
 }
 
-/** The operating system before the update: what a way back has to arrive at. */
+/** The operating system before the update, to which a rollback returns. */
 export interface BeforeUpdate {
   readonly bootId: string;
   readonly image?: string;
@@ -49,37 +49,41 @@ export interface BeforeUpdate {
   readonly kernelType: string;
 }
 
-/** What an unfinished update is, in the journal's first entry. */
+/** An unfinished update, in the journal's first entry. */
 export interface UpdateHeader {
   readonly orderId: string;
   /** What the names of deployments are from. Absent = written by a version that did not record it. */
   readonly driver?: OsDriver['name'];
   readonly target: ConfigReference;
-  /** Absent = the host had no config before. */
+  /** Absent: the host had no config before. */
   readonly previous?: ConfigReference;
   /** Booted when the update began. */
   readonly previousDeployment: string;
   /** Absent = written by a version that did not record it. */
   readonly before?: BeforeUpdate;
-  /** How long the machine may be without Temporal until it has rebooted; absent = as this host is set up. */
+  /**
+   * How long the machine may be without Temporal until it has rebooted; absent: the host's setting.
+   */
   readonly reconnectSeconds?: number;
   /** The machine, as its orders name it; absent = written by a version that did not record it. */
   readonly node?: string;
   /** The one of Temporal that they come from; absent = written by a version that did not record it. */
   readonly namespace?: string;
-  /** A person said force: the disk need not have been as the config before says. */
+  /** A person requested force: the disk need not match the previous config. */
   readonly forced?: boolean;
-  /** No update but a repair of drift: whoever finds it undoes it, and drift is found again. */
+  /**
+   * A repair of drift, not an update: an unfinished one is undone, and the drift is found again.
+   */
   readonly repair?: true;
   readonly plan: UpdatePlan;
 }
 
-/** What came about since. */
+/** Steps of the update. */
 export type UpdateMark =
   /**
    * Everything is on disk. `deployment` is the one that the next boot should start, the booted one
-   * when nothing is staged; absent = written by a version that did not record it. `reconnectSeconds` is that of
-   * the header, for versions that look for it here.
+   * when nothing is staged; absent = written by a version that did not record it. `reconnectSeconds`
+   * is that of the header, for versions that read it here.
    */
   | {
       readonly kind: 'applied';
@@ -88,85 +92,80 @@ export type UpdateMark =
       readonly reconnectSeconds?: number;
     }
   /**
-   * Services are being reloaded and restarted: some may run on the new files. `running` are those of
-   * them that ran before; absent = not known.
+   * Reloads and restarts have begun: services may run on the new files. `running` = those that ran
+   * before; absent: not known.
    */
   | { readonly kind: 'servicesBegun'; readonly running?: readonly string[] }
-  /** All of them were. */
+  /** All reloads and restarts are done. */
   | { readonly kind: 'services' }
-  /**
-   * The reboot is due; `expected` is the deployment that should come up, `reconnectSeconds` how long
-   * the machine then may be without Temporal. Absent = as this host is set up. `attempt` counts from 1,
-   * which is absent: power cuts take reboots back. `notAfter` = until when the order holds; absent =
-   * written by a version that did not record it. `begun` = what comes before the reboot is not done yet: no process
-   * carries it out by itself, as its order may have been answered as failed. Another mark without it follows.
-   */
+  /** The reboot is due. */
   | {
       readonly kind: 'armed';
       readonly bootId: string;
+      /** The deployment that should boot. */
       readonly expected: string;
+      /** Preparations of the reboot are not complete: only an order continues, and marks again without it. */
       readonly begun?: true;
+      /** Counts from 1, which is absent: a power cut may undo the reboot. */
       readonly attempt?: number;
+      /** How long the machine then may be without Temporal; absent: the host's setting. */
       readonly reconnectSeconds?: number;
+      /** Until when the order is valid. */
       readonly notAfter?: string;
     }
-  /**
-   * It was proven to hold in this boot. `commitBy` = whoever ordered that waits for the commit, which is to follow by
-   * then (RFC 3339), so the machine still goes back by itself when nobody can be reached; `commitByUptime` is the same
-   * in seconds of the kernel, for as long as that boot lasts. All absent = the update was decided with this: an earlier
-   * version ordered it, or there was an answer after that time. The latest counts.
-   */
+  /** Verified in this boot. The latest counts; without a time for the commit, the update is decided. */
   | {
       readonly kind: 'verified';
+      /** RFC 3339. Until an answer after this time, a machine that reaches nobody rolls back. */
       readonly commitBy?: string;
+      /** The same in seconds of kernel uptime, valid in that boot. */
       readonly commitByUptime?: number;
       readonly bootId?: string;
     }
-  /** It holds: the new config becomes the current one. Whether anybody can be reached decides nothing any more. */
+  /** The new config becomes the current one, whether or not anybody is in reach. */
   | { readonly kind: 'committing' }
-  /**
-   * It does not: everything is put back; `bootId` = the boot that has to end, into the old deployment,
-   * or because services started on the new files in it. One for each boot in which this was gone on with.
-   * `due` = that boot ends: whatever process starts in it carries the reboot out. An order adds that in
-   * another mark, when all that comes before the reboot is done; absent = nobody has asked for it yet.
-   * `because` = a sentence, unless an order asked for it. `failed` = no order did, and the update is to blame for that
-   * sentence, not an accident; absent also where a version did not note it.
-   * `again` = a power cut was to blame, so the update may do everything once more. `unseen` = the
-   * operating system did not tell how it is, so whether a reboot is due is not known; `bootId` is then the
-   * boot in which that was, where the kernel told it.
-   */
+  /** The rollback has begun; one mark for each boot in which it continues. */
   | {
       readonly kind: 'goingBack';
+      /** The boot that must end, to boot the old deployment or to end processes with the new files. */
       readonly bootId?: string;
+      /** The reboot is requested: any process that starts in that boot carries it out. */
       readonly due?: true;
+      /** A sentence; absent: an order requested the rollback. */
       readonly because?: string;
+      /** No order requested it, and the update is the cause. */
       readonly failed?: true;
+      /** A power cut is the cause, so the update may be repeated. */
       readonly again?: boolean;
+      /** The OS status was not available in boot `bootId`, so it is not known whether a reboot is due. */
       readonly unseen?: true;
     }
-  /** All files are put back in the `/etc` of this deployment: never again, a person may mend them. */
+  /**
+   * All files are undone in the `/etc` of this deployment. Never repeated, because a person may
+   * change them later.
+   */
   | { readonly kind: 'undone'; readonly deployment: string };
 
 export type Journal = GenericJournal<UpdateHeader, UpdateMark>;
 export type OpenJournal = GenericOpenJournal<UpdateHeader, UpdateMark>;
 
-/** What a machine shows of itself beside its operating system. */
+/** Signs of a running machine beside its operating system. */
 export interface Vitals {
-  /** The kernel's name for this boot, as `OsStatus` has it: also when no program of the operating system answers. */
+  /** The kernel's ID of this boot, which needs no OS program. */
   bootId?(): Promise<string>;
-  /** Words of the running kernel's command line; undefined = not to be compared on this machine. */
+  /** Words of the running kernel's command line; undefined = not compared on this machine. */
   commandLine(): Promise<readonly string[] | undefined>;
   /**
-   * Waits until the kubelet of this machine says that it is healthy.
+   * Waits until the kubelet of this machine reports that it is healthy.
    *
-   * @throws `VerifyFailed` with its last answer when it does not in time
+   * @throws `VerifyFailed` with its last answer after the time limit
    */
   kubeletHealthy(context: StepContext): Promise<void>;
 }
 
 export interface HostPorts {
   readonly node: string;
-  /** The one of Temporal that orders come from; absent = this process hears none. */
+  /** The Temporal namespace of the orders; absent: this process receives none. */
   readonly namespace?: string;
   readonly files: Files;
   readonly users: Users;
@@ -174,26 +173,25 @@ export interface HostPorts {
   readonly systemd: Systemd;
   readonly os: OsDriver;
   readonly configs: ConfigSource;
-  /** Absent = nothing but disk and operating system is looked at. */
+  /** Absent: only disk and operating system are checked. */
   readonly vitals?: Vitals;
   readonly reboot: Reboot;
-  /** Says what went wrong and does not keep the work from going on; absent = nobody listens. */
+  /** Reports a problem that does not stop the work. */
   readonly warn?: (sentence: string) => void;
   readonly now: () => Date;
-  /** Seconds that the kernel is up, which no clock that is set changes; absent = of this machine. */
+  /** Seconds of kernel uptime, independent of the clock; default: of this machine. */
   readonly uptime?: () => number;
   /** Of the running activity: its cancellation and its heartbeat. */
   readonly context: () => StepContext;
-  /** Waits; absent = real time. */
+  /** Default: real time. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Of the kernel. */
 export function secondsUp({ uptime = kernelUptime }: Pick<HostPorts, 'uptime'>): number {
   return uptime();
 }
 
-/** Does what may fail without harm, and says so when it did. */
+/** Tries something that may fail without harm, and warns if it fails. */
 export async function atBest(
   { warn }: Pick<HostPorts, 'warn'>,
   what: string,
@@ -206,7 +204,7 @@ export async function atBest(
   }
 }
 
-/** The boot as the kernel names it. Undefined = not to be told, which keeps nothing from being done. */
+/** The kernel's ID of this boot; undefined = unreadable, which must not stop the work. */
 export async function kernelBootId({
   vitals,
 }: Pick<HostPorts, 'vitals'>): Promise<string | undefined> {
@@ -217,7 +215,7 @@ export async function kernelBootId({
   }
 }
 
-/** The mark of a kind, if it came about. The latest, when there are several. */
+/** The latest mark of a kind, if there is one. */
 export function markOf<Kind extends UpdateMark['kind']>(
   journal: OpenJournal,
   kind: Kind,

@@ -6,14 +6,14 @@ import type { Registry } from 'prom-client';
 
 export interface HealthOptions {
   readonly host: string;
-  /** 0 = any free one. */
+  /** 0 = any free port. */
   readonly port: number;
   readonly registry: Registry;
-  /** What the process still waits for; empty = ready. */
+  /** What the process waits for; empty = ready. */
   readonly waitingFor: () => readonly string[];
-  /** Why only a new process helps; undefined = nothing of the kind. Absent = never. */
+  /** Why the process must be replaced; undefined = no need. Absent: never. */
   readonly deathSentence?: () => string | undefined;
-  /** URL of more metrics in the same format: the Temporal SDK's own. */
+  /** URL of more metrics in the same format: those of the Temporal SDK. */
   readonly moreMetrics?: string;
 }
 
@@ -29,7 +29,7 @@ interface Reply {
   readonly body: string;
 }
 
-/** Listens. @throws when the port is taken */
+/** @throws when the port is taken */
 export async function startHealthServer(options: HealthOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
     answer(request.url ?? '/', options)
@@ -39,7 +39,7 @@ export async function startHealthServer(options: HealthOptions): Promise<HealthS
         response.end(body);
       })
       .catch(() => {
-        // The client is gone; there is nobody to tell.
+        // The client is gone.
         response.destroy();
       });
   });
@@ -83,7 +83,7 @@ function plain(code: number, body: string): Reply {
   return { code, type: 'text/plain; charset=utf-8', body };
 }
 
-/** The SDK's endpoint; when it does not answer, its metrics are missing and ours are not. */
+/** The SDK's metrics; empty when its endpoint does not answer. */
 function fetchText(url: string): Promise<string> {
   return new Promise((resolve) => {
     const request = get(url, (reply) => {
@@ -112,7 +112,7 @@ function listen(server: Server, { host, port }: HealthOptions): Promise<void> {
   });
 }
 
-/** A loopback port that was free a moment ago, for a listener that cannot say which it got. */
+/** A free loopback port, for a listener that cannot report its port. */
 export async function freeLoopbackPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** pino for every process, and the bridge that brings Temporal's own log lines into it. */
+/** pino for every process, and a bridge for Temporal's log lines. */
 
 import type { LogMetadata, Logger as TemporalLogger, LogLevel } from '@temporalio/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
@@ -11,13 +11,13 @@ export interface LogSettings {
   /** `cluster-worker`, `host-worker`, …: the key `process` of every line. */
   readonly process: string;
   readonly level: (typeof LOG_LEVELS)[number];
-  /** Absent = stdout. */
+  /** Default: stdout. */
   readonly destination?: DestinationStream;
 }
 
 /**
- * Where secrets would be if anybody logged the object that holds them: credentials, and the
- * contents of files and units. Names and digests are what is meant to be logged.
+ * Fields of objects that may hold secrets: credentials, contents of files and units. Names and
+ * digests may be logged.
  */
 const REDACTED = [
   'kubeconfig',
@@ -54,10 +54,10 @@ const LEVELS = {
   ERROR: 'error',
 } as const satisfies Record<LogLevel, keyof Logger>;
 
-/** Keys of the SDK's metadata that mean the same as ours or nothing to an operator. */
+/** Keys of the SDK's metadata that repeat ours or do not help an operator. */
 const DROPPED = new Set(['sdkComponent', 'isLocal', 'taskToken', 'namespace']);
 
-/** The logger that `Runtime.install` wants: workflows, activities and the SDK's core. */
+/** The logger for `Runtime.install`: workflows, activities and the SDK's core. */
 export function temporalLogger(log: Logger): TemporalLogger {
   const write = (level: LogLevel, message: string, meta: LogMetadata = {}): void => {
     log[LEVELS[level]](fieldsOf(meta), message);
@@ -84,7 +84,7 @@ export function temporalLogger(log: Logger): TemporalLogger {
 
 function fieldsOf(meta: LogMetadata): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
-  // Symbols (the SDK's own marks) and what nobody reads stay out.
+  // Without symbols, which are the SDK's own, and dropped keys.
   for (const [key, value] of Object.entries(meta)) {
     if (key === 'error') fields['err'] = value;
     else if (key === 'activityType') fields['activity'] = value;

@@ -1,18 +1,18 @@
 /**
- * Settings of the processes: flags win over the environment, which wins over the defaults. Read
- * once; every problem is reported at once, by name.
+ * Settings of the processes: flags precede the environment, which precedes the defaults. All
+ * problems are reported together, by name.
  */
 
 import { z } from 'zod';
 import { TEMPORAL_NAMESPACE } from '../core/names';
 import { LOG_LEVELS } from './logging';
 
-/** Values by setting name, as flags or environment variables give them. */
+/** Values by setting name, from flags or environment variables. */
 export type Fragment = Readonly<Record<string, unknown>>;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that make no sense. Whoever starts the process prints the message and exits with 2. */
+/** Invalid settings. The process prints the message and exits with 2. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   constructor(readonly problems: readonly string[]) {
@@ -23,7 +23,7 @@ export class SettingsError extends Error {
 const port = z.coerce.number().int().min(0).max(65_535);
 const count = z.coerce.number().int().positive();
 
-/** How to reach Temporal. Files are PEM, but for that of the API key. */
+/** Temporal's address and credentials. Files are PEM, except that of the API key. */
 export const TemporalSettings = z.object({
   temporalAddress: z.string().min(1).default('127.0.0.1:7233'),
   temporalNamespace: z.string().min(1).default(TEMPORAL_NAMESPACE),
@@ -36,48 +36,48 @@ export const TemporalSettings = z.object({
 });
 export type TemporalSettings = z.infer<typeof TemporalSettings>;
 
-/** How to reach the Kubernetes API. Absent = the pod's service account, then `~/.kube/config`. */
+/** Default: the pod's service account, then `~/.kube/config`. */
 export const KubeFileSettings = z.object({
   kubeconfig: z.string().min(1).optional(),
   context: z.string().min(1).optional(),
 });
 
-/** What every process can be told. */
+/** Settings of every process. */
 export const ProcessSettings = z.object({
   logLevel: z.enum(LOG_LEVELS).default('info'),
-  /** Where `/healthz`, `/readyz` and `/metrics` are served; port 0 = any free one. */
+  /** For `/healthz`, `/readyz` and `/metrics`; port 0 = any free port. */
   metricsHost: z.string().min(1).default('127.0.0.1'),
   metricsPort: port.default(0),
 });
 
-/** Settings of the cluster worker. Durations are seconds. */
+/** Durations are seconds. */
 export const ClusterWorkerSettings = z.object({
   ...TemporalSettings.shape,
   ...KubeFileSettings.shape,
   ...ProcessSettings.shape,
-  /** Compiled workflows; when the file is missing they are bundled from the sources. */
+  /** Compiled workflows; without the file, they are bundled from the sources. */
   workflowBundle: z.string().min(1).optional(),
-  /** Each drain is one for as long as it takes, and must not keep other nodes' short steps waiting. */
+  /** A drain is one long activity, and must not delay short steps of other nodes. */
   maxActivities: count.default(2_000),
   maxWorkflowTasks: count.default(40),
-  /** Workflows kept in memory between their tasks; 0.15 MB each. */
+  /** Workflows in memory between their tasks; 0.15 MB each. */
   maxCachedWorkflows: count.default(1_500),
-  /** Requests to the Kubernetes API at once. */
+  /** Concurrent requests to the Kubernetes API. */
   maxKubeRequests: count.default(64),
-  /** How long running activities may take to end when the process is asked to stop. */
+  /** How long running activities may take to end at a stop. */
   shutdownGraceSeconds: z.coerce.number().int().min(0).default(20),
-  /** Start although MCO runs on this cluster; for a migration under supervision. */
+  /** Start although MCO runs on this cluster; for a supervised migration. */
   allowMco: booleanSetting().default(false),
 });
 export type ClusterWorkerSettings = Readonly<z.infer<typeof ClusterWorkerSettings>>;
 
-/** Settings that are of no use one without the other. */
+/** Settings that need each other. */
 const PAIRS = [['temporalTlsCert', 'temporalTlsKey']] as const;
 
-/** Settings that say the same. */
+/** Settings that exclude each other. */
 const EITHER = [['temporalApiKey', 'temporalApiKeyFile']] as const;
 
-/** Where each setting comes from in the environment. */
+/** Environment variables with names of their own. */
 const VARIABLES: Readonly<Record<string, string>> = {
   temporalAddress: 'TEMPORAL_ADDRESS',
   temporalNamespace: 'TEMPORAL_NAMESPACE',
@@ -91,7 +91,9 @@ const VARIABLES: Readonly<Record<string, string>> = {
   context: 'SLIPWAY_CONTEXT',
 };
 
-/** The environment variable of a setting: `logLevel` → `SLIPWAY_LOG_LEVEL`, unless it has its own. */
+/**
+ * The environment variable of a setting: `logLevel` → `SLIPWAY_LOG_LEVEL`, unless it has its own.
+ */
 export function variableOf(setting: string): string {
   return (
     VARIABLES[setting] ??
@@ -103,7 +105,7 @@ export function variableOf(setting: string): string {
  * Reads the settings of one process.
  *
  * @param flags - by setting name; undefined members count as absent
- * @throws SettingsError naming every setting that cannot be used, and where it came from
+ * @throws SettingsError naming every invalid setting and its source
  */
 export function readSettings<S extends z.ZodObject>(
   schema: S,
@@ -138,7 +140,7 @@ export function readSettings<S extends z.ZodObject>(
   const issues = (result.error?.issues ?? []).map((issue) => {
     const setting = issue.path.map(String).join('.');
     const given = merged[setting];
-    // A refinement says by itself when it is about something that is not there.
+    // A refinement reports an absent value itself.
     if (given === undefined && issue.code === 'invalid_type') {
       return `${setting}: is missing; set ${flagOf(setting)} or ${variableOf(setting)}`;
     }
@@ -154,7 +156,7 @@ function flagOf(setting: string): string {
   return `--${setting.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** The settings of the cluster worker. @throws SettingsError */
+/** @throws SettingsError */
 export function clusterWorkerSettings(
   flags: Fragment,
   environment: Environment,

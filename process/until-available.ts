@@ -1,18 +1,18 @@
-/** Waiting for a server that is away: forever, with one line that says so. */
+/** Waits for an absent server without limit, with one log line. */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs, type Backoff } from '../core/backoff';
 import { failureName, messageOf } from '../core/errors';
 import type { Logger } from './logging';
 
-const FIRST_MS = 250;
-const MAX_MS = 5_000;
+const BACKOFF: Backoff = { firstMs: 250, maxMs: 5_000 };
 
 /**
- * Tries until it works or the signal aborts. Says once that it waits, and once that it is over; of the
- * Kubernetes API its client says both.
+ * Repeats until success or abort. Logs the begin and the end of the wait once; for the Kubernetes
+ * API its client does that.
  *
- * @param what - whom it waits for: `Temporal at 127.0.0.1:7233`
- * @param isHopeless - failures that no waiting mends; they are thrown
+ * @param what - the server: `Temporal at 127.0.0.1:7233`
+ * @param isHopeless - failures that waiting does not fix; they are thrown
  */
 export async function untilAvailable<T>(
   what: string,
@@ -26,7 +26,7 @@ export async function untilAvailable<T>(
   const { log, signal } = options;
   let waited = false;
   let isSaid = false;
-  for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_MS)) {
+  for (let failures = 1; ; failures += 1) {
     signal.throwIfAborted();
     try {
       const result = await attempt();
@@ -39,7 +39,7 @@ export async function untilAvailable<T>(
       if (waited || isSaid) log.debug(fields, 'still waiting for server');
       else log.warn(fields, 'waiting for server');
       waited = true;
-      await delay(pauseMs * (0.5 + Math.random()), undefined, { signal });
+      await delay(backoffMs(BACKOFF, failures) * (0.5 + Math.random()), undefined, { signal });
     }
   }
 }

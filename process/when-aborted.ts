@@ -1,18 +1,8 @@
-/** The end of a process, or of a part of it, as something to wait for. */
+/** Turns the abort of a signal into a promise. */
+
+import { once } from 'node:events';
 
 /** Resolves when the signal aborts. */
-export function whenAborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    signal.addEventListener(
-      'abort',
-      () => {
-        resolve();
-      },
-      { once: true },
-    );
-  });
+export async function whenAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }

@@ -1,4 +1,4 @@
-/** Whose turn it is to disturb services for a repair of drift; the rule is in `core/drift/turn.ts`. */
+/** Repair turns: which host may disturb its services now. The rule is in `core/drift/turn.ts`. */
 
 import {
   type DriftedMember,
@@ -15,7 +15,9 @@ import { isInService, takesSlot } from '../core/rollout/availability';
 import { controlPlaneOf, quorumLimit, slotsOfPool } from '../core/rollout/control-plane';
 import type { ClusterView } from './ports';
 
-/** A pool of thousands is looked through so often at most, in milliseconds: hundreds of its hosts may ask at once. */
+/**
+ * Hundreds of hosts may ask at once, so a pool is evaluated at most once in so many milliseconds.
+ */
 const LOOK_MS = 1_000;
 
 interface Standing {
@@ -25,10 +27,12 @@ interface Standing {
   readonly maxUnavailable: number;
 }
 
-/** The turns of all pools, as one server works them out. */
+/** The turns of all pools, as one server computes them. */
 export class DriftTurns {
   readonly #standing = new Map<string, Standing>();
-  /** Of the last window in which somebody asked: who drifts, or is repaired, in the middle of it changes nothing. */
+  /**
+   * Of the last window with a request: drift that appears or ends within a window changes nothing.
+   */
   readonly #places = new Map<string, { readonly window: number; readonly places: Places }>();
 
   /** @param now - milliseconds since 1970, the same on all servers */
@@ -37,12 +41,14 @@ export class DriftTurns {
     private readonly now: () => number,
   ) {}
 
-  /** Whether the host of a node of the pool may disturb its services now. A pool that nobody can mean has no turns. */
+  /**
+   * Whether the host may disturb its services now. A pool with an impossible policy has no turns.
+   */
   mayDisturb(node: Node, pool: MachineConfigPool): boolean {
     const now = this.now();
     const { name } = node.metadata;
     const { names, out, maxUnavailable } = this.#standingOf(pool, now);
-    // It has joined since.
+    // It joined after the pool was last evaluated.
     if (!names.has(name)) return false;
     const othersOut = out.size - (out.has(name) ? 1 : 0);
     const memberCount = names.size;
@@ -57,7 +63,8 @@ export class DriftTurns {
     const members = nodesOfPool(pool, this.cluster.nodes(), this.cluster.pools());
     const controlPlane = controlPlaneOf(this.cluster.nodes());
     const { maxUnavailable } = slotsOfPool(pool, members, controlPlane.length);
-    // Where some nodes are of the control plane, all take turns as it needs it, and it counts whole.
+    // With control-plane nodes in the pool, all members take turns under the quorum rule, which
+    // counts the whole control plane.
     const isOfIt = controlPlaneOf(members).length > 0;
     const counted = isOfIt ? [...members, ...controlPlane] : members;
     const standing = {

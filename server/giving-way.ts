@@ -1,31 +1,34 @@
 /**
- * Connections on which the server waits for its client. Silence is cheap to make, so where there is no
- * room left it is they who give way, and not the machine that comes.
+ * Connections on which the server waits for its client. Silent connections are cheap to open, so
+ * without a free place one of them gives way to a new machine.
  */
 
 import { countedAs } from './join-networks';
 
 export interface Waiting<Connection> {
-  /** From now on the server waits for it; also when it did before. */
+  /** The server waits for this client from now on; repeatable. */
   add(connection: Connection, address: string): void;
-  /** It is at work, or gone. */
+  /** It is at work, or closed. */
   remove(connection: Connection, address: string): void;
-  /** Who gives way to another connection of the same address; undefined = nobody. */
+  /** The connection that gives way to another one of its address; undefined = none. */
   ofSame(address: string): Connection | undefined;
-  /** Who gives way to a connection of this address, wherever it comes from. */
+  /** The connection, of any address, that gives way to one of this address. */
   ofAny(address: string): Connection | undefined;
 }
 
 export interface WaitingOptions {
-  /** Milliseconds for which nobody has to give way to a neighbour who does not hold fewer. */
+  /**
+   * Milliseconds for which a connection is safe from an address that holds as many connections or
+   * more.
+   */
   readonly patience: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 
 /** An address of IPv6 is its /64. */
 export function createWaiting<Connection>({ patience, now }: WaitingOptions): Waiting<Connection> {
-  // Maps remember the order of insertion: what comes first has waited longest.
+  // Maps keep the order of insertion: the first entry has waited longest.
   const byAddress = new Map<string, Map<Connection, number>>();
 
   function oldestOf(counted: string, isPatient: boolean): Connection | undefined {
@@ -55,7 +58,7 @@ export function createWaiting<Connection>({ patience, now }: WaitingOptions): Wa
       for (const [counted, { size }] of byAddress) {
         if (size > most.size) most = { counted, size };
       }
-      // Who holds more than the newcomer is going to hold gives way at once.
+      // An address that holds more than the newcomer will hold gives way at once.
       return oldestOf(most.counted, most.size <= held + 1);
     },
   };

@@ -1,4 +1,4 @@
-/** Refusals of the host endpoint that no route gives, in the form of all others. */
+/** Refusals of the host endpoint before any route, in the form of all refusals. */
 
 import { METHODS } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
@@ -21,7 +21,7 @@ const REASONS: Readonly<Record<RefusalStatus | 505, readonly [reason: string, me
   505: ['VersionNotSupported', 'HTTP/1.1 is the only version'],
 };
 
-/** Methods of all routes: where the parser knows no method, it is none of any of them. */
+/** Methods of all routes, for requests with a method that the parser does not know. */
 const ALL_METHODS = 'GET, HEAD, PUT';
 
 function wordingOf(status: RefusalStatus): Wording {
@@ -35,7 +35,7 @@ function wordingOf(status: RefusalStatus): Wording {
   };
 }
 
-/** For Fastify's `frameworkErrors`: a path that it cannot decode. */
+/** For Fastify's `frameworkErrors`: a path that cannot be decoded. */
 export function refuseBadUrl(_error: unknown, _request: unknown, reply: Refusable): void {
   refuse(reply, 400, 'BadRequest', 'the path is not one of a URL');
 }
@@ -43,7 +43,10 @@ export function refuseBadUrl(_error: unknown, _request: unknown, reply: Refusabl
 /** For Fastify's `clientErrorHandler`. */
 export const refuseUnreadableHost = refuseUnreadable(wordingOf);
 
-/** Answers what Node does not hand on, and requests that name no host or another version of HTTP. */
+/**
+ * Answers requests that Node does not pass on, that have no Host header, or that use another HTTP
+ * version.
+ */
 export function refuseOddRequests(host: FastifyInstance): void {
   answerOddRequests(host.server as unknown as HttpsServer, wordingOf);
   host.addHook('onRequest', async ({ raw }, reply) => {
@@ -53,7 +56,7 @@ export function refuseOddRequests(host: FastifyInstance): void {
     const [reason, message] = status === 400 ? ['BadRequest', 'name one host'] : REASONS[status];
     return refuse(reply, status, reason, message);
   });
-  // Fastify has no name for many; what it cannot name, it finds no route for.
+  // Adds the methods that only Node's parser knows: Fastify finds no route for an unknown method.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !host.supportedMethods.includes(method)) host.addHttpMethod(method);
   }

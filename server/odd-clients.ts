@@ -1,6 +1,6 @@
 /**
- * Requests that Node would not hand on, or would take where Go's HTTP server does not, and clients that
- * have said all that they will say. Each endpoint has its own words for a refusal.
+ * Answers requests that Node does not pass on, or accepts where Go's HTTP server does not, and
+ * clients that close their side early. Each endpoint words its own refusals.
  *
  * @see Go net/http/server.go (go1.24), readRequest and serve
  */
@@ -9,33 +9,32 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Server as HttpsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 
-/** The part of a socket that is answered on. */
 type AnsweredSocket = Pick<Duplex, 'writable' | 'writableEnded' | 'destroy'> & {
   end(text: string): void;
   once(event: 'end' | 'close', listener: () => void): void;
 };
 
-/** What is refused before there is a request that a route could refuse. */
+/** Refusals before there is a request for a route. */
 export type RefusalStatus = 400 | 405 | 408 | 417 | 431;
 
-/** What comes after the status line of a refusal. */
+/** What follows the status line of a refusal. */
 export interface Wording {
-  /** Without those that every refusal has. */
+  /** Beside those that every refusal has. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
-/** Answers those who close their side early. */
+/** Answers clients that close their side early. */
 export function waitForEarlyEnds(server: Pick<HttpsServer, 'on'>): void {
-  // Not in the types; without it, Node ends such a connection before there is an answer.
+  // Not in the types. Without it, Node ends such a connection before the answer.
   Object.assign(server, { httpAllowHalfOpen: true });
-  // After the handshake only: who leaves in the middle of it must not be waited for.
+  // Only after the handshake: the server must not wait for a client that leaves during it.
   server.on('secureConnection', (socket: Duplex) => {
     socket.allowHalfOpen = true;
   });
 }
 
-/** Answers CONNECT as every other method, and what cannot be expected. */
+/** Answers CONNECT as every other method, and any Expect but 100-continue with a refusal. */
 export function answerOddRequests(
   server: Pick<HttpsServer, 'on'>,
   wordingOf: (status: RefusalStatus) => Wording,
@@ -50,10 +49,10 @@ export function answerOddRequests(
   });
 }
 
-/** The parts of a request that are looked at before anything is answered. */
+/** The checked parts of a request. */
 type Head = Pick<IncomingMessage, 'httpVersionMajor' | 'httpVersionMinor' | 'rawHeaders'>;
 
-/** The status for a request that is refused whatever it asks for; undefined = it is not. */
+/** The status that refuses a request whatever its target; undefined = none. */
 export function refusalOf(request: Head): 400 | 505 | undefined {
   const { httpVersionMajor: major, httpVersionMinor: minor } = request;
   if (major !== 1) return 505;
@@ -62,7 +61,7 @@ export function refusalOf(request: Head): 400 | 505 | undefined {
   return isNamed ? undefined : 400;
 }
 
-/** The first of several headers of a name, which is the one that Go's handlers see; Node joins all. */
+/** The first of several headers of a name, as Go's handlers read it; Node joins all. */
 export function firstHeader(request: Pick<Head, 'rawHeaders'>, name: string): string | undefined {
   return valuesOf(request, name)[0];
 }
@@ -72,19 +71,19 @@ function valuesOf({ rawHeaders }: Pick<Head, 'rawHeaders'>, name: string): reado
   return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
 }
 
-/** What is answered; anything else is a broken connection. The first that fits counts. */
+/** Errors that get an answer; others are broken connections. The first match counts. */
 const UNREADABLE = [
   { code: 'ERR_HTTP_REQUEST_TIMEOUT', status: 408 },
   { code: 'HPE_HEADER_OVERFLOW', status: 431 },
   { code: 'HPE_', status: 400 },
 ] as const;
 
-/** A request line with any word for a method: the parser knows some only, and MCO's server takes all. */
+/** A request line with any method: Node's parser knows some only, and MCO's server takes all. */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP\/1\.[01]\r\n/;
 
 type ReadError = NodeJS.ErrnoException & { readonly rawPacket?: unknown };
 
-/** Handles requests that are none: broken, too long, or not complete in time. */
+/** Answers broken, too long and incomplete requests. */
 export function refuseUnreadable(
   wordingOf: (status: RefusalStatus) => Wording,
 ): (error: ReadError, socket: AnsweredSocket) => void {
@@ -97,12 +96,12 @@ function answerUnreadable(
   wordingOf: (status: RefusalStatus) => Wording,
 ): void {
   const found = UNREADABLE.find(({ code }) => error.code?.startsWith(code))?.status;
-  // Without a handshake there is nothing to write to, and waiting for it would never end.
+  // Before the handshake nothing can be written, and waiting for it would never end.
   if (found === undefined || !(socket.writable || socket.writableEnded)) {
     socket.destroy();
     return;
   }
-  // It has its answer; this is the rest of what it said before it read that.
+  // It has its answer; this is the rest of its request.
   if (socket.writableEnded) return;
   const { code, rawPacket } = error;
   const isMethod =
@@ -116,7 +115,7 @@ function answerUnreadable(
 /** As long as Go's server waits (its `rstAvoidanceDelay`). */
 const LAST_WORDS_MS = 500;
 
-/** Takes in what is still under way: closing before that resets the connection, and the answer is lost. */
+/** Reads what is still under way: closing earlier resets the connection and loses the answer. */
 function answerAndClose(socket: AnsweredSocket, status: RefusalStatus, wording: Wording): void {
   const lines = Object.entries(headersOf(wording)).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${wording.body}`);

@@ -1,4 +1,4 @@
-/** What a process has opened, and how all of it ends within one time. */
+/** Closes everything that a process has opened, within a time limit. */
 
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '../core/errors';
@@ -6,7 +6,7 @@ import { messageOf } from '../core/errors';
 export interface Opened {
   /** For the log. */
   readonly name: string;
-  /** Ends it in its own time. */
+  /** Waits for work under way. */
   readonly close: () => Promise<unknown>;
   /** Ends what `close` waits for. */
   readonly cut?: () => void;
@@ -16,12 +16,12 @@ interface Log {
   warn(fields: object, message: string): void;
 }
 
-/** What has been cut off needs a moment to notice. */
+/** A cut connection needs a moment to close. */
 const AFTER_CUT_MS = 1_000;
 
 /**
- * Closes everything at once. What has not ended by itself after `withinMs` is cut off, and what not even
- * that ends is named in the log and left. Never throws: what cannot be closed must not keep the rest open.
+ * Closes everything at once. What stays open after `withinMs` is cut off; what even that does not
+ * end is logged and left. Never throws, so that one failure does not keep the rest open.
  */
 export async function closeAll(
   opened: readonly Opened[],
@@ -52,7 +52,6 @@ export async function closeAll(
   for (const timer of timers) clearTimeout(timer);
 }
 
-/** The part of a Fastify application that listens. */
 interface Listening {
   listen(options: { readonly host: string; readonly port: number }): Promise<string>;
   readonly server: { address(): AddressInfo | string | null };

@@ -1,4 +1,4 @@
-/** `PUT /host/report`: a node says how its disk differs from its config, and hears what its pool wants. */
+/** `PUT /host/report`: a node reports drift and receives the drift policy of its pool. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { readDisruptionPolicy } from '../core/disruption';
@@ -19,13 +19,13 @@ export interface ReportDependencies {
   readonly cluster: ClusterView;
   readonly writeDrift: WriteDrift;
   readonly identify: (request: FastifyRequest) => PeerSubject | undefined;
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock?: () => number;
-  /** Milliseconds since 1970, the same on all servers; the default is the machine's. */
+  /** Milliseconds since 1970, the same on all servers; default: the machine's clock. */
   readonly wallClock?: () => number;
 }
 
-/** Adds the endpoint. Whose report it is says the certificate, and nothing else. */
+/** Adds the endpoint. Only the certificate says which node reports. */
 export function serveReports(host: FastifyInstance, dependencies: ReportDependencies): void {
   const { cluster, identify, wallClock = Date.now } = dependencies;
   const recorder = createDriftRecorder(cluster, dependencies.writeDrift);
@@ -60,7 +60,7 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
   refuseOtherMethods(host, '/host/report', ['PUT']);
 }
 
-/** A policy that makes no sense never makes a host change anything. */
+/** With an impossible policy a host repairs nothing. */
 function answerFor(
   node: Node,
   drifted: number,
@@ -72,7 +72,7 @@ function answerFor(
     const pool = primaryPoolForNode(node, cluster.pools());
     const policy = pool === undefined ? undefined : cluster.policy(pool.metadata.name)?.spec;
     const drift = resolveDriftPolicy(policy);
-    // The pool is looked through only for a host that has something to repair.
+    // The pool is evaluated only for a host with something to repair.
     const isAsking = pool !== undefined && drift.mode === 'Repair' && drifted > 0;
     const mayDisturb = isAsking && turns.mayDisturb(node, pool);
     return { drift, disruptionPolicies, mayDisturb };

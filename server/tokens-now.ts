@@ -1,30 +1,31 @@
 /**
- * The join tokens as they are stored at this moment. The watch that feeds the gate may be behind without
- * anybody knowing, and Ignition takes a 401 for final.
+ * Reads the stored join tokens. The watch behind the gate may lag unnoticed, and a 401 is final for
+ * Ignition.
  */
 
+import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTokenRecord } from '../core/join';
 import { createAddressLimit, type LimitSettings } from './join-limit';
 import { within } from './within';
 
-/** Reads of all tokens: whoever guesses makes no load on the API server of it. */
+/** Limits reads, so that guessed tokens do not load the API server. */
 const READ_LIMIT: LimitSettings = { burst: 5, perSecond: 1 / 2, maxAddresses: 1 };
 
-/** More than the pause between two reads, and well below the time after which Ignition asks anew. */
+/** Longer than the pause between two reads, and well below Ignition's own timeout. */
 const PATIENCE_MS = 5_000;
 
 export interface TokensNowOptions {
-  /** Of the API server, and not out of a cache. */
+  /** From the API server, not from a cache. */
   readonly read: () => Promise<ReadonlyMap<string, JoinTokenRecord>>;
-  /** Milliseconds of a clock that never goes back; the default is the process'. */
+  /** Milliseconds of a monotonic clock; default: that of the process. */
   readonly clock?: () => number;
 }
 
 /**
- * What is returned gives the tokens of a read that begins after it is called: one read for all who ask
- * until it begins, one after the other, and no more than one every two seconds when it goes on.
+ * The result returns the tokens of a read that begins after the call. Callers share the next read;
+ * reads run one after the other, in the long run one in two seconds.
  *
- * It rejects with `ApiUnavailable`, or what else the read says, and when that takes too long.
+ * It rejects with `ApiUnavailable` or the error of the read, also when that takes too long.
  */
 export function createTokensNow({
   read,
@@ -36,7 +37,8 @@ export function createTokensNow({
 
   async function readInTurn(before: Promise<unknown>): ReturnType<typeof read> {
     await before;
-    for (let wait = limit.take(''); wait > 0; wait = limit.take('')) await seconds(wait);
+    for (let wait = limit.take(''); wait > 0; wait = limit.take(''))
+      await delay(wait * 1_000, undefined, { ref: false });
     next = undefined;
     return read();
   }
@@ -44,15 +46,9 @@ export function createTokensNow({
   return () => {
     if (next === undefined) {
       next = readInTurn(earlier);
-      // Those who wait for it hear why it failed.
+      // The waiting callers get the error.
       earlier = next.catch(() => undefined);
     }
     return within(PATIENCE_MS, next);
   };
-}
-
-function seconds(count: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, count * 1_000).unref();
-  });
 }

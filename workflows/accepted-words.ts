@@ -7,11 +7,8 @@
  * of them do in one task is the order in a history, and each step more changes it.
  */
 
-import { condition, patched } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
 import { isCancellation, refuse } from './failures';
-
-/** Rollouts that were begun before it write words of one thing side by side: whichever is late stands. */
-const IN_ORDER = 'words-written-in-order';
 
 /** No node has such a name. */
 export const POOL = 'the pool';
@@ -38,7 +35,7 @@ export class AcceptedWord {
 
   /** Whether nobody has said anything since. */
   stands(): boolean {
-    return this.open.at(-1) === this || !patched(IN_ORDER);
+    return this.open.at(-1) === this;
   }
 
   /** Nothing but the word itself says so. */
@@ -72,7 +69,7 @@ export class AcceptedWords {
   ): Promise<Answer> {
     const words = this.open.get(thing) ?? [];
     this.open.set(thing, words);
-    const word = new AcceptedWord(meaning, words.length > 0 && patched(IN_ORDER), words);
+    const word = new AcceptedWord(meaning, words.length > 0, words);
     words.push(word);
     const answer = write(word);
     // Also one that failed: it keeps no later one waiting.

@@ -3,21 +3,18 @@
  * config, and tried on one: said of none, it would be forgotten with the first look.
  */
 
-import { condition, patched } from '@temporalio/workflow';
+import { condition } from '@temporalio/workflow';
 import { type AcceptedWord, inASentence } from './accepted-words';
 import { refuse } from './failures';
 import { nonsense, refuseWhileEnding } from './requests';
 import type { Rollout } from './rollout-state';
 import { brief, ROLLOUT_LIMITS } from './timeouts';
 
-/** Rollouts that were begun before it hold a node for no config before their first look, which nobody heeds. */
-const CONFIG_KNOWN_FIRST = 'config-known-before-words-of-nodes';
-
 /** What cannot be looked at in the time of such a step cannot be written in it either. */
 const PATIENCE_SECONDS = ROLLOUT_LIMITS.holdNode.total;
 
 export function isBeforeFirstLook({ config }: Rollout): boolean {
-  return config === '' && patched(CONFIG_KNOWN_FIRST);
+  return config === '';
 }
 
 /** @throws `RefusedRequest` when the rollout has looked, and there is none */

@@ -1,19 +1,10 @@
 /** Before a machine boots back: nothing runs on its node that the boot would end. */
 
-import { log, patched } from '@temporalio/workflow';
-import type { UpdatePlan } from '../core/node/plan';
+import { log } from '@temporalio/workflow';
+import type { UpdatePlan } from '../core/node/plan-types';
 import { explain, sentence, type Failure } from './failures';
 import type { NodeUpdate } from './node-update';
 
-/** Updates that were begun before boot back whatever has come to their node since its reboot. */
-const CORDON_CHECKED_BACK = 'cordon-checked-on-the-way-back';
-/**
- * Updates that were begun before look once, and only whether there is a cordon. Younger than the one above and
- * asked first, so that a history has one mark for both.
- */
-const ANY_CORDON_BACK = 'drained-under-any-cordon-on-the-way-back';
-/** As before the reboot, see `update-node.ts`: marked only where pods were found. */
-const DRAINED_UNDER_OURS = 'drained-under-its-own-cordon-on-the-way-back';
 /** Whoever takes the cordon away in the middle of every drain is not waited for any longer. */
 const CLEARED_AT_MOST = 5;
 
@@ -33,19 +24,16 @@ export async function clearAgain(update: NodeUpdate, cause: Failure): Promise<vo
   // A machine that an earlier update has rebooted boots back, too.
   const mayBoot = pastPointOfNoReturn || !update.settled;
   if (plan?.drain !== true || !mayBoot) return;
-  const anyCordon = patched(ANY_CORDON_BACK);
-  if (!anyCordon && !patched(CORDON_CHECKED_BACK)) return;
   for (let times = 1; ; times += 1) {
     progress.enter('GoingBack', 'a look at the cordon and the pods of its node');
     const cordon = await cordonNow(update);
     if (cordon === 'ours') return;
-    if (cordon === 'of a person' && !anyCordon) return;
     try {
       await clear(update, plan, cordon);
       cluster.show('GoingBack', sentence(cause));
       return;
     } catch (error) {
-      const isOvertaken = anyCordon && cordonFoundBy(error) !== undefined;
+      const isOvertaken = cordonFoundBy(error) !== undefined;
       if (!isOvertaken || times >= CLEARED_AT_MOST) throw error;
       log.warn('the cordon was changed once more', { error });
     }
@@ -70,8 +58,7 @@ async function clear(
 async function cordonNow({ cluster }: NodeUpdate): Promise<Found> {
   try {
     const checked = await cluster.checkCordonBack();
-    const arePods = checked?.isEmpty === false && patched(DRAINED_UNDER_OURS);
-    return arePods ? 'ours, and pods' : 'ours';
+    return checked?.isEmpty === false ? 'ours, and pods' : 'ours';
   } catch (error) {
     const found = cordonFoundBy(error);
     if (found !== undefined) return found;

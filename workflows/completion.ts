@@ -1,18 +1,12 @@
 /** The end of an update that holds: its host commits it, and its node is back in service. */
 
-import { log, patched } from '@temporalio/workflow';
+import { log } from '@temporalio/workflow';
 import type { NodePhase } from '../core/node/lifecycle';
 import { isLate } from './failures';
 import type { Ending } from './node-progress';
 import { report } from './node-report';
 import type { NodeUpdate } from './node-update';
 import { COMMIT_SECONDS, SILENT_KUBELET_SECONDS } from './timeouts';
-
-/** Updates that were begun before it complete the node first. */
-const COMMIT_FIRST = 'commit-first';
-
-/** Updates that were begun before it complete a node at once whose host does not answer any more. */
-const READY_ONCE_MORE = 'ready-once-more-without-a-commit';
 
 /** A host that is silent at each commit, and answers in between, is not waited for any longer. */
 const COMMITS_AT_MOST = 5;
@@ -81,8 +75,8 @@ export async function keepsReady(
  * keeps a way back.
  */
 async function finishDecidedByProof(update: NodeUpdate): Promise<Ending> {
-  const hasCommitted = patched(COMMIT_FIRST) && (await commitSoon(update));
-  if (!hasCommitted && patched(READY_ONCE_MORE)) await keepReadyWithoutCommit(update);
+  const hasCommitted = await commitSoon(update);
+  if (!hasCommitted) await keepReadyWithoutCommit(update);
   const ending = await complete(update);
   if (!hasCommitted) await commit(update, ending);
   return ending;

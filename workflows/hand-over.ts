@@ -1,15 +1,11 @@
 /** When a rollout may go on in a new history, and how: its own would grow without an end. */
 
-import { allHandlersFinished, condition, continueAsNew, patched } from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew } from '@temporalio/workflow';
 import type { PoolRolloutInput, RolloutProgress } from './messages';
 import type { Rollout } from './rollout-state';
 
 /** As long as an update takes to close after its report. */
 export const CLOSING_MS = 5_000;
-/** Rollouts that were begun before it hand over as soon as all is said, however long that takes. */
-const HANDS_OVER_IN_TIME = 'hands-over-in-time';
-/** Rollouts that were begun before it start updates and give slots between two tries. */
-const SAYS_NOTHING_NEW = 'says-nothing-new-until-handed-over';
 /** As long as a rollout that is about to go on in a new run looks at nothing. */
 const HALF_SAID_MS = 15_000;
 /** Tries, about a quarter of an hour; then it goes on for one look all the same. */
@@ -25,8 +21,7 @@ export async function handOver(rollout: Rollout): Promise<void> {
   const summary = 'going on in a new run';
   await condition(() => isQuiet(rollout), CLOSING_MS, { summary });
   if (isMidSentence(rollout)) {
-    if (!patched(HANDS_OVER_IN_TIME)) await condition(() => !isMidSentence(rollout));
-    else if (!(await condition(() => !isHalfSaid(rollout), HALF_SAID_MS, { summary }))) {
+    if (!(await condition(() => !isHalfSaid(rollout), HALF_SAID_MS, { summary }))) {
       holdBack(rollout);
       return;
     }
@@ -49,7 +44,7 @@ function holdBack(rollout: Rollout): void {
   rollout.handOversFailed += 1;
   const isOver = rollout.handOversFailed % HELD_BACK_FOR === 0;
   const isTelling = rollout.starting.size > 0 || rollout.telling > 0;
-  rollout.saysNothingNew = isTelling && !isOver && patched(SAYS_NOTHING_NEW);
+  rollout.saysNothingNew = isTelling && !isOver;
   // A confirmation alone wakes nobody.
   if (rollout.saysNothingNew) rollout.touch();
 }

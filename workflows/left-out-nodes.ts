@@ -1,7 +1,6 @@
 /** The nodes that a rollout leaves out, and why: those that the view shows, and those that it cannot show yet. */
 
 import type { FailedNode, NamedReason } from '../core/rollout/index';
-import type { PoolLook } from './cluster-contracts';
 import type { Rollout } from './rollout-state';
 
 export function failedReasons(rollout: Rollout): readonly NamedReason[] {
@@ -23,17 +22,9 @@ function countsAsFailed(rollout: Rollout, node: string): boolean {
   return !rollout.isBeingTried(node) || isYetToAnswer(rollout, node);
 }
 
-/** Whether it shows a failure, or one was reported, of which the update that is under way there has yet to say something. */
-export function mayHaveFailedUnsaid(rollout: Rollout, view: PoolLook): boolean {
-  if (view.failedInFlight !== undefined) return true;
-  return rollout
-    .unanswered()
-    .some(({ node }) => rollout.failed.has(node) || view.failed.some((one) => one.node === node));
-}
-
 /** Their updates were under way when the look was made, by what the rollout knew. */
-function shownInFlight({ shownCounts, view }: Rollout): readonly FailedNode[] {
-  return shownCounts ? (view?.failedInFlight ?? []) : [];
+function shownInFlight({ view }: Rollout): readonly FailedNode[] {
+  return view?.failedInFlight ?? [];
 }
 
 /**
@@ -51,8 +42,8 @@ export function hasGivenBackFailed(rollout: Rollout, node: string): boolean {
 }
 
 /** It ran before it was asked to report here: it may be the one that has failed, or have ended since. */
-function isYetToAnswer({ shownCounts, children, retry }: Rollout, node: string): boolean {
-  return shownCounts && children.get(node)?.adopting === true && !retry.has(node);
+function isYetToAnswer({ children, retry }: Rollout, node: string): boolean {
+  return children.get(node)?.adopting === true && !retry.has(node);
 }
 
 /** Also those beyond the list. */

@@ -3,16 +3,12 @@
  * go down at any moment, so it is met before anybody gets a slot: then it counts as the holder of one until it has answered.
  */
 
-import { patched, sleep } from '@temporalio/workflow';
+import { sleep } from '@temporalio/workflow';
 import { isCancellation } from './failures';
 import { adoptUpdate, attachTo, findRunningUpdates } from './pool-steps';
 import type { Rollout } from './rollout-state';
 import { aside } from './written-aside';
 
-/** Rollouts that were begun before it give slots before they have met the update of a node that came with it. */
-const HALF_DONE_MET = 'half-done-nodes-met-before-slots';
-/** Rollouts that were begun before it count no slot for a node that was moved away and back during its update. */
-const BACK_IN_POOL = 'nodes-back-in-pool-hold-slots';
 /** Which of them run could not be found out. */
 const ASK_AGAIN = '30s';
 
@@ -25,7 +21,7 @@ export function meetHalfDone(rollout: Rollout): void {
     one.halfDone === true && isStranger(rollout, one.node) ? [one.node] : [],
   );
   const nodes = halfDone.toMeet(seen);
-  if (nodes.length === 0 || !patched(HALF_DONE_MET)) return;
+  if (nodes.length === 0) return;
   halfDone.asking(nodes);
   const names = nodes.join(', ');
   aside(rollout, `it is not known whether updates of ${names} run`, meet(rollout, nodes));
@@ -61,7 +57,7 @@ export function meetReturned(rollout: Rollout, returned: readonly string[] = [])
     (node) =>
       rollout.children.get(node)?.cancelling?.why === 'moved' && !rollout.starting.has(node),
   );
-  if (back.length === 0 || !patched(BACK_IN_POOL)) return;
+  if (back.length === 0) return;
   for (const node of back) {
     rollout.backInPool(node);
     attachTo(rollout, node);

@@ -2,7 +2,7 @@
 
 import { log, metricMeter, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import { mayFollow, NodePhase } from '../core/node/lifecycle';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import type { Failure } from './failures';
 import type { NodeReport, NodeStatus, Slot, UpdateNodeInput, UpdateOutcome } from './messages';
 

@@ -3,8 +3,9 @@
  * see only what the rollout knows; what needs the cluster is checked by the handler.
  */
 
-import { condition, patched, setHandler } from '@temporalio/workflow';
+import { condition, setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
+import { fewNames } from '../core/few';
 import type { NamedReason } from '../core/rollout/index';
 import type { PoolLook } from './cluster-contracts';
 import { type AcceptedWord, inASentence } from './accepted-words';
@@ -22,23 +23,6 @@ import { cancelUpdate, holdNode, selectNodes } from './pool-steps';
 import { because, failed, isBlank, nonsense, reasonOf, refuseWhileEnding } from './requests';
 import { answerOf } from './rollout-progress';
 import type { Rollout } from './rollout-state';
-
-/** Rollouts that were begun before it release a node while its hold is being written. */
-const HOLD_ENDS_FIRST = 'hold-ends-before-release';
-/** Rollouts that were begun before it try a node whose hold they do not see, and leave the mark on it. */
-const RELEASED_IN_ANY_CASE = 'retry-releases-in-any-case';
-/** Rollouts that were begun before it ask for no node among those that are blocked beyond the list. */
-const BLOCKED_ASKED_FOR = 'retry-asks-for-blocked-nodes';
-/** Rollouts that were begun before it forget what was said of a node when the word after it fails. */
-const EARLIER_STANDS = 'earlier-word-stands-when-later-fails';
-/** Rollouts that were begun before it forget a hold that is to be written when the retry after it fails. */
-const HOLD_STANDS = 'hold-to-be-written-stands-when-retry-fails';
-/** Rollouts that were begun before it forget that a node is retried while a hold of it is being written. */
-const RETRIED_UNTIL_HELD = 'retried-until-held';
-/** Rollouts that were begun before it look at a node whose hold could not be written with the next news only. */
-const LOOKS_AFTER_FAILURE = 'looks-again-when-a-hold-fails';
-/** Rollouts that were begun before it start the update of a node while its retry is being written. */
-const KEPT_UNTIL_RETRIED = 'kept-until-retried';
 
 export function answerNodeRequests(rollout: Rollout): void {
   const { words } = rollout;
@@ -104,14 +88,13 @@ async function retryNode(
   node: string,
 ): Promise<RolloutAnswer> {
   // One that began meanwhile would not be the try that was asked for, and that would follow it.
-  word.countsNow = patched(KEPT_UNTIL_RETRIED);
+  word.countsNow = true;
   try {
     if (isBeforeFirstLook(rollout)) await untilFirstLook(rollout, word);
     if (word.waits) await word.turn();
     const hadFailed = !isToBeRetried(rollout, node) && (await findToBeRetried(rollout, node));
-    const isHeld = heldReasons(rollout).some((known) => known.node === node);
     // What is being written comes to its end first: it would be written over the word of the person.
-    if (rollout.holding.has(node) && patched(HOLD_ENDS_FIRST)) {
+    if (rollout.holding.has(node)) {
       try {
         await condition(() => !rollout.holding.has(node));
       } catch (error) {
@@ -122,9 +105,9 @@ async function retryNode(
     const isToHold = rollout.toHold.delete(node);
     try {
       // Also a hold that no look has shown: an update is refused on the mark.
-      if (isHeld || patched(RELEASED_IN_ANY_CASE)) await changeHold(rollout, node, undefined);
+      await changeHold(rollout, node, undefined);
     } catch (error) {
-      if (isToHold && rollout.heldByUs.has(node) && patched(HOLD_STANDS)) {
+      if (isToHold && rollout.heldByUs.has(node)) {
         rollout.toHold.add(node);
         rollout.touch();
       }
@@ -134,7 +117,7 @@ async function retryNode(
     return answerOf(rollout);
   } catch (error) {
     // Nothing keeps it back any more.
-    if (word.countsNow) rollout.touch();
+    rollout.touch();
     throw error;
   }
 }
@@ -174,7 +157,7 @@ async function holdAndStop(
   if (word.waits) await word.turn();
   const before = saidBefore(rollout, node);
   // A retry lets the node go in a halted rollout, and nothing but its update answers it.
-  word.countsNow = before.isRetried && patched(RETRIED_UNTIL_HELD);
+  word.countsNow = before.isRetried;
   if (!word.countsNow) rollout.retry.delete(node);
   rollout.heldByUs.set(node, reason);
   rollout.touch();
@@ -213,18 +196,15 @@ function letStand(
 ): void {
   const { held, isRetried } = before;
   // Somebody may have cancelled its update in Temporal meanwhile.
-  const isOurs = rollout.heldByUs.get(node) === reason || !patched(RETRIED_UNTIL_HELD);
+  const isOurs = rollout.heldByUs.get(node) === reason;
   if (isOurs) rollout.heldByUs.delete(node);
-  const wasSaid = held !== undefined || isRetried;
-  if (wasSaid && (word.waits || patched(EARLIER_STANDS))) {
-    // What was said of an earlier config is over with it.
-    const isSame = rollout.config === before.config || !patched(RETRIED_UNTIL_HELD);
-    if (held !== undefined && isSame && isOurs) rollout.heldByUs.set(node, held);
-    const isLost = isRetried && !word.countsNow;
-    if (isLost && !rollout.children.has(node)) rollout.tryAgain(node);
-  }
+  // What was said of an earlier config is over with it.
+  const isSame = rollout.config === before.config;
+  if (held !== undefined && isSame && isOurs) rollout.heldByUs.set(node, held);
+  const isLost = isRetried && !word.countsNow;
+  if (isLost && !rollout.children.has(node)) rollout.tryAgain(node);
   // It may be started again, and nobody else may have anything to say.
-  if (patched(LOOKS_AFTER_FAILURE)) rollout.touch();
+  rollout.touch();
 }
 
 async function changeHold(
@@ -341,8 +321,7 @@ async function findToBeRetried(rollout: Rollout, node: string): Promise<boolean>
   const { pool } = rollout;
   let found = isToBeRetried(rollout, node);
   let hadFailed = false;
-  const isUnnamed =
-    !knowsLeftOut(rollout) || (!knowsBlocked(rollout) && patched(BLOCKED_ASKED_FOR));
+  const isUnnamed = !knowsLeftOut(rollout) || !knowsBlocked(rollout);
   if (!found && isUnnamed) {
     const question = { pool, inFlight: [], retry: [], limit: 0, asked: node };
     let view;
@@ -379,7 +358,8 @@ function nodeOf(request: NodeRequest | undefined): string {
 }
 
 function listed(nodes: readonly { readonly node: string }[]): string {
-  const names = nodes.map(({ node }) => node);
-  const more = names.length - 5;
-  return `${names.slice(0, 5).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+  return fewNames(
+    nodes.map(({ node }) => node),
+    { most: 5 },
+  );
 }

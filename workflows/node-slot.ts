@@ -6,7 +6,6 @@ import {
   getExternalWorkflowHandle,
   isCancellation,
   log,
-  patched,
   setHandler,
   sleep,
   workflowInfo,
@@ -30,14 +29,6 @@ import { brief, REMIND_SECONDS } from './timeouts';
 
 /** Longer than a watch usually is behind. */
 const RETURN_PAUSE = '1s';
-
-/** Updates that were begun before it say nothing of themselves once they are cancelled. */
-const ANSWERED = 'attach-answered-in-any-case';
-/** Updates that were begun before it do not answer either while their host is to drop what it kept. */
-const TIDYING_ANSWERED = 'attach-answered-while-tidying-up';
-
-/** Updates that were begun before it get their slot from whoever attached last. */
-const OWN_GIVES_SLOT = 'own-rollout-gives-the-slot';
 
 /** Registers every message of the update. Called before the first wait, so that none is missed. */
 export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): void {
@@ -66,7 +57,7 @@ export function answerMessages(input: UpdateNodeInput, progress: NodeProgress): 
     readAttach,
     ({ reportTo }) => {
       // That of a pool that the node has left may have meant an earlier update of it, and this one hears it late.
-      const isOther = reportTo !== poolRolloutId(input.pool) && patched(OWN_GIVES_SLOT);
+      const isOther = reportTo !== poolRolloutId(input.pool);
       // Said by a rollout that was lost before it could do so.
       const isStopOfLost = !isOther && !CancellationScope.current().consideredCancelled;
       if (isStopOfLost) progress.stopReason = undefined;
@@ -142,9 +133,10 @@ function sayPrepared(
     ...(triedAgain === undefined || tidiesUp ? {} : { triedAgain }),
     ...returned,
   };
-  const isOther = () => to !== progress.reportTo && patched(OWN_GIVES_SLOT);
+  const isOther = () => to !== progress.reportTo;
   const tell = () => getExternalWorkflowHandle(to).signal(preparedSignal, said);
-  (isAnswer === true && mustArrive(progress) ? CancellationScope.nonCancellable(tell) : tell())
+  // A cancellation would take an answer back before it is sent.
+  (isAnswer === true ? CancellationScope.nonCancellable(tell) : tell())
     .then(() => {
       if (!isOther()) progress.isUnheard = false;
     })
@@ -156,14 +148,6 @@ function sayPrepared(
       if (progress.phase !== 'WaitingForSlot') return;
       progress.enter('WaitingForSlot', `a slot, but ${to} does not run; start the rollout`);
     });
-}
-
-/**
- * A cancellation would take it back before it is sent. One that ends reports once more, and that is its answer;
- * but one that has reported may ask its host for a day before it ends.
- */
-function mustArrive({ said }: NodeProgress): boolean {
-  return (said === undefined || patched(TIDYING_ANSWERED)) && patched(ANSWERED);
 }
 
 function stageOf(progress: NodeProgress): ChildState['stage'] {

@@ -5,14 +5,13 @@ import {
   CancellationScope,
   isCancellation,
   log,
-  patched,
   proxyActivities,
   proxyLocalActivities,
   workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow';
 import { CLUSTER_QUEUE, hostQueue } from '../core/names';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import type {
   ClusterActivities,
   CordonNodeInput,
@@ -25,13 +24,11 @@ import type { HostActivities, HostOrder } from './host-contracts';
 import type { Slot, UpdateNodeInput } from './messages';
 import { PRIORITY } from './priorities';
 import {
-  AT_ONCE,
   brief,
   CLOCK_SKEW_SECONDS,
   clusterLimits,
   commitWithinSeconds,
   commitSoonLimits,
-  GONE_ON,
   hostLimits,
   type Limits,
   optionsFor,
@@ -41,11 +38,6 @@ import {
 
 export type HostSteps = ReturnType<typeof hostSteps>;
 export type ClusterSteps = ReturnType<typeof clusterSteps>;
-
-interface Proof {
-  readonly rebootedFrom?: string | undefined;
-  readonly untilCommit: boolean;
-}
 
 /** What the host of this node is asked to do. Every order carries its own ID and expiry. */
 export function hostSteps(input: UpdateNodeInput) {
@@ -85,8 +77,7 @@ export function hostSteps(input: UpdateNodeInput) {
       host.armReboot.executeWithOptions(options('armReboot', `reboot ${node} into ${config}`), [
         { ...order('armReboot'), reconnectSeconds: input.policy.reconnectSeconds },
       ]),
-    /** `untilCommit` = its node is completed only when the host has committed. */
-    verify: ({ rebootedFrom, untilCommit }: Proof) =>
+    verify: (rebootedFrom?: string) =>
       host.verifyUpdate.executeWithOptions(
         options(
           'verifyUpdate',
@@ -94,7 +85,7 @@ export function hostSteps(input: UpdateNodeInput) {
             ? `check that ${node} is on ${config}`
             : `wait until ${node} is back from its reboot, check that it is on ${config}`,
         ),
-        [{ ...order('verifyUpdate'), ...after(rebootedFrom), ...(untilCommit ? committing : {}) }],
+        [{ ...order('verifyUpdate'), ...after(rebootedFrom), ...committing }],
       ),
     /**
      * Of a host that has not answered: it may be on its way back by itself.
@@ -168,14 +159,7 @@ function thisRun(): Pick<NodeStep, 'workflowId' | 'run'> {
   return { workflowId, run: { id: runId, startedAt: runStartTime.toISOString() } };
 }
 
-const atOnce = proxyLocalActivities<ClusterActivities>(AT_ONCE);
-/** Updates that were begun before took short steps inside their workflow tasks. */
-const STEPS_OUTSIDE = 'short-steps-outside-the-workflow-task';
-/**
- * Updates that were begun before gave their node back while a step that was cancelled could still write it.
- * Younger than the one above and asked first, so that a history has one mark for both.
- */
-const END_AWAITED = 'end-of-cancelled-steps-awaited';
+const shownOnly = proxyLocalActivities<ClusterActivities>(SHOWN);
 
 /** What is done with the node in the cluster. */
 export function clusterSteps(input: UpdateNodeInput) {
@@ -218,13 +202,8 @@ export function clusterSteps(input: UpdateNodeInput) {
         ...(slot.pending === undefined ? {} : { slotsPending: slot.pending }),
         ...(plan.drain ? { drain: policy.drain } : {}),
       };
-      return visibly(
-        () =>
-          toItsEnd(optionsFor(limits.cordonNode, summary), (options) =>
-            cluster.cordonNode.executeWithOptions(options, [order]),
-          ),
-        () =>
-          atOnce.cordonNode.executeWithOptions(localOptions(summary), [{ ...order, ...decided() }]),
+      return toItsEnd(optionsFor(limits.cordonNode, summary), (options) =>
+        cluster.cordonNode.executeWithOptions(options, [order]),
       );
     },
     checkCordonBack: () =>
@@ -244,41 +223,25 @@ export function clusterSteps(input: UpdateNodeInput) {
       ),
     drain: () => drain({}),
     drainAgain: () => drain({ isGoingBack: true }),
-    checkCordon: () => {
-      const summary = `${node} is still cordoned and drained`;
-      const look = { ...step, drain: policy.drain };
-      return visibly(
-        () =>
-          cluster.checkCordon.executeWithOptions(optionsFor(limits.checkCordon, summary), [look]),
-        () => atOnce.checkCordon.executeWithOptions(localOptions(summary), [look]),
-      );
-    },
-    /** @param wasLook - what earlier updates only looked at, inside their workflow tasks: those still do */
-    awaitReady: (bootId: string | undefined, readySeconds: number, wasLook = false) => {
+    checkCordon: () =>
+      cluster.checkCordon.executeWithOptions(
+        optionsFor(limits.checkCordon, `${node} is still cordoned and drained`),
+        [{ ...step, drain: policy.drain }],
+      ),
+    awaitReady: (bootId: string | undefined, readySeconds: number) => {
       const isReady = `${node} is Ready`;
       const summary = readySeconds > 0 ? `${isReady} for ${readySeconds} s` : isReady;
       const boot = bootId === undefined ? {} : { bootId };
       const timeoutSeconds = readySeconds + policy.reconnectSeconds;
-      const wait = () =>
-        cluster.awaitNodeReady.executeWithOptions(first(limits.awaitNodeReady, summary), [
-          { ...step, ...boot, readySeconds, timeoutSeconds },
-        ]);
-      const look = () =>
-        atOnce.awaitNodeReady.executeWithOptions(localOptions(summary), [
-          { ...step, ...boot, readySeconds: 0, timeoutSeconds: 0 },
-        ]);
-      return readySeconds > 0 && !wasLook ? wait() : visibly(wait, look);
+      return cluster.awaitNodeReady.executeWithOptions(first(limits.awaitNodeReady, summary), [
+        { ...step, ...boot, readySeconds, timeoutSeconds },
+      ]);
     },
-    complete: () => {
-      const summary = `${node} is done: set currentConfig, uncordon`;
-      return visibly(
-        () => cluster.completeNode.executeWithOptions(first(limits.completeNode, summary), [step]),
-        () =>
-          atOnce.completeNode.executeWithOptions(localOptions(summary), [
-            { ...step, ...decided() },
-          ]),
-      );
-    },
+    complete: () =>
+      cluster.completeNode.executeWithOptions(
+        first(limits.completeNode, `${node} is done: set currentConfig, uncordon`),
+        [step],
+      ),
     release: (how: Omit<ReleaseNodeInput, keyof NodeStep>) =>
       cluster.releaseNode.executeWithOptions(
         first(
@@ -296,7 +259,7 @@ export function clusterSteps(input: UpdateNodeInput) {
       const summary = brief(`show ${phase} on ${node}`);
       shown
         .run(() =>
-          atOnce.reportNodePhase.executeWithOptions({ ...SHOWN, summary }, [
+          shownOnly.reportNodePhase.executeWithOptions({ ...SHOWN, summary }, [
             { ...step, phase, message },
           ]),
         )
@@ -313,32 +276,6 @@ function first(limits: Limits, summary: string) {
   return { ...optionsFor(limits, summary), priority: PRIORITY.back };
 }
 
-function localOptions(summary: string) {
-  return { ...AT_ONCE, summary: brief(summary) };
-}
-
-/** What a step inside a workflow task says of its age. */
-function decided(): { readonly decidedAt: string } {
-  return { decidedAt: new Date(Date.now()).toISOString() };
-}
-
-/**
- * Takes a short step as an activity of its own. One that ran inside the workflow task while a query was
- * answered would be resolved after what else the next task brings, and in a replay before it: the update
- * could not go on from its history. Earlier updates keep to it, once; every step may be taken twice, so
- * whatever went wrong at once, the visible activity finds out.
- */
-async function visibly<T>(visible: () => Promise<T>, quick: () => Promise<T>): Promise<T> {
-  if (patched(END_AWAITED) || patched(STEPS_OUTSIDE)) return visible();
-  try {
-    return await quick();
-  } catch (error) {
-    // A worker that stops cancels its local activities, too; that is no cancellation of the update.
-    if (isCancellation(error) && CancellationScope.current().consideredCancelled) throw error;
-    return visible();
-  }
-}
-
 /**
  * Takes a step whose end a cancellation waits for. However it ends then, the update is cancelled: its
  * success is taken back, and its failure is no failure of the node.
@@ -349,7 +286,6 @@ async function toItsEnd<T>(
   options: ActivityOptions,
   step: (options: ActivityOptions) => Promise<T>,
 ): Promise<T> {
-  if (!patched(END_AWAITED)) return step({ ...options, cancellationType: GONE_ON });
   const scope = CancellationScope.current();
   const [ended] = await Promise.allSettled([step(options)]);
   if (scope.consideredCancelled) {

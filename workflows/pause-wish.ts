@@ -1,14 +1,8 @@
 /** What a rollout knows of the pause of its pool, and its view does not show yet. */
 
-import { patched } from '@temporalio/workflow';
 import type { PoolLook } from './cluster-contracts';
 import { instant } from './carried';
 import { LAG_MS } from './updates-under-way';
-
-/** Rollouts that were begun before it take an old view for what was said last. */
-const SAID_OVER_ANSWERED = 'said-over-an-answered-pause';
-/** Rollouts that were begun before it go by their view when what was said last cannot be written. */
-const WRITTEN_STANDS = 'written-pause-stands-when-next-fails';
 
 export interface Pause {
   readonly paused: boolean;
@@ -53,7 +47,7 @@ export class PauseWish {
   private isSaidOver(paused: boolean): boolean {
     if (this.wish === undefined) return false;
     const { isLater, ...before } = this.wish;
-    return before.paused === paused ? isLater === true : patched(SAID_OVER_ANSWERED);
+    return before.paused !== paused || isLater === true;
   }
 
   /** The pool says so now. */
@@ -65,7 +59,7 @@ export class PauseWish {
   takeBack(): void {
     const { written } = this;
     const isFresh = written !== undefined && Date.parse(written.until) > Date.now();
-    this.wish = isFresh && patched(WRITTEN_STANDS) ? written : undefined;
+    this.wish = isFresh ? written : undefined;
   }
 
   private forget(): void {

@@ -8,7 +8,6 @@ import {
   allHandlersFinished,
   condition,
   log,
-  patched,
   setCurrentDetails,
   sleep,
   upsertSearchAttributes,
@@ -17,7 +16,6 @@ import {
 import { poolRolloutId } from '../core/names';
 import { explain, isCancellation, refuse, sentence } from './failures';
 import { CLOSING_MS, handOver, isQuiet } from './hand-over';
-import { mayHaveFailedUnsaid } from './left-out-nodes';
 import type { PoolRolloutInput, RolloutProgress } from './messages';
 import { meetHalfDone, meetReturned } from './met-updates';
 import { shielded } from './node-update';
@@ -32,7 +30,6 @@ import {
 } from './pool-steps';
 import {
   candidatesWanted,
-  isAnyAboutToAnswer,
   isTurnOfDeferred,
   outdated,
   toFinish,
@@ -52,7 +49,6 @@ import {
   aside,
   forgetCancellation,
   forgetStart,
-  HELD_AGAIN,
   hold,
   rememberCancellation,
   rememberStart,
@@ -63,38 +59,8 @@ import {
 const BEHIND_MS = 500;
 /** So is a pool that could not be looked at: nothing is decided until then. */
 const UNSEEN_MS = 5_000;
-/** Rollouts that were begun before it give slots while an update that runs is about to be started once more. */
-const STARTS_AWAITED = 'starts-awaited-before-slots';
-/** Rollouts that were begun before it do not count for the canary whose update is lost or does not answer. */
-const LOST_MAY_TRY = 'lost-updates-count-for-canary';
-/** Rollouts that were begun before it count only those for the canary whom they remember. */
-const HALF_DONE_TRY = 'half-done-nodes-count-for-canary';
-/** Rollouts that were begun before it count the control-plane nodes of their pool as any other. */
-const CONTROL_PLANE_COUNTS = 'control-plane-nodes-counted-by-themselves';
-/** Rollouts that were begun before it go on with all nodes once a person tells to try a failed one again. */
-const RETRIED_COUNT = 'retried-nodes-count-as-failed';
-/** Rollouts that were begun before it look only once whether the pool says that they are cancelled. */
-const RUNS_AFTER_ALL = 'cancellation-forgotten-when-seen';
 /** Which updates run could not be found out, in ten minutes of trying. */
 const ASK_AGAIN = '30s';
-/** Rollouts that were begun before it end without an outcome when their pool is deleted. */
-const OUTCOME_OF_DELETED = 'outcome-of-deleted-pool';
-/** Rollouts that were begun before it take nobody up while they are paused or halted. */
-const FINISHES_STANDING_STILL = 'finishes-standing-still';
-/** Rollouts that were begun before it wait for the updates of deleted Nodes when they end before their time. */
-const DELETED_MINDED = 'deleted-nodes-minded-to-the-end';
-/** Rollouts that were begun before it forget a cancellation that comes before their first look. */
-const CANCELS_AFTER_LOOK = 'cancels-after-a-look';
-/** Rollouts that were begun before it forget a cancellation when they have not learned of which config it is. */
-const CANCELS_UNSEEN = 'cancels-the-config-that-the-pool-has';
-/** Rollouts that were begun before it end without the updates of a rollout before, if they have not met them. */
-const STOPS_UNMET = 'stops-updates-of-earlier-rollout';
-/** Rollouts that were begun before it forget what was said of a node when an older look shows what was before. */
-const SAID_OUTLASTS = 'what-was-said-outlasts-older-looks';
-/** Rollouts that were begun before it count a failure only once its update has reported it. */
-const SHOWN_COUNTS = 'failures-count-once-shown';
-/** Rollouts that were begun before it give slots while updates that ran already have yet to say how far they are. */
-const ANSWERS_FIRST = 'answers-awaited-before-slots';
 /** In a long silence only the cluster or a person can change anything, and both say so. */
 const IDLE_MS = 600_000;
 
@@ -130,7 +96,7 @@ async function roll(rollout: Rollout): Promise<RolloutProgress> {
       aside(rollout, 'it is not known which updates run', learnRunning(rollout));
     }
     rememberStart(rollout);
-    if (seemsCancelled(rollout) && patched(RUNS_AFTER_ALL)) forgetCancellation(rollout);
+    if (seemsCancelled(rollout)) forgetCancellation(rollout);
     decide(rollout);
     setCurrentDetails(rolloutDetails(progressOf(rollout)));
     if (isCompleted(rollout) && rollout.changes === seen) {
@@ -170,8 +136,6 @@ async function look(rollout: Rollout): Promise<void> {
     return;
   }
   if (!found.exists) throw await poolIsGone(rollout);
-  if (rollout.isOlderThanSaid(found)) rollout.saidOutlasts = patched(SAID_OUTLASTS);
-  if (mayHaveFailedUnsaid(rollout, found)) rollout.shownCounts = patched(SHOWN_COUNTS);
   if (rollout.accept(found, inService)) {
     upsertSearchAttributes([
       { key: SEARCH_ATTRIBUTE.pool, value: pool },
@@ -186,13 +150,6 @@ async function look(rollout: Rollout): Promise<void> {
 function decide(rollout: Rollout): void {
   const { view, config } = rollout;
   if (view === undefined) return;
-  if (rollout.isAnyUnknown()) rollout.lostMayTry = patched(LOST_MAY_TRY);
-  if (isAnyAboutToAnswer(rollout)) rollout.answersFirst = patched(ANSWERS_FIRST);
-  if (view.trying !== undefined) rollout.halfDoneTry = patched(HALF_DONE_TRY);
-  if (view.controlPlane !== undefined) {
-    rollout.controlPlaneCounts = patched(CONTROL_PLANE_COUNTS);
-  }
-  if (rollout.triedAgain.size > 0) rollout.retriedCount = patched(RETRIED_COUNT);
   for (const node of rollout.toHold) hold(rollout, node);
   for (const { node } of outdated(rollout)) {
     cancelUpdate(rollout, node, { why: 'retarget', reason: `the pool is rolled to ${config} now` });
@@ -206,7 +163,6 @@ function decide(rollout: Rollout): void {
   for (const node of toGrant(rollout)) grantSlot(rollout, node);
   for (const candidate of toStart(rollout)) void startUpdate(rollout, view, candidate);
   const { start, grant } = toFinish(rollout);
-  if (start.length + grant.length === 0 || !patched(FINISHES_STANDING_STILL)) return;
   for (const node of grant) grantSlot(rollout, node);
   for (const candidate of start) void startUpdate(rollout, view, candidate);
 }
@@ -235,7 +191,7 @@ async function learnRunning(rollout: Rollout): Promise<void> {
 /** One of those that run may be about to be started once more: only the refusal of that says that it holds a slot. */
 async function untilStartsAreKnown(rollout: Rollout, running: readonly string[]): Promise<void> {
   const isStarting = () => running.some((node) => rollout.starting.has(node));
-  if (isStarting() && patched(STARTS_AWAITED)) await condition(() => !isStarting());
+  if (isStarting()) await condition(() => !isStarting());
 }
 
 async function waitForNews(rollout: Rollout, seen: number): Promise<void> {
@@ -243,7 +199,7 @@ async function waitForNews(rollout: Rollout, seen: number): Promise<void> {
   const summary = brief(`${state}: ${blocker}`);
   const heard = await condition(() => rollout.changes !== seen, patience(rollout), { summary });
   rollout.expire();
-  await checkUpdates(rollout, heard);
+  checkUpdates(rollout, heard);
 }
 
 function patience(rollout: Rollout): number {
@@ -268,11 +224,10 @@ function finish(rollout: Rollout): RolloutProgress {
 
 async function cancelRollout(rollout: Rollout): Promise<void> {
   // What a person cancels before the first look has a name, too.
-  if (rollout.config === '' && patched(CANCELS_AFTER_LOOK)) await look(rollout);
+  if (rollout.config === '') await look(rollout);
   const { config } = rollout;
   // Where no look can tell, the pool itself knows it, and may have another one when all updates have ended.
-  const marked =
-    config === '' && patched(CANCELS_UNSEEN) ? rememberCancellation(rollout) : undefined;
+  const marked = config === '' ? rememberCancellation(rollout) : undefined;
   await windDown(rollout, 'it was cancelled');
   if (config !== '' || marked !== undefined) {
     rollout.writing = 'its pool to remember that it was cancelled';
@@ -288,16 +243,14 @@ async function poolIsGone(rollout: Rollout): Promise<Error> {
     return refuse('ObjectNotFound', `machineconfigpool ${pool} does not exist; correct the name`);
   }
   await windDown(rollout, `pool ${pool} was deleted`);
-  if (patched(OUTCOME_OF_DELETED)) {
-    upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'failed' }]);
-  }
+  upsertSearchAttributes([{ key: SEARCH_ATTRIBUTE.outcome, value: 'failed' }]);
   return refuse('ObjectNotFound', `machineconfigpool ${pool} was deleted during its rollout`);
 }
 
 /** Takes every node back that can be, and waits for all. */
 async function windDown(rollout: Rollout, reason: string): Promise<void> {
   rollout.ending = reason;
-  if (rollout.knows !== 'all' && patched(STOPS_UNMET)) await meetRunning(rollout);
+  if (rollout.knows !== 'all') await meetRunning(rollout);
   const held = new Set<string>();
   const looks = { isOut: false };
   for (;;) {
@@ -307,7 +260,7 @@ async function windDown(rollout: Rollout, reason: string): Promise<void> {
     }
     for (const node of rollout.toHold) {
       // Once each: what cannot be written now keeps no rollout from its end.
-      if (held.has(node) || !patched(HELD_AGAIN)) continue;
+      if (held.has(node)) continue;
       held.add(node);
       hold(rollout, node);
     }
@@ -322,7 +275,7 @@ async function windDown(rollout: Rollout, reason: string): Promise<void> {
       Math.min(checkInMs(rollout) ?? SILENCE_MS, rollout.expiresInMs() ?? SILENCE_MS),
       { summary },
     );
-    await checkUpdates(rollout, heard);
+    checkUpdates(rollout, heard);
   }
   await condition(allHandlersFinished);
 }
@@ -349,7 +302,7 @@ async function meetRunning(rollout: Rollout): Promise<void> {
 /** Of a Node that is gone nothing is taken back. The look keeps nobody waiting: whoever ends meanwhile has ended. */
 async function endUpdatesOfDeleted(rollout: Rollout, looks: { isOut: boolean }): Promise<void> {
   const { pool, children, changes } = rollout;
-  if (looks.isOut || children.size === 0 || !patched(DELETED_MINDED)) return;
+  if (looks.isOut || children.size === 0) return;
   looks.isOut = true;
   try {
     const inFlight = [...children.keys()];

@@ -4,9 +4,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   getExternalWorkflowHandle,
   log,
-  patched,
   proxyActivities,
-  proxyLocalActivities,
   startChild,
   workflowInfo,
   type ExternalWorkflowHandle,
@@ -38,21 +36,16 @@ import {
   brief,
   type Limits,
   LOOK,
-  LOOK_INSIDE,
   optionsFor,
   ROLLOUT_LIMITS,
   STILL_RUNNING,
 } from './timeouts';
 import type { updateNode } from './update-node';
 
-const inside = proxyLocalActivities<ClusterActivities>(LOOK_INSIDE);
 const cluster = proxyActivities<ClusterActivities>({
   taskQueue: CLUSTER_QUEUE,
   startToCloseTimeout: '1m',
 });
-
-/** Rollouts that were begun before it looked inside their workflow tasks. */
-const LOOK_OUTSIDE = 'look-outside-the-workflow-task';
 
 /**
  * One look at the pool; costs no request, because the cluster worker watches it anyway. Not inside the
@@ -62,13 +55,8 @@ const LOOK_OUTSIDE = 'look-outside-the-workflow-task';
  */
 export function selectNodes(input: SelectNodesInput): Promise<SelectNodesResult> {
   const summary = brief(`look at pool ${input.pool}`);
-  return patched(LOOK_OUTSIDE)
-    ? cluster.selectNodes.executeWithOptions({ ...LOOK, summary }, [input])
-    : inside.selectNodes.executeWithOptions({ ...LOOK_INSIDE, summary }, [input]);
+  return cluster.selectNodes.executeWithOptions({ ...LOOK, summary }, [input]);
 }
-
-/** Rollouts that were begun before it cancel without a word. */
-const REASON_TOLD = 'stopping-told-before-cancelled';
 
 export function holdNode(
   rollout: Rollout,
@@ -153,14 +141,6 @@ export function findRunningUpdates(
   );
 }
 
-/** Rollouts that were begun before it take the update of another pool for theirs. */
-const MOVED_NOT_ADOPTED = 'moved-nodes-not-adopted';
-/** Rollouts that were begun before it let an update go on whose node a person left out while they met it. */
-const STOPPED_WHEN_MET = 'updates-stopped-when-met';
-
-/** Rollouts that were begun before it take a late word of the end of an update for the end of the next one. */
-const ENDS_BELONG_TO_UPDATES = 'ends-belong-to-updates';
-
 /**
  * Starts the update of a node; it outlives this run of the rollout and reports by signal. One that
  * runs already is adopted.
@@ -212,7 +192,7 @@ export async function startUpdate(
     const closed = (): void => {
       const isAnother = rollout.children.get(node)?.runId !== runId;
       const isFollowed = isAnother && rollout.lifeOf(node) !== life;
-      rollout.closed(node, runId, isFollowed && patched(ENDS_BELONG_TO_UPDATES));
+      rollout.closed(node, runId, isFollowed);
     };
     handle.result().then(closed, closed);
   } catch (error) {
@@ -230,10 +210,10 @@ export async function startUpdate(
  */
 function meetUpdate(rollout: Rollout, node: string): void {
   const told = rollout.children.get(node)?.cancelling;
-  if (told?.why === 'moved' && patched(MOVED_NOT_ADOPTED)) return rollout.vanished(node);
+  if (told?.why === 'moved') return rollout.vanished(node);
   adoptUpdate(rollout, node);
   // What a person has said of the node meanwhile was meant for it.
-  if (told?.why === 'operator' && patched(STOPPED_WHEN_MET)) cancelUpdate(rollout, node, told);
+  if (told?.why === 'operator') cancelUpdate(rollout, node, told);
 }
 
 /** Asks an update that runs already to report here; until it answers it counts as a slot holder. */
@@ -286,7 +266,7 @@ function sendEnd(rollout: Rollout, node: string): void {
   tell(rollout, node, async () => {
     const update = updateOf(rollout, node);
     if (why === 'deleted') return update.signal(nodeGoneSignal, { reason });
-    if (patched(REASON_TOLD)) await update.signal(stoppingSignal, { reason });
+    await update.signal(stoppingSignal, { reason });
     return update.cancel();
   });
 }
@@ -306,7 +286,7 @@ function tell(rollout: Rollout, node: string, send: () => Promise<void>): void {
   shielded(send)
     .catch((error: unknown) => {
       log.warn('a node update is gone', { node, error });
-      if (rollout.lifeOf(node) !== life && patched(ENDS_BELONG_TO_UPDATES)) return;
+      if (rollout.lifeOf(node) !== life) return;
       rollout.vanished(node);
     })
     .finally(() => {

@@ -1,6 +1,5 @@
 /** From what a rollout knows to what it does next; the rules are those of `core/rollout`. */
 
-import { patched } from '@temporalio/workflow';
 import {
   canaryLimit,
   countedInNumber,
@@ -23,21 +22,6 @@ const CHILDREN_AT_MOST = 500;
 const REPAIRS_AHEAD = 20;
 /** Candidates that a look returns at most, besides those. */
 const LOOKED_AT = 50;
-/** Rollouts that were begun before let a node use the slot of a lost update, whoever tries the config. */
-const CANARY_KEEPS_HEIRS = 'canary-keeps-inherited-slots';
-
-/** Rollouts that were begun before it prepare nodes that serve half done only where there is room ahead. */
-const HALF_DONE_AHEAD = 'half-done-nodes-prepared-in-any-case';
-
-/** Rollouts that were begun before it prepare nobody ahead while an update that was stopped has yet to end. */
-const ENDING_NOT_AHEAD = 'ending-updates-are-not-ahead';
-
-/** Rollouts that were begun before it prepare nobody ahead while a node that waits for its slot is down. */
-const DOWN_NOT_AHEAD = 'down-nodes-are-not-ahead';
-
-/** Rollouts that were begun before it try nodes whose drain timed out once more only when nobody else waits. */
-const DEFERRED_GO_ON = 'deferred-wait-for-nobody-down';
-
 /** As long as updates that ran already are waited for to say how far they are. */
 const ANSWER_MS = 60_000;
 
@@ -72,7 +56,7 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
   return possible.filter(({ node, repair, halfDone }) => {
     const hasItsSlot = repair || rollout.hasOrphanedSlot(node);
     // The others that are prepared may wait for it: it tries the config already.
-    if (halfDone === true && !hasItsSlot && patched(HALF_DONE_AHEAD)) return true;
+    if (halfDone === true && !hasItsSlot) return true;
     // Who stands still because of the halt must not be in the way of who may go.
     return hasItsSlot || rollout.retry.has(node) || room-- > 0;
   });
@@ -82,8 +66,8 @@ export function toStart(rollout: Rollout): readonly Candidate[] {
 export function toGrant(rollout: Rollout): readonly string[] {
   const { view, knows } = rollout;
   if (view === undefined || knows !== 'all' || mayNotGoOn(rollout)) return [];
-  const answersFirst = rollout.answersFirst && isAnyAboutToAnswer(rollout);
-  const givesNew = !rollout.saysNothingNew && !answersFirst && rollout.halfDone.unmet.size === 0;
+  const isAnyUnmet = isAnyAboutToAnswer(rollout) || rollout.halfDone.unmet.size > 0;
+  const givesNew = !rollout.saysNothingNew && !isAnyUnmet;
   return withSlots(
     rollout,
     prepared(rollout).filter(
@@ -97,21 +81,16 @@ export function toGrant(rollout: Rollout): readonly string[] {
 
 /**
  * An update that ran already may try a node again that has failed, and then all others wait for it. One that does not
- * say so within a minute is waited for no longer: Temporal is slow, or it is of a version that does not answer.
+ * say so within a minute is waited for no longer: Temporal is slow.
  */
-export function isAnyAboutToAnswer(rollout: Rollout): boolean {
+function isAnyAboutToAnswer(rollout: Rollout): boolean {
   return rollout.unanswered().some(({ since }) => Date.now() - Date.parse(since) < ANSWER_MS);
 }
 
 /** Those of them that may use the slot that they have, and those that get one. */
 function withSlots(rollout: Rollout, ready: readonly ChildState[]): readonly string[] {
   const waiting = heirsFirst(ready);
-  const { granted } = decideSlots({ ...slotRequest(rollout), waiting });
-  const may = new Set(granted);
-  const kept = ready.filter(({ node, holdsSlot }) => holdsSlot && !may.has(node));
-  if (kept.length === 0 || patched(CANARY_KEEPS_HEIRS)) return granted;
-  const heirs = ready.filter(({ holdsSlot }) => holdsSlot).map(({ node }) => node);
-  return [...heirs, ...granted.filter((node) => !heirs.includes(node))];
+  return decideSlots({ ...slotRequest(rollout), waiting }).granted;
 }
 
 export function heirsFirst(ready: readonly ChildState[]): readonly string[] {
@@ -176,7 +155,7 @@ export function isTurnOfDeferred(rollout: Rollout): boolean {
   // They may wait for as long as their machine is away.
   const down = new Set(downWithoutSlot(rollout).map(({ node }) => node));
   const isAway = (child: ChildState) => isEndingWithoutSlot(child) || down.has(child.node);
-  return waiting.every(isAway) && patched(DEFERRED_GO_ON);
+  return waiting.every(isAway);
 }
 
 /** Prepared updates whose node is down by itself: they wait for it, not for a slot. */
@@ -214,7 +193,7 @@ export function mayNotGoOn(rollout: Rollout): boolean {
 export function isHalted(rollout: Rollout): boolean {
   const { view } = rollout;
   if (view === undefined) return false;
-  const again = rollout.retriedCount ? triedAgain(rollout).length : 0;
+  const again = triedAgain(rollout).length;
   const counted = failedCount(rollout) - unheardCount(rollout) + again;
   return halted(counted, view.policy, view.machineCount);
 }
@@ -233,22 +212,18 @@ function roomAhead(rollout: Rollout): number {
   );
   const ending = withoutSlot.filter(isEndingWithoutSlot).length;
   const down = downWithoutSlot(rollout).length;
-  const notAhead =
-    (ending > 0 && patched(ENDING_NOT_AHEAD) ? ending : 0) +
-    (down > 0 && patched(DOWN_NOT_AHEAD) ? down : 0);
   return startable({
     policy: view.policy,
     maxUnavailable: view.maxUnavailable,
     freeSlots: freeSlots(slotRequest(rollout)),
-    withoutSlot: withoutSlot.length - notAhead,
+    withoutSlot: withoutSlot.length - ending - down,
   });
 }
 
 export function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlots>[0], 'waiting'> {
   const { view, config } = rollout;
   const { policy, updated = 0, updatedNodes, trying: halfDone = [] } = view ?? {};
-  const seen = rollout.halfDoneTry ? halfDone : [];
-  const trying = [...new Set([...rollout.tryingNodes(config), ...seen])];
+  const trying = [...new Set([...rollout.tryingNodes(config), ...halfDone])];
   const canary =
     policy === undefined
       ? undefined
@@ -264,9 +239,7 @@ export function slotRequest(rollout: Rollout): Omit<Parameters<typeof decideSlot
     holders: rollout.holders(),
     inherited: rollout.heirs(config),
     ...(canary === undefined ? {} : { canary }),
-    ...(view?.controlPlane === undefined || !rollout.controlPlaneCounts
-      ? {}
-      : { controlPlane: view.controlPlane }),
+    ...(view?.controlPlane === undefined ? {} : { controlPlane: view.controlPlane }),
   };
 }
 

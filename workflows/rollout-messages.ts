@@ -3,7 +3,7 @@
  * rollout knows; what needs the cluster is checked by the handler.
  */
 
-import { patched, setHandler } from '@temporalio/workflow';
+import { setHandler } from '@temporalio/workflow';
 import type { ApplicationFailure } from '@temporalio/workflow';
 import { isRenderedNameOf } from '../core/names';
 import { POOL, type AcceptedWord } from './accepted-words';
@@ -27,21 +27,6 @@ import { answerOf, progressOf } from './rollout-progress';
 import type { Rollout } from './rollout-state';
 import { hear, readNodeReport, readPrepared, readVersions } from './signal-payloads';
 import { ROLLOUT_LIMITS } from './timeouts';
-
-/** Rollouts that were begun before it forget a retry with the report of an update that ran already. */
-const RETRY_OUTLIVES = 'retry-outlives-update-before';
-
-/** Rollouts that were begun before it take what an update says after its report for the word of one that runs. */
-const REPORT_IS_LAST = 'report-is-last-word';
-/** Rollouts that were begun before it do so when that arrives long after the report. */
-const ENDED_PREPARES_NOTHING = 'ended-updates-prepare-nothing';
-/** Rollouts that were begun before it take the return of a slot of an earlier rollout for that of their own. */
-const RETURNS_NAMED = 'returns-name-their-slots';
-
-/** Rollouts that were begun before it did not know what reports say since: they decide without it. */
-const REPORTS_SAY_MORE = 'reports-say-left-at-and-stopped';
-/** Rollouts that were begun before it do not hear that an update tries a failed node again, or only tidies up. */
-const PREPARED_SAY_MORE = 'prepared-updates-say-more';
 
 /** As much of a wrong name as a sentence repeats. */
 const SHOWN_OF_A_NAME = 100;
@@ -93,15 +78,10 @@ function hearUpdates(rollout: Rollout): void {
 
 /** An update that is asked where it stands while it reports its end answers both at once. */
 function hearPrepared(rollout: Rollout, prepared: Prepared): void {
-  if (rollout.hasReported(prepared.node) && patched(REPORT_IS_LAST)) return;
+  if (rollout.hasReported(prepared.node)) return;
   // On a slow Temporal it may arrive minutes after the report, also in a later run of the rollout.
-  if (rollout.hasEnded(prepared.runId) && isOfBefore(prepared) && patched(ENDED_PREPARES_NOTHING)) {
-    return;
-  }
-  const { tidiesUp, triedAgain, ...others } = prepared;
-  const saysMore = tidiesUp !== undefined || triedAgain !== undefined;
-  if (rollout.isReturnOfEarlier(prepared)) rollout.returnsAreNamed = patched(RETURNS_NAMED);
-  rollout.prepared(saysMore && !patched(PREPARED_SAY_MORE) ? others : prepared);
+  if (rollout.hasEnded(prepared.runId) && isOfBefore(prepared)) return;
+  rollout.prepared(prepared);
 }
 
 /** Said before the report of its update, which may tidy up for a day since, without a slot. */
@@ -110,10 +90,8 @@ function isOfBefore({ holdsSlot, stage }: Prepared): boolean {
 }
 
 function hearReport(rollout: Rollout, report: NodeReport): void {
-  const isStillAsked = rollout.isToBeTriedAfter(report) && patched(RETRY_OUTLIVES);
-  const { leftAt, stoppedByRollout, ...others } = report;
-  const saysMore = leftAt !== undefined || stoppedByRollout !== undefined;
-  rollout.finished(saysMore && !patched(REPORTS_SAY_MORE) ? others : report);
+  const isStillAsked = rollout.isToBeTriedAfter(report);
+  rollout.finished(report);
   if (isStillAsked) rollout.tryAgain(report.node);
 }
 

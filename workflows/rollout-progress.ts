@@ -1,8 +1,8 @@
 /** What a rollout says of itself: how far it is, what it waits for, and why. Decides nothing. */
 
+import { fewNames } from '../core/few';
 import {
   decideSlots,
-  fewNames,
   type NamedReason,
   remainingSeconds,
   rolloutState,
@@ -57,7 +57,7 @@ export function progressOf(rollout: Rollout): RolloutProgress {
 export function answerOf(rollout: Rollout): RolloutAnswer {
   const { view, pool, config, startedAt } = rollout;
   const children = [...rollout.children.values()];
-  const retried = countedAgain(rollout);
+  const retried = triedAgain(rollout);
   const remaining = remainingOf(rollout);
   return {
     pool,
@@ -101,7 +101,7 @@ function stateOf(rollout: Rollout): StateAndBlocker {
     ...(view.controlPlane === undefined ? {} : { controlPlane: view.controlPlane }),
     candidateCount: candidatesLeft(rollout) + starting.size,
     failed: failedReasons(rollout),
-    triedAgain: countedAgain(rollout),
+    triedAgain: triedAgain(rollout),
     held: heldReasons(rollout),
     blocked: blockedReasons(rollout),
     ...countsOf(rollout),
@@ -224,11 +224,6 @@ function whoTakesSlots(rollout: Rollout, view: PoolLook): readonly NamedReason[]
     .filter((node) => !shown.has(node) && rollout.hasOrphanedSlot(node))
     .map((node) => ({ node, reason: 'its update ended without putting it back in service' }));
   return [...view.unavailableBecause, ...downWithoutSlot(rollout), ...unseen];
-}
-
-/** Those that count as failed meanwhile. */
-function countedAgain(rollout: Rollout): readonly string[] {
-  return rollout.retriedCount ? triedAgain(rollout) : [];
 }
 
 /** Also of the nodes beyond the lists. */

@@ -9,7 +9,6 @@
  * update has reported, and beyond that while a node is left broken, whatever the view shows.
  */
 
-import { patched } from '@temporalio/workflow';
 import { settleBroken } from '../core/rollout/index';
 import type {
   DepartedNode,
@@ -33,9 +32,6 @@ import { PictureAge } from './picture-age';
 import { SaidOfNodes } from './said-of-nodes';
 import { StartMark } from './start-mark';
 import { LAG_MS } from './updates-under-way';
-
-/** Rollouts that were begun before it forget what reports before their first look say. */
-const EARLY_REPORTS_COUNT = 'reports-before-first-look-count';
 
 export class Rollout extends SaidOfNodes {
   readonly pool: string;
@@ -323,7 +319,7 @@ export class Rollout extends SaidOfNodes {
   private hasFailed(node: string): boolean {
     const { failed = [], unheard = [], failedInFlight = [] } = this.view ?? {};
     if (unheard.includes(node)) return false;
-    const shown = this.shownCounts ? [...failed, ...failedInFlight] : failed;
+    const shown = [...failed, ...failedInFlight];
     return this.failed.has(node) || shown.some((one) => one.node === node);
   }
 
@@ -339,9 +335,9 @@ export class Rollout extends SaidOfNodes {
 
   /** Reports that came while nobody knew which config they had to be of. */
   private countEarly(): void {
-    const early = this.reports.filter(({ config }) => config === this.config);
-    if (early.length === 0 || !patched(EARLY_REPORTS_COUNT)) return;
-    for (const report of early) this.count(report, undefined);
+    for (const report of this.reports) {
+      if (report.config === this.config) this.count(report, undefined);
+    }
   }
 
   private forgetWhatTheViewShows(view: PoolLook): void {

@@ -22,8 +22,6 @@ export class SaidOfNodes extends UpdatesUnderWay {
   readonly retry: Set<string>;
   /** Those of them that had failed on this config: they count as failed until that try has ended. */
   readonly triedAgain: Set<string>;
-  /** Rollouts that were begun before it count nobody as failed whom a person told to try again. */
-  retriedCount = false;
   /** Drain timed out; tried again after all others. */
   readonly deferred: Map<string, string>;
   /** Held by a person; the view confirms it later. */
@@ -34,10 +32,6 @@ export class SaidOfNodes extends UpdatesUnderWay {
   readonly holding = new Set<string>();
   /** What people have said and is not written yet. */
   readonly words = new AcceptedWords();
-  /** What the view shows of an update that is under way counts before that has reported it. */
-  shownCounts = true;
-  /** What a report or a person has said outlasts a view that is older. */
-  saidOutlasts = true;
 
   /** `resourceVersion` of the Nodes on which those holds are written; absent = not yet. */
   private readonly heldAt: Map<string, string>;
@@ -66,14 +60,6 @@ export class SaidOfNodes extends UpdatesUnderWay {
   isToBeTriedAfter({ node, outcome }: NodeReport): boolean {
     if (outcome === 'updated' || !this.retry.has(node)) return false;
     return this.children.get(node)?.isRetry !== true;
-  }
-
-  /** Whether it shows a failure or a hold of before: what was said of that node since is not in it yet. */
-  isOlderThanSaid(view: PoolLook): boolean {
-    return (
-      view.failed.some(({ node }) => this.failed.has(node) && !this.showsReport(view, node)) ||
-      view.held.some(({ node }) => this.heldByUs.has(node) && !this.showsHold(view, node))
-    );
   }
 
   /** @param resourceVersion - of the Node then; undefined = a worker of an earlier version has written it */
@@ -121,10 +107,10 @@ export class SaidOfNodes extends UpdatesUnderWay {
 
   protected forgetSaidThatIsShown(view: PoolLook): void {
     for (const { node } of view.failed) {
-      if (!this.saidOutlasts || this.showsReport(view, node)) this.failed.delete(node);
+      if (this.showsReport(view, node)) this.failed.delete(node);
     }
     for (const { node } of view.held) {
-      if (this.saidOutlasts && !this.showsHold(view, node)) continue;
+      if (!this.showsHold(view, node)) continue;
       this.heldByUs.delete(node);
       this.heldAt.delete(node);
     }

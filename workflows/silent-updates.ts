@@ -3,16 +3,11 @@
  * hears of the end of those that it started itself; which of the others still run is asked of Temporal.
  */
 
-import { log, patched, workflowInfo } from '@temporalio/workflow';
+import { log, workflowInfo } from '@temporalio/workflow';
 import { isCancellation } from './failures';
 import { findRunningUpdates } from './pool-steps';
 import type { Rollout } from './rollout-state';
 import { SILENCE_MS } from './updates-under-way';
-
-/** Rollouts that were begun before it ask for silent updates alone. */
-const ALL_ASKED = 'all-unwatched-updates-asked';
-/** Rollouts that were begun before it decide nothing until they are answered. */
-const ASKED_ASIDE = 'silent-updates-asked-aside';
 
 /** When the next one is due. Reports of other updates do not put it off. */
 export function checkInMs(rollout: Rollout): number | undefined {
@@ -28,11 +23,11 @@ export function checkInMs(rollout: Rollout): number | undefined {
  *
  * @param heard - whether anything was heard since the last look
  */
-export async function checkUpdates(rollout: Rollout, heard: boolean): Promise<void> {
+export function checkUpdates(rollout: Rollout, heard: boolean): void {
   const now = Date.now();
   if (!heard && now - rollout.lastHeard >= SILENCE_MS) {
     rollout.lastHeard = now;
-    await reconcile(rollout, [...rollout.children.keys()]);
+    reconcile(rollout, [...rollout.children.keys()]);
     return;
   }
   const unwatched = rollout.unwatched();
@@ -40,21 +35,18 @@ export async function checkUpdates(rollout: Rollout, heard: boolean): Promise<vo
   const isSilent = unwatched.some(({ since }) => isLong(since));
   if (!isSilent || now - rollout.lastChecked < SILENCE_MS) return;
   // All of them: who was heard a moment later would be asked for a whole minute later.
-  const silent = unwatched.filter(({ since }) => isLong(since));
-  const asked = silent.length < unwatched.length && patched(ALL_ASKED) ? unwatched : silent;
-  await reconcile(
+  reconcile(
     rollout,
-    asked.map(({ node }) => node),
+    unwatched.map(({ node }) => node),
   );
 }
 
-async function reconcile(rollout: Rollout, asked: readonly string[]): Promise<void> {
+function reconcile(rollout: Rollout, asked: readonly string[]): void {
   if (rollout.isAskingSilent) return;
   rollout.lastChecked = Date.now();
   const nodes = asked.filter((node) => !rollout.starting.has(node));
   if (nodes.length === 0) return;
-  if (patched(ASKED_ASIDE)) void askAside(rollout, nodes);
-  else await ask(rollout, nodes, () => true);
+  void askAside(rollout, nodes);
 }
 
 /**

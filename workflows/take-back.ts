@@ -1,7 +1,7 @@
 /** Compensation of a node update: the node goes back as far as it was disturbed. */
 
-import { CancelledFailure, condition, log, patched } from '@temporalio/workflow';
-import { fewNames } from '../core/rollout/index';
+import { CancelledFailure, condition, log } from '@temporalio/workflow';
+import { fewNames } from '../core/few';
 import type { WrittenNode } from './cluster-contracts';
 import { clearAgain } from './cleared-again';
 import { complete, keepsReady, noteCommitted } from './completion';
@@ -71,9 +71,6 @@ export function endGone({ progress, cluster }: NodeUpdate, failure: Failure): En
   return { outcome: 'cancelled', failure, phase: progress.phase };
 }
 
-/** Updates that were begun before it end as failed when a step sees the hold before they are told. */
-const TOLD_OF_HOLD = 'told-of-hold';
-
 /**
  * A person who cancels or skips a node is written on it first, and its update is told a moment later: a step
  * that looks in between is refused, and what the person wanted is a cancellation all the same. Only an update
@@ -81,7 +78,7 @@ const TOLD_OF_HOLD = 'told-of-hold';
  */
 async function orToldOfHold({ life, progress }: NodeUpdate, found: unknown): Promise<unknown> {
   const { name, reason } = explain(found);
-  if (name !== 'HeldByUser' || life.ended !== undefined || !patched(TOLD_OF_HOLD)) return found;
+  if (name !== 'HeldByUser' || life.ended !== undefined) return found;
   progress.enter(progress.phase, `${progress.reportTo} to say that a person holds the node`);
   const isOver = () => life.isCancelled || life.ended !== undefined;
   // The end of its Node interrupts the wait, and is asked for next.
@@ -135,12 +132,9 @@ function isLeftAsFound(update: NodeUpdate, outcome: 'cancelled' | 'failed'): boo
   return outcome === 'cancelled' && !update.touched && !isFoundHalfDone(update);
 }
 
-/** Updates that were begun before it leave a node that serves half done as it is. */
-const HALF_DONE_GIVEN_BACK = 'half-done-nodes-given-back';
-
 /** Whether an earlier update may have left something on the host, and on its Node. */
 function isFoundHalfDone({ input: { repair, halfDone } }: NodeUpdate): boolean {
-  return repair === true || (halfDone === true && patched(HALF_DONE_GIVEN_BACK));
+  return repair === true || halfDone === true;
 }
 
 interface Cause {
@@ -174,16 +168,13 @@ function isNoFailure({ name }: Failure): boolean {
   return name !== undefined && NO_FAILURES.has(name);
 }
 
-/** Updates that were begun before it fail with an outage. */
-const OUTAGES_EXCUSED = 'outages-are-no-failures';
-
 /**
  * Whether the cluster was out of reach for longer than a step waits for it, on the way to the reboot: that says nothing
  * of the config. Later, the node is on it, and has to be seen to.
  */
 function isOutage({ progress, verified }: NodeUpdate, { name }: Failure): boolean {
   if (name === undefined || !OUTAGES.has(name)) return false;
-  return !progress.pastPointOfNoReturn && !verified && patched(OUTAGES_EXCUSED);
+  return !progress.pastPointOfNoReturn && !verified;
 }
 
 /** Of steps in the cluster; those of hosts fail with others. What the API server answers for an hour is no outage. */
@@ -291,11 +282,6 @@ function leftAsItIs({ name, reason }: Failure): Failure {
   return { ...(name === undefined ? {} : { name }), reason: `${reason}; ${stays}` };
 }
 
-/** Updates that were begun before it believe the Node of a host that has said that it is half done. */
-const HOST_SAYS_HALF_DONE = 'hosts-say-that-they-are-half-done';
-/** Updates that were begun before it take a host for not settled that has not answered how it is. */
-const ASKED_WHEN_SETTLED = 'hosts-asked-whether-they-have-settled';
-
 /**
  * Whether an update that has changed nothing leaves nothing half done. A host settles what it finds before it
  * checks the order, so one that refuses the order, or was not waited for, is asked; whoever said that it has not
@@ -308,8 +294,8 @@ async function isHostWhole(update: NodeUpdate, cause: Failure): Promise<boolean>
   if (settled) return true;
   const isAnswered = progress.plan !== undefined;
   // A person may have put the node back into service, whatever its host is like.
-  if (!isFoundHalfDone(update)) return !isAnswered || !patched(HOST_SAYS_HALF_DONE);
-  if (isAnswered || cause.name === 'HostUnreachable' || !patched(ASKED_WHEN_SETTLED)) return false;
+  if (!isFoundHalfDone(update)) return !isAnswered;
+  if (isAnswered || cause.name === 'HostUnreachable') return false;
   update.discarded = true;
   progress.enter(progress.phase, 'the host to drop what it has staged');
   return leavesNothing(update, host.discardStaged());
@@ -350,9 +336,6 @@ async function awaitReadyAgain(update: NodeUpdate, bootId: string | undefined): 
   }
 }
 
-/** Updates that were begun before left alone what their hosts had staged without an answer. */
-const UNANSWERED_DISCARDED = 'discard-what-was-staged-without-an-answer';
-
 /**
  * Drops the staged deployment, unless it was booted or the host is out of reach. A host that is still
  * preparing hears of the cancellation late, or after it has staged everything: it is told to drop it, too.
@@ -366,7 +349,7 @@ async function discard(
   const { preparing, settled, tookOver, discarded, verified, host, progress } = update;
   // It was asked for it on the way back.
   if (tookOver || discarded) return;
-  const isUnanswered = preparing && isCancelled && patched(UNANSWERED_DISCARDED);
+  const isUnanswered = preparing && isCancelled;
   if (!(settled || isUnanswered) || verified || progress.pastPointOfNoReturn) return;
   if (failure.name === 'HostUnreachable' || failure.name === 'RollbackFailed') return;
   let isDropping = true;

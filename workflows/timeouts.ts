@@ -151,20 +151,6 @@ export const LOOK = {
   cancellationType: GONE_ON,
 } as const satisfies ActivityOptions;
 
-/** The same inside the workflow task, for rollouts that were begun when it was taken there. */
-export const LOOK_INSIDE: LocalActivityOptions = { ...LOOK, scheduleToCloseTimeout: '15s' };
-
-/**
- * Updates that were begun earlier try a short step once inside the workflow task. What does not succeed
- * like this becomes an ordinary activity with the limits above.
- */
-export const AT_ONCE: LocalActivityOptions = {
-  startToCloseTimeout: '5s',
-  scheduleToCloseTimeout: '5s',
-  retry: { maximumAttempts: 1 },
-  cancellationType: GONE_ON,
-};
-
 /**
  * What is only shown holds up the next step for no longer than this, and no cancellation: it is written
  * only over what was known when it began.

@@ -1,10 +1,9 @@
 /**
- * The update of one node. It promises that the node ends either verified on its config, or back
- * where it was with the reason reported, whatever fails or whoever cancels in between.
+ * The update of one node. Whatever fails or is cancelled, the node ends in one of two states: verified on
+ * its new config, or back on the old one with the reason reported.
  */
 
-import { patched } from '@temporalio/workflow';
-import type { UpdatePlan } from '../core/node/plan';
+import type { UpdatePlan } from '../core/node/plan-types';
 import { complete, finish } from './completion';
 import { explain } from './failures';
 import type { VerifiedHost } from './host-contracts';
@@ -22,30 +21,16 @@ import {
 } from './node-update';
 
 /**
- * Updates that were begun before it, and those of hosts that do not know of it, are decided by the proof, and complete
- * their node whether its host commits or not.
- */
-const UNTIL_COMMIT = 'undecided-until-commit';
-
-/** Updates that were begun before it look at the cordon while they drain, and not again. */
-const CORDON_CHECKED = 'cordon-checked';
-/**
- * A worker of an earlier version, which may take a task while it is being replaced, reboots whatever was found.
- * Marked only where pods were.
- */
-const DRAINED_ONCE_MORE = 'drained-once-more';
-
-/**
- * Brings one node to one config. Started by `poolRollout` as `update-node/<node>`: at most one per
- * machine. Answers `status`; hears `proceed` (its slot), `attach` (another rollout takes over) and
- * `nodeGone`.
+ * Brings one node to one config. `poolRollout` starts it as `update-node/<node>`, so a node has at most
+ * one. Its query is `status`. Its signals are `proceed` (here is your slot), `attach` (another rollout
+ * takes over) and `nodeGone`.
  *
- * Cancelling it before the reboot is armed takes everything back; from there on it finishes first. When
- * its Node is deleted it ends at once, as failed with `NodeDeleted`.
+ * A cancellation before the reboot is armed undoes everything. After that the update finishes first. When
+ * its Node is deleted, it fails at once with `NodeDeleted`.
  *
- * @returns the report that the rollout got, too; a failed update fails with the catalogue name of
- * its cause, a cancelled one ends as cancelled, both after the report was sent
- * @throws `WrongWorkflowId` or `RefusedRequest` at once when it was not started by a rollout
+ * @returns the report, which the rollout has got before. A failed update fails with the name of its cause
+ * in the catalogue of errors, a cancelled one ends as cancelled.
+ * @throws `WrongWorkflowId` or `RefusedRequest` at once if no rollout started it
  */
 export async function updateNode(input: UpdateNodeInput): Promise<NodeReport> {
   refuseForeignStart(input);
@@ -120,7 +105,7 @@ async function change(update: NodeUpdate, plan: UpdatePlan, drained: boolean): P
 
   // 5, 6. Past the point of no return, cancelling means: finish, then stop.
   if (plan.reboot) {
-    if (plan.drain && patched(CORDON_CHECKED)) await drainLate(update, plan);
+    if (plan.drain) await drainLate(update, plan);
     progress.pastPointOfNoReturn = true;
     await update.life.shielded(() => reboot(update, plan));
   } else {
@@ -135,7 +120,7 @@ async function change(update: NodeUpdate, plan: UpdatePlan, drained: boolean): P
 async function drainLate({ progress, cluster }: NodeUpdate, plan: UpdatePlan): Promise<void> {
   const look = 'a look at the cordon and the pods of its node';
   const checked = await progress.during('Applying', cluster.checkCordon, look);
-  if (checked?.isEmpty !== false || !patched(DRAINED_ONCE_MORE)) return;
+  if (checked?.isEmpty !== false) return;
   cluster.show('Draining', plan.summary);
   const late = 'pods that came since its drain to leave the node';
   await progress.during('Draining', cluster.drain, late);
@@ -162,14 +147,13 @@ async function actOnServices(update: NodeUpdate, plan: UpdatePlan): Promise<void
   await progress.during('Verifying', () => prove(update), 'the host to verify what it has');
   // Whatever was told to act or not: a service may watch its files, and the node falls over a moment later.
   const { readySeconds } = input.policy;
-  const ready = () => cluster.awaitReady(undefined, readySeconds, !types.has('Restart'));
+  const ready = () => cluster.awaitReady(undefined, readySeconds);
   await progress.during('Verifying', ready, 'the node to be Ready');
 }
 
 /** A host that knows of it goes back by itself when it reaches nobody, until its commit: it says so. */
 async function prove(update: NodeUpdate, rebootedFrom?: string): Promise<VerifiedHost> {
-  const untilCommit = patched(UNTIL_COMMIT);
-  const verified = await update.host.verify({ rebootedFrom, untilCommit });
+  const verified = await update.host.verify(rebootedFrom);
   update.untilCommit = verified.untilCommit === true;
   return verified;
 }

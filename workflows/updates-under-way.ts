@@ -63,17 +63,6 @@ export class UpdatesUnderWay {
   /** Until it goes on in a new history no update is started and no slot given, except for who has begun. */
   saysNothingNew = false;
 
-  /** Nodes of which it is not known which config they try count as trying each. */
-  lostMayTry = true;
-  /** So do nodes that the view shows half done on the config, whatever this run remembers of them. */
-  halfDoneTry = true;
-  /** Control-plane nodes are counted by themselves, those of other pools among them. */
-  controlPlaneCounts = true;
-  /** Nobody gets a slot while updates that ran already have yet to say how far they are. */
-  answersFirst = true;
-  /** What is returned is the slot that is named, and no later one. */
-  returnsAreNamed = true;
-
   protected readonly orphanedSlots: Map<string, number>;
   /** Left out of service; counts although the view does not show it. */
   protected readonly broken: Map<string, LeftBroken>;
@@ -117,8 +106,7 @@ export class UpdatesUnderWay {
     const holding = [...this.children.values()].filter(
       (child) => child.holdsSlot && this.mayTry(child, config) && !isHeir(child),
     );
-    const lost = this.lostMayTry ? this.orphanedSlots.keys() : [];
-    return [...new Set([...holding.map(({ node }) => node), ...lost])];
+    return [...new Set([...holding.map(({ node }) => node), ...this.orphanedSlots.keys()])];
   }
 
   /**
@@ -136,11 +124,6 @@ export class UpdatesUnderWay {
     return [...this.children.values()].filter(({ tidiesUp }) => tidiesUp !== true);
   }
 
-  /** Whether it is of any node not known which config it tries. */
-  isAnyUnknown(): boolean {
-    return this.orphanedSlots.size > 0 || this.unanswered().length > 0;
-  }
-
   /** Updates that ran already, and have yet to say how far they are. */
   unanswered(): readonly ChildState[] {
     return [...this.children.values()].filter(({ adopting }) => adopting === true);
@@ -148,7 +131,7 @@ export class UpdatesUnderWay {
 
   /** Until an update that ran already has answered, its config is a guess. */
   private mayTry(child: ChildState, config: string): boolean {
-    return child.config === config || (this.lostMayTry && child.adopting === true);
+    return child.config === config || child.adopting === true;
   }
 
   /** Nodes that have taken over the slot of a lost update, and were not told to use it for this config. */
@@ -225,7 +208,7 @@ export class UpdatesUnderWay {
     const runId = said.runId ?? child?.runId;
     // It holds no slot of this pool any more, whatever it says.
     if (isDeparting(child)) return;
-    const isOfEarlier = this.returnsAreNamed && this.isReturnOfEarlier(said);
+    const isOfEarlier = this.isReturnOfEarlier(said);
     const isReturn = returned === true && !isOfEarlier;
     const ours = !isReturn && child?.adopting !== true && child?.holdsSlot === true;
     const reached = stage ?? (holdsSlot ? 'working' : 'waiting');
@@ -253,7 +236,7 @@ export class UpdatesUnderWay {
    * Said on the way, while this rollout has given it another slot, which it uses as soon as it hears of it: it was
    * returned to a rollout before.
    */
-  isReturnOfEarlier({ node, returned, grantedAt }: Prepared): boolean {
+  private isReturnOfEarlier({ node, returned, grantedAt }: Prepared): boolean {
     const given = this.children.get(node)?.grantedAt;
     if (returned !== true || grantedAt === undefined || given === undefined) return false;
     return grantedAt !== given;

@@ -3,7 +3,7 @@
  * and no run ends before it is written.
  */
 
-import { condition, log, patched } from '@temporalio/workflow';
+import { condition, log } from '@temporalio/workflow';
 import {
   forgetRolloutCancelled,
   forgetRolloutStarted,
@@ -12,11 +12,6 @@ import {
   markRolloutStarted,
 } from './pool-steps';
 import type { Rollout } from './rollout-state';
-
-/** Rollouts that were begun before it forget a hold that could not be written down. */
-export const HELD_AGAIN = 'holds-written-again';
-/** Rollouts that were begun before it do not write on their pool that a person started them. */
-const START_REMEMBERED = 'start-remembered-on-pool';
 
 /** Somebody cancelled the update in Temporal itself: that is a decision, so it is written down. */
 export function hold(rollout: Rollout, node: string): void {
@@ -28,7 +23,7 @@ export function hold(rollout: Rollout, node: string): void {
     .catch((error: unknown) => {
       // Said again after the next look, by this run or by the next one, and once more at its end.
       const isWanted = rollout.heldByUs.get(node) === reason;
-      if (isWanted && patched(HELD_AGAIN)) rollout.toHold.add(node);
+      if (isWanted) rollout.toHold.add(node);
       throw error;
     })
     .finally(() => {
@@ -74,7 +69,7 @@ export function rememberStart(rollout: Rollout): void {
   const isBehind = view !== undefined && view.updated < view.machineCount;
   if (!isBehind || view.policy.trigger !== 'Manual' || config === '') return;
   // One that could not be written is written again after a later look, by this run or by the next one.
-  if (startMark.over(view) === config || !patched(START_REMEMBERED)) return;
+  if (startMark.over(view) === config) return;
   const written = startMark.say(config, () => markRolloutStarted(pool, config));
   aside(rollout, 'the start of the rollout is not written down', written);
 }
@@ -86,7 +81,7 @@ export function rememberStart(rollout: Rollout): void {
  */
 export async function forgetStart(rollout: Rollout): Promise<boolean> {
   const { pool, view, startMark, changes } = rollout;
-  if (startMark.over(view) !== '' && patched(START_REMEMBERED)) {
+  if (startMark.over(view) !== '') {
     const written = startMark.say('', () => forgetRolloutStarted(pool));
     aside(rollout, 'the end of the rollout is not written down', written);
   }

@@ -1,6 +1,6 @@
 /**
- * The cluster activities: what a rollout does to Nodes, pods and status, through the ports of
- * `activities/ports.ts`. Decisions are in `core/`; one file per activity.
+ * The cluster activities: the effects of a rollout on Nodes, pods and status, through the ports of
+ * `activities/ports.ts`. One file per activity; `core/` decides.
  */
 
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
@@ -22,7 +22,7 @@ import { createReleaseNode } from './release-node';
 import { createReportNodePhase } from './report-node-phase';
 import { createSelectNodes } from './select-nodes';
 
-/** All cluster activities; what they throw is named in the failure catalogue. */
+/** They throw errors of the failure catalogue. */
 export function createClusterActivities(ports: ClusterPorts): ClusterActivities {
   return {
     selectNodes: createSelectNodes(ports),
@@ -41,7 +41,7 @@ export function createClusterActivities(ports: ClusterPorts): ClusterActivities 
   } satisfies ClusterActivities;
 }
 
-/** The same as a worker registers them: errors become Temporal failures. */
+/** For a worker: errors become Temporal failures. */
 export function clusterActivitiesForWorker(ports: ClusterPorts): ClusterActivities {
   return withFailures(createClusterActivities(ports));
 }

@@ -6,7 +6,7 @@ import { servesHalfDone } from '../../core/rollout';
 import type { RunningUpdates } from '../ports';
 import { inParallel } from './in-parallel';
 
-/** Requests to Temporal at once. */
+/** Concurrent requests to Temporal. */
 const PARALLEL = 10;
 
 /**
@@ -34,7 +34,7 @@ export class LostRuns {
     });
   }
 
-  /** As far as it was asked. */
+  /** As of the last question. */
   isLost(node: Node): boolean {
     const run = lastRun(node);
     if (!servesHalfDone(node)) return false;

@@ -1,19 +1,18 @@
-/** Whether an attempt may still write: it may have been given up while its process stood still. */
+/** Whether an attempt may still write: it may have been given up while its process was paused. */
 
 import { fail } from '../../core/errors';
 import type { ClusterPorts } from '../ports';
 
 /**
- * A local step is part of a workflow task. The server gives a task to another worker after ten
- * seconds, and that one decides for itself; until then a step of the task is this one's.
+ * A local activity is part of a workflow task. After ten seconds the server gives the task to
+ * another worker, which decides for itself; until then this worker has the step.
  */
 const DECISION_HOLDS_MS = 8_000;
 
 /**
- * Captures when the attempt began, and returns the check to make right before each write. It asks the
- * clock, too: a process that stood still may write before its timers tell it that the time is over,
- * and by then another worker may have put the node back in service. What is written in between the
- * API server refuses, because every write names the version of the Node that it was decided on.
+ * Captures the start of the attempt, and returns the check to make before each write. The check
+ * also reads the clock, because a resumed process may write before its timers fire. The API server
+ * refuses a write of a changed Node, because every write names the version that it was decided on.
  *
  * @param decidedAt - workflow time of the decision for a step inside a workflow task, RFC 3339
  * @throws (the check) the reason of the cancellation, or `Conflict`
@@ -40,10 +39,9 @@ export function whileWanted(
 }
 
 /**
- * The same for an object that does not say whose turn it is. A process that stood still between the
- * receipt of a task and its first line believes that it has all its time, so Temporal is asked, too,
- * whether it still waits for this very attempt: when it does, whoever changes the object after that
- * makes the write conflict.
+ * The same for an object without a mark of the run. A process that was paused before the first line
+ * of the attempt does not know its age, so Temporal is asked whether it still waits for this
+ * attempt; a later change of the object makes the write conflict.
  *
  * @returns the check, to be made once the object was read
  * @throws (the check) the reason of the cancellation, `Conflict`, or `TemporalUnavailable`
@@ -63,7 +61,7 @@ export function whileAwaited(
   };
 }
 
-/** What an attempt wants to change. */
+/** The object of an attempt. */
 type Subject = { readonly node: string } | { readonly pool: string };
 
 function givenUp(subject: Subject, sentence: (what: string) => string): Error {

@@ -1,6 +1,6 @@
 /**
- * The effects on one machine. Every activity may be run twice: an order that was carried out answers
- * what it answered, and one that was interrupted goes on from what the journal says.
+ * The effects on one machine. Every activity may be run twice: a finished order returns its
+ * recorded answer, an interrupted one continues from the journal.
  */
 
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
@@ -50,7 +50,10 @@ export {
 export { rebootIsDue, settleAtStart, type Settlement } from '../../host/settle/settle-at-start';
 export { readCurrentConfig } from '../../host/records/records';
 
-/** Giving these up because of the disk would leave the host half done; what they do continues "cannot …". */
+/**
+ * Giving these up because of the disk would leave the host between two configs. The text continues
+ * "cannot …".
+ */
 const UNTIL_NOTED: Partial<Record<keyof HostActivities, string>> = {
   commitUpdate: 'commit the update',
   goBack: 'take the update back, or end its commit',
@@ -58,8 +61,8 @@ const UNTIL_NOTED: Partial<Record<keyof HostActivities, string>> = {
 };
 
 /**
- * The activities of the host behind the ports. They throw errors of the catalogue. No two of them run
- * at the same time: an attempt that Temporal has given up may still be writing when the next begins.
+ * The activities of the host behind the ports. They throw errors of the catalogue. No two run at
+ * the same time: an attempt that Temporal has given up may still be writing when the next begins.
  *
  * @param exclusive - one per host, shared by everything that changes it
  */
@@ -73,7 +76,7 @@ export function createHostActivities(
     carryOut: () => Promise<Result>,
   ): Promise<Result> =>
     exclusive(async () => {
-      // Cancelled or given up while it waited: nothing was begun, and nothing should be.
+      // Cancelled or given up while it waited: nothing has begun.
       ports.context().signal.throwIfAborted();
       const work = () => once(ports, step, order, carryOut);
       const what = UNTIL_NOTED[step];
@@ -102,17 +105,14 @@ export function createHostActivities(
   } satisfies HostActivities;
 }
 
-/**
- * Over for good: this update cannot begin again, whoever repeats its orders, or hands over late one that was
- * on its way.
- */
+/** Ends this update for good: repeated or late orders cannot begin it again. */
 async function overFor<Result>(
   ports: HostPorts,
   order: HostOrder & { readonly failed?: string },
   work: () => Promise<Result>,
 ): Promise<Result> {
   const note = () => noteBack(ports.files, order, order.failed);
-  // First, so that a crash leaves it; but a full disk keeps nothing from being taken back.
+  // First, so that it survives a crash; but a full disk must not prevent the rollback.
   await atBest(ports, 'cannot note that the update is taken back', note);
   const result = await work();
   await atBest(ports, 'cannot note that the update was taken back', note);

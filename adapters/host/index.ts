@@ -1,6 +1,6 @@
 /**
- * The host side of the ports of `activities/host`: files below a root, the undo journal, systemd,
- * accounts, OS drivers, the client of the host endpoint. Nothing here decides what to change.
+ * The host side of the ports of `activities/host`: files, undo journal, systemd, accounts, OS
+ * drivers, the client of the host endpoint. Nothing here decides what to change.
  */
 
 export { type ConfigClient, type ConfigClientOptions, createConfigClient } from './config-client';

@@ -1,14 +1,14 @@
-/** Programs beside Slipway that would update or reboot machines of a pool, as their hosts report them. */
+/** Other updaters on machines of a pool, as their hosts report them. */
 
 import { updatersShown } from '../../core/machine/updaters';
 import type { Node } from '../../core/node/types';
 import type { ClusterView } from '../ports';
 import { foldNames } from '../tree';
 
-/** Machines of which their hosts say the same. */
+/** Machines whose hosts report the same. */
 export interface UpdaterGroup {
   readonly nodes: readonly string[];
-  /** Names the programs, and how they are switched off. */
+  /** Names the programs and how to disable them. */
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-/** What would keep a pool from being rendered, every reason at its place in the manifests. */
+/** Every reason that would keep a pool from being rendered, at its place in the manifests. */
 
 import type { ManifestObject } from '../../adapters/manifests';
 import { failureName, messageOf } from '../../core/errors';
@@ -32,8 +32,8 @@ const NOTHING_SELECTED = [
 ] as const;
 
 /**
- * Renders the pool; undefined when something is in the way, which is then among the findings, or when its
- * rendered config depends on what is elsewhere.
+ * Renders the pool; undefined when a finding prevents it, or when its rendered config depends on
+ * objects outside the manifests.
  */
 export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRender | undefined {
   const { view, version, findings, isComplete, rest } = check;
@@ -61,14 +61,14 @@ export function checkPool(check: OfflineCheck, pool: MachineConfigPool): PoolRen
   if (!isFine || rest === 'elsewhere' || view.isIncomplete(selector)) return undefined;
   const render = (): PoolRender | undefined => {
     const result = renderOrReport(view, pool, version, findings);
-    // What the API server could not store is refused here, as when it is created.
+    // Refuses what the API server could not store.
     if (result !== undefined) renderedObject(result.rendered, pool);
     return result;
   };
   return attempt(render, blamed(view, pool, version), findings);
 }
 
-/** What only shows in the merged config has its places, too. */
+/** Problems of the merged config have places in the manifests, too. */
 function renderOrReport(
   view: OfflineView,
   pool: MachineConfigPool,
@@ -114,7 +114,7 @@ function checkFields(pool: MachineConfigPool, written: ManifestObject, findings:
   );
 }
 
-/** Warns of kernel arguments that arrive as others on machines that GRUB boots. */
+/** Warns of kernel arguments that GRUB changes on their way to the kernel. */
 function reportGrubSyntax(
   sources: readonly MachineConfig[],
   { view, findings }: OfflineCheck,
@@ -130,7 +130,7 @@ function reportGrubSyntax(
   }
 }
 
-/** Reports each MachineConfig without labels, as merging them does for the first. The others. */
+/** Merging reports the first MachineConfig without labels; this reports the others. */
 function reportUnlabelled(
   sources: readonly MachineConfig[],
   { view, findings }: OfflineCheck,
@@ -143,7 +143,9 @@ function reportUnlabelled(
   });
 }
 
-/** Reports what no node could apply, and what may be a mistake. False = there is something of the first. */
+/**
+ * Reports what no node could apply, and possible mistakes. False = some node could not apply it.
+ */
 export function reportAdmission(sources: readonly MachineConfig[], check: OfflineCheck): boolean {
   const { view, findings, rest } = check;
   reportGrubSyntax(sources, check);
@@ -152,7 +154,10 @@ export function reportAdmission(sources: readonly MachineConfig[], check: Offlin
   return problems.length === 0;
 }
 
-/** Notes which of them other controllers generated: nobody makes them anew when the cluster changes. */
+/**
+ * Notes MachineConfigs that other controllers generated: they do not change with the cluster any
+ * more.
+ */
 export function reportGenerations(
   sources: readonly MachineConfig[],
   written: ManifestObject,
@@ -164,10 +169,10 @@ export function reportGenerations(
   findings.note(written, [], text, fix);
 }
 
-/** Above this many, looking for the one to blame would take long. */
+/** With more, the search for the culprit would take long. */
 const MAX_SUSPECTS = 200;
 
-/** The object that a failure names, or the MachineConfig without which there is none; or else the pool. */
+/** The object that a failure names, or the MachineConfig that causes it; otherwise the pool. */
 function blamed(view: OfflineView, pool: MachineConfigPool, version: string): Blame {
   return (error) => {
     const { details } = error as { readonly details?: Readonly<Record<string, unknown>> };
@@ -182,7 +187,7 @@ function blamed(view: OfflineView, pool: MachineConfigPool, version: string): Bl
   };
 }
 
-/** The one MachineConfig without which the pool can be rendered, if there is exactly one. */
+/** The one MachineConfig without which the pool renders, if there is exactly one. */
 function culpritOf(
   view: OfflineView,
   pool: MachineConfigPool,

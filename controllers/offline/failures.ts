@@ -1,4 +1,4 @@
-/** What the controllers would fail with, as findings at the place that a person can correct. */
+/** Failures of the controllers as findings, at the place that a person can correct. */
 
 import type { ManifestObject } from '../../adapters/manifests';
 import { FAILURES, failureName, messageOf } from '../../core/errors';
@@ -10,7 +10,7 @@ import type { OfflineView } from './offline-view';
 /** The object that a failure is about. */
 export type Blame = (error: unknown) => ManifestObject | undefined;
 
-/** The result, or undefined and a finding when it fails as a person can mend. */
+/** The result, or undefined and a finding for a failure that a person can fix. */
 export function attempt<T>(
   work: () => T,
   written: ManifestObject | Blame,
@@ -37,7 +37,7 @@ const DEFAULT_FIELDS: Readonly<Record<string, string>> = {
   NoMachineConfigs: 'spec.machineConfigSelector',
 };
 
-/** A failure's message without the object and field that stand beside it, and its fix. */
+/** The message without the object and field beside it, and the fix. */
 function split(
   message: string,
   object: string,

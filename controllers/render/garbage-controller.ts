@@ -1,4 +1,4 @@
-/** Deletes rendered configs that nobody uses any more, long after the render that replaced them. */
+/** Deletes unused rendered configs, long after the render that replaced them. */
 
 import { MACHINE_CONFIGS } from '../../adapters/kube/resources';
 import type { Log } from '../../adapters/kube/transport';
@@ -40,7 +40,7 @@ export class GarbageController {
         if (event.type !== 'added') return;
         for (const pool of owningPools(event.object)) this.#queue.add(pool);
       }),
-      // When a pool has arrived, what it came from is no longer used.
+      // When a pool reaches its target, its old config becomes unused.
       pools.subscribe((event) => {
         if (event.type !== 'modified') return;
         const before = event.previous.status?.configuration?.name;

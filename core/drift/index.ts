@@ -1,4 +1,4 @@
-/** Drift: a host that is no longer as its config says. */
+/** Drift: a host that differs from its config. */
 
 export { DEFAULT_DRIFT_POLICY, resolveDriftPolicy, type DriftPolicy } from './policy';
 export { printable, printableWithin } from './printable';

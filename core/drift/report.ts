@@ -1,9 +1,9 @@
-/** What a host says about its drift, and what it is answered. Names and modes, never contents. */
+/** A host's drift report and its answer. Names and modes, never contents. */
 
 import type { NodeDisruptionPolicy } from '../disruption/types';
 import type { DriftPolicy } from './policy';
 
-/** How something on a host differs from the config that it is on. */
+/** How something on a host differs from its config. */
 export const DRIFT_KINDS = [
   /** Permission bits. */
   'mode',
@@ -11,7 +11,7 @@ export const DRIFT_KINDS = [
   'content',
   /** A file or a mask that should be there. */
   'missing',
-  /** A file or a mask that should not. */
+  /** A file or a mask that should not be there. */
   'unexpected',
   /** A directory, link or device where a file should be. */
   'type',
@@ -19,12 +19,12 @@ export const DRIFT_KINDS = [
   'unit',
   /** Image, kernel arguments, kernel or extensions. */
   'os',
-  /** Nobody can tell, because it cannot be read. */
+  /** Unknown, because it cannot be read. */
   'unreadable',
 ] as const;
 export type DriftKind = (typeof DRIFT_KINDS)[number];
 
-/** One thing that differs. */
+/** One difference. */
 export interface DriftFinding {
   /** Path on the host; the name of the unit for `unit`; empty for `os`. */
   readonly path: string;
@@ -42,17 +42,17 @@ export interface DriftRepair {
   readonly at: string;
 }
 
-/** The state of one host; the whole of it each time. */
+/** The whole state of one host. */
 export interface DriftReport {
-  /** Rendered config that the host is on. */
+  /** Rendered config of the host. */
   readonly config: string;
   /** The first `FINDINGS_REPORTED`, by path. */
   readonly findings: readonly DriftFinding[];
-  /** All of them. */
+  /** Number of all findings. */
   readonly count: number;
   /** The latest `REPAIRS_REPORTED`, newest last. */
   readonly repairs: readonly DriftRepair[];
-  /** The force file is there: the next update writes everything again and reboots. */
+  /** The force file exists: the next update writes everything again and reboots. */
   readonly forced: boolean;
   /** Why something was not repaired although the policy says Repair. */
   readonly unrepaired?: string;
@@ -63,10 +63,10 @@ export interface DriftReport {
   readonly updaters?: readonly string[];
 }
 
-/** What the host goes by until it reports again. */
+/** Valid until the host reports again. */
 export interface DriftAnswer {
   readonly drift: DriftPolicy;
-  /** The cluster's own disruption policies; the defaults are added on the host. */
+  /** The cluster's own disruption policies; the host adds the defaults. */
   readonly disruptionPolicies: NodeDisruptionPolicy;
   /**
    * Whether a repair may reload or restart services now (`mayDisturb`), for `TURN.begun` after the report. Absent = the
@@ -75,12 +75,12 @@ export interface DriftAnswer {
   readonly mayDisturb?: boolean;
 }
 
-/** More than this nobody reads in a status, and every one is stored for every node. */
+/** The list is stored for every node, and nobody reads a longer one in a status. */
 export const FINDINGS_REPORTED = 20;
 export const REPAIRS_REPORTED = 10;
 export const UPDATERS_REPORTED = 10;
 /** Longer paths and sentences are cut by the host and refused by the server. */
 export const PATH_LIMIT = 512;
 export const DETAIL_LIMIT = 1024;
-/** Of the name of an updater, which may be that of a unit. */
+/** For the name of an updater, which may be that of a unit. */
 export const UPDATER_LIMIT = 256;

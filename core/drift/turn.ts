@@ -1,52 +1,58 @@
 /**
- * Whose turn it is to reload or restart services for a repair of drift. Hosts repair by themselves, and a file that
- * somebody changes everywhere must not take the kubelets of a whole pool down at once.
+ * Turns of hosts to reload or restart services for a repair of drift. Hosts repair by themselves,
+ * and a file that is changed everywhere must not take down the kubelets of a whole pool at once.
  *
- * Time decides, so that several servers say the same without knowing of each other: whoever had drifted when a window
- * began has a place in it, by name, and the places have one window after the other, `maxUnavailable` at a time. Who drifts
- * in the middle of a window has none in it, and who is repaired keeps the place.
+ * Turns depend on time and names only, so that all servers agree without communication. Nodes that
+ * had drifted when a window began have a place in it, ordered by name; places take turns over the
+ * windows, `maxUnavailable` at a time. A node that drifts during a window has no place in it, and a
+ * repaired node keeps its place.
  */
 
 /**
- * Milliseconds. A repair begins in the first half of a window and has the second half to end: a service may take 100 s
- * to come up and is watched for 5 s more. The first half is parted in two:
+ * Milliseconds. A repair begins in the first half of a window and has the second half to end: a
+ * service may take 100 s to start and is watched for 5 s more. The first half has two parts:
  */
 export const TURN = {
   window: 240_000,
-  /** So early the host must ask. It asks every 60 s while it is drifted, so each turn finds it asking at least once. */
+  /**
+   * The host must ask this early in the window. A drifted host asks every 60 s, so it asks at least
+   * once per turn.
+   */
   asked: 90_000,
-  /** So long after it asked it may begin. */
+  /** It may begin for this long after it asked. */
   begun: 30_000,
-  /** So long before the window it must have drifted: until then each server has heard of it. */
+  /** It must have drifted this long before the window, so that each server knows. */
   known: 10_000,
 } as const;
 
-/** Whether the disk of a node differs. */
 export interface DriftedMember {
   readonly name: string;
-  /** Since when it does or does not, in milliseconds since 1970; absent = it never did. */
+  /**
+   * Since when the disk does or does not differ, in milliseconds since 1970; absent = it never did.
+   */
   readonly drift?: { readonly isDrifted: boolean; readonly since: number };
 }
 
-/** Who has a place in a window, and which: whoever had drifted shortly before it began. */
+/** Place by name, of nodes that had drifted shortly before the window began. */
 export type Places = ReadonlyMap<string, number>;
 
-/** How a pool stands when one of its hosts asks. */
+/** The state of a pool when one of its hosts asks. */
 export interface TurnStanding {
   readonly isInService: boolean;
-  /** How many of the other nodes are out of service, or on their way to be. */
+  /** How many other nodes are out of service, or about to be. */
   readonly othersOut: number;
   readonly memberCount: number;
-  /** Nodes of the pool; 0 = nobody knows. */
+  /** Nodes of the pool; 0 = unknown. */
   readonly maxUnavailable: number;
 }
 
 /**
- * Whether a host may disturb its services now. At no time may more do so, or still be at it, than `maxUnavailable`
- * leaves beside the nodes that are out of service. A node that is out of service itself takes nothing more out.
+ * Whether a host may disturb its services now. At no time do more hosts disturb theirs than
+ * `maxUnavailable` leaves beside the nodes that are out of service. A node that is out of service
+ * itself costs nothing more.
  *
  * @param now - milliseconds since 1970, the same on all servers
- * @param placesNow - only asked for when the hour is right
+ * @param placesNow - called only when the time is right
  */
 export function isTurnOf(
   node: string,
@@ -62,25 +68,25 @@ export function isTurnOf(
   if (place === undefined) return false;
   const window = windowOf(now);
   const count = places.size;
-  // Of those whose window it is. Where there is less room than they are, they take turns, too.
+  // Among the nodes of this window; with more of them than free places, these take turns, too.
   const own = (place - ((window * maxUnavailable) % count) + count) % count;
   const size = Math.min(maxUnavailable, count);
   return own < size && (own + Math.floor(window / count)) % size < room;
 }
 
-/** The places of the window in which it is this time. */
+/** The places of the present window. */
 export function placesIn(members: readonly DriftedMember[], now: number): Places {
   const then = windowOf(now) * TURN.window - TURN.known;
   const names = members.filter((member) => hadDrifted(member, then)).map(({ name }) => name);
   return new Map(names.sort().map((name, place) => [name, place]));
 }
 
-/** Number of the window in which it is this time. */
+/** Number of the present window. */
 export function windowOf(now: number): number {
   return Math.floor(now / TURN.window);
 }
 
-/** Who was repaired since had drifted then. */
+/** A node that was repaired since had drifted then. */
 function hadDrifted({ drift }: DriftedMember, then: number): boolean {
   if (drift === undefined) return false;
   return drift.isDrifted ? drift.since < then : drift.since >= then;

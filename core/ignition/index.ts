@@ -1,4 +1,4 @@
-/** Ignition: reading every version that exists, merging, writing 3.5. */
+/** Ignition: reads every version, merges, writes 3.5. */
 
 export {
   EMPTY_IGNITION,

@@ -20,7 +20,6 @@ import {
   type StructSchema,
 } from './schema';
 
-/** Minor versions of specification 2 that are read. */
 export type MinorV2 = 0 | 1 | 2;
 
 const word = (name: string): FieldSchema => plainText(name, true);

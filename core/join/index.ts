@@ -1,4 +1,4 @@
-/** Join tokens: what a machine that has no identity yet shows to get the first config of its pool. */
+/** Join tokens, with which a machine without an identity gets the first config of its pool. */
 
 export {
   instantOf,
@@ -20,6 +20,5 @@ export {
   newJoinToken,
   parseJoinToken,
   type JoinTokenParts,
-  type JoinTokenPorts,
   type NewJoinToken,
 } from './token';

@@ -1,4 +1,4 @@
-/** Files that no host could write: what stands in them, and their modes. */
+/** Contents and modes of files that no host could write. */
 
 import { listOf, structOf, type IgnitionObject } from '../ignition';
 import { reportContents, type ContentPorts } from './admission-contents';

@@ -1,13 +1,12 @@
-/** One thing that a person must correct before a MachineConfig can roll out. */
+/** A problem that a person must correct before a MachineConfig can roll out. */
 
 export interface AdmissionProblem {
   /** Name of the MachineConfig. */
   readonly machineConfig: string;
   /** `spec.config.storage.files[0].path`. */
   readonly field: string;
-  /** What is wrong, without contents of the config. */
+  /** Without contents of the config. */
   readonly problem: string;
-  /** What to write instead. */
   readonly fix: string;
 }
 

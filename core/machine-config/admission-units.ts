@@ -1,4 +1,4 @@
-/** Units that systemd cannot have, and names that lead elsewhere. One that says nothing does nothing, as in MCO. */
+/** Invalid units and unit names. An empty unit does nothing, as in MCO. */
 
 import { listOf, structOf, wordOf, type IgnitionObject } from '../ignition';
 import { isOwnService } from '../names';

@@ -1,6 +1,6 @@
 /**
- * Many MachineConfigs into one: by name, worker configs first, so that a custom pool's config always
- * beats a worker's.
+ * Merges MachineConfigs by name, worker configs first, so that a custom pool's config beats a
+ * worker's.
  *
  * @see MCO pkg/controller/common/helpers.go (7ff337a4), MergeMachineConfigs
  */
@@ -24,14 +24,14 @@ import { KernelType } from './validate';
 export interface BaseImages {
   readonly osImage: string;
   readonly extensionsImage: string;
-  /** Name of the image stream that the pool chose; user images are refused then. */
+  /** Name of the pool's image stream; user images are then refused. */
   readonly stream?: string;
 }
 
 export interface MergeOptions extends BaseImages {
   /**
-   * Changes the merged config, or refuses it before anything else about the merge is refused.
-   * Absent = MCO's answer.
+   * Changes or refuses the merged config before all other checks of the merge. Absent = MCO's
+   * answer.
    */
   readonly correct?: (config: IgnitionConfig) => IgnitionConfig;
 }
@@ -113,7 +113,7 @@ export function isSpecialKernel({ kernelType = '' }: MachineConfigSpec): boolean
   return SPECIAL.includes(kernelType);
 }
 
-/** Images count only when a person named them, not when a controller's MachineConfig did. */
+/** Images of generated MachineConfigs do not count. */
 function lastByUser(
   sources: readonly Source[],
   field: (spec: MachineConfigSpec) => string | undefined,

@@ -1,12 +1,10 @@
 /**
- * A pool's rendered config out of its MachineConfigs: the same name, the same spec and the same
- * refusals as MCO.
+ * Renders a pool's config from its MachineConfigs: name, spec and refusals are those of MCO.
  *
  * @see MCO pkg/controller/render/render_controller.go (7ff337a4), generateRenderedMachineConfig
  */
 
 import { goJson } from '../encoding/go-json';
-import { utf8Length } from '../encoding/utf8';
 import { fail } from '../errors';
 import type { RenderPorts } from '../ignition';
 import { ANNOTATION, MCO_GROUP, MCO_VERSION } from '../names';
@@ -18,7 +16,7 @@ import { Source } from './source';
 import type { IgnitionConfig, MachineConfig, RenderedSpec } from './types';
 import { validateMachineConfig } from './validate';
 
-/** What every rendered config takes from the cluster. */
+/** Facts of the cluster for every rendered config. */
 export interface RenderControllerConfig {
   readonly baseOSContainerImage: string;
   readonly baseOSExtensionsContainerImage: string;
@@ -34,13 +32,13 @@ export interface RenderInput {
   /** The MachineConfigs that the pool selects, in any order. */
   readonly sources: readonly MachineConfig[];
   readonly controllerConfig: RenderControllerConfig;
-  /** The image stream that the pool chose, which then decides both images. */
+  /** The image stream of the pool, which decides both images. */
   readonly osImageStream?: {
     readonly name: string;
     readonly osImage: string;
     readonly extensionsImage: string;
   };
-  /** The rendered config that the pool is on; absent = a fresh pool. */
+  /** The current rendered config of the pool; absent = a fresh pool. */
   readonly current?: MachineConfig;
   readonly storageOverrides?: readonly StorageOverride[];
   /** Absent = MCO's answers. */
@@ -48,11 +46,11 @@ export interface RenderInput {
   readonly ports: RenderPorts;
 }
 
-/** Where another answer than MCO's is wanted; `renderForHosts` has those of the product. */
+/** Deviations from MCO; `renderForHosts` has those of the product. */
 export interface RenderCorrections {
   /** Changes the merged config before it is named, or refuses it. */
   readonly merged: (config: IgnitionConfig, sources: readonly Source[]) => IgnitionConfig;
-  /** In the place of `ignitionReason`: why a running machine cannot take the change. */
+  /** Replaces `ignitionReason`: why a running machine cannot take the change. */
   readonly reason: typeof ignitionReason;
 }
 
@@ -71,10 +69,8 @@ export interface RenderedMachineConfig {
 }
 
 /**
- * Renders.
- *
  * @throws NoMachineConfigs, InvalidMachineConfig, InvalidIgnition, Unreconcilable, ConfigTooLarge;
- *   the texts of the second to the fourth are MCO's
+ * the texts of the second to the fourth are MCO's
  */
 export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
   const { pool, ports, controllerConfig } = input;
@@ -93,7 +89,7 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
     ...(stream === undefined ? {} : { stream: stream.name }),
   });
   const yaml = specYaml(spec);
-  const name = renderedName(pool, yaml, ports);
+  const name = renderedName(pool, yaml);
   const annotations = annotationsFor(spec, input);
   const rendered = { metadata: { name, annotations }, spec };
   if (input.current !== undefined) {
@@ -120,7 +116,10 @@ export function renderMachineConfig(input: RenderInput): RenderedMachineConfig {
   };
 }
 
-/** During an upgrade of the controllers nothing is rendered from what the old version generated. */
+/**
+ * During an upgrade of the controllers, MachineConfigs that the old version generated are not
+ * rendered.
+ */
 function refuseForeignGenerations(input: RenderInput): void {
   const own = input.controllerConfig.controllerVersion;
   for (const { metadata } of input.sources) {
@@ -146,7 +145,7 @@ function annotationsFor(spec: RenderedSpec, input: RenderInput): Record<string, 
 function sizeOf(rendered: MachineConfig, pool: string): number {
   const kind = 'MachineConfig';
   const apiVersion = `${MCO_GROUP}/${MCO_VERSION}`;
-  const size = utf8Length(goJson({ apiVersion, kind, ...rendered }));
+  const size = Buffer.byteLength(goJson({ apiVersion, kind, ...rendered }));
   if (size <= MAX_OBJECT_BYTES) return size;
   throw fail(
     'ConfigTooLarge',

@@ -1,8 +1,8 @@
 /**
  * The conditions of a MachineConfigNode in each phase of an update.
  *
- * Types, statuses, parents and children are MCO's: Unknown = in progress, True = done, False = not or
- * not any more. The sentences are Slipway's own.
+ * Types, statuses, parents and children are MCO's: Unknown = in progress, True = done, False = not
+ * done. The sentences are Slipway's.
  *
  * @see MCO pkg/upgrademonitor/upgrade_monitor.go (7ff337a4)
  */
@@ -11,9 +11,9 @@ import { NodeCondition } from '../names';
 import type { Condition } from '../object-meta';
 import { NodePhase } from './lifecycle';
 
-/** Every condition that a MachineConfigNode has, in the order in which an update comes by them. */
+/** Every condition of a MachineConfigNode, in the order of an update. */
 export const MCN_CONDITIONS: readonly NodeCondition[] = Object.values(NodeCondition).filter(
-  // Of the machine and not of an update; another process writes them.
+  // These describe the machine, and the server writes them.
   (type) => type !== NodeCondition.DRIFTED && type !== NodeCondition.FOREIGN_UPDATER,
 );
 
@@ -39,22 +39,21 @@ export interface ConditionOptions {
   readonly config: string;
   /** RFC 3339; becomes the transition time of what changes. */
   readonly now: string;
-  /** What happens now or went wrong; absent = a general sentence. */
+  /** The present action or the error; absent = a general sentence. */
   readonly message?: string;
   /** Catalogue name of the failure, for `Degraded`. */
   readonly failure?: string;
-  /** For `Cancelled`: the config that the node is on again, verified; absent = it is on none. */
+  /** For `Cancelled`: the config that the node is on again, verified; absent = none. */
   readonly restsOn?: string;
-  /** Steps that are known to be done although no phase of theirs was written. */
+  /** Steps that are known to be done although their phase was not written. */
   readonly done?: readonly NodeCondition[];
 }
 
 /**
- * All conditions that the MachineConfigNode should have once its update is in this phase. Writing the
- * same phase twice changes nothing. A phase that was never written leaves its steps False, unless
- * `done` names them.
+ * All conditions of a MachineConfigNode whose update is in this phase; writing a phase twice
+ * changes nothing. Steps of a phase that was not written are False, unless `done` names them.
  *
- * @param previous - the conditions that it has now; absent or incomplete ones begin as NotYetOccurred
+ * @param previous - the present conditions; absent or incomplete ones begin as NotYetOccurred
  */
 export function mcnConditions(
   phase: NodePhase,
@@ -112,7 +111,10 @@ function valuesFor(
   }
 }
 
-/** Who went back is where it is to be again, and nothing else would say so when it stays there. */
+/**
+ * A node that rolled back is Updated on its previous config, which nothing else would show when it
+ * stays there.
+ */
 function cancelled(before: readonly Condition[], { config, restsOn }: ConditionOptions): Values {
   const values = ended(before, 'UpdateCancelled', `update to ${config} was cancelled`);
   if (restsOn === undefined) return values;
@@ -124,16 +126,16 @@ function cancelled(before: readonly Condition[], { config, restsOn }: ConditionO
   });
 }
 
-/** What a phase on the way forward has in progress. */
+/** The progress of a forward phase. */
 interface Progress {
   readonly stage: Stage;
-  /** Steps that are in progress. */
+  /** Steps in progress. */
   readonly steps: readonly NodeCondition[];
-  /** The stage itself is over, and something else is waited for. */
+  /** The stage is done, and the update waits for something else. */
   readonly stageDone?: boolean;
-  /** What is true as soon as the phase begins. */
+  /** True as soon as the phase begins. */
   readonly already?: readonly NodeCondition[];
-  /** The node is being disturbed: an older failure is not its state any more. */
+  /** The node is being disturbed, so an older failure is not its state any more. */
   readonly disturbs: boolean;
   readonly message: string;
 }
@@ -203,7 +205,7 @@ const PROGRESS = {
   },
 } as const satisfies Record<ForwardPhase, Progress>;
 
-/** Earlier stages are done, this one runs, later ones have not come; steps in progress are done. */
+/** Earlier stages are done, this one runs, later ones are not done; steps in progress are done. */
 function underWay(
   progress: Progress,
   before: readonly Condition[],
@@ -240,7 +242,7 @@ function underWay(
   return values;
 }
 
-/** On its config: everything that was under way is a thing of the past. */
+/** The node is on its config, so nothing is in progress. */
 function updated(before: readonly Condition[], options: ConditionOptions): Values {
   const values: Values = new Map();
   settle(values, before, MCN_CONDITIONS, (_type, condition) => ({
@@ -257,7 +259,7 @@ function updated(before: readonly Condition[], options: ConditionOptions): Value
     .set(NodeCondition.NODE_DEGRADED, notDegraded(options.config));
 }
 
-/** Nothing is in progress any more, and what was done is undone. NodeDegraded is not touched. */
+/** Nothing is in progress, and done steps are undone. NodeDegraded is not touched. */
 function ended(
   before: readonly Condition[],
   reason: string,
@@ -275,7 +277,7 @@ function ended(
   return values;
 }
 
-/** Gives a new value to those of the types whose condition is not False. */
+/** Sets the given types whose condition is not False. */
 function settle(
   values: Values,
   before: readonly Condition[],
@@ -290,7 +292,7 @@ function settle(
   }
 }
 
-/** Those that an update writes, all of them; conditions of others stay out of it. */
+/** All conditions that an update writes, without those of others. */
 function complete(all: readonly Condition[], now: string): readonly Condition[] {
   const previous = ownConditions(all);
   const missing = MCN_CONDITIONS.filter((type) => !previous.some((given) => given.type === type));
@@ -300,7 +302,7 @@ function complete(all: readonly Condition[], now: string): readonly Condition[] 
   ];
 }
 
-/** The conditions that updates write: whoever applies a condition owns it, so others' are left out. */
+/** The conditions that updates write: an apply owns what it writes, so others' are left out. */
 export function ownConditions(conditions: readonly Condition[]): readonly Condition[] {
   return conditions.filter(({ type }) => MCN_CONDITIONS.some((own) => own === type));
 }

@@ -1,4 +1,4 @@
-/** The operating system as data: kernel arguments and extension packages. No command runs here. */
+/** The operating system as data: kernel arguments and extension packages. */
 
 export {
   extensionPackageChanges,

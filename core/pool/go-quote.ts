@@ -1,4 +1,4 @@
-/** Go's `%q`, because MCO's status messages and error texts have it. */
+/** Go's `%q`, for MCO's status messages and errors. */
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '\u0007': '\\a',

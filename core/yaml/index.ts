@@ -1,9 +1,10 @@
 /**
- * A YAML writer with the exact bytes of ghodss/yaml on go-yaml v2: keys sorted at every level, lists
- * not indented under their key, two spaces, strings quoted and folded by that library's rules.
+ * A YAML writer with the exact bytes of ghodss/yaml on go-yaml v2: keys sorted at every level,
+ * lists not indented under their key, two spaces, strings quoted and folded by that library's
+ * rules.
  *
  * Rendered configs are named by a hash over these bytes, so a byte more or less would rename the
- * config of every cluster.
+ * configs of every cluster.
  */
 
 import { asRead, writeKey, writeString } from './scalar';
@@ -11,7 +12,7 @@ import { asRead, writeKey, writeString } from './scalar';
 /** A block scalar may end with any line break, which then ends its line. */
 const ENDS_WITH_BREAK = /[\n\u2028\u2029]$/;
 
-/** What can be written. A key with the value `undefined` counts as absent. */
+/** A key with the value `undefined` counts as absent. */
 export type YamlValue =
   | string
   | boolean
@@ -25,7 +26,7 @@ export type YamlValue =
  * The document, with a final newline.
  *
  * @throws RangeError for a control character, and for a number that is not an integer (no field of
- *   a MachineConfig holds one)
+ * a MachineConfig holds one)
  */
 export function toYaml(value: YamlValue): string {
   const out: string[] = [];
@@ -34,7 +35,7 @@ export function toYaml(value: YamlValue): string {
 }
 
 interface Place {
-  /** Indentation of the collection that the value stands in. */
+  /** Indentation of the enclosing collection. */
   readonly indent: number;
   /** Column at which an inline value would begin. */
   readonly column: number;
@@ -51,7 +52,7 @@ function write(value: YamlValue, place: Place, out: string[]): void {
   } else {
     const text = writeScalar(value, place);
     out.push(text);
-    // Only a block scalar ends with a break, and that break ends the line.
+    // Only a block scalar ends with a break, which ends the line.
     if (!(text.startsWith('|') && ENDS_WITH_BREAK.test(text.slice(-1)))) out.push('\n');
   }
 }
@@ -104,7 +105,7 @@ function isFilled(value: YamlValue): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0;
 }
 
-/** Names of fields, nearly always: plain code order is the same then. */
+/** Most names of fields: for these, plain code order is the same. */
 const LETTERS = /^[A-Za-z]+$/;
 
 /** go-yaml's order: letters by code, other characters before letters, digit runs by number. */

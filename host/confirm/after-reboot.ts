@@ -1,6 +1,6 @@
 /**
- * Commit-confirm: a machine that has rebooted into an update and reaches nobody goes back by itself,
- * because the update may be what cut it off.
+ * Commit-confirm: a machine that booted an update and reaches nobody rolls back by itself, because
+ * the update may have cut it off.
  */
 
 import { readFileSync } from 'node:fs';
@@ -20,39 +20,38 @@ import type { Host } from '../../workers/host/loop';
 import { Silence } from './silence';
 import type { Logger } from '../../process/logging';
 
-/** A process that starts late, or starts again, gets this long to reach somebody all the same. */
+/** The least time for a process that starts late or again. */
 export const LEAST_SECONDS = 30;
 
 const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
 
-/** What is left of the time that a machine has to reach Temporal after it has booted an update. */
+/** The time that a machine has to reach Temporal after it has booted an update. */
 export interface Confirmation {
   /** Fires when the time is over. */
   readonly deadline: AbortSignal;
-  /** Whether the time runs. */
   readonly isAwaited: () => boolean;
-  /** Calls when the time begins to run. @returns what ends that */
+  /** Called when the time starts to run. @returns a function that stops this */
   readonly onAwaited: (listener: () => void) => () => void;
-  /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
+  /** Temporal answers: the time starts anew, because the update may still cut the machine off. */
   readonly contact: () => void;
-  /** An order was carried out and answered, so that somebody sees to the update. */
+  /** An order was carried out and answered, so the update workflow is in charge. */
   readonly carriedOut: () => void;
   /**
-   * To be called whenever an order has ended: once one was carried out the time runs only after a proof, until the commit.
+   * Call after each order: once an order was carried out, the time runs only between verification
+   * and commit.
    */
   readonly look: () => Promise<void>;
-  /** Why the machine goes back once the time is over: the first half of a sentence. */
+  /** Why the machine rolls back: the first half of a sentence. */
   readonly why: () => string;
 }
 
 /**
- * Looks whether this boot is to be confirmed. The time counts from the boot, not from the start of
- * this process, so that one that crashes again and again does not wait for ever; but from the start where somebody was
- * in reach in this boot, and has verified it. The journal and the
- * kernel's boot ID are enough for it: an update may also have broken the program that manages the
- * operating system.
+ * Whether this boot must be confirmed. The time counts from the boot, so that a process that
+ * crashes repeatedly does not wait for ever; after a verification in this boot it counts from the
+ * start of the process. Needs only the journal and the kernel's boot ID, because the update may
+ * have broken the OS program.
  *
- * @param seconds - unless the order of the reboot named another number
+ * @param seconds - the default for orders without a number
  */
 export async function confirmation(
   host: Host,
@@ -107,7 +106,7 @@ export async function confirmation(
   };
 }
 
-/** `unknown` = nobody can tell just now. */
+/** `unknown` = not readable at present. */
 type Found = UnconfirmedBoot | 'unknown' | undefined;
 
 function isFound(found: Found): found is UnconfirmedBoot {
@@ -123,12 +122,12 @@ async function lookAtBest(
     return await lookAt(host, log, kernelBootId);
   } catch (error) {
     log.error({ node: host.node, reason: messageOf(error) }, 'no way back without orders');
-    // A damaged journal: going back by itself is what the machine could not do anyway.
+    // A damaged journal allows no rollback anyway.
     return failureName(error) === 'RollbackFailed' ? undefined : 'unknown';
   }
 }
 
-/** From its first answer on, this process takes the machine back if anybody has to, and no shell. */
+/** With its first answer, this process takes over from the fallback shell script. */
 function callingOffShell({ node, ports }: Host, log: Logger): () => void {
   let isCalledOff = false;
   return () => {
@@ -141,7 +140,7 @@ function callingOffShell({ node, ports }: Host, log: Logger): () => void {
   };
 }
 
-/** What has to be confirmed; with the kernel's word for the boot when the driver has none. */
+/** The update to confirm; the boot ID comes from the kernel when the driver has none. */
 async function lookAt(
   { node, ports }: Host,
   log: Logger,
@@ -159,7 +158,7 @@ async function lookAt(
   }
 }
 
-/** A deadline that may be put off, and given up until it begins anew. */
+/** A deadline that can be restarted and stopped. */
 function createDeadline() {
   const controller = new AbortController();
   const silence = new Silence(() => controller.abort());
@@ -185,12 +184,12 @@ function createDeadline() {
   };
 }
 
-/** In `/proc/<pid>/stat` on every architecture that Linux runs on here. */
+/** In `/proc/<pid>/stat` on every supported architecture. */
 const TICKS_PER_SECOND = 100;
 /** Field 22, counted behind the name in parentheses, which may hold blanks. */
 const START_TIME = 19;
 
-/** Since the first process of this system began: in a container the kernel is older than the boot. */
+/** From the start of PID 1: in a container the kernel is older than the boot. */
 export function secondsSinceBoot(procDirectory = '/proc'): number {
   try {
     const stat = readFileSync(`${procDirectory}/1/stat`, 'utf8');
@@ -198,14 +197,13 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
     const started = Number(fields[START_TIME]) / TICKS_PER_SECOND;
     return Number.isFinite(started) ? uptime() - started : uptime();
   } catch {
-    // Hidden from this process: the time since the kernel began is the longest that it can be.
+    // PID 1 is hidden: the uptime of the kernel is the upper limit.
     return uptime();
   }
 }
 
 /**
- * Takes the update back and boots what worked before, unless an order that was still at work has
- * committed it meanwhile: then the machine stays as it is.
+ * Undoes the update and boots the previous deployment, unless an order has committed it meanwhile.
  *
  * @throws `RollbackFailed` naming the path
  */
@@ -227,7 +225,7 @@ export async function goBackByItself(
   else log.info({ node }, 'the update was decided meanwhile, it stays');
 }
 
-/** What a way back needs that nobody has ordered. */
+/** The ports of a rollback without an order. */
 export function portsAlone(
   host: Host,
   { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },

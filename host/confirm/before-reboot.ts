@@ -1,6 +1,7 @@
 /**
- * Commit-confirm of an update before its reboot, or without one until its commit: a machine that has written of it, or
- * restarted its services, and reaches nobody goes back by itself, in place, because the update may be what cut it off.
+ * Commit-confirm before the reboot of an update, or without one until its commit: a machine that
+ * has written files or restarted services and reaches nobody rolls back in place, because the
+ * update may have cut it off.
  */
 
 import { awaitsWord, goBackInPlace } from '../../activities/host';
@@ -15,13 +16,13 @@ import type { Logger } from '../../process/logging';
 interface Options {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Unless the order named another number. */
+  /** The default for orders without a number. */
   readonly seconds: number;
 }
 
 /** The time that a machine has to reach Temporal after it has written an update. */
 export class AwaitedWord {
-  /** In seconds; undefined = nothing waits for word. */
+  /** In seconds; undefined = nothing to wait for. */
   #limit: number | undefined;
   readonly #answers: Answers;
   #listener: (() => void) | undefined;
@@ -35,12 +36,11 @@ export class AwaitedWord {
     this.#answers = new Answers(host, options.log);
   }
 
-  /** Whether an answer of Temporal is waited for. */
   get isAwaited(): boolean {
     return this.#limit !== undefined;
   }
 
-  /** Calls when an answer begins to be waited for. @returns what ends that */
+  /** Called when the wait begins. @returns a function that stops this */
   onAwaited(listener: () => void): () => void {
     this.#listener = listener;
     return () => {
@@ -48,12 +48,15 @@ export class AwaitedWord {
     };
   }
 
-  /** To be called when an order begins that writes files: the first of them may cut the machine off. */
+  /** Call when an order that writes files begins: its first file may cut the machine off. */
   begin({ reconnectSeconds }: Pick<WritingOrder, 'reconnectSeconds'>): void {
     if (this.#limit === undefined) this.#await(reconnectSeconds);
   }
 
-  /** To be called at the start, and whenever an order has ended, also badly: it may have begun or ended the wait. */
+  /**
+   * Call at the start and after each order, also a failed one: the order may have begun or ended
+   * the wait.
+   */
   async look(): Promise<void> {
     const { node, exclusive, ports } = this.#host;
     const { log } = this.#options;
@@ -61,17 +64,17 @@ export class AwaitedWord {
       const found = await exclusive(() => awaitsWord(ports));
       this.#answers.waitFor(found);
       if (found === undefined || this.#answers.isDecided) return this.#end();
-      // A silence that has begun goes on: the end of an order is no word of Temporal's.
+      // A running silence goes on: the end of an order is no answer of Temporal.
       if (this.#limit !== this.#limitOf(found.reconnectSeconds))
         this.#await(found.reconnectSeconds);
     } catch (error) {
       log.error({ node, reason: messageOf(error) }, 'no way back without orders');
-      // A damaged journal: going back by itself is what it could not do anyway. Anything else says nothing of the update.
+      // A damaged journal allows no rollback. Other errors tell nothing about the update.
       if (failureName(error) === 'RollbackFailed') this.#end();
     }
   }
 
-  /** Temporal answers: the time begins anew, as the update may still cut the machine off. */
+  /** Temporal answers: the time starts anew, because the update may still cut the machine off. */
   contact(): void {
     const answer = this.#answers.came();
     if (answer === 'nothing') return;
@@ -112,7 +115,7 @@ export class AwaitedWord {
     );
     try {
       const isBack = await exclusive(async () => {
-        // An order was still at work, and meanwhile Temporal may have answered.
+        // An order was still running, and Temporal may have answered meanwhile.
         if (signal.aborted || !this.#silence.isOver) return false;
         log.warn({ node, reason: because }, 'going back in place');
         return goBackInPlace(ports, because);
@@ -120,7 +123,7 @@ export class AwaitedWord {
       if (isBack) this.#end();
     } catch (error) {
       log.error({ node, reason: messageOf(error) }, 'the way back did not end; it is tried again');
-      // No order can come as long as the machine is cut off.
+      // While the machine is cut off, no order arrives.
       if (this.#limit !== undefined) this.#silence.begin(this.#limit);
     }
   }

@@ -1,6 +1,6 @@
 /**
- * A machine whose worker cannot even start after the reboot of an update: the update may have taken
- * its settings away, or a file that they name. That is as good as nobody in reach, so it goes back.
+ * Rolls back a machine whose worker cannot start after the reboot of an update: the update may have
+ * removed its settings or a file that they name.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,10 +13,10 @@ import { rebootMachine } from '../../workers/host/reboot';
 import { type HostWorkerOptions, readMachineSettings } from '../../workers/host/settings';
 import type { Logger } from '../../process/logging';
 
-/** Unless the order of the reboot named another number: the setting cannot be read. */
+/** The default for orders without a number, because the setting is unreadable. */
 const RECONNECT_SECONDS = 600;
 const LOOK_MS = 5_000;
-/** Stands in for a settings file that cannot be used. */
+/** Replaces an unusable settings file. */
 const NO_FILE = '/dev/null';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -26,18 +26,18 @@ export interface LastResort {
   readonly log: Logger;
   /** Tells systemd that the process waits. */
   readonly onWaiting?: () => Promise<void>;
-  /** For tests; absent = as the machine is. */
+  /** For tests. */
   readonly confirm?: (host: Host) => Promise<Confirmation>;
   readonly reboot?: Host['reboot'];
   readonly lookMs?: number;
 }
 
 /**
- * Reads settings. Where they cannot be used and an update waits to be confirmed in this boot, it reads
- * them again until they can, and when the time is over the machine goes back.
+ * Reads the settings. If they are unusable and an update waits for confirmation in this boot, reads
+ * them repeatedly until they are usable, or the time is over and the machine rolls back.
  *
- * @returns the settings; undefined = the machine went back, or the signal aborted
- * @throws what `read` throws when no update waits to be confirmed
+ * @returns the settings; undefined = the machine rolled back, or the signal aborted
+ * @throws the error of `read` when no update waits for confirmation
  */
 export async function settingsOrBack<Settings>(
   read: () => Settings,
@@ -77,7 +77,7 @@ async function untilReadable<Settings>(
   return undefined;
 }
 
-/** This machine with what can be read of its settings; undefined when that is not enough. */
+/** The machine with the readable part of its settings; undefined when that is not enough. */
 async function bareHost(
   flags: HostWorkerOptions,
   environment: Environment,
@@ -85,7 +85,7 @@ async function bareHost(
 ): Promise<Host | undefined> {
   try {
     const settings = readBareSettings(flags, environment);
-    // A file that cannot be used may have named the OS driver, and so has the journal.
+    // The OS driver may be named in the unusable file; the journal names it, too.
     const { ports } = await createMachinePorts(settings);
     const fetch = async (name: string): Promise<never> => {
       throw new Error(`${name} cannot be fetched without settings`);
@@ -107,7 +107,7 @@ function readBareSettings(flags: HostWorkerOptions, environment: Environment) {
   try {
     return readMachineSettings(flags, environment);
   } catch {
-    // The file itself: what everybody has when there is none.
+    // The file itself is unusable: continue without it.
     return readMachineSettings({ ...flags, configFile: NO_FILE }, environment);
   }
 }

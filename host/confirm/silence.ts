@@ -1,14 +1,18 @@
 /**
- * How long a machine has heard nothing of Temporal. Only time in which this process ran counts: while it stands still
- * (stopped, a paused VM, no processor) it asks nobody, and when it goes on its timers come before any answer can.
+ * How long a machine has not heard from Temporal. Counts only time in which this process ran: a
+ * stopped or starved process, or a paused VM, asks nobody, and its timers fire before any answer
+ * arrives.
  */
 
 import { LONGEST_QUESTION_MS } from '../../process/temporal/contact';
 
-/** A timer that is late by hours counts as one that is in time. */
+/** A late timer counts as one step, even if it is hours late. */
 const STEP_MS = 1_000;
 
-/** When the time is over, somebody asks once more: Temporal may be back, or the last question as old as a standstill. */
+/**
+ * After the time is over, Temporal is asked once more: the last question may be as old as the pause
+ * of the process.
+ */
 export const LAST_QUESTION_SECONDS = LONGEST_QUESTION_MS / 1000;
 
 export class Silence {
@@ -17,27 +21,27 @@ export class Silence {
   #isOver = false;
 
   /**
-   * @param onOver - the time is over, and the last question had no answer either
-   * @param stepMs - for tests: of a second
+   * @param onOver - called when the last question got no answer either
+   *
+   * @param stepMs - of a second; for tests
    */
   constructor(
     private readonly onOver: () => void,
     private readonly stepMs = STEP_MS,
   ) {}
 
-  /** Whether `onOver` was called, and nothing has begun or ended since. */
+  /** Whether `onOver` was called, with no `begin` or `end` after it. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** From now on; also anew, as with each answer. */
+  /** Starts, or restarts after an answer. */
   begin(seconds: number): void {
     this.end();
     this.#stepsLeft = Math.ceil(seconds) + LAST_QUESTION_SECONDS;
     this.#timer = setInterval(() => this.#step(), this.stepMs).unref();
   }
 
-  /** Nothing is waited for any more. */
   end(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

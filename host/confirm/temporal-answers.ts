@@ -1,6 +1,6 @@
 /**
- * What an answer of Temporal means for an update that nobody has confirmed yet: the machine is in reach, unless no order
- * of the update can reach it any more; and it decides what was verified, once the time for the commit is over.
+ * What an answer of Temporal means for an unconfirmed update: the machine is in reach, unless no
+ * order of the update can reach it; and a verified update stays if the time for its commit is over.
  */
 
 import {
@@ -13,12 +13,12 @@ import { messageOf } from '../../core/errors';
 import type { Host } from '../../workers/host/loop';
 import type { Logger } from '../../process/logging';
 
-/** `decides` = what was verified stays; `nothing` = no order of the update can come, whoever answers. */
+/** `decides` = the verified update stays; `nothing` = no order of the update can arrive. */
 export type Answer = 'decides' | 'in reach' | 'nothing';
 
 export class Answers {
   #commitBy: CommitBy | undefined;
-  /** The time, in milliseconds since 1970, that an answer has come after. */
+  /** The commit time (milliseconds since 1970) after which an answer came. */
   #decided: number | undefined;
   #unreached: string | undefined;
   readonly #host: Host;
@@ -29,7 +29,7 @@ export class Answers {
     this.#log = log;
   }
 
-  /** To be called with what waits to be confirmed, whenever that was looked up; undefined = nothing does. */
+  /** Call after each check; undefined = no update waits for confirmation. */
   waitFor(update: Unconfirmed | undefined): void {
     this.#commitBy = update?.commitBy;
     const { unreached } = update ?? {};
@@ -39,17 +39,16 @@ export class Answers {
     this.#unreached = unreached;
   }
 
-  /** Whether the commit is to follow in a time that is known. */
+  /** Whether a commit with a known deadline is to follow. */
   get isForCommit(): boolean {
     return this.#commitBy !== undefined;
   }
 
-  /** Also of a look that finds the same time once more. */
+  /** Also true when a later check finds the same deadline. */
   get isDecided(): boolean {
     return this.#commitBy !== undefined && this.#commitBy.at.getTime() === this.#decided;
   }
 
-  /** Temporal answers. */
   came(): Answer {
     if (this.#unreached !== undefined) return 'nothing';
     const by = this.#commitBy;
@@ -60,7 +59,7 @@ export class Answers {
     return this.isDecided ? 'decides' : 'in reach';
   }
 
-  /** Why the machine takes the update back. */
+  /** Why the machine rolls the update back. */
   because(otherwise: string): string {
     return this.#unreached ?? otherwise;
   }
@@ -70,7 +69,7 @@ export class Answers {
     try {
       await exclusive(() => decideByAnswer(ports, commitBy));
     } catch (error) {
-      // With the next answer.
+      // Tried again with the next answer.
       this.#decided = undefined;
       this.#log.warn({ node, reason: messageOf(error) }, 'cannot note that the update is decided');
     }

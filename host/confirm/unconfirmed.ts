@@ -1,6 +1,6 @@
 /**
- * Updates of which nobody has said yet whether they hold, and the way back that the machine takes without an order when
- * nobody can say so any more: the update may be what cut it off.
+ * Unconfirmed updates, and their rollback without an order: the update may have cut the machine
+ * off.
  */
 
 import { type Alone, goBack } from '../update/go-back';
@@ -19,38 +19,37 @@ import { startedOnNewFiles } from '../transaction/unfinished-update';
 
 type Ports = Pick<HostPorts, 'node' | 'namespace' | 'journal' | 'os'>;
 
-/** Until when the commit of a verified update is to follow. */
+/** The deadline for the commit of a verified update. */
 export interface CommitBy {
   readonly at: Date;
-  /** The same in seconds of the kernel; absent = it was verified in another boot. */
+  /** In seconds of kernel uptime; absent: it was verified in another boot. */
   readonly uptime?: number;
 }
 
 /** An update that may have cut the machine off. */
 export interface Unconfirmed {
-  /** From the order; absent = as this host is set up. */
+  /** From the order; absent: the host's setting. */
   readonly reconnectSeconds?: number;
   /**
-   * It was verified, and its commit is to follow by then: with an answer after that, the machine is in reach and stays,
-   * also when whoever was to order the commit is lost.
+   * The update is verified, and its commit is to follow by then. An answer after that means that
+   * the machine is in reach and stays, even if the update workflow is lost.
    */
   readonly commitBy?: CommitBy;
   /**
-   * Since the update the machine asks for orders by another name than they come to, or somewhere else: it may reach
-   * Temporal, but no order of this update reaches it. A sentence that says so.
+   * The update changed the task queue or the address at which the machine asks for orders: no order
+   * of this update reaches it. A sentence.
    */
   readonly unreached?: string;
 }
 
-/** One that this boot has to confirm. */
 export interface UnconfirmedBoot extends Unconfirmed {
-  /** It was verified in this very boot, so somebody was in reach by then. */
+  /** It was verified in this boot, so the machine was in reach then. */
   readonly isVerified?: true;
 }
 
 /**
- * The update that this boot has to confirm, until its commit; undefined when there is none, or none any more. A boot by
- * accident counts, too: the first one on new files may cut the machine off, whoever asked for it.
+ * The update that this boot must confirm, until its commit, if there is one. An accidental boot
+ * counts, too: the first boot on new files may cut the machine off.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -70,9 +69,9 @@ export async function awaitsConfirmation(ports: Ports): Promise<UnconfirmedBoot 
 }
 
 /**
- * The update that was written in this very boot, wholly or in part, and whose reboot is not armed, if it takes one: a
- * service that it restarts, or one that saw a file change, may cut the machine off. It waits for word until its commit,
- * and when the machine takes it back by itself, in place, and has not come to the end of that.
+ * The update that was written in this boot, in whole or in part, without an armed reboot: a service
+ * that it restarts or that reads its files may cut the machine off. It waits for Temporal until its
+ * commit, or until a rollback in place has ended.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -89,7 +88,7 @@ export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined>
   return unconfirmed(ports, journal, bootId, markOf(journal, 'applied') ?? header);
 }
 
-/** Nothing that the machine hears, or does not hear, changes what becomes of it. */
+/** Neither an answer of Temporal nor its absence changes the result. */
 function isDecided(journal: OpenJournal): boolean {
   const verified = markOf(journal, 'verified');
   const isByProof = verified !== undefined && verified.commitBy === undefined;
@@ -105,7 +104,10 @@ function commitTimeOf(journal: OpenJournal, bootId: string): CommitBy | undefine
   return { at: new Date(commitBy), ...(uptime === undefined || of !== bootId ? {} : { uptime }) };
 }
 
-/** Whether that time is over, also where the clock was set since the proof, as an update that mends the time of day may do. */
+/**
+ * Whether that time is over, also when the clock was set since the verification, as an update of
+ * the time service may do.
+ */
 export function isCommitOverdue(
   ports: Pick<HostPorts, 'uptime'>,
   { at, uptime }: CommitBy,
@@ -114,8 +116,9 @@ export function isCommitOverdue(
 }
 
 /**
- * Temporal has answered after this time, so the verified update stays, also after the next start of this process: the
- * update may be lost, and its node be in service again. Nothing is done where it was decided, or verified anew, meanwhile.
+ * Temporal has answered after the deadline: the verified update stays, also after a restart of this
+ * process, because its workflow may be lost and its node in service. Does nothing if it was decided
+ * or verified anew meanwhile.
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
@@ -128,8 +131,8 @@ export async function decideByAnswer(ports: Ports, commitBy: CommitBy): Promise<
 }
 
 /**
- * Nobody gives this way back as an order once more: the machine, or what it found at an order of another kind, has begun
- * it, and says why. That it has ended is seen by the order that proves it; until then it may be repeated.
+ * A rollback that the machine began by itself, with its reason. No order repeats it; it ends with
+ * the order that verifies it.
  */
 function isGoingBackAlone(journal: OpenJournal): boolean {
   return markOf(journal, 'goingBack')?.because !== undefined;
@@ -151,9 +154,12 @@ function unconfirmed(
   };
 }
 
-/** Orders go to a name, in a namespace of Temporal; a config may change either, as with a drop-in of the worker. */
+/**
+ * Orders go to a task queue in a namespace; a config may change both, as with a drop-in of the
+ * worker.
+ */
 function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
-  // Nobody orders a first boot, and it may be what names the machine.
+  // A first boot has no orders, and may itself set the name.
   if (isOfFirstBoot(header)) return undefined;
   const { node = ports.node, namespace = ports.namespace } = header;
   if (node !== ports.node) {
@@ -166,11 +172,11 @@ function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
 }
 
 /**
- * Takes the update back that this boot has to confirm. Asks for a reboot: what started early may have the new files.
- * A way back that has begun is gone on with.
+ * Rolls back the update that this boot must confirm, or continues that rollback. Requests a reboot,
+ * because early services may have the new files.
  *
- * @param because - a sentence for whoever asks later
- * @returns false when the update was decided for meanwhile, and nothing was done
+ * @param because - a sentence, kept for a later order
+ * @returns false when the update was decided meanwhile, and nothing was done
  * @throws `RollbackFailed` naming the path
  */
 export async function goBackAlone(ports: HostPorts, because: string): Promise<boolean> {
@@ -181,8 +187,9 @@ export async function goBackAlone(ports: HostPorts, because: string): Promise<bo
 }
 
 /**
- * Over for good, as after an order: a step that is repeated would write everything again, and cut the machine off
- * again. Noted at each try, as the disk may be full; but an update that has come since the first one may wait for the end.
+ * Ends the orders of the update: a repeated step would write everything again and cut the machine
+ * off again. Recorded at each try, because the disk may be full; not for an update that has begun
+ * since.
  */
 async function takeBackForGood(
   ports: HostPorts,
@@ -191,7 +198,7 @@ async function takeBackForGood(
 ): Promise<void> {
   const takenOverToo = markOf(journal, 'goingBack') === undefined;
   const note = () => noteBackAlone(ports.files, journal.header, { ...alone, takenOverToo });
-  // First, so that a crash leaves it; but a full disk keeps nothing from being taken back.
+  // First, so that it survives a crash; but a full disk must not prevent the rollback.
   await atBest(ports, 'cannot note that the update is taken back', note);
   try {
     await goBack(ports, alone);
@@ -200,18 +207,18 @@ async function takeBackForGood(
   }
 }
 
-/** Nobody but the journal is asked: the update may have broken the program of the operating system. */
+/** Reads only the journal: the update may have broken the OS program. */
 function stays(journal: OpenJournal): boolean {
-  // A repair comes only after the update before it has ended.
+  // A repair follows only a finished update.
   if (journal.header.repair === true) return true;
   return markOf(journal, 'goingBack') === undefined && isDecided(journal);
 }
 
 /**
- * Takes the update back that `awaitsWord`, without a reboot: its node may be in service, and it may be Temporal that is
- * away and not the machine. May be repeated.
+ * Rolls back the update that `awaitsWord`, without a reboot: its node may be in service, and
+ * Temporal may be absent. Safe to repeat.
  *
- * @param because - a sentence for whoever asks later
+ * @param because - a sentence, kept for a later order
  * @returns false when it was decided meanwhile, and nothing was done
  * @throws `RollbackFailed` naming the path, `ServiceFailed` naming the service
  */

@@ -1,4 +1,4 @@
-/** What of a config has to be true on disk, small enough to keep for as long as the host lives. */
+/** The expected state of a disk, with digests instead of contents, to be kept in memory. */
 
 import { posix } from 'node:path';
 import type { RenderedSpec } from '../../core/machine-config/types';
@@ -13,12 +13,12 @@ import { UNIT_DIRECTORY } from '../paths/wanted-paths';
 export interface DriftBaseline {
   readonly reference: ConfigReference;
   readonly paths: ReadonlyMap<string, ExpectedPath>;
-  /** Units by name, with whether they should be enabled. */
+  /** Unit → whether it should be enabled. */
   readonly units: ReadonlyMap<string, boolean>;
   readonly spec: Pick<RenderedSpec, 'osImageURL' | 'kernelArguments' | 'kernelType' | 'extensions'>;
 }
 
-/** Decodes the config once, and keeps digests of what was in it. */
+/** Decodes the config once, and keeps digests of its contents. */
 export async function baselineOf(
   files: Files,
   { reference, spec }: HostConfig,
@@ -35,7 +35,7 @@ export async function baselineOf(
   return { reference, paths, units, spec: { osImageURL, kernelArguments, kernelType, extensions } };
 }
 
-/** Directories whose links say which units are enabled. */
+/** Directories whose links enable units. */
 export function enablementDirectories(names: readonly string[]): readonly string[] {
   const wants = names.filter((name) => /\.(wants|requires|upholds)$/.test(name));
   return [UNIT_DIRECTORY, ...wants.map((name) => posix.join(UNIT_DIRECTORY, name))];

@@ -1,4 +1,4 @@
-/** Finds out what has drifted: touched paths at once, everything else when its stamp has changed. */
+/** Finds drift: checks touched paths at once, and others when their stamp has changed. */
 
 import type { PathProbe } from '../../adapters/host';
 import type { DriftFinding, DriftKind } from '../../core/drift';
@@ -13,7 +13,7 @@ export interface CheckPorts extends Pick<HostPorts, 'systemd' | 'os' | 'now'> {
   readonly probe: PathProbe;
 }
 
-/** The key of what is no path: units and the operating system. */
+/** Keys of findings that are no path: units and the operating system. */
 const unitKey = (unit: string): string => `unit ${unit}`;
 const OS_KEY = 'os';
 
@@ -22,13 +22,16 @@ interface Known {
   readonly difference: Difference | undefined;
 }
 
-/** The state of one host against one config. Remembers stamps, so that a full look hashes nothing twice. */
+/**
+ * The drift of one host from one config. Remembers stamps, so that a full check hashes nothing
+ * twice.
+ */
 export class DriftCheck {
   readonly #ports: CheckPorts;
   readonly #baseline: DriftBaseline;
   readonly #known = new Map<string, Known>();
   readonly #findings = new Map<string, DriftFinding>();
-  /** When it was first seen, from before a restart of the process. */
+  /** When each finding was first seen, from before a restart of the process. */
   readonly #since: ReadonlyMap<string, string>;
 
   /** @param since - times by `path`, `unit NAME` or `os` */
@@ -42,7 +45,7 @@ export class DriftCheck {
     this.#since = since;
   }
 
-  /** What differs now, by path; files first, then units, then the operating system. */
+  /** Files first, then units, then the operating system; each by path. */
   get findings(): readonly DriftFinding[] {
     const rank = ({ kind }: DriftFinding) => (kind === 'os' ? 2 : kind === 'unit' ? 1 : 0);
     return [...this.#findings.values()].sort(
@@ -50,12 +53,12 @@ export class DriftCheck {
     );
   }
 
-  /** For the record: since when each of them has been so. */
+  /** First seen, by finding, for the record. */
   get since(): Readonly<Record<string, string>> {
     return Object.fromEntries([...this.#findings].map(([key, { since }]) => [key, since]));
   }
 
-  /** Looks at these paths, whatever their stamps say; others are not looked at. */
+  /** Checks these paths, whatever their stamps are. */
   async paths(touched: Iterable<string>): Promise<void> {
     for (const path of touched) {
       this.#known.delete(path);
@@ -63,7 +66,7 @@ export class DriftCheck {
     }
   }
 
-  /** Looks at the enablement of all units. */
+  /** Checks the enablement of all units. */
   async units(): Promise<void> {
     for (const [unit, enabled] of this.#baseline.units) {
       const detail = await enablementDrift(this.#ports, unit, enabled);
@@ -71,7 +74,7 @@ export class DriftCheck {
     }
   }
 
-  /** Looks at everything; only what was written since is read. */
+  /** Checks everything; reads only what was written since. */
   async everything(): Promise<void> {
     for (const path of this.#baseline.paths.keys()) await this.#path(path);
     await this.units();

@@ -8,20 +8,20 @@ import { differenceAt, expectedAt, type ObservedPath, sha256 } from './differenc
 import type { HostPorts, OsStatus } from '../ports';
 import type { WantedPath } from '../paths/wanted-paths';
 
-/** Written by other components after the config; MCO does not compare them either. */
+/** Other components rewrite these after the config; MCO does not compare them either. */
 export const NOT_COMPARED: readonly string[] = [
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
   '/etc/mco/internal-registry-pull-secret.json',
 ];
 
-/** A path that differs, and how. Never its content. */
+/** How a path differs. Never its content. */
 export interface Drift {
   readonly path: string;
   readonly reason: string;
 }
 
-/** The first path or unit that is not as the config says; undefined when all are. */
+/** The first path or unit that differs from the config, if any. */
 export async function findDrift(
   ports: Pick<HostPorts, 'files' | 'systemd'>,
   spec: RenderedSpec,
@@ -31,8 +31,8 @@ export async function findDrift(
 }
 
 /**
- * Every path and unit that is not as the config says, by and by. Mode and content of files, content and
- * enablement of units; owners are not compared, as in MCO.
+ * Every path and unit that differs from the config: mode and content of files, content and
+ * enablement of units. Owners are not compared, as in MCO.
  *
  * @see MCO pkg/daemon/on_disk_validation.go (7ff337a4)
  */
@@ -53,7 +53,7 @@ export async function* driftsFrom(
   }
 }
 
-/** What is there, read only if it may be right: whoever filled a disk must not fill the memory too. */
+/** Reads a file only if its size is right: a huge file must not fill the memory. */
 async function observed(
   files: Pick<HostPorts['files'], 'facts' | 'look'>,
   path: string,
@@ -71,7 +71,7 @@ async function observed(
   return { kind: 'file', mode: facts.mode, sha256: digest };
 }
 
-/** Why a unit is not enabled or disabled as it should be; undefined when it is. */
+/** The wrong enablement of a unit; undefined when it is right. */
 export async function enablementDrift(
   { systemd }: Pick<HostPorts, 'systemd'>,
   unit: string,
@@ -80,15 +80,15 @@ export async function enablementDrift(
   const now = await systemd.enablement(unit);
   const wanted = enabled ? 'enabled' : 'disabled';
   if (now === wanted) return undefined;
-  // Static units cannot be enabled, and for units that are not installed there is nothing to ask. One that
-  // is masked does not start: right for a unit that is to be disabled, wrong for the other. So is a template
-  // of which only an instance is enabled.
+  // Static units cannot be enabled, and absent units have no enablement. A masked unit does not
+  // start: right if it is to be disabled, else wrong. The same goes for a template with only an
+  // enabled instance.
   const isOff = now === 'masked' || now === 'indirect';
   const isRight = now === 'static' || now === 'absent' || (isOff && !enabled);
   return isRight ? undefined : `unit ${unit} is ${now}, expected ${wanted}`;
 }
 
-/** What of the operating system is not as the config says; undefined when all is. */
+/** The first OS setting that differs from the config, if any. */
 export function findOsDrift(
   status: OsStatus,
   spec: Pick<RenderedSpec, 'osImageURL' | 'kernelArguments' | 'kernelType' | 'extensions'>,

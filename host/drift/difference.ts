@@ -1,34 +1,34 @@
-/** How one path differs from what a config wants there, in MCO's words. Never the content. */
+/** How one path differs from a config, in MCO's words. Never the content. */
 
 import { createHash } from 'node:crypto';
 import type { DriftKind } from '../../core/drift';
 import type { WantedPath } from '../paths/wanted-paths';
 
-/** What a config wants at a path, without the bytes themselves: a few hundred of these cost nothing. */
+/** The expected state of a path, with digests instead of contents. */
 export type ExpectedPath =
   | {
       readonly kind: 'file';
-      /** Absent = whatever it is is right. */
+      /** Absent: any mode. */
       readonly mode?: number;
-      /** Hex; absent = whatever is there is right. */
+      /** Hex; absent: any content. */
       readonly sha256?: string;
     }
   | { readonly kind: 'symlink'; readonly target: string; readonly unit: string }
   | { readonly kind: 'absent'; readonly onlyMask: boolean };
 
-/** What is at a path. The content is only asked for when everything else is right. */
+/** The state of a path. The content is read only when everything else is right. */
 export type ObservedPath =
   | { readonly kind: 'absent' | 'directory' | 'other' }
   | { readonly kind: 'symlink'; readonly target: string }
   | { readonly kind: 'file'; readonly mode: number; sha256(): string | Promise<string> };
 
-/** Without the time at which it was first seen. */
+/** Without the time of its first sight. */
 export interface Difference {
   readonly kind: DriftKind;
   readonly detail: string;
 }
 
-/** Keeps the digest of a content and lets go of the content. */
+/** Replaces a content by its digest. */
 export function expectedAt(wanted: WantedPath): ExpectedPath {
   switch (wanted.kind) {
     case 'file': {
@@ -47,7 +47,7 @@ export function expectedAt(wanted: WantedPath): ExpectedPath {
 }
 
 /**
- * Undefined = as it should be. Owners are not compared, as in MCO.
+ * Undefined = no difference. Owners are not compared, as in MCO.
  *
  * @see MCO pkg/daemon/on_disk_validation.go (7ff337a4)
  */
@@ -73,7 +73,7 @@ export async function differenceAt(
 
 const EMPTY = sha256(Buffer.alloc(0));
 
-/** Where a drop-in is empty, Ignition leaves an empty file, and says the same with it. */
+/** For an empty drop-in Ignition leaves an empty file, which has the same meaning. */
 async function isAsGoodAsAbsent(now: ObservedPath): Promise<boolean> {
   return now.kind === 'absent' || (now.kind === 'file' && (await now.sha256()) === EMPTY);
 }

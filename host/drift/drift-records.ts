@@ -1,4 +1,4 @@
-/** What a host remembers of its drift over a restart: since when, and what it has repaired. */
+/** What a host remembers of its drift across restarts: times and repairs. */
 
 import type { DriftRepair } from '../../core/drift';
 import type { Files } from '../ports';
@@ -7,11 +7,11 @@ import { writePrivate } from '../records/records';
 const DRIFT_FILE = '/var/lib/slipway/drift.json';
 
 export interface DriftRecords {
-  /** Config by name; times are of it alone. */
+  /** Name of the config; the times belong to it alone. */
   readonly config: string;
   /** RFC 3339 by `path`, `unit NAME` or `os`. */
   readonly since: Readonly<Record<string, string>>;
-  /** Every attempt within the interval, oldest first; written down before it is made. */
+  /** Every attempt within the interval, oldest first; recorded before the attempt. */
   readonly repairs: readonly DriftRepair[];
 }
 
@@ -21,10 +21,10 @@ export async function readDriftRecords(files: Files): Promise<DriftRecords> {
   const state = await files.look(DRIFT_FILE);
   if (state.kind !== 'file') return NO_RECORDS;
   try {
-    // Written by this module only, atomically.
+    // Only this module writes it, atomically.
     return JSON.parse(state.content.toString('utf8')) as DriftRecords;
   } catch (error) {
-    // Only times are lost: no reason to stop looking.
+    // Only times are lost.
     if ((error as Error).name === 'SyntaxError') return NO_RECORDS;
     throw error;
   }

@@ -1,16 +1,22 @@
-/** When the kubelet starts, its Node is registered: one that was deleted before knows nothing of its host's reports. */
+/**
+ * Notices starts of the kubelet, which register the Node: a Node that was deleted and made again
+ * has no drift report.
+ */
 
 import { KUBELET_UNITS } from '../../core/machine/kubelet';
 import { runningLink } from '../../core/machine/tree';
 
 export interface KubeletStarts {
-  /** What to watch. */
+  /** Paths to watch. */
   paths(): readonly string[];
-  /** Whether a touched path says that this machine's kubelet has started; undefined = it says nothing of kubelets. */
+  /**
+   * Whether a touched path means a start of this machine's kubelet; undefined = it concerns no
+   * kubelet.
+   */
   isStart(path: string): boolean | undefined;
 }
 
-/** @param found - unit of this machine's kubelet, as it is found now; undefined = none is */
+/** @param found - finds the unit of this machine's kubelet; undefined = none */
 export function kubeletStarts(found: () => string | undefined): KubeletStarts {
   let units: ReadonlyMap<string, string> = new Map();
   return {
@@ -21,7 +27,7 @@ export function kubeletStarts(found: () => string | undefined): KubeletStarts {
     },
     isStart(path) {
       const unit = units.get(path);
-      // Another kubelet may be installed beside this one, and fail to start for ever.
+      // Another installed kubelet may fail to start for ever.
       return unit === undefined ? undefined : unit === found();
     },
   };

@@ -1,4 +1,4 @@
-/** What it would cost a node to have one path put right: as much as the change that it is. */
+/** The cost of the repair of one path: that of the same change in an update. */
 
 import {
   closestFilePolicy,
@@ -15,18 +15,17 @@ import { CONTENT_PORTS } from '../update/plan-update';
 import type { HostPorts } from '../ports';
 import type { WantedPaths } from '../paths/wanted-paths';
 
-/** What no policy covers. */
+/** For paths that no policy covers. */
 const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
 
-/** The actions that go with the repair, or why there is none. */
 export type RepairCost =
   | { readonly actions: readonly DisruptionAction[] }
   /** Completes "not repaired: `path` …". */
   | { readonly refused: string };
 
 /**
- * Whether a finding can be repaired without a reboot and without a drain. A path that no disruption
- * policy covers costs a reboot, here as in an update.
+ * Whether a finding can be repaired without reboot and drain. A path without a disruption policy
+ * costs a reboot, as in an update.
  */
 export async function repairCost(
   ports: Pick<HostPorts, 'files'>,
@@ -70,7 +69,7 @@ function unitActions(name: string, { units }: DisruptionPolicies): readonly Disr
   return units.find((policy) => policy.name === name)?.actions ?? REBOOT;
 }
 
-/** From what is on disk to what the config says; a file that cannot be understood is not harmless. */
+/** Compares the disk with the config; an unreadable file needs a drain. */
 async function registriesDrain(
   { files }: Pick<HostPorts, 'files'>,
   desired: IgnitionConfig,

@@ -1,4 +1,4 @@
-/** Puts drifted paths right without a reboot, through the undo journal like every change of a host. */
+/** Repairs drifted paths without a reboot, through the undo journal. */
 
 import { actionText, type DisruptionPolicies, runnableActions } from '../../core/disruption';
 import type { DisruptionAction } from '../../core/disruption';
@@ -26,27 +26,29 @@ export interface RepairInput {
   /** The config that the host is on. */
   readonly config: HostConfig;
   readonly findings: readonly DriftFinding[];
-  /** Defaults included. */
+  /** With defaults. */
   readonly policies: DisruptionPolicies;
   /** Whether this path may be rewritten once more; else it is only reported. */
   readonly mayRepair: (path: string) => boolean;
-  /** Whether services may be reloaded or restarted now; what needs that waits else. */
+  /** Whether services may be reloaded or restarted at present; else such repairs wait. */
   readonly mayDisturb: boolean;
-  /** Writes down that these paths are being rewritten: a repair that ends the machine counts, too. */
+  /**
+   * Records that these paths are about to be rewritten: a repair that crashes the machine counts,
+   * too.
+   */
   readonly count: (paths: readonly string[]) => Promise<void>;
 }
 
 export interface Repaired {
   /** Rewritten, or tried. */
   readonly paths: readonly string[];
-  /** Why not all of it; a sentence. */
+  /** Why some paths were not repaired; a sentence. */
   readonly unrepaired?: string;
 }
 
 /**
- * Rewrites what needs neither reboot nor drain, and tells the services that read it. When a service
- * does not come back, everything is put back as it was found. Not beside an activity, and not while
- * a journal is open.
+ * Rewrites the paths that need neither reboot nor drain, and runs the actions for them. If a
+ * service fails, restores the paths. Not beside an activity or an open journal.
  */
 export async function repairDrift(ports: RepairPorts, input: RepairInput): Promise<Repaired> {
   const { due, actions, refusals } = await affordable(ports, input);
@@ -62,7 +64,7 @@ export async function repairDrift(ports: RepairPorts, input: RepairInput): Promi
 interface Affordable {
   readonly due: readonly DriftFinding[];
   readonly actions: readonly DisruptionAction[];
-  /** The first few; nobody reads more. */
+  /** Only the first few. */
   readonly refusals: readonly string[];
 }
 
@@ -92,12 +94,12 @@ async function affordable(ports: RepairPorts, input: RepairInput): Promise<Affor
   return { due, actions: runnableActions(actions), refusals: refusals.slice(0, REFUSALS_TOLD) };
 }
 
-/** What may take a node out of service for a moment: systemd reads its units without that. */
+/** Actions that may take a node out of service for a moment; a daemon-reload does not. */
 function disturbing(actions: readonly DisruptionAction[]): readonly DisruptionAction[] {
   return runnableActions(actions).filter(({ type }) => type !== 'DaemonReload');
 }
 
-/** Returns why it was put back, if it was. */
+/** Returns the reason if the paths were restored. */
 async function rewrite(
   ports: RepairPorts,
   config: HostConfig,
@@ -141,7 +143,7 @@ async function writeAll(
   const wanted = new Map(
     [...(await heldPaths(ports.files, spec))].filter(([path]) => drifted.has(path)),
   );
-  // The host is on this config: every path is its own already, and its original is kept.
+  // The host is on this config already, so all originals are kept.
   const { changes } = await pathChanges(ports, wanted, wanted);
   await journal.record(changes.map(({ path }) => path));
   await changeWithDirectories(ports, changes, { spec });
@@ -151,7 +153,7 @@ async function writeAll(
   await ports.systemd.setEnablement(units);
 }
 
-/** For whoever finds the journal: what is being done, and whom to tell when it is undone. */
+/** For a later reader of the journal: the change, and the actions after an undo. */
 function planOf(due: readonly DriftFinding[], actions: readonly DisruptionAction[]): UpdatePlan {
   const isOfUnits = ({ kind, path }: DriftFinding): boolean =>
     kind === 'unit' || path.startsWith(`${UNIT_DIRECTORY}/`);

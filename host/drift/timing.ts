@@ -1,25 +1,27 @@
-/** How long the watch for drift waits, and for what. */
+/** How long the drift watch waits. */
 
 /** Milliseconds. */
 export interface DriftTiming {
-  /** From the first touch to the look: writing a file takes several steps. */
+  /** From the first touch to the check: writing a file takes several steps. */
   readonly quiet: number;
-  /** From a start of the kubelet to the report: its Node is registered by then. One that crashes starts often. */
+  /**
+   * From a start of the kubelet to the report: by then its Node is registered. A crashing kubelet
+   * starts often.
+   */
   readonly registered: number;
-  /** Between two looks at everything. */
+  /** Between two full checks. */
   readonly everything: number;
-  /** After an update was found under way. */
+  /** After an update was found in progress. */
   readonly busy: number;
-  /** Between two reports of the same drift, and two thoughts about its repair. */
+  /** Between two reports of the same drift, and two attempts to repair it. */
   readonly again: number;
-  /** After a report that was not taken; doubled each time up to the other. */
+  /** After a refused report; doubled each time up to `longestRetry`. */
   readonly retry: number;
   readonly longestRetry: number;
-  /** The longest of them before the first report is taken: the node may have just joined. */
+  /** The longest retry before the first accepted report: the node may have just joined. */
   readonly longestFirst: number;
 }
 
-/** What it is on a machine. */
 export const DRIFT_TIMING: DriftTiming = {
   quiet: 200,
   registered: 10_000,

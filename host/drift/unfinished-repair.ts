@@ -1,11 +1,11 @@
-/** The end of a repair of drift that did not get to its own: whoever finds its journal comes here. */
+/** Ends a drift repair whose process died. */
 
 import { atBest, type HostPorts, type OpenJournal, type OsStatus } from '../ports';
 import { changesUnits, tellOfOldFiles } from '../services/services';
 
 /**
- * Puts back what a repair wrote that was not finished, tells the services, and closes its journal
- * whatever they say. On another deployment, as after a reboot by somebody, there is nothing to put back.
+ * Restores the paths of an unfinished repair, runs the actions, and closes its journal whether or
+ * not they succeed. On another deployment, as after a person's reboot, there is nothing to restore.
  *
  * @returns a sentence for the log
  * @throws `RollbackFailed` naming the path
@@ -19,7 +19,7 @@ export async function endRepair(
   if (booted.id === previousDeployment) {
     await journal.undo();
     await atBest(ports, 'services after a repair that was undone', async () => {
-      // In another boot services start on what was put back.
+      // After a boot, services have started on the restored files.
       if (before?.bootId === bootId) await tellOfOldFiles(ports, journal);
       else if (changesUnits(plan)) await ports.systemd.daemonReload();
     });

@@ -1,9 +1,10 @@
 /**
- * Watches a host for drift, as long as it lives: hears of touched paths, looks at them, now and then at
- * everything, tells the server, and repairs what the policy of its pool lets it. Never beside an update:
- * it takes its turn among the activities, and an open journal makes it wait.
+ * Watches a host for drift: checks touched paths at once and everything now and then, reports to
+ * the server, and repairs as the pool's policy allows. Never beside an update: it queues with the
+ * activities, and waits while a journal is open.
  */
 
+import { backoffMs } from '../../core/backoff';
 import type { PathProbe, PathWatch, PathWatchOptions } from '../../adapters/host';
 import { mergeDisruptionPolicies } from '../../core/disruption';
 import type { DriftAnswer, DriftRepair, DriftReport } from '../../core/drift';
@@ -42,7 +43,7 @@ import { UNIT_DIRECTORY } from '../paths/wanted-paths';
 export interface DriftPorts extends Omit<RepairPorts, 'context'> {
   readonly probe: PathProbe;
   readonly tree: MachineTree;
-  /** Unit of this machine's kubelet, as it is found now; undefined = none is. */
+  /** The unit of this machine's kubelet; undefined = none. */
   kubeletUnit(): string | undefined;
   watch(on: Pick<PathWatchOptions, 'onTouched' | 'onTrouble'>): PathWatch;
   /** @throws `ConfigFetchFailed` (`details.retryAfter`, seconds), `ConfigForbidden` */
@@ -60,22 +61,22 @@ export interface DriftOptions {
   readonly signal: AbortSignal;
   readonly log: DriftLog;
   readonly timing?: Partial<DriftTiming>;
-  /** From 0 to 1; many hosts must not do the same at the same moment. */
+  /** From 0 to 1; spreads the work of many hosts. */
   readonly random?: () => number;
-  /** Milliseconds of a clock that never goes back; the default is the process'. */
+  /** Milliseconds of a monotonic clock; default: that of the process. */
   readonly clock?: () => number;
 }
 
-/** Runs until the signal aborts. Whatever goes wrong is logged and tried again. */
+/** Runs until the signal aborts. Failures are logged and retried. */
 export async function watchDrift(ports: DriftPorts, options: DriftOptions): Promise<void> {
   await new DriftWatch(ports, options).run();
 }
 
 const REPAIR_PASSES = 2;
-/** An update that stays open this long is told of in the log. */
+/** An update that stays open this long is logged. */
 const BUSY_TOLD_MS = 15 * 60_000;
 
-/** Shared by all units: which of them are enabled. */
+/** Alarm reason of a change in the enablement of any unit. */
 const UNITS = 'units';
 
 interface WatchedConfig {
@@ -94,18 +95,21 @@ class DriftWatch {
   #watch: PathWatch | undefined;
   #host: WatchedConfig | undefined;
   #records: DriftRecords | undefined;
-  /** What the server has taken; as text. */
+  /** The last accepted report, as text. */
   #told = '';
   #answer: DriftAnswer | undefined;
-  /** When it was asked for. */
+  /** When the server was last asked. */
   #askedAt = 0;
-  /** Findings that a repair was tried on; as text. They are not tried again while they stay. */
+  /** Findings of the last repair attempt, as text. They are not tried again while they stay. */
   #tried = '';
-  /** Why these findings, as text, are left. Said as long as they stay: it is a write each time that it changes. */
+  /**
+   * Why these findings (as text) are not repaired. Kept while they stay, because each change causes
+   * a write.
+   */
   #unrepaired: { readonly of: string; readonly why: string } | undefined;
-  /** When an open update was first seen, or last told of. */
+  /** When an open update was first seen, or last logged. */
   #busySince: number | undefined;
-  /** One after the other, of reports and of looks. */
+  /** Consecutive failures of reports and of checks. */
   readonly #failures = { report: 0, look: 0 };
 
   constructor(ports: DriftPorts, options: DriftOptions) {
@@ -155,10 +159,10 @@ class DriftWatch {
   async #round(reasons: ReadonlySet<string>): Promise<void> {
     const { exclusive } = this.#options;
     const full = reasons.has('everything') || reasons.has('busy');
-    // What was given up may be worth another try by now.
+    // Reports and repairs that were given up are tried again.
     if (reasons.has('again') || reasons.has('everything')) [this.#told, this.#tried] = ['', ''];
     let report = await exclusive(() => this.#look(full));
-    // What is left after a repair is thought about once more, so that it says why it is left.
+    // The remaining findings are considered once more, to report why they remain.
     for (let pass = 0; pass <= REPAIR_PASSES; pass += 1) {
       const known = report;
       if (known === undefined || !(await this.#tell(known)) || pass === REPAIR_PASSES) return;
@@ -167,7 +171,7 @@ class DriftWatch {
     }
   }
 
-  /** Looks at what is due; undefined when an update is under way, or there is no config yet. */
+  /** Checks what is due; undefined when an update is in progress, or there is no config. */
   async #look(full: boolean): Promise<DriftReport | undefined> {
     if (await this.#isBusy()) return undefined;
     const touched = new Set(this.#touched);
@@ -192,7 +196,7 @@ class DriftWatch {
     return report;
   }
 
-  /** Whether an update is under way. A repair that could not be undone is undone here. */
+  /** Whether an update is in progress. Also ends an unfinished repair. */
   async #isBusy(): Promise<boolean> {
     const journal = await openJournal(this.#ports);
     const { node } = this.#ports;
@@ -223,7 +227,7 @@ class DriftWatch {
     return { signal, progress: (text) => log.debug({ node: this.#ports.node }, text) };
   }
 
-  /** The config that the host is on now; what was found against another one is forgotten. */
+  /** The current config of the host; findings against another one are dropped. */
   async #readConfig(): Promise<void> {
     const { files, node } = this.#ports;
     const config = await readCurrentConfig(files);
@@ -265,7 +269,7 @@ class DriftWatch {
 
   #reportOf({ baseline, check }: WatchedConfig): DriftReport {
     const { findings } = check;
-    // Gone and come again within a second it looks the same, and is another one.
+    // A finding that disappears and returns within a second looks the same, but is new.
     if (keyOf(findings) !== this.#tried) this.#tried = '';
     if (keyOf(findings) !== this.#unrepaired?.of) this.#unrepaired = undefined;
     const repairs = (this.#records?.repairs ?? []).slice(-REPAIRS_REPORTED);
@@ -280,7 +284,7 @@ class DriftWatch {
     };
   }
 
-  /** Sends what is news; false when it was not taken, and will be tried again. */
+  /** Reports changes; false when the report was refused and will be repeated. */
   async #tell(report: DriftReport): Promise<boolean> {
     const { signal, log } = this.#options;
     const { node } = this.#ports;
@@ -303,7 +307,7 @@ class DriftWatch {
       [this.#answer, this.#askedAt] = [answer, askedAt];
       this.#told = text;
       this.#failures.report = 0;
-      // Somebody may change the policy because of it.
+      // A person may change the policy because of the report.
       if (first !== undefined) this.#alarm.within('again', this.#timing.again);
       return true;
     } catch (error) {
@@ -315,7 +319,7 @@ class DriftWatch {
     }
   }
 
-  /** Puts right what the policy allows; false when there is nothing new to say. */
+  /** Repairs what the policy allows; false when there is nothing new to report. */
   async #repair(report: DriftReport): Promise<boolean> {
     const host = this.#host;
     const findings = host?.check.findings ?? [];
@@ -329,7 +333,7 @@ class DriftWatch {
     if (key === this.#tried) return false;
     if (await this.#isBusy()) return false;
     if (answer.mayDisturb === true && this.#now() - this.#askedAt > TURN.begun) {
-      // Something was in the way for so long that it may be another node's turn.
+      // The repair was delayed so long that another node may have the turn.
       this.#told = '';
       this.#alarm.within('report', 0);
       return false;
@@ -375,7 +379,7 @@ class DriftWatch {
     const wasEmpty = this.#records === undefined || this.#records.config === '';
     this.#records = records;
     const isEmpty = repairs.length === 0 && Object.keys(check.since).length === 0;
-    // A host that never drifted writes nothing.
+    // A host without drift writes nothing.
     if (isNews && !(wasEmpty && isEmpty)) await writeDriftRecords(this.#ports.files, records);
   }
 
@@ -383,8 +387,8 @@ class DriftWatch {
     const { retry, longestRetry, longestFirst } = this.#timing;
     const isFirst = of === 'report' && this.#answer === undefined;
     const most = isFirst ? Math.min(longestFirst, longestRetry) : longestRetry;
-    const longest = Math.min(most, retry * 2 ** Math.min(this.#failures[of], 16));
     this.#failures[of] += 1;
+    const longest = backoffMs({ firstMs: retry, maxMs: most }, this.#failures[of]);
     return longest * (0.5 + 0.5 * this.#random());
   }
 

@@ -1,9 +1,10 @@
 /**
- * The program of a machine's first boot: between Ignition and the kubelet it does what Ignition
- * cannot. It asks no server, only the registry that the OS image is in.
+ * The program of a machine's first boot: it runs between Ignition and the kubelet, and does what
+ * Ignition cannot. It contacts no server but the registry of the OS image.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
+import { backoffMs, type Backoff } from '../../core/backoff';
 import {
   completeFirstBoot,
   type FirstBoot,
@@ -23,25 +24,24 @@ import type { Logger } from '../../process/logging';
 
 export { MACHINE_FLAGS } from '../../workers/host/flags';
 
-/** A registry may be away for as long as a person takes to see to it. */
+/** A registry may be absent until a person restores it. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
-/** What only a person can mend is tried again for a while: the network may not be up, so early. */
+/** Failures for a person are retried for a while: early in the boot the network may be down. */
 const GIVE_UP_STALLED_AFTER_MS = 300_000;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 /** Power cuts take reboots back; more of them are no accident. */
 const MOST_REBOOTS = 3;
 
 export interface FirstBootOptions {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Absent = the real ports of this machine. */
+  /** Default: the real ports of this machine. */
   readonly ports?: () => Promise<MachinePorts> | MachinePorts;
   readonly now?: () => Date;
-  /** Milliseconds of a clock that never goes back: a new machine's time of day leaps when it is set. */
+  /** Milliseconds of a monotonic clock: the time of day of a new machine leaps. */
   readonly clock?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Absent = through systemd. */
+  /** Default: through systemd. */
   readonly reboot?: typeof rebootMachine;
 }
 
@@ -50,7 +50,7 @@ type MachinePorts = Omit<HostPorts, 'reboot' | 'context' | 'now' | 'configs'>;
 /**
  * The process `slipway host-first-boot`.
  *
- * @param flags - by setting name (`MACHINE_FLAGS`); they go before the environment
+ * @param flags - by setting name (`MACHINE_FLAGS`); they precede the environment
  * @throws an Error named SettingsError that lists every wrong setting
  */
 export async function runHostFirstBoot(
@@ -64,10 +64,10 @@ export async function runHostFirstBoot(
 }
 
 /**
- * Completes the first boot of this machine, with the reboot that it may take. What goes away by itself
- * is waited for; the record and the log say what for.
+ * Completes the first boot of this machine, with its reboot if it needs one. Transient failures are
+ * retried; record and log name them.
  *
- * @throws an Error with the reason when it cannot be completed: the kubelet had better not start then
+ * @throws an Error with the reason when it cannot be completed; the kubelet should not start then
  */
 export async function firstBoot(
   settings: MachineSettings,
@@ -79,12 +79,12 @@ export async function firstBoot(
   const done = await run.patiently();
   if (done.kind === 'complete') log.info({ node, config: done.config }, 'first boot complete');
   if (done.kind !== 'reboot') return done;
-  // systemd ends this program; until then nothing that waits for it starts.
+  // systemd ends this program; units that wait for it do not start.
   await reboot(`first boot of ${done.config}`, settings, { signal, log });
   return done;
 }
 
-/** One run of the program: tries, and what the record says of them. */
+/** One run of the program: its attempts, and their record. */
 class FirstBootRun {
   private attempts = 0;
 
@@ -107,7 +107,7 @@ class FirstBootRun {
           await this.noteIfPossible({ state: 'failed', reason });
           throw error;
         }
-        const ms = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.attempts - 1));
+        const ms = backoffMs(BACKOFF, this.attempts);
         const nextAttemptAt = new Date(this.now().getTime() + ms).toISOString();
         const failure = failureName(error);
         log.warn({ node: this.settings.node, failure, reason }, 'first boot: tried again soon');
@@ -125,14 +125,14 @@ class FirstBootRun {
     return done;
   }
 
-  /** After a crash between the end of the first boot and the record of it. */
+  /** For a crash between the end of the first boot and its record. */
   private async closeRecord(files: HostPorts['files']): Promise<void> {
     const record = await readFirstBoot(files);
     if (record === undefined || record.state === 'complete') return;
     await this.noteIfPossible({ state: 'complete' });
   }
 
-  /** @throws `WrongDeployment` when it has rebooted too often for this */
+  /** @throws `WrongDeployment` after too many reboots */
   private async countReboot({ node, files, os }: HostPorts): Promise<void> {
     const reboots = (await readFirstBoot(files))?.reboots ?? 0;
     if (reboots >= MOST_REBOOTS) {
@@ -145,7 +145,7 @@ class FirstBootRun {
     await this.note({ state: 'rebooting', reboots: reboots + 1 });
   }
 
-  /** The kubelet waits for this, so it is not asked; the config is here already. */
+  /** Without the kubelet, which waits for this program. The config is on the machine. */
   private async ports(): Promise<HostPorts> {
     const { settings, options } = this;
     const machine = await (options.ports?.() ??
@@ -161,14 +161,14 @@ class FirstBootRun {
         fetch: (name) =>
           Promise.reject(fail('ConfigFetchFailed', `${name}: a first boot fetches nothing`)),
       },
-      // The caller reboots, once the record says so.
+      // The caller reboots after the record is written.
       reboot: { request: () => undefined },
       now: () => this.now(),
       context: () => ({ signal: options.signal, progress: () => undefined }),
     };
   }
 
-  /** What came about counts, and not that it cannot be written down: a disk may be full. */
+  /** A full disk must not hide the result. */
   private async noteIfPossible(record: Parameters<FirstBootRun['note']>[0]): Promise<void> {
     try {
       await this.note(record);
@@ -194,13 +194,13 @@ class FirstBootRun {
   }
 }
 
-/** How long a run has been failing: all in all, and from failures of the last kind. */
+/** How long a run has been failing: in all, and with the present kind of failure. */
 class Patience {
   private last: { readonly ms: number; readonly sinceMs: number } | undefined;
 
   constructor(private readonly startedMs: number) {}
 
-  /** A failure that takes the place of another kind has all of its own time, but no longer than a day. */
+  /** A failure of another kind starts its own time, up to a day in all. */
   isOver(error: unknown, nowMs: number): boolean {
     const ms = patienceMs(error);
     if (this.last?.ms !== ms) this.last = { ms, sinceMs: nowMs };
@@ -208,10 +208,10 @@ class Patience {
   }
 }
 
-/** How long what went wrong is tried again. */
+/** How long a failure is retried. */
 function patienceMs(error: unknown): number {
   const name = failureName(error);
-  // Waiting mends neither the one nor the other.
+  // Waiting does not fix these.
   if (name === 'RollbackFailed' || name === 'WrongDeployment' || name === 'Unreconcilable')
     return 0;
   const kind = name === undefined ? 'stalled' : FAILURES[name].kind;

@@ -1,4 +1,4 @@
-/** How the first boot goes on, for the next boot and for the person at the console. */
+/** The progress of the first boot, for the next boot and for a person at the console. */
 
 import type { Files } from '../ports';
 import { isRecord, readPrivate, writePrivate } from '../records/records';
@@ -10,17 +10,17 @@ export interface FirstBootRecord {
   readonly state: 'working' | 'waiting' | 'rebooting' | 'failed' | 'complete';
   /** RFC 3339, of the first attempt on this machine. */
   readonly since: string;
-  /** Tries in this boot. */
+  /** In this boot. */
   readonly attempts: number;
-  /** Reboots that were asked for: more than a few are no accident. */
+  /** Reboots that were requested; limited. */
   readonly reboots: number;
-  /** What went wrong last. */
+  /** The last failure. */
   readonly reason?: string;
   /** RFC 3339. */
   readonly nextAttemptAt?: string;
 }
 
-/** Undefined = there was no first boot on this machine, or its record is no use. */
+/** Undefined = no first boot on this machine, or an unusable record. */
 export async function readFirstBoot(
   files: Pick<Files, 'look'>,
 ): Promise<FirstBootRecord | undefined> {

@@ -1,4 +1,4 @@
-/** The first config of a machine, written by the same code as every later one. */
+/** Writes the first config of a machine with the code for all later ones. */
 
 import { fail } from '../../core/errors';
 import { originalPath } from '../../core/machine-config';
@@ -36,10 +36,10 @@ import { hasRebooted } from '../settle/settle-for-order';
 import { settleAtStart } from '../settle/settle-at-start';
 
 /**
- * Writes a config to a machine that has none and makes it the current one. `install` gives the
- * machine its operating system before: image, kernel arguments, extensions.
+ * Writes a config to a machine that has none, and makes it the current one. `install` first sets
+ * the operating system: image, kernel arguments, extensions.
  *
- * @param bytes - canonical bytes of the config, as the server answers them
+ * @param bytes - canonical bytes of the config, as the server sends them
  */
 export async function installFirstConfig(
   ports: HostPorts,
@@ -56,22 +56,22 @@ export async function installFirstConfig(
   return config;
 }
 
-/** How far a first boot is. */
 export type FirstBoot =
-  /** Ignition left nothing to do, or it was done. */
+  /** Ignition left nothing to do, or it is done. */
   | { readonly kind: 'none' }
   | { readonly kind: 'complete'; readonly config: string }
-  /** The operating system is staged and released, and takes over at the next boot. */
+  /** The operating system is staged and released for the next boot. */
   | { readonly kind: 'reboot'; readonly config: string };
 
 /**
- * Completes what Ignition has begun: image, kernel arguments and extensions, as an update from the
- * config without them to the whole config, through the same journal. What Ignition wrote counts as
- * written by that config. Does one step up to a reboot; a crash anywhere is settled as in any update,
- * and the next call goes on from there. A machine that has all of it already does not reboot.
+ * Completes what Ignition began: image, kernel arguments and extensions, as an update through the
+ * same journal, from the config without them to the whole config. Files of Ignition count as
+ * written by that config. Goes up to a reboot; the next call continues, also after a crash. A
+ * machine that has everything does not reboot.
  *
- * @param beforeReboot - asked before the reboot is armed; what it throws keeps the machine from it
- * @throws whatever an update throws; `ConfigDrift` when the disk is not as Ignition should have left it
+ * @param beforeReboot - called before the reboot is armed; an error prevents the reboot
+ * @throws the errors of an update; `ConfigDrift` when the disk differs from what Ignition should
+ *   write
  */
 export async function completeFirstBoot(
   given: HostPorts,
@@ -83,7 +83,7 @@ export async function completeFirstBoot(
   const ports = { ...given, configs: havingConfig(given, config) };
   const { name } = config.reference;
   const order = firstOrder(ports, config);
-  // A reboot that was due before this began, and has been counted if it was to be.
+  // A reboot from before this call, which is counted already.
   const { reboot } = await settleAtStart(ports);
   if (reboot !== undefined) return { kind: 'reboot', config: name };
   const journal = await openJournal(ports);
@@ -113,7 +113,7 @@ export async function completeFirstBoot(
   return { kind: 'complete', config: name };
 }
 
-/** The config is here already, also when an attempt that was undone has dropped what was kept of it. */
+/** Serves the config from memory: an undone attempt may have dropped the stored copy. */
 function havingConfig({ configs }: HostPorts, config: HostConfig): HostPorts['configs'] {
   const { name } = config.reference;
   const bytes = Buffer.from(
@@ -127,8 +127,8 @@ function havingConfig({ configs }: HostPorts, config: HostConfig): HostPorts['co
 }
 
 /**
- * The machine is on the config that the cluster knows: with kernel arguments of its Ignition among its
- * own, it would be taken for one that has yet to be updated, and would lose them.
+ * The machine ends on the cluster's config: with the kernel arguments of its Ignition, it would
+ * count as not updated and lose them.
  */
 async function end(ports: HostPorts, { config, rendered }: FirstConfig): Promise<void> {
   const current = await readCurrentConfig(ports.files);
@@ -139,12 +139,12 @@ async function end(ports: HostPorts, { config, rendered }: FirstConfig): Promise
   await closeFirstBoot(ports.files);
 }
 
-/** Committed before a crash; or the machine has been given another config since, which is its own. */
+/** Committed before a crash, or updated to another config since. */
 function isComplete(current: HostConfig, first: HostConfig): boolean {
   return current.reference.name !== nameFromIgnition(first);
 }
 
-/** The armed reboot took place, and into what it should. */
+/** The armed reboot took place, into the right deployment. */
 async function isBooted(
   ports: HostPorts,
   journal: OpenJournal,
@@ -157,8 +157,8 @@ async function isBooted(
 }
 
 /**
- * Takes what Ignition wrote for the files of a config of its own: the one that was served, with the
- * operating system that is there. What the image has at those paths is kept as their original.
+ * Treats the files of Ignition as those of a config: the served one, with the present operating
+ * system. The image's files at those paths are kept as originals.
  */
 async function adopt(ports: HostPorts, config: HostConfig): Promise<void> {
   const { files } = ports;
@@ -172,7 +172,7 @@ async function adopt(ports: HostPorts, config: HostConfig): Promise<void> {
   await writeCurrentConfig(files, fromIgnition(config, await ports.os.status()));
 }
 
-/** The served config with what is true already of the operating system. */
+/** The served config with the present settings of the operating system. */
 function fromIgnition(config: HostConfig, { booted }: OsStatus): HostConfig {
   const { spec, raw } = config;
   const has = (argument: string): boolean =>
@@ -191,12 +191,12 @@ function fromIgnition(config: HostConfig, { booted }: OsStatus): HostConfig {
   };
 }
 
-/** What the machine is on until its first boot is complete. */
+/** The name of the config of a machine until its first boot is complete. */
 function nameFromIgnition({ reference }: HostConfig): string {
   return `${reference.name}-from-ignition`;
 }
 
-/** Before the kubelet and most units have started, so only disk and operating system are looked at. */
+/** Checks only disk and operating system, because the kubelet and most units start later. */
 async function prove(ports: HostPorts, { spec }: HostConfig): Promise<void> {
   const status = await ports.os.status();
   const drift = await findDrift(ports, spec);
@@ -207,11 +207,10 @@ async function prove(ports: HostPorts, { spec }: HostConfig): Promise<void> {
   await proveRunning(ports, status, spec);
 }
 
-/** Nobody orders a first boot, and nobody else begins another one when it takes long. */
+/** A first boot has no order, and does not expire. */
 const NEVER = '9999-12-31T23:59:59.999Z';
 const FIRST_BOOT = 'first-boot/';
 
-/** Whether a first boot has begun it. */
 export function isOfFirstBoot({ orderId }: Pick<UpdateHeader, 'orderId'>): boolean {
   return orderId.startsWith(FIRST_BOOT);
 }

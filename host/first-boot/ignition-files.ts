@@ -1,6 +1,6 @@
 /**
- * The files that a machine got from Ignition beside its config: which config it is, and that the part
- * of it that Ignition cannot do is still to be done. Places and forms are MCO's.
+ * Files from Ignition beside the config: the name of the config, and the part that Ignition cannot
+ * apply. Paths and formats are MCO's.
  *
  * @see MCO pkg/daemon/constants/constants.go (7ff337a4)
  */
@@ -15,25 +15,24 @@ import type { Files } from '../ports';
 import { type HostConfig, isRecord, readUnordered, writePrivate } from '../records/records';
 
 export const FIRST_BOOT_PLACES = {
-  /** Present = the first boot is not complete. */
+  /** Exists until the first boot is complete. */
   ENCAPSULATED: FIRST_BOOT_FILE.ENCAPSULATED_CONFIG,
   SERVED: FIRST_BOOT_FILE.SERVED_CONFIG,
   ANNOTATIONS: FIRST_BOOT_FILE.NODE_ANNOTATIONS,
 } as const;
 
-/** Where they are once the first boot is complete. */
+/** Their paths after the first boot. */
 const DONE_PLACES = {
   [FIRST_BOOT_PLACES.ENCAPSULATED]: `${FIRST_BOOT_PLACES.ENCAPSULATED}.bak`,
   [FIRST_BOOT_PLACES.ANNOTATIONS]: '/etc/machine-config-daemon/node-annotation.json.bak',
 } as const;
 
-/** What a machine got with its first boot. */
 export interface FirstConfig {
-  /** What the first boot brings the machine to. */
+  /** The config that the first boot applies. */
   readonly config: HostConfig;
   /**
-   * The config as it is in the cluster, without the kernel arguments that the server took out of its
-   * Ignition: what the machine is on afterwards, as if its Ignition had known them.
+   * The config as in the cluster, without the kernel arguments that the server took out of its
+   * Ignition. The machine is on it afterwards.
    */
   readonly rendered: HostConfig;
 }
@@ -41,7 +40,7 @@ export interface FirstConfig {
 /**
  * The config of a machine whose first boot is not complete; undefined = there is none.
  *
- * @throws `ApplyFailed` naming the file that is missing or damaged, or the two names when they differ
+ * @throws `ApplyFailed` naming the missing or damaged file, or both names when they differ
  */
 export async function readFirstConfig(files: Files): Promise<FirstConfig | undefined> {
   const { ENCAPSULATED, SERVED } = FIRST_BOOT_PLACES;
@@ -58,7 +57,7 @@ export async function readFirstConfig(files: Files): Promise<FirstConfig | undef
   return { config, rendered: configOf(served.name, { ...spec, kernelArguments }) };
 }
 
-/** @throws `ApplyFailed` when it is none */
+/** @throws `ApplyFailed` when it is no valid config */
 function configOf(name: string, spec: RenderedSpec): HostConfig {
   const bytes = Buffer.from(canonicalConfig({ metadata: { name }, spec }));
   try {
@@ -70,13 +69,13 @@ function configOf(name: string, spec: RenderedSpec): HostConfig {
   }
 }
 
-/** What has secrets in it is root's alone from now on; whoever reads it next sees no first boot. */
+/** Files with secrets become readable by root alone, and the first boot is complete. */
 export async function closeFirstBoot(files: Files): Promise<void> {
   const served = await files.look(FIRST_BOOT_PLACES.SERVED);
   if (served.kind === 'file' && served.mode !== 0o600) {
     await writePrivate(files, FIRST_BOOT_PLACES.SERVED, served.content.toString('utf8'));
   }
-  // The one that counts goes last: a crash before it repeats all of this.
+  // The file that decides goes last: a crash before that repeats everything.
   for (const from of [FIRST_BOOT_PLACES.ANNOTATIONS, FIRST_BOOT_PLACES.ENCAPSULATED] as const) {
     const state = await files.look(from);
     if (state.kind !== 'file') continue;
@@ -107,7 +106,7 @@ async function readObject(
   return { name, spec, moved: movedIn(metadata) };
 }
 
-/** How many kernel arguments are not those of the rendered config. */
+/** The number of kernel arguments that the rendered config does not have. */
 function movedIn(metadata: unknown): number {
   const annotations = isRecord(metadata) ? metadata['annotations'] : undefined;
   const count = isRecord(annotations) ? annotations[ANNOTATION.MOVED_KERNEL_ARGUMENTS] : undefined;

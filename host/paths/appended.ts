@@ -1,4 +1,4 @@
-/** Files that a config appends to: whole only on the host that has what they are appended to. */
+/** Files that a config appends to: only the host has the content before them. */
 
 import type { RenderedSpec } from '../../core/machine-config/types';
 import { type Claim, originalOf } from './originals';
@@ -6,19 +6,19 @@ import type { Files } from '../ports';
 import { presentKeysFileOf, sshKeysFileOf } from './ssh-keys';
 import { type WantedPath, type WantedPaths, wantedPaths } from './wanted-paths';
 
-/** What the config that the host is on claims of a path; `undefined` = it does not have the path. */
+/** The current config's claim to a path; `undefined` = it does not have the path. */
 export function claimOf(current: WantedPath | undefined): Claim {
   const appended = current?.kind === 'file' ? current.appended?.bytes : undefined;
-  // Where it only wants no mask, whatever is there is somebody else's.
+  // If the config only removes a mask, the content is somebody else's.
   const wasOurs = current !== undefined && !(current.kind === 'absent' && current.onlyMask);
   return { wasOurs, ...(appended === undefined ? {} : { appended }) };
 }
 
 /**
- * The path with its whole content: what was there before any config had it, and the appended bytes.
- * Mode and owner stay as they were unless the config names them. Doing it again gives the same.
+ * The path with its whole content: its original and the appended bytes. Mode and owner stay unless
+ * the config names them. Idempotent.
  *
- * @param current - what the config that the host is on says of the path
+ * @param current - the path in the config that the host is on
  * @throws `ApplyFailed` when there is a link or no file to append to
  */
 export async function withAppended(
@@ -40,8 +40,8 @@ export async function withAppended(
 }
 
 /**
- * What the config that the host is on wants there, with whole contents, one path after the other:
- * what a check of the disk compares with.
+ * The paths of the current config, one after the other, with whole contents to compare with the
+ * disk.
  */
 export async function* wantedOnHost(
   files: Files,
@@ -52,7 +52,7 @@ export async function* wantedOnHost(
   }
 }
 
-/** The paths that a config wants on this host: `wantedPaths` with the place of its SSH keys. */
+/** The paths of a config on this host: `wantedPaths` with the place of its SSH keys. */
 export async function hostPaths(
   files: Pick<Files, 'look'>,
   spec: Pick<RenderedSpec, 'config'>,
@@ -60,7 +60,7 @@ export async function hostPaths(
   return wantedPaths(spec, await sshKeysFileOf(files));
 }
 
-/** The same of a config that the host is on, without the entries that no host can apply. */
+/** The same for the config that the host is on, without entries that no host can apply. */
 export async function heldPaths(
   files: Pick<Files, 'look'>,
   spec: Pick<RenderedSpec, 'config'>,

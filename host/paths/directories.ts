@@ -1,4 +1,4 @@
-/** Changes with the directories on the way to them: as the config lists those, else with MCO's attributes. */
+/** Makes changes and their parent directories, with attributes from the config or else MCO's. */
 
 import type { ChangeStep } from '../../adapters/host';
 import { ORIGINAL_PLACES } from '../../core/machine-config';
@@ -10,22 +10,22 @@ import { ancestors } from '../records/records';
 import { SSH_KEYS_FILE } from './ssh-keys';
 import { CORE_USER, hasSshKeys } from './wanted-paths';
 
-/** With keys in the config they belong to their user alone; a file of a config gets them like any others. */
+/** If the config has keys, these directories belong to their user alone. */
 const OF_CORE: readonly string[] = ancestors(SSH_KEYS_FILE).filter((path) => path !== '/home');
 
 const DEFAULT_MODE = 0o755;
 
-/** As a config would list them, if it might. */
+/** In the form of a config's directories. */
 const OF_ORIGINALS = ORIGINAL_PLACES.map((path) => ({ path, mode: ORIGINALS_MODE }));
 
 type Ports = Pick<HostPorts, 'files' | 'users'>;
 
 /**
- * Makes changes, and the directories that they need. The places of originals are closed before a copy comes
- * there.
+ * Makes changes, and the directories that they need. The directories of originals are closed before
+ * a copy is written there.
  *
- * @param spec - the config that may list the directories; absent = the paths are of none
- * @throws `ApplyFailed` when the host has no user or group to own them
+ * @param spec - the config that may list the directories
+ * @throws `ApplyFailed` when the host lacks their user or group
  */
 export async function changeWithDirectories(
   ports: Ports,
@@ -39,7 +39,7 @@ export async function changeWithDirectories(
   await ports.files.change([...directories, ...changes], step);
 }
 
-/** The directories that are missing for these paths, outermost first. */
+/** The missing directories for these paths, outermost first. */
 async function missingDirectories(
   ports: Ports,
   paths: readonly string[],
@@ -56,7 +56,7 @@ async function missingDirectories(
     for (const directory of ancestors(path)) {
       if (seen.has(directory)) continue;
       seen.add(directory);
-      // A link to a directory is as good as one; a dangling one is found out when it is written to.
+      // A link to a directory will do; a dangling one fails when it is written to.
       if ((await ports.files.facts(directory)).kind !== 'absent') continue;
       const isOfCore = !listed.has(directory) && ofCore.includes(directory);
       const state = isOfCore

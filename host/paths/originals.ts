@@ -1,10 +1,9 @@
 /**
- * What was at a path before a config first claimed it, kept in MCO's places: a copy below `orig`, or
- * a stamp below `noorig` that says there was nothing. It comes back when the config drops the path,
- * and it is what the config appends to.
+ * Originals: what was at a path before a config first claimed it, in MCO's places. A copy below
+ * `orig`, or a stamp below `noorig` for nothing. The original returns when the config drops the
+ * path, and is what the config appends to.
  *
- * MCO keeps a copy only of files that an RPM owns; here every file that was there is kept, because
- * whoever put it there wants it back.
+ * MCO keeps only files of RPMs; Slipway keeps every file.
  *
  * @see MCO pkg/daemon/update.go, createOrigFile and deleteStaleData (7ff337a4)
  */
@@ -20,27 +19,25 @@ const STAMP = { kind: 'file', content: Buffer.alloc(0), mode: 0o644 } as const;
 const ABSENT = { kind: 'absent' } as const;
 
 /**
- * Of the places of originals: a copy is as readable as its original, and that may have been in a directory
- * that only root could enter.
+ * Of the directories of originals: a copy keeps its mode, and its original may have been in a
+ * directory that only root could enter.
  */
 export const ORIGINALS_MODE = 0o700;
 const CLOSED = { mode: ORIGINALS_MODE, owner: ROOT_OWNER } as const;
 
-/** What the config that the host is on has to do with a path. */
+/** The current config's claim to a path. */
 export interface Claim {
   readonly wasOurs: boolean;
   /**
-   * What it appended. Without a record of the original, as after a first boot by Ignition, the
-   * original is what stands before these bytes.
+   * The appended bytes. Without a record, as after Ignition, the original is what precedes them.
    */
   readonly appended?: Buffer;
 }
 
 /**
- * What to write before a path is claimed for the first time; nothing when it is known already.
+ * The changes before a path is claimed for the first time; none when its original is known.
  *
- * @param claim - what the host's present config claims: if it has the path, what is there now is no
- * original
+ * @param claim - of the current config: if it has the path, the present content is no original
  */
 export async function keepOriginal(
   files: Files,
@@ -73,13 +70,13 @@ export async function closeOriginals(files: Files): Promise<void> {
   }
 }
 
-/** Whether it is known what was at a path before a config claimed it. */
+/** Whether the original of a path is known. */
 export async function isRemembered(files: Files, path: string): Promise<boolean> {
   if ((await files.facts(noOriginalPath(path))).kind !== 'absent') return true;
   return (await files.facts(originalPath(path))).kind !== 'absent';
 }
 
-/** What brings a path back to what it was before any config had it. */
+/** The changes that restore the original of a path. */
 export async function restoreOriginal(files: Files, path: string): Promise<readonly PathChange[]> {
   const kept = originalPath(path);
   const original = await files.facts(kept);
@@ -96,7 +93,7 @@ export async function restoreOriginal(files: Files, path: string): Promise<reado
   ];
 }
 
-/** With everything that belongs to it, and however big it is. */
+/** With all attributes, and of any size. */
 function copyOf(
   path: string,
   facts: Extract<PathFacts, { kind: 'file' | 'symlink' }>,
@@ -108,7 +105,7 @@ function copyOf(
 }
 
 /**
- * What a config appends to: what was there before any config had the path; undefined = nothing was.
+ * The original that a config appends to; undefined = there was nothing.
  *
  * @throws `ApplyFailed` when it is a link or no file
  */
@@ -138,7 +135,7 @@ function onlyFile(
   throw fail('ApplyFailed', `append to ${path}: it is ${what} on the host`, { path });
 }
 
-/** The file without the bytes that were appended to it; undefined when it does not end with them. */
+/** The file without the appended bytes; undefined when it does not end with them. */
 function beforeAppending(
   now: PathState,
   appended: Buffer,

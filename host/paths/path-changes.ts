@@ -1,4 +1,4 @@
-/** Which paths an update changes, seen from the disk: what is right already is not written again. */
+/** The paths that an update must change on this disk. */
 
 import { isDeepStrictEqual } from 'node:util';
 import { fail } from '../../core/errors';
@@ -10,7 +10,7 @@ import type { HostPorts, PathChange, PathFacts } from '../ports';
 import { replacedKeys } from './ssh-keys';
 import type { OwnerWish, WantedPath, WantedPaths } from './wanted-paths';
 
-/** Never removed: certificates that other components still read (MCO's list). */
+/** Never removed: other components still read these certificates (MCO's list). */
 const KEPT_WHEN_STALE = [
   '/etc/kubernetes/kubelet-ca.crt',
   '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
@@ -18,7 +18,6 @@ const KEPT_WHEN_STALE = [
   '/etc/docker/certs.d/',
 ] as const;
 
-/** The changes, in the order in which they are made, and what they amount to. */
 export interface PathChanges {
   readonly changes: readonly PathChange[];
   /** Paths of the config that are written or removed. */
@@ -29,11 +28,12 @@ export interface PathChanges {
 type Ports = Pick<HostPorts, 'files' | 'users'>;
 
 /**
- * Compares what a config wants with the disk. Originals are kept before a path is first written;
- * paths that only the old config had go back to what they were.
+ * Compares a config with the disk. Originals are kept before a path is first written; paths that
+ * only the old config had get their originals back.
  *
- * @param old - absent = the host had no config
- * @throws `ApplyFailed` naming a path that is a directory or a device, or an owner that the host lacks
+ * @param old - absent: the host had no config
+ * @throws `ApplyFailed` naming a path that is a directory or a device, or an owner that the host
+ *   lacks
  */
 export async function pathChanges(
   ports: Ports,
@@ -47,7 +47,7 @@ export async function pathChanges(
     const wanted = await withAppended(ports.files, path, entry, claimed);
     const now = await ports.files.facts(path);
     refuseObstacle(path, now);
-    // Whatever others wrote there since is newer than the config, unless that says something new.
+    // A later write of another component stays, unless the config changes the path.
     const isOfOthers = NOT_COMPARED.includes(path) && isDeepStrictEqual(claimed, entry);
     if (isOfOthers && now.kind === 'file') continue;
     if (onlyUnmasks(wanted) && (await isOurs(ports, path, claimed))) {
@@ -73,7 +73,7 @@ export async function pathChanges(
   return { changes, files: touched.file, units: touched.unit };
 }
 
-/** What to write; undefined when the disk is right already. */
+/** The change; undefined when the disk is right. */
 async function changeTo(
   ports: Ports,
   path: string,
@@ -101,12 +101,12 @@ async function changeTo(
         now.owner.uid === owner.uid &&
         now.owner.gid === owner.gid &&
         (await ports.files.holds(path, contentNow()));
-      // A file keeps its label and whatever else the config does not speak of.
+      // A file keeps its label and other attributes.
       const attributes = { keep: true } as const;
       if (isRight) return undefined;
       return {
         kind: 'file',
-        // Big ones are unpacked when they are written, one at a time.
+        // Large contents are unpacked one at a time, when they are written.
         get content() {
           return contentNow();
         },
@@ -118,7 +118,7 @@ async function changeTo(
   }
 }
 
-/** Of a unit that has no contents in the config: whatever is there stays, but for a mask. */
+/** A unit without contents in the config: only a mask is removed. */
 function onlyUnmasks(wanted: WantedPath): boolean {
   return wanted.kind === 'absent' && wanted.onlyMask;
 }
@@ -132,7 +132,7 @@ async function isOurs({ files }: Ports, path: string, claimed?: WantedPath): Pro
   return isRemembered(files, path);
 }
 
-/** What was there before any config had the path comes back, unless that is a mask itself. */
+/** Restores the original, unless that is a mask. */
 async function unmasked({ files }: Ports, path: string): Promise<readonly PathChange[]> {
   const wasMasked = isMask(await files.facts(originalPath(path)));
   const restored = await restoreOriginal(files, path);
@@ -152,7 +152,7 @@ async function staleChanges(
   return restoreOriginal(files, path);
 }
 
-/** @throws `ApplyFailed` when something is in the way that is not replaced */
+/** @throws `ApplyFailed` when something is there that is never replaced */
 export function refuseObstacle(path: string, now: PathFacts): void {
   if (now.kind !== 'directory' && now.kind !== 'other') return;
   const what = now.kind === 'directory' ? 'a directory' : 'not a file';
@@ -169,7 +169,7 @@ function isKept(path: string): boolean {
   );
 }
 
-/** The numbers of an owner, resolved on the host; whatever is not named is root. */
+/** The numeric owner on this host; default: root. */
 export async function ownerOf(
   { users }: Pick<HostPorts, 'users'>,
   wish: OwnerWish,

@@ -1,4 +1,4 @@
-/** What stands in the way of a config on this host, found before anything is changed. */
+/** Finds what prevents a config on this host, before anything is changed. */
 
 import { fail } from '../../core/errors';
 import { heldPaths, hostPaths, withAppended } from './appended';
@@ -12,16 +12,16 @@ import { CORE_USER, passwordHash, refuseWrongHashes, type WantedPath } from './w
 
 type Ports = Pick<HostPorts, 'files' | 'users' | 'now'>;
 
-/** Of the journal, of what is beside the files, and of what others write meanwhile. */
+/** For the journal, metadata, and writes of others meanwhile. */
 const SPARE_BYTES = 1024 * 1024;
 
 /**
- * Looks at every path that a config wants: what is there now, the directories that lead there, the
- * owners, and whether there is room for the contents. Changes nothing.
+ * Checks every path of a config: its present state, parent directories, owners, and free space.
+ * Changes nothing.
  *
- * @param from - what the host is on; absent = it had no config
+ * @param from - the config that the host is on; absent: none
  * @throws `ApplyFailed` naming the path, user or directory; `InvalidMachineConfig` for content that
- * cannot be decoded; `ConfigTooLarge`
+ *   cannot be decoded; `ConfigTooLarge`
  */
 export async function checkPaths(
   ports: Ports,
@@ -45,7 +45,7 @@ export async function checkPaths(
     take(path, size);
     await room.take(path, size);
     if (now.kind !== 'file') continue;
-    // Its before-image, perhaps the copy of the original, and the room that it goes back to.
+    // For its before-image, perhaps its original, and its restoration.
     await room.take('/var/lib/slipway/journal', now.size);
     await room.take(path, now.size);
   }
@@ -60,7 +60,7 @@ function sizeOf(wanted: WantedPath): number {
   return wanted.kind === 'file' ? (wanted.content?.length ?? 0) : 0;
 }
 
-/** Directories are looked at once: a config may have many thousand files in one. */
+/** Checks directories once: a config may have thousands of files in one. */
 class Parents {
   readonly #seen = new Set<string>();
   readonly #ports: Ports;

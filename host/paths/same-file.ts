@@ -1,4 +1,4 @@
-/** Paths of configs that are one file on this host, because a link or a mount leads from one to the other. */
+/** Finds paths of configs that are one file on this host, through a link or a mount. */
 
 import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -7,9 +7,9 @@ import type { Files } from '../ports';
 import type { WantedPaths } from './wanted-paths';
 
 /**
- * Refuses a config that names one file by two paths, such as `/opt/x` and `/var/opt/x`, or by another
- * path than the config that the host is on: what is written by one path would be undone by the other.
- * Of paths that both configs have alike nothing is written, so these may stay.
+ * Refuses a config that names one file by two paths, such as `/opt/x` and `/var/opt/x`, or by
+ * another path than the current config: the second path would undo the first. Paths that both
+ * configs have alike are not written, and may stay.
  *
  * @throws `ApplyFailed` naming both paths
  */
@@ -38,7 +38,7 @@ function sameFile(path: string, other: string, both: boolean): Error {
   return fail('ApplyFailed', text, { path });
 }
 
-/** Directories are looked at once: a config may have many thousand files in one. */
+/** Checks directories once: a config may have thousands of files in one. */
 class Places {
   readonly #byDirectory = new Map<string, string>();
   readonly #files: Pick<Files, 'place'>;

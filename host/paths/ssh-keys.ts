@@ -1,6 +1,6 @@
 /**
- * Where the SSH keys of a config go: to `authorized_keys.d/ignition` where the system's sshd reads that
- * directory, to `authorized_keys` everywhere else.
+ * The place of a config's SSH keys: `authorized_keys.d/ignition` where the system's sshd reads that
+ * directory, else `authorized_keys`.
  *
  * @see MCO pkg/daemon/update.go, useNewSSHKeyPath, cleanSSHKeyPaths (7ff337a4)
  */
@@ -11,10 +11,9 @@ import type { Files, PathChange } from '../ports';
 const SSH_DIRECTORY = '/home/core/.ssh';
 /** Enterprise Linux 9 and later, Fedora CoreOS, CentOS Stream CoreOS. */
 export const SSH_KEYS_FILE = `${SSH_DIRECTORY}/authorized_keys.d/ignition`;
-/** Everything else. */
 export const PLAIN_SSH_KEYS_FILE = `${SSH_DIRECTORY}/authorized_keys`;
 
-/** The one in /etc may be a link to the other, or a config's own. */
+/** The file in /etc may be a link to the first, or a config's own. */
 const OS_RELEASE_FILES = ['/usr/lib/os-release', '/etc/os-release'];
 
 /** The keys file of this host, by its `os-release`. */
@@ -28,8 +27,8 @@ export async function sshKeysFileOf(files: Pick<Files, 'look'>): Promise<string>
 }
 
 /**
- * Where the keys of the config are that the host is on: an update into the first system that reads the
- * directory wrote them for the one before, and this one reads both.
+ * The keys file of the current config: an update to the first system that reads the directory wrote
+ * it for the previous system; sshd reads both.
  */
 export async function presentKeysFileOf(files: Pick<Files, 'look'>): Promise<string> {
   const own = await sshKeysFileOf(files);
@@ -52,8 +51,8 @@ function readsDirectory(osRelease: string): boolean {
 }
 
 /**
- * Keys that a config's keys replace, to be removed when those are written: the plain file, and whatever
- * else stands beside `ignition`. Nothing on a host that has only the plain file.
+ * Files to remove when a config's keys are written: the plain file, and all others beside
+ * `ignition`. None on a host with only the plain file.
  */
 export async function replacedKeys(
   files: Pick<Files, 'facts' | 'list'>,

@@ -1,6 +1,5 @@
-/** From a rendered config to the paths that it wants on disk: files, units, drop-ins, SSH keys. */
+/** The paths of a rendered config: files, units, drop-ins, SSH keys. */
 
-import { createHash } from 'node:crypto';
 import { posix } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { isPlainPath } from '../../adapters/host';
@@ -22,7 +21,7 @@ export const CORE_USER = 'core';
 
 const DEFAULT_MODE = 0o644;
 const SSH_KEYS_MODE = 0o600;
-/** A gzip bomb stops here; no config holds a file as big as this. */
+/** Stops a gzip bomb; no config holds such a file. */
 const MAX_FILE_BYTES = 256 * 1024 * 1024;
 
 /** An owner as configs name it: by number, by name, or not at all (root). */
@@ -31,55 +30,54 @@ export interface OwnerWish {
   readonly group?: { readonly id?: number; readonly name?: string } | undefined;
 }
 
-/** Bytes for the end of a file that was there before; what the config does not say stays as it was. */
+/** Bytes to append to a file; unset attributes stay. */
 export interface Appended {
   readonly bytes: Buffer;
   readonly keepsMode: boolean;
   readonly keepsOwner: boolean;
 }
 
-/** What a config wants at one path. */
+/** The wanted state of one path. */
 export type WantedPath = {
-  /** Which part of the config it comes from; `name` = the path, or the unit. */
+  /** The part of the config; `name` = the path, or the unit. */
   readonly part: 'file' | 'unit' | 'sshKeys';
   readonly name: string;
 } & (
   | {
       readonly kind: 'file';
-      /** Absent = whatever is there stays (`overwrite: false` without contents). */
+      /** Absent: existing content stays (`overwrite: false` without contents). */
       readonly content?: Buffer;
       readonly mode: number;
       readonly owner: OwnerWish;
-      /** Of a file whose content stays, the config says nothing about these: they stay, too. */
+      /** For a file whose content stays: unset mode and owner stay, too. */
       readonly keepsMode?: boolean;
       readonly keepsOwner?: boolean;
-      /** Goes after what was there before any config had the path; `content` is absent then. */
+      /** Appended to the original of the path; `content` is absent then. */
       readonly appended?: Appended;
     }
   /** A masked unit. */
   | { readonly kind: 'symlink'; readonly target: string }
-  /** An empty drop-in, or a mask that is taken away. */
+  /** An empty drop-in, or a mask to remove. */
   | { readonly kind: 'absent'; readonly onlyMask: boolean }
 );
 
 export type WantedPaths = ReadonlyMap<string, WantedPath>;
 
-/** What becomes of an entry that no host can apply. */
+/** How to treat an entry that no host can apply. */
 export type Inapplicable =
   | 'refused'
-  /** Of a config that the host is on already: whatever came of the entry, the host must be able to leave it. */
+  /** For the config that the host is on: the host must be able to leave it. */
   | 'leftOut';
 
 /**
- * Every path that a config wants, by path. Of two entries for one path the later one counts.
+ * Every path of a config. Of two entries for one path the later counts.
  *
- * `overwrite` is not looked at, as in MCO: the config says what the disk should be, and what was there
- * before is kept (`originals.ts`) and comes back when the config no longer has the path. Only a file
- * with `overwrite: false` and no contents leaves existing content alone, which is all it can mean.
+ * `overwrite` is ignored, as in MCO: the config decides, and the original is kept (`originals.ts`).
+ * Only `overwrite: false` without contents leaves existing content.
  *
  * @param sshKeysFile - where the keys of this host go (`sshKeysFileOf`)
- * @throws `InvalidMachineConfig` naming the object and field that no host can apply, unless such entries
- * are left out
+ * @throws `InvalidMachineConfig` naming the object and field that no host can apply, unless such
+ *   entries are left out
  * @see MCO pkg/daemon/file_writers.go (7ff337a4)
  */
 export function wantedPaths(
@@ -93,12 +91,12 @@ export function wantedPaths(
     for (const [path, state] of entries) wanted.set(path, state);
   };
   for (const file of spec.config.storage?.files ?? []) {
-    // Content that cannot be decoded leaves a file of which nothing is known but its place.
+    // If the content cannot be decoded, only the path is known.
     if (inapplicable === 'leftOut' && isPlainPath(file.path)) wanted.set(file.path, placeOf(file));
     add(() => [[file.path, wantedFile(file)]]);
   }
   for (const unit of spec.config.systemd?.units ?? []) {
-    // An empty drop-in is no file, and none that the config brings otherwise is in its way.
+    // An empty drop-in is no file, and gives way to a file of the config at its path.
     add(() =>
       wantedUnit(unit).filter(([path, { kind }]) => kind !== 'absent' || !wanted.has(path)),
     );
@@ -152,7 +150,7 @@ function wantedFile(file: IgnitionFile): WantedPath {
   return file.overwrite === false ? { ...plain, ...keeps } : withContent(plain, bytes);
 }
 
-/** Contents that are big are decoded again when they are needed, not held for the whole update. */
+/** Larger contents are decoded again at each use, instead of being held for the whole update. */
 const HELD_BYTES = 1024 * 1024;
 
 function withContent<Plain extends object>(
@@ -169,7 +167,7 @@ function withContent<Plain extends object>(
   };
 }
 
-/** The pieces one after the other; a file without any is empty. */
+/** The pieces in order; a file without any is empty. */
 function contentOf(path: string, pieces: readonly (IgnitionResource | undefined)[]): Buffer {
   const [first, ...others] = pieces.map((piece) => decode(path, piece?.source ?? '', piece));
   if (others.length === 0) return first ?? Buffer.alloc(0);
@@ -177,7 +175,7 @@ function contentOf(path: string, pieces: readonly (IgnitionResource | undefined)
 }
 
 function decode(path: string, source: string, contents: IgnitionResource | undefined): Buffer {
-  // As Ignition has it: no source is no contents.
+  // In Ignition, an empty source means no contents.
   if (source === '') return Buffer.alloc(0);
   const decoded = decodeDataUrl(source);
   if (decoded.error !== undefined) {
@@ -213,7 +211,7 @@ function gunzip(path: string, bytes: Buffer): Buffer {
 }
 
 /**
- * Compares contents with the hashes that a config gives for them, as Ignition does before it writes.
+ * Compares contents with the config's hashes, as Ignition does before it writes.
  *
  * @throws `InvalidMachineConfig` naming the file
  */
@@ -222,17 +220,13 @@ export function refuseWrongHashes(spec: Pick<RenderedSpec, 'config'>): void {
     for (const piece of [contents, ...append]) {
       const { source = '', verification } = piece ?? {};
       if (source === '' || verification?.hash === undefined) continue;
-      if (isVerified(decode(path, source, piece), verification.hash, { digestHex })) continue;
+      if (isVerified(decode(path, source, piece), verification.hash)) continue;
       throw invalid(
         `file ${path}: the contents are not those that verification.hash is of; correct it, or leave verification out`,
         path,
       );
     }
   }
-}
-
-function digestHex(algorithm: string, bytes: Uint8Array): string {
-  return createHash(algorithm).update(bytes).digest('hex');
 }
 
 /** A mask hides the unit's own contents; drop-ins are written all the same. */
@@ -268,8 +262,8 @@ function unitPath(unit: string, ...parts: readonly string[]): string {
 }
 
 /**
- * Keys of `core`, one per line. Other users are Ignition's: it makes them on a new machine, and what
- * changes about them later is refused; their keys must not open `core`'s door.
+ * Keys of `core`, one per line. Ignition makes other users on a new machine, and later changes of
+ * them are refused; their keys must not work for `core`.
  */
 function sshKeys(users: readonly IgnitionUser[]): string {
   return users
@@ -279,7 +273,6 @@ function sshKeys(users: readonly IgnitionUser[]): string {
     .join('');
 }
 
-/** Whether a config has keys for `core`. */
 export function hasSshKeys(spec: Pick<RenderedSpec, 'config'>): boolean {
   return sshKeys(spec.config.passwd?.users ?? []) !== '';
 }

@@ -1,7 +1,6 @@
 /**
- * Which update a host listens to: the newest whose order it took. Orders of earlier ones that turn up
- * again, from a queue that was slow or from somebody who kept them, are refused, and so are those that
- * would change anything once their update was taken back.
+ * The update that a host obeys: the newest whose order it accepted. It refuses late or replayed
+ * orders of earlier updates, and orders that continue an update that was rolled back.
  */
 
 import { fail } from '../../core/errors';
@@ -10,26 +9,26 @@ import { atBest, type Files, type HostPorts, type UpdateHeader } from '../ports'
 import { isRecord, readPrivate, sameConfig, writePrivate } from './records';
 
 const RUNS_FILE = '/var/lib/slipway/runs.json';
-/** Older orders have expired. */
+/** Orders of older runs have expired. */
 const RUNS_KEPT = 64;
 
 interface Runs {
   readonly current?: string;
   /** What the current run brings the host to. Absent = written by a version that did not note it. */
   readonly config?: ConfigReference;
-  /** The update of the current run was taken back: nothing of it is carried out any more. */
+  /** The update of the current run was rolled back: its orders are refused. */
   readonly isBack?: boolean;
-  /** Why it was; a sentence. Absent = an order said so. */
+  /** Why it was; a sentence. Absent: an order asked for it. */
   readonly because?: string;
   /**
-   * How an update to `config` failed, the current one or one that was lost before it; a sentence. Absent = none did, or
-   * the node has said so since.
+   * How an update to `config` failed, the current or an earlier lost one; a sentence. Absent: none
+   * failed, or the node shows it.
    */
   readonly failed?: string;
   readonly past: readonly string[];
 }
 
-/** What begins or goes on with an update. Taking back and cleaning up does no harm twice. */
+/** Steps that begin or continue an update. Rolling back and cleaning up can be repeated. */
 const GOING_ON: readonly (keyof HostActivities)[] = [
   'prepareUpdate',
   'applyUpdate',
@@ -37,10 +36,10 @@ const GOING_ON: readonly (keyof HostActivities)[] = [
   'armReboot',
 ];
 
-/** These must work on a full disk, and may be carried out again when nothing of them was noted. */
+/** Steps that must work on a full disk; they can be repeated if nothing of them was recorded. */
 const WAY_BACK: readonly (keyof HostActivities)[] = ['goBack', 'verifyBack', 'discardStaged'];
 
-/** Whether the step begins an update or goes on with it. */
+/** Whether the step begins or continues an update. */
 export function goesOn(step: keyof HostActivities): boolean {
   return GOING_ON.includes(step);
 }
@@ -50,8 +49,8 @@ export function isWayBack(step: keyof HostActivities): boolean {
 }
 
 /**
- * Refuses an order of an update that is over for this host; remembers a new one, and with it how a lost one to the same
- * config failed.
+ * Refuses an order of an update that is over for this host. Records a new one, together with the
+ * failure of a lost update to the same config.
  *
  * @throws `OrderRefused`, `EarlierUpdateFailed`
  */
@@ -79,7 +78,7 @@ export async function followRun(
   else await write();
 }
 
-/** How a lost update to the ordered config failed: its node has not said so. */
+/** How a lost update to the ordered config failed, if its node does not show it. */
 function unsaid(
   { config, failed }: Runs,
   { afterLost, config: wanted }: HostOrder,
@@ -88,7 +87,9 @@ function unsaid(
   return sameConfig(config, wanted) ? { failed } : {};
 }
 
-/** The order to prepare is the one that hears how a lost update failed; it finishes its way back before. */
+/**
+ * Only the order to prepare receives the failure of a lost update; it first finishes its rollback.
+ */
 function refuseOver(
   { isBack, because, failed }: Runs,
   step: keyof HostActivities,
@@ -105,7 +106,7 @@ export function failedEarlier({ node, config }: HostOrder, failed: string): Erro
   return fail('EarlierUpdateFailed', what);
 }
 
-/** How an update to the config of this order failed that was lost before it; undefined = none is known to have. */
+/** How a lost update to the config of this order failed; undefined = not known. */
 export async function failedBefore(
   files: Files,
   { orderId }: HostOrder,
@@ -114,7 +115,7 @@ export async function failedBefore(
   return current !== undefined && current === runOf(orderId) ? failed : undefined;
 }
 
-/** Remembers that for the update of this order, whose earlier orders may turn up again, and for whoever comes next. */
+/** Records the failure of this order's update, for its later orders and for the next update. */
 export async function noteFailed(
   files: Files,
   { orderId }: HostOrder,
@@ -126,7 +127,7 @@ export async function noteFailed(
 }
 
 /**
- * From here on the update of this order only ends.
+ * From here on the update of this order can only end.
  *
  * @param failed - how it failed; undefined = it did not
  */
@@ -138,7 +139,7 @@ export async function noteBack(
   const run = runOf(orderId);
   const runs = await readRuns(files);
   if (run === undefined || run !== runs.current) return;
-  // One that goes back because a lost one has failed goes back for that.
+  // A rollback that follows the failure of a lost update keeps that failure.
   const news = failed === undefined || runs.failed !== undefined ? {} : { failed };
   if (runs.isBack === true && news.failed === undefined) return;
   await writeRuns(files, { ...runs, ...news, isBack: true });
@@ -146,13 +147,13 @@ export async function noteBack(
 
 interface BackAlone {
   readonly because: string;
-  /** Also where a later run has taken the update over, which brings the host to the same config. */
+  /** Also when a later run to the same config has taken the update over. */
   readonly takenOverToo: boolean;
 }
 
 /**
- * The same of an update that no order takes back: of the run that has begun it, or has taken it over. One that brings
- * the host to another config goes on.
+ * The same for a rollback without an order: of the run that began the update or took it over. A run
+ * to another config continues.
  */
 export async function noteBackAlone(
   files: Files,
@@ -167,7 +168,7 @@ export async function noteBackAlone(
     await writeRuns(files, { ...runs, isBack: true, because });
 }
 
-/** @param because - a sentence; undefined = an order said so */
+/** @param because - a sentence; undefined = an order asked for it */
 export function takenBack(orderId: string, because: string | undefined): Error {
   const why = because === undefined ? '' : `: ${because}`;
   return fail('OrderRefused', `order ${orderId} is of an update that was taken back${why}`);
@@ -187,7 +188,7 @@ function runOf(orderId: string): string | undefined {
 
 async function readRuns(files: Files): Promise<Runs> {
   const runs = await readPrivate(files, RUNS_FILE);
-  // Written by this module only; a damaged one is no reason to refuse every order from now on.
+  // Only this module writes it; a damaged file must not make the host refuse every order.
   return isRecord(runs) && Array.isArray(runs['past']) ? (runs as unknown as Runs) : { past: [] };
 }
 

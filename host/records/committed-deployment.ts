@@ -1,7 +1,7 @@
 /**
- * On which deployment the current config was committed. It is kept in `/var`, which all deployments
- * share, while the record of the config is in the `/etc` of one of them: so a person who boots another
- * deployment by hand is seen, and the node says so instead of complaining about files one by one.
+ * The deployment on which the current config was committed. Kept in `/var`, which all deployments
+ * share, while the config's record is in the `/etc` of one: so a deployment that a person booted is
+ * reported as such, and not as drift of many files.
  */
 
 import { fail } from '../../core/errors';
@@ -11,7 +11,7 @@ import type { Files, HostPorts, OsStatus } from '../ports';
 import { type HostConfig, isRecord, readCurrentConfig, readPrivate, writePrivate } from './records';
 
 const COMMITTED_FILE = '/var/lib/slipway/committed.json';
-/** MCO's file by which a person says that the disk does not matter. */
+/** MCO's file by which a person declares that the disk need not match. */
 export const FORCE_FILE = '/run/machine-config-daemon-force';
 
 /** The last update that was committed. */
@@ -23,12 +23,12 @@ export interface CommittedUpdate {
 
 export async function readCommitted(files: Files): Promise<CommittedUpdate | undefined> {
   const committed = await readPrivate(files, COMMITTED_FILE);
-  // Written by this module only; without it any deployment that is as the config says is right.
+  // Only this module writes it. Without it, any deployment that matches the config is right.
   const isWhole = isRecord(committed) && isRecord(committed['config']);
   return isWhole ? (committed as unknown as CommittedUpdate) : undefined;
 }
 
-/** Remembers that a config holds on the deployment that is booted. */
+/** Records that a config is in force on the booted deployment. */
 export async function writeCommitted(
   files: Files,
   config: ConfigReference,
@@ -43,8 +43,8 @@ export async function writeCommitted(
 }
 
 /**
- * Refuses to work on a deployment that somebody else booted, unless it is as good as the right one:
- * the same record, and an operating system as the config says.
+ * Refuses to work on a deployment that a person booted, unless it is equal: the same record, and an
+ * operating system as in the config.
  *
  * @throws `WrongDeployment` naming both deployments
  */
@@ -58,7 +58,7 @@ export async function refuseForeignDeployment(
   throw fail('WrongDeployment', foreign, { deployment: status.booted.id });
 }
 
-/** A sentence about a deployment that a person booted by hand; undefined = it is the right one. */
+/** A sentence about a deployment that a person booted; undefined = the right one is booted. */
 export async function findForeignDeployment(
   { node, files, os }: Pick<HostPorts, 'node' | 'files' | 'os'>,
   status: OsStatus,
@@ -77,7 +77,7 @@ export async function findForeignDeployment(
   );
 }
 
-/** The right one from now on, when somebody made another of the same kind. */
+/** Records an equal deployment, which somebody made, as the right one. */
 async function rememberDeployment(files: Files, status: OsStatus): Promise<void> {
   const committed = await readCommitted(files);
   if (committed === undefined || committed.deployment === status.booted.id) return;

@@ -1,4 +1,4 @@
-/** Orders: which ones a host takes, and what it answered to those it has carried out. */
+/** Which orders a host accepts, and its answers to past ones. */
 
 import { fail } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
@@ -7,7 +7,10 @@ import { readPrivate, writePrivate } from './records';
 import { followRun, goesOn, isWayBack } from './accepted-runs';
 
 const RESULTS_FILE = '/var/lib/slipway/orders.json';
-/** An update has nine orders, and a proof for each commit that was not answered; older ones are never repeated. */
+/**
+ * An update has nine orders, and one verification per unanswered commit; older ones are not
+ * repeated.
+ */
 const RESULTS_KEPT = 32;
 
 interface RecordedResult {
@@ -16,8 +19,8 @@ interface RecordedResult {
 }
 
 /**
- * Refuses what is not for this host, or not any more. What looks or takes back never expires: a clock that
- * went ahead in the middle of an update must not keep the host from being taken back.
+ * Refuses an order that is for another host or has expired. Orders that only read or roll back
+ * never expire: a clock that is set ahead must not prevent a rollback.
  *
  * @throws `OrderRefused`
  */
@@ -47,17 +50,18 @@ export function refuseExpired(
   if (expired !== undefined) throw fail('OrderRefused', `order ${orderId} ${expired}`);
 }
 
-/** The end of a sentence about an order that has expired; undefined = it holds. */
+/** The end of a sentence about an expired order; undefined = it is valid. */
 export function expiredText(notAfter: string, now: Date): string | undefined {
   if (now.getTime() <= Date.parse(notAfter)) return undefined;
   return `expired at ${notAfter}, and the clock of this host says ${now.toISOString()}`;
 }
 
 /**
- * Carries an order out once: a repeated one gets the recorded answer. A failed one is not recorded, so
- * it is tried again.
+ * Carries an order out once: a repeated one gets the recorded answer. Failures are not recorded, so
+ * they are tried again.
  *
- * @throws `OrderRefused` when it is not for this host, has expired, or is of an update that is over
+ * @throws `OrderRefused` when the order is for another host, has expired, or is of an update that
+ *   is over
  */
 export async function once<Result>(
   ports: HostPorts,
@@ -70,7 +74,7 @@ export async function once<Result>(
   const recorded = (await readResults(ports.files)).find(
     (entry) => entry.orderId === order.orderId,
   );
-  // What was recorded under this ID is what this very function answered.
+  // The answer under this ID was given by this function.
   if (recorded !== undefined) return recorded.result as Result;
   const result = await carryOut();
   const others = await readResults(ports.files);
@@ -81,15 +85,15 @@ export async function once<Result>(
   return result;
 }
 
-/** Forgets every answer: what they told is no longer true after the host was taken back. */
+/** Drops every answer: after a rollback they are no longer true. */
 export async function forgetResults(files: Files): Promise<void> {
-  // Takes no space: the disk may be full of what is being taken back.
+  // Needs no space: the disk may be full.
   await files.remove(RESULTS_FILE);
 }
 
 async function readResults(files: Files): Promise<readonly RecordedResult[]> {
   const results = await readPrivate(files, RESULTS_FILE);
-  // Written by this module only; without them an order is carried out again, which does no harm.
+  // Only this module writes it; without it an order is carried out again, which is safe.
   return Array.isArray(results) ? (results as RecordedResult[]) : [];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the host remembers: the config it is on, the configs of an update under way, and the results of
- * orders. All below the host's root, none of it readable by others.
+ * The host's records: its current config, the configs of an update in progress, and the results of
+ * orders. Readable by root alone.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,21 +14,20 @@ import type { ConfigReference } from '../../workflows/host-contracts';
 import { diskFailure } from '../disk-failure';
 import type { Files } from '../ports';
 
-/** MCO's place and form, so that either can take a host over from the other. */
+/** MCO's place and format, so that a host can change between MCO and Slipway. */
 export const CURRENT_CONFIG_FILE = '/etc/machine-config-daemon/currentconfig';
 
 const STATE_DIRECTORY = '/var/lib/slipway';
 /** Canonical bytes of the config that is being applied. */
 export const DESIRED_FILE = `${STATE_DIRECTORY}/desired.json`;
-/** Canonical bytes of a current config that had to be fetched. */
+/** Canonical bytes of a current config that was fetched. */
 const PREVIOUS_FILE = `${STATE_DIRECTORY}/previous.json`;
 
-/** A rendered config on this host. */
 export interface HostConfig {
   readonly reference: ConfigReference;
   /** With every field filled in. */
   readonly spec: RenderedSpec;
-  /** As it was read: what the digest covers. */
+  /** As it was read: the digest covers this. */
   readonly raw: unknown;
 }
 
@@ -36,7 +35,6 @@ export function sameConfig(a: ConfigReference, b: ConfigReference): boolean {
   return a.name === b.name && a.digest === b.digest;
 }
 
-/** SHA-256 of bytes, in hex. */
 export function digestOf(bytes: Buffer | string): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
@@ -44,7 +42,7 @@ export function digestOf(bytes: Buffer | string): string {
 /**
  * Reads canonical bytes.
  *
- * @throws `DigestMismatch` when they are not the bytes that the reference names
+ * @throws `DigestMismatch` when the reference names other bytes
  */
 export function readCanonical(bytes: Buffer, reference: ConfigReference): HostConfig {
   const digest = digestOf(bytes);
@@ -64,15 +62,15 @@ export function readCanonical(bytes: Buffer, reference: ConfigReference): HostCo
   return { reference, spec: config.spec, raw: config.raw };
 }
 
-/** The config in canonical bytes that nobody ordered by digest: a first boot. */
+/** A config that was not ordered by digest: that of a first boot. */
 export function readUnordered(bytes: Buffer, name: string): HostConfig {
   return readCanonical(bytes, { name, digest: digestOf(bytes) });
 }
 
 /**
- * The config that the host is on, by its own record; undefined when it has none.
+ * The host's current config, by its own record; undefined when it has none.
  *
- * @throws `ConfigDrift` when the record is not what was written
+ * @throws `ConfigDrift` when the record was changed
  */
 export async function readCurrentConfig(files: Files): Promise<HostConfig | undefined> {
   const state = await files.look(CURRENT_CONFIG_FILE);
@@ -98,7 +96,7 @@ export async function writeCurrentConfig(files: Files, config: HostConfig): Prom
   await writePrivate(files, CURRENT_CONFIG_FILE, JSON.stringify(object));
 }
 
-/** The config of the update under way, when the host has it already. */
+/** The stored config of the update in progress. */
 export async function readKeptConfig(
   files: Files,
   reference: ConfigReference,
@@ -111,7 +109,7 @@ export async function readKeptConfig(
   return undefined;
 }
 
-/** Keeps a fetched config until the update is over. */
+/** Stores a fetched config until the update is over. */
 export async function keepConfig(
   files: Files,
   role: 'desired' | 'previous',
@@ -121,7 +119,7 @@ export async function keepConfig(
   await writePrivate(files, path, canonicalText(config.reference.name, config.raw));
 }
 
-/** Drops what was kept, and what a crash left of keeping it: configs have secrets. */
+/** Removes stored configs and temporary files of them: configs have secrets. */
 export async function dropKeptConfigs(files: Files): Promise<void> {
   try {
     for (const path of [DESIRED_FILE, PREVIOUS_FILE]) {
@@ -133,7 +131,7 @@ export async function dropKeptConfigs(files: Files): Promise<void> {
   }
 }
 
-/** Writes a file of ours that only root may read, with its directories. */
+/** Writes a file that only root may read, with its directories. */
 export async function writePrivate(files: Files, path: string, text: string): Promise<void> {
   const parent = posix.dirname(path);
   try {
@@ -148,7 +146,7 @@ export async function writePrivate(files: Files, path: string, text: string): Pr
   }
 }
 
-/** What `writePrivate` wrote as JSON; undefined when it is not there, or damaged and so no use. */
+/** Parsed JSON of `writePrivate`; undefined when the file is missing or damaged. */
 export async function readPrivate(files: Pick<Files, 'look'>, path: string): Promise<unknown> {
   const state = await files.look(path);
   return state.kind === 'file' ? parseJson(state.content) : undefined;
@@ -178,7 +176,7 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/** As far as a host relies on it; the digest proves the rest. */
+/** Checks the fields that a host relies on; the digest verifies the rest. */
 function configIn(value: unknown): { name: string; spec: RenderedSpec; raw: unknown } | undefined {
   if (!isRecord(value) || typeof value['name'] !== 'string') return undefined;
   const spec = value['spec'];
@@ -191,7 +189,7 @@ function configIn(value: unknown): { name: string; spec: RenderedSpec; raw: unkn
     fips: false,
     kernelType: '',
   };
-  // A record may lack empty fields; filling them in must not change its digest, hence `raw`.
+  // A record may lack empty fields. Filling them in must not change its digest, hence `raw`.
   const missing = Object.entries(filled).filter(
     ([key]) => spec[key] === undefined || spec[key] === null,
   );

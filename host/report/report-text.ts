@@ -1,11 +1,11 @@
-/** The report of a machine as a person reads it. */
+/** The report of a machine for people. */
 
 import type { Deployment, OsStatus } from '../ports';
 import type { FirstBootRecord } from '../first-boot/first-boot-record';
 import type { HostReport, KubeletReport } from './report';
 import type { LastOrder } from './worker-state';
 
-/** Lines without line ends: one fact each, what is wrong last. */
+/** One fact per line, without line ends; problems come last. */
 export function reportLines(report: HostReport): readonly string[] {
   const { node, currentConfig, driver, os, kubelet, update, firstBoot, worker, problems } = report;
   const lines = [

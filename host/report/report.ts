@@ -1,4 +1,6 @@
-/** Everything that this machine knows of itself, for a person at its console. No server is asked. */
+/**
+ * Everything that this machine knows of itself, for a person at its console. Contacts no server.
+ */
 
 import { findForeignDeployment } from '../records/committed-deployment';
 import { otherDriver } from '../transaction/open-journal';
@@ -16,40 +18,38 @@ import { createMachinePorts } from '../../workers/host/machine-ports';
 import type { MachineSettings } from '../../workers/host/machine-settings';
 import { type HostState, isRunning, readHostState } from './worker-state';
 
-/** An update that is not finished. */
 export interface OpenUpdate {
   readonly target: string;
   readonly previous?: string;
   readonly orderId: string;
-  /** What came about last: `writing`, or the last mark of its journal. */
+  /** `writing`, or the last mark of its journal. */
   readonly phase: string;
-  /** What the program before the kubelet would do about it now. */
+  /** What the program before the kubelet would do about it. */
   readonly standing: string;
   readonly reboots: boolean;
 }
 
-/** The kubelet of this machine, as it is found now. */
 export interface KubeletReport extends FoundKubelet {
-  /** Absent = it is not asked. */
+  /** Absent: it is not asked. */
   readonly healthUrl?: string;
 }
 
 export interface HostReport {
   readonly node: string;
-  /** Config that the machine is on, by its own record. */
+  /** By the machine's own record. */
   readonly currentConfig?: string;
   readonly driver?: { readonly name: string; readonly why: string };
   readonly os?: OsStatus;
   readonly kubelet?: KubeletReport;
   readonly update?: OpenUpdate;
-  /** Of a machine that came through Ignition, as long as it is not complete. */
+  /** Of a machine that came through Ignition, until its first boot is complete. */
   readonly firstBoot?: FirstBootRecord;
   readonly worker?: HostState & { readonly running: boolean };
-  /** What is wrong, a sentence each. */
+  /** A sentence each. */
   readonly problems: readonly string[];
 }
 
-/** Looks at everything; what cannot be read is a problem in the report, never an exception. */
+/** Checks everything; an unreadable part becomes a problem in the report, never an exception. */
 export async function readHostReport(settings: MachineSettings): Promise<HostReport> {
   const { node, root } = settings;
   const problems: string[] = [];
@@ -101,7 +101,10 @@ function kubeletReport(settings: MachineSettings): KubeletReport {
   return { ...found, ...(kubeletHealthUrl === undefined ? {} : { healthUrl: kubeletHealthUrl }) };
 }
 
-/** The record counts as long as there is a first boot to complete: a crash or a person may end it without a word. */
+/**
+ * The record counts until the first boot is complete: a crash or a person may end it without a
+ * note.
+ */
 async function openFirstBoot(files: HostPorts['files']): Promise<FirstBootRecord | undefined> {
   const { kind } = await files.facts(FIRST_BOOT_PLACES.ENCAPSULATED);
   return kind === 'absent' ? undefined : readFirstBoot(files);

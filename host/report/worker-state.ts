@@ -1,4 +1,4 @@
-/** What the worker of this machine is doing, in a file that a person at the console can be shown. */
+/** The state of this machine's worker, in a file for people at the console. */
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,24 +6,22 @@ import { failureName, messageOf } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 import type { Logger } from '../../process/logging';
 
-/** In memory, below the machine's root: it is of this boot. */
+/** In memory, below the machine's root: valid for this boot. */
 const STATE_FILE = 'run/slipway/host.json';
 
 export type Connection = 'waiting' | 'connected' | 'rebooting';
 
-/** The last order that was carried out, or was not. */
 export interface LastOrder {
   readonly activity: string;
   readonly orderId: string;
   readonly config: string;
-  /** RFC 3339: when it ended; absent = it runs. */
+  /** RFC 3339; absent: it is running. */
   readonly endedAt?: string;
-  /** Absent = it was carried out. */
+  /** Absent: it was carried out. */
   readonly failure?: string;
   readonly reason?: string;
 }
 
-/** What a worker process last said of itself. */
 export interface HostState {
   readonly pid: number;
   readonly startedAt: string;
@@ -31,18 +29,18 @@ export interface HostState {
   readonly connection: Connection;
   readonly since: string;
   readonly lastOrder?: LastOrder;
-  /** It has settled what was left, and no reboot is due. */
+  /** The worker has settled, and no reboot is due. */
   readonly isSettled?: boolean;
 }
 
 export interface HostStateWriter {
   settled(): void;
   connection(connection: Connection): void;
-  /** The same activities; each is written down when it begins and when it ends. */
+  /** Wraps the activities to record their begin and end. */
   watch(activities: HostActivities): HostActivities;
 }
 
-/** Writes the state of this process. A state that cannot be written is logged, once. */
+/** Writes the state of this process. The first failure to write it is logged. */
 export function createHostState(root: string, temporal: string, log: Logger): HostStateWriter {
   const file = join(root, STATE_FILE);
   const now = (): string => new Date().toISOString();
@@ -99,7 +97,7 @@ export function createHostState(root: string, temporal: string, log: Logger): Ho
   };
 }
 
-/** Whether the process that wrote a state is there. */
+/** Whether the process that wrote a state is running. */
 export function isRunning({ pid }: HostState): boolean {
   try {
     process.kill(pid, 0);
@@ -109,10 +107,10 @@ export function isRunning({ pid }: HostState): boolean {
   }
 }
 
-/** The state that was written last; undefined = no worker has run in this boot. */
+/** The last state; undefined = no worker has run in this boot. */
 export function readHostState(root: string): HostState | undefined {
   try {
-    // Written by this module only, atomically.
+    // Only this module writes it, atomically.
     return JSON.parse(readFileSync(join(root, STATE_FILE), 'utf8')) as HostState;
   } catch {
     return undefined;

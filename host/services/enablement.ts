@@ -1,4 +1,6 @@
-/** Which units are enabled, disabled or left to the presets in an update, before and after writing. */
+/**
+ * The units that an update enables, disables or leaves to the presets, before and after writing.
+ */
 
 import { isTemplateName, templateOf } from '../../core/systemd';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
@@ -6,14 +8,14 @@ import { ownLink, type UnitEnablement } from '../../adapters/host';
 import type { EnablementChange, HostPorts, PathChange } from '../ports';
 import type { WantedPaths } from '../paths/wanted-paths';
 
-/** What Ignition tells systemd's first boot: a line for each unit that the first config enables. */
+/** Ignition's presets for the first boot: a line for each unit that the first config enables. */
 const IGNITION_PRESETS = '/etc/systemd/system-preset/20-ignition.preset';
 
 type Ports = Pick<HostPorts, 'files' | 'systemd'>;
 
 /**
- * Before the unit files change: a unit that goes away or is rewritten loses the links of its old
- * `[Install]` section while systemd can still read it.
+ * Changes before the unit files change: a unit that is removed or rewritten loses the links of its
+ * old `[Install]` section while systemd can still read it.
  *
  * @param touched - units of which some file changes
  */
@@ -32,7 +34,7 @@ export async function enablementBefore(
   for (const { name } of changed) {
     if (await staysLinked(ports, desired.get(name))) continue;
     const now = await ports.systemd.enablement(name);
-    // The links of the instances are of the template's section, too.
+    // The links of instances come from the template's section, too.
     if (now === 'enabled' || now === 'indirect') {
       changes.push({ unit: name, wish: 'disable' });
     }
@@ -40,27 +42,27 @@ export async function enablementBefore(
   return changes;
 }
 
-/** A unit that is kept elsewhere is gone once it is disabled, and its config may not bring it again. */
+/** A linked unit disappears when it is disabled, and its config may not bring it back. */
 async function staysLinked({ files }: Ports, unit: IgnitionUnit | undefined): Promise<boolean> {
   if (unit === undefined || unit.contents !== undefined) return false;
   return (await ownLink(files, unit.name)) !== undefined;
 }
 
-/** Units as the running system has them, and as the next boot will; one and the same when nothing is staged. */
+/** Units in the running system and at the next boot; equal when nothing is staged. */
 export interface UnitsOfBoots {
   readonly now: UnitEnablement;
   readonly next: UnitEnablement;
 }
 
 /**
- * After the unit files are written and the deployment is staged: what the config says for every unit that
- * is new or different, or that only the staged image brings, and the preset for a distribution's unit
- * that the config no longer mentions. A unit that the next boot does not have is left alone.
+ * Changes after the unit files are written and the deployment is staged: the config's wish for
+ * every unit that is new, different, or only in the staged image; the preset for a distribution's
+ * unit that the config has dropped. Units that the next boot lacks are left alone.
  *
- * Presets come first, as in MCO: a preset that disables a unit knows nothing of the enabled one that asks
- * for it with `Also`. Then come those that are disabled: a socket that is enabled stays so when its service,
- * which names it, is not. What a unit itself says counts before what others say of it. Templates come before
- * their instances, whose links go with every change of the template.
+ * Presets come first, as in MCO: a disabling preset does not know the enabled unit that names its
+ * unit in `Also`. Then come disabled units: an enabled socket stays enabled if its service, which
+ * names it in `Also`, is disabled. Templates come before their instances, whose links each change
+ * of the template removes.
  */
 export async function enablementAfter(
   { now, next }: UnitsOfBoots,
@@ -101,8 +103,8 @@ export async function enablementAfter(
 }
 
 /**
- * Units whose enablement is no longer as the config says, in the same order: whichever of them are put
- * right, no other one loses its links to that, or gets some.
+ * Units whose enablement differs from the config, in an order in which no change alters the links
+ * of units that are right.
  */
 export async function enablementAgain(
   systemd: UnitEnablement,
@@ -128,7 +130,7 @@ export async function enablementAgain(
   return [...disable, ...enable, ...brought];
 }
 
-/** Presets that enable their unit, and with it what it names with `Also`. */
+/** Presets that enable their unit, and with it the units in its `Also`. */
 async function thatEnable(
   next: UnitEnablement,
   presets: readonly EnablementChange[],
@@ -137,7 +139,7 @@ async function thatEnable(
   return presets.filter((_, index) => verdicts[index]);
 }
 
-/** What the units of these changes name with `Also`. */
+/** The units that the units of these changes name in `Also`. */
 async function namedBy(
   systemd: UnitEnablement,
   changes: readonly EnablementChange[],
@@ -145,7 +147,7 @@ async function namedBy(
   return new Set((await Promise.all(changes.map(({ unit }) => systemd.also(unit)))).flat());
 }
 
-/** Units that are to be disabled, and that others bring in with `Also` when they are enabled. */
+/** Units to disable that other units enable by `Also`. */
 async function disabledAgain(
   next: UnitEnablement,
   desired: ReadonlyMap<string, IgnitionUnit>,
@@ -158,8 +160,8 @@ async function disabledAgain(
 }
 
 /**
- * Units that stay enabled, and lose links to changes of others: what a unit names with `Also` is disabled
- * together with it, and may be left to a preset that disables it.
+ * Enabled units that lose links when a unit that names them in `Also` is disabled, also by a
+ * preset.
  */
 async function enabledAgain(
   next: UnitEnablement,
@@ -184,7 +186,10 @@ async function enabledAgain(
   return changes;
 }
 
-/** Disabling a template, as an enabled one is before it gets its links, takes those of its instances. */
+/**
+ * Disabling a template removes the links of its instances; an enabled one is disabled before it
+ * gets its links.
+ */
 function isInstanceOfOne(unit: string, templates: ReadonlySet<string>): boolean {
   const template = templateOf(unit);
   return template !== undefined && templates.has(template);
@@ -201,8 +206,8 @@ async function wasThere(now: UnitEnablement, next: UnitEnablement, unit: string)
 }
 
 /**
- * The presets of the first boot go with the first update, before any unit is left to the presets: they
- * would enable it for ever.
+ * Removes the presets of the first boot with the first update, before units are left to the
+ * presets: they would enable their units for ever.
  *
  * @see MCO pkg/daemon/daemon.go (7ff337a4), which does it at every start
  */

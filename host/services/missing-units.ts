@@ -1,4 +1,4 @@
-/** Units that a config enables and that nothing brings, found before the node is disturbed. */
+/** Finds units that a config enables and nothing brings, before the node is disturbed. */
 
 import { filesAfterBoot, hasUnit, isGenerated, type SeePath } from '../../adapters/host';
 import { fail } from '../../core/errors';
@@ -11,11 +11,11 @@ import type { HostConfig } from '../records/records';
 type Ports = Pick<HostPorts, 'files' | 'users' | 'node'>;
 
 /**
- * Looks for every unit that an update enables anew: among the files as the update leaves them, in the image that
- * boots next. What an image has whose tree is not on the disk (composefs, simulated) nobody can tell here.
+ * Looks for every newly enabled unit among the files after the update, in the image that boots
+ * next. Images without a tree on disk (composefs, simulated) cannot be checked here.
  *
- * @param from - what the host is on; absent = it had no config
- * @param staged - deployment that boots next, as drivers name it; absent = the running one
+ * @param from - the config that the host is on; absent: none
+ * @param staged - deployment that boots next, as drivers name it; absent: the running one
  * @throws `ApplyFailed` naming the units
  * @see MCO pkg/daemon/update.go, writeUnits (7ff337a4), where `systemctl enable` fails
  */
@@ -51,7 +51,7 @@ export async function refuseMissingUnits(
   );
 }
 
-/** What the update writes or takes away, by path. */
+/** What the update writes or removes, by path. */
 async function pathsAfter(
   ports: Ports,
   from: HostConfig | undefined,

@@ -1,28 +1,29 @@
-/** Whether services are up after they were told of new files, and stay so. */
+/** Whether services come up on new files, and stay up. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../../core/errors';
 import type { HostPorts, UnitState } from '../ports';
 
-/** So long a service may take to become active; systemd's own limit for a start is 90 s. */
+/** The limit for becoming active; systemd's own limit for a start is 90 s. */
 const ACTIVE_WITHIN_MS = 100_000;
-/** So long it must then stay active: most crashes on a bad file come at once. */
+/** It must then stay active for this long: most crashes on a bad file come at once. */
 const STAYS_MS = 5_000;
 export const LOOK_EVERY_MS = 500;
 
 type Ports = Pick<HostPorts, 'systemd' | 'context' | 'pause'>;
 
-/** A service that must be up, and how often systemd had restarted it by itself when it came up. */
+/** A service that must be up, and how often systemd had restarted it when it came up. */
 export interface WatchedService {
   readonly service: string;
   readonly restarts: number;
 }
 
 /**
- * Waits until a service has come up. A oneshot that has run to its end is up.
+ * Waits until a service has come up. A finished oneshot is up.
  *
- * @returns undefined when there is nothing to watch: no systemd runs, or the service has done its work
- * @throws `ServiceFailed` naming the service and what systemd says about it
+ * @returns undefined when there is nothing to watch: no systemd runs, or the service has done its
+ *   work
+ * @throws `ServiceFailed` naming the service and its state
  */
 export async function awaitActive(
   ports: Ports,
@@ -30,7 +31,7 @@ export async function awaitActive(
   after: 'reload' | 'restart',
 ): Promise<WatchedService | undefined> {
   const { signal } = ports.context();
-  // A reload keeps systemd's count, so only what is added to it tells of a crash.
+  // A reload keeps systemd's count of restarts, so only an increase means a crash.
   let first: number | undefined;
   for (let waited = 0; ; waited += LOOK_EVERY_MS) {
     const state = await ports.systemd.state(service);
@@ -52,7 +53,7 @@ export async function awaitActive(
 }
 
 /**
- * Watches services for a while, all at once.
+ * Watches all services together.
  *
  * @throws `ServiceFailed` naming the first that does not stay up
  */
@@ -90,12 +91,12 @@ function verdictOf(state: UnitState): 'up' | 'finished' | 'down' | 'wait' {
   }
 }
 
-/** Ended, and about to be started by systemd itself: `auto-restart`, `failed-before-auto-restart`, … */
+/** Ended, and to be restarted by systemd: `auto-restart`, `failed-before-auto-restart`, … */
 export function isBetweenStarts({ sub }: UnitState): boolean {
   return sub.includes('auto-restart');
 }
 
-/** Names the service and what systemd says; why it says so is in the journal of the machine. */
+/** Names the service and its state; the cause is in the machine's systemd journal. */
 export function serviceFailed(
   service: string,
   after: 'reload' | 'restart' | 'watch',
@@ -114,7 +115,7 @@ export function serviceFailed(
   });
 }
 
-/** Between two looks. */
+/** Waits between two checks. */
 export async function pause(
   { pause: wait }: Pick<HostPorts, 'pause'>,
   ms: number,

@@ -1,6 +1,6 @@
 /**
- * Reloads and restarts that a plan asks for, in its order. What was reloaded or restarted must be up
- * again and stay so: else the update does not hold.
+ * Runs the reloads and restarts of a plan, in its order. The services must be up afterwards and
+ * stay up, else the update fails.
  */
 
 import { DEFAULT_DISRUPTION_POLICIES, type DisruptionAction } from '../../core/disruption';
@@ -15,23 +15,22 @@ import {
   type WatchedService,
 } from './service-health';
 
-/** What `Special` reloads: CRI-O reads `registries.conf`. */
+/** `Special` reloads CRI-O, which reads `registries.conf`. */
 const REGISTRIES_SERVICE = 'crio.service';
-/** A host without this unit may have the program that it runs. */
+/** A host without this unit may have its program. */
 const TRUST_SERVICE = 'coreos-update-ca-trust.service';
 
 type Ports = Pick<HostPorts, 'systemd' | 'context' | 'pause' | 'warn'>;
 type ServiceAction = { readonly verb: 'reload' | 'restart'; readonly service: string };
 
 /**
- * Carries the actions out, and watches the services for a moment. Repeating a reload or a restart does
- * no harm.
+ * Runs the actions, and watches the services for a moment. Safe to repeat.
  *
  * - A service that does not run is not reloaded: it reads its files when it starts.
- * - A service that does not run is started by a restart, as systemd does it.
- * - Services that only the default policies name may be missing: not every machine has CRI-O.
+ * - A restart starts a service that does not run, as in systemd.
+ * - Services of the default policies may be missing: not every machine has CRI-O.
  *
- * @throws `ServiceFailed` naming the service and what systemd says about it
+ * @throws `ServiceFailed` naming the service and its state
  */
 export async function performActions(
   ports: Ports,
@@ -108,7 +107,7 @@ async function updateTrust({ systemd }: Ports): Promise<undefined> {
   }
 }
 
-/** systemctl said no: what systemd knows about the service says more. */
+/** systemctl failed: the state of the service is more useful than its message. */
 async function refused(
   { systemd }: Ports,
   { verb, service }: ServiceAction,
@@ -123,7 +122,7 @@ async function refused(
   return Object.assign(named, { cause: error });
 }
 
-/** The services among the actions that run now. Absent = no systemd runs, so nobody can tell. */
+/** The services of the actions that are running. Absent: no systemd runs, so they are not known. */
 export async function runningServices(
   { systemd }: Pick<HostPorts, 'systemd'>,
   actions: readonly DisruptionAction[],
@@ -138,9 +137,9 @@ export async function runningServices(
 }
 
 /**
- * After an undo: systemd reads its units again if there are some in the update, and services that
- * were told of the new files, or may have been, are told of the old ones. Those that ran before the
- * update must run again, also where a reload has ended them; the others are left as they were, down. May be repeated.
+ * After an undo: reloads systemd's units if the update has some, and runs the actions again for
+ * services that may have the new files. Services that ran before the update must run again, also if
+ * a reload ended them; others stay down. Safe to repeat.
  *
  * @throws `ServiceFailed` naming the service
  */
@@ -151,7 +150,7 @@ export async function tellOfOldFiles(ports: Ports, journal: OpenJournal): Promis
   if (begun === undefined) return;
   const { running } = begun;
   for (const service of new Set(running)) {
-    // What failed on the new files again and again would not be started for a while.
+    // systemd would not start a service that has failed repeatedly on the new files.
     await atBest(ports, `cannot forget the failures of ${service}`, async () =>
       ports.systemd.resetFailed?.(service),
     );
@@ -169,7 +168,7 @@ export async function tellOfOldFiles(ports: Ports, journal: OpenJournal): Promis
   await performActions(ports, told);
 }
 
-/** A service that the reload on the new files has ended reads the old ones when it starts, and nobody else starts it. */
+/** Starts a service that a reload of the new files ended: nothing else starts it. */
 async function startedIfItEnded(
   { systemd }: Ports,
   action: DisruptionAction,
@@ -183,7 +182,7 @@ async function startedIfItEnded(
   return hasEnded ? { type: 'Restart', restart: { serviceName: service } } : action;
 }
 
-/** What the update started is stopped; a oneshot is run again, now on the old files. */
+/** Stops a service that the update started; a oneshot runs again, on the old files. */
 async function leaveDown(ports: Ports, service: string): Promise<void> {
   const { systemd, context } = ports;
   const state = await systemd.state(service);
@@ -196,7 +195,7 @@ async function leaveDown(ports: Ports, service: string): Promise<void> {
   }
 }
 
-/** `None`, `Drain` and `Reboot` are not the business of services; `DaemonReload` is of no service. */
+/** `None`, `Drain`, `Reboot` and `DaemonReload` belong to no service. */
 function serviceActionOf(action: DisruptionAction): ServiceAction | undefined {
   switch (action.type) {
     case 'Reload':
@@ -213,7 +212,7 @@ function serviceActionOf(action: DisruptionAction): ServiceAction | undefined {
   }
 }
 
-/** Named by the defaults, and so on machines that do not have it. */
+/** Named by the default policies, so it may be missing on a machine. */
 function isOfDefaults(service: string): boolean {
   const { files, units, sshkey } = DEFAULT_DISRUPTION_POLICIES;
   return [...files, ...units, sshkey].some(({ actions }) =>
@@ -221,7 +220,7 @@ function isOfDefaults(service: string): boolean {
   );
 }
 
-/** Whether systemd keeps something in memory that the update writes. */
+/** Whether systemd keeps some part of the update in memory. */
 export function changesUnits({ units }: Pick<UpdatePlan, 'units'>): boolean {
   return units.changed.length + units.removed.length > 0;
 }

@@ -1,4 +1,4 @@
-/** Whether the units that an update brought came up with the boot that brought them, and stay up. */
+/** Whether the units of an update came up at the boot, and stay up. */
 
 import { fail } from '../../core/errors';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
@@ -6,25 +6,24 @@ import type { HostPorts, OpenJournal, UnitState } from '../ports';
 import { readCurrentConfig } from '../records/records';
 import { isBetweenStarts, LOOK_EVERY_MS, pause } from './service-health';
 
-/** So long a unit that is still starting, or has not begun, is waited for; then it is no failure. */
+/** Wait for a unit that is starting or has not begun; after that, it is no failure. */
 const STARTS_WITHIN_MS = 10_000;
-/** A service that is up for so long does not crash on its new files; most of them are, when it is asked. */
+/** A service that is up this long does not crash on its new files. */
 const STEADY_MS = 5_000;
-/** The same of one that systemd had to start again. */
+/** The same for a service that systemd had to restart. */
 const STEADY_AGAIN_MS = 15_000;
-/** So long a service may fail and be started again: what it needs may come up later than itself. */
+/** A service may fail and restart for this long: its dependencies may come up later. */
 const RECOVERS_WITHIN_MS = 60_000;
-/** Started again so often before our eyes, it crashes whenever it starts. */
+/** After this many observed restarts, the service crashes at each start. */
 const STARTS_OF_A_LOOP = 2;
 
 type Ports = Pick<HostPorts, 'systemd' | 'context' | 'pause' | 'files'>;
 
 /**
- * Looks at every unit that differs from the config before, services, sockets, timers and mounts alike. One
- * that the config does not enable may be down, not failed. What failed already before the update is none
- * of its business.
+ * Checks every unit that the update changed: services, sockets, timers and mounts. A unit that the
+ * config does not enable may be down, but not failed. Failures from before the update are ignored.
  *
- * @throws `VerifyFailed` naming the unit and what systemd says about it
+ * @throws `VerifyFailed` naming the unit and its state
  */
 export async function proveUnits(
   ports: Ports,
@@ -38,7 +37,7 @@ export async function proveUnits(
     const unsettled: UnitWatch[] = [];
     for (const unit of open) {
       const state = await ports.systemd.state(unit.name);
-      // Without a systemd that runs there is nothing to say.
+      // Undefined: no systemd runs.
       if (state !== undefined && !unit.isSettled(state, waited)) unsettled.push(unit);
     }
     open = unsettled;
@@ -49,7 +48,7 @@ export async function proveUnits(
   }
 }
 
-/** Without those that are to be down, and templates, of which only instances run. */
+/** Without units that should be down, and without templates. */
 function broughtUnits(before: RenderedSpec | undefined, to: RenderedSpec): readonly IgnitionUnit[] {
   const old = new Map(unitsOf(before).map((unit) => [unit.name, JSON.stringify(unit)]));
   return unitsOf(to)
@@ -61,12 +60,12 @@ function unitsOf(spec: RenderedSpec | undefined): readonly IgnitionUnit[] {
   return spec?.config.systemd?.units ?? [];
 }
 
-/** What was seen of one unit. */
+/** The observed states of one unit. */
 class UnitWatch {
   readonly name: string;
   readonly #isEnabled: boolean;
   #restarts: number | undefined;
-  /** How it was when it had failed last. */
+  /** The state at its last failure. */
   #trouble: UnitState | undefined;
 
   constructor({ name, enabled }: IgnitionUnit) {
@@ -77,7 +76,7 @@ class UnitWatch {
   /**
    * Whether there is nothing more to wait for.
    *
-   * @param waited - milliseconds since the first look
+   * @param waited - milliseconds since the first check
    * @throws `VerifyFailed`
    */
   isSettled(state: UnitState, waited: number): boolean {
@@ -89,7 +88,7 @@ class UnitWatch {
     if (isSteady(this.name, state)) return true;
     const isDown = state.active === 'inactive' && !isBetweenStarts(state);
     const hasRun = this.#trouble !== undefined || (state.type === 'oneshot' && state.hasRun);
-    // It did its work, be it in the end.
+    // It did its work, possibly after failures.
     if (isDown && hasRun && state.result === 'success') return true;
     if (this.#trouble === undefined) {
       return waited >= STARTS_WITHIN_MS || (isDown && !this.#isEnabled);
@@ -102,14 +101,14 @@ class UnitWatch {
   }
 }
 
-/** Up, and for long enough; only services die by themselves. */
+/** Up for long enough; only services end by themselves. */
 function isSteady(name: string, { active, sub, restarts, upMs }: UnitState): boolean {
   if (active !== 'active') return false;
   if (!name.endsWith('.service') || sub === 'exited') return true;
   return upMs >= (restarts === 0 ? STEADY_MS : STEADY_AGAIN_MS);
 }
 
-/** Nothing that could be started; MCO's `systemctl enable` fails on such units. */
+/** Cannot be started; MCO's `systemctl enable` fails on such units. */
 function isUnreadable({ load }: UnitState): boolean {
   return load === 'bad-setting' || load === 'error' || load === 'not-found';
 }
@@ -118,12 +117,12 @@ function hasJustFailed(state: UnitState): boolean {
   return isBetweenStarts(state) && state.result !== 'success';
 }
 
-/** Started again by systemd, which does that only after a failure; `always` does it also after none. */
+/** systemd restarted it after a failure; with `always`, also without one. */
 function tellsOfFailure({ restarts, restartPolicy }: UnitState): boolean {
   return restarts > 0 && restartPolicy !== 'always' && restartPolicy !== 'on-success';
 }
 
-/** @param trouble - how it was when it had failed */
+/** @param trouble - its state at the failure */
 function notUp(name: string, trouble: UnitState, { restarts }: UnitState): Error {
   const { active, sub, load, result, exitStatus } = trouble;
   const detail = [

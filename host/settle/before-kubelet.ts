@@ -1,6 +1,6 @@
 /**
- * The small program before the kubelet: it settles what a power cut or a way back left, and ends. It
- * knows no Temporal and no server, so that it works when nothing else does.
+ * The program before the kubelet: it settles what a power cut or a rollback left, and ends. It
+ * needs neither Temporal nor a server.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,10 +21,10 @@ const run = promisify(execFile);
 
 export { MACHINE_FLAGS } from '../../workers/host/flags';
 
-/** The worker writes the journal too: never both at the same time. */
+/** The worker also writes the journal: never both at the same time. */
 const WORKER_UNIT = 'slipway-host.service';
 const RUNNING: ReadonlySet<string> = new Set(['active', 'activating', 'reloading', 'deactivating']);
-/** Programs of the operating system may not answer yet, so early after the boot. */
+/** OS programs may not answer yet, so early after the boot. */
 const ATTEMPTS = 10;
 const PAUSE_MS = 3_000;
 
@@ -33,14 +33,14 @@ export interface SettleOptions {
   readonly log: Logger;
   readonly systemctl?: string;
   readonly pauseMs?: number;
-  /** Absent = through systemd. */
+  /** Default: through systemd. */
   readonly reboot?: typeof rebootMachine;
 }
 
 /**
  * The process `slipway host-settle`.
  *
- * @param flags - by setting name (`HOST_WORKER_FLAGS`); they go before the environment
+ * @param flags - by setting name (`HOST_WORKER_FLAGS`); they precede the environment
  * @throws an Error named SettingsError that lists every wrong setting
  */
 export async function runHostSettle(
@@ -55,10 +55,10 @@ export async function runHostSettle(
 }
 
 /**
- * Settles, with the reboot that it may take. Beside a worker that has settled there is nothing to do.
+ * Settles, with a reboot if one is due. Does nothing beside a worker, which has settled.
  *
  * @returns what was found and done
- * @throws an Error when nothing could be settled: the kubelet had better not start then
+ * @throws an Error when settling failed; the kubelet should not start then
  */
 export async function settleMachine(
   settings: MachineSettings,
@@ -75,7 +75,7 @@ export async function settleMachine(
   const { what, reboot, foreign } = settled;
   if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
   if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');
-  // systemd ends this program; until then nothing that waits for it starts.
+  // systemd ends this program; units that wait for it do not start.
   if (reboot !== undefined) await boot(reboot, settings, { signal, log });
   return settled;
 }
@@ -93,7 +93,7 @@ async function settlePatiently(
         now: () => new Date(),
       });
     } catch (error) {
-      // A damaged journal, or a way back that does not end: waiting mends neither.
+      // A damaged journal, or a rollback that does not end: waiting fixes neither.
       const isHopeless = failureName(error) === 'RollbackFailed' || attempt >= ATTEMPTS;
       if (isHopeless || signal.aborted) throw error;
       log.warn({ node: settings.node, reason: messageOf(error) }, 'cannot settle yet');
@@ -102,13 +102,13 @@ async function settlePatiently(
   }
 }
 
-/** Also while it starts or stops: it settles before it says that it is ready. */
+/** Also true while it starts or stops: it settles before it is ready. */
 async function isWorkerRunning(systemctl: string): Promise<boolean> {
   const stateOf = (result: unknown): string =>
     typeof result === 'object' && result !== null && 'stdout' in result
       ? String(result.stdout).trim()
       : '';
-  // It also ends badly for every state but one; machines without systemd say nothing.
+  // The command fails in all states but one, and on machines without systemd.
   const state = await run(systemctl, ['is-active', WORKER_UNIT]).then(stateOf, stateOf);
   return RUNNING.has(state);
 }

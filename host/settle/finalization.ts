@@ -1,11 +1,13 @@
-/** What ostree says, in the boot after, of a deployment that it could not put in place at the shutdown. */
+/**
+ * ostree's report, in the next boot, of a deployment that it could not finalize at the shutdown.
+ */
 
 import { messageOf } from '../../core/errors';
 import { atBest, type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
 
 /**
- * What `ostree-finalize-staged.service` writes down as it fails, and the unit that finds it in the next boot, takes it away and
- * fails with it; ostree has both since 2022.
+ * `ostree-finalize-staged.service` writes this file when it fails. In the next boot, the unit below
+ * finds it, removes it and fails with its text (ostree since 2022).
  *
  * @see https://github.com/ostreedev/ostree/pull/2589
  */
@@ -17,10 +19,11 @@ const MOST_CHARACTERS = 300;
 type Ports = Pick<HostPorts, 'files' | 'systemd' | 'warn'>;
 
 /**
- * Why the deployment that the reboot was armed for is not in place, where ostree has tried and failed: it would fail the
- * same way at the next shutdown, so the update is not tried again as after a power cut.
+ * Why ostree failed to finalize the deployment of the armed reboot: it would fail again at the next
+ * shutdown, so the update is not repeated as after a power cut.
  *
- * @returns a sentence; undefined = it did not fail, or nobody can tell (an older ostree, another boot since)
+ * @returns a sentence; undefined = it did not fail, or is not known (an older ostree, another boot
+ *   since)
  */
 export async function whyNotInPlace(
   ports: Ports,
@@ -31,7 +34,7 @@ export async function whyNotInPlace(
   const isOfEarlierBoot = armed !== undefined && armed.bootId !== bootId;
   if (!isOfEarlierBoot || armed.expected === booted.id) return undefined;
   const said = await failureOf(ports).catch((error: unknown) => {
-    // Nothing that a program says keeps the files from going back.
+    // A failing program must not prevent the undo of the files.
     ports.warn?.(`cannot look whether ostree failed at the shutdown: ${messageOf(error)}`);
     return undefined;
   });
@@ -50,7 +53,9 @@ async function failureOf({ files, systemd }: Ports): Promise<string | undefined>
   return sentence.slice(0, MOST_CHARACTERS) || 'it did not say why';
 }
 
-/** The update knows it by now; where that unit is not enabled, the next one would take it for its own. */
+/**
+ * The update has the reason. Without that unit, the next update would take the file for its own.
+ */
 export async function forgetNotInPlace(ports: Ports): Promise<void> {
   const what = `cannot remove ${FAILURE_FILE}`;
   await atBest(ports, what, () => ports.files.remove(FAILURE_FILE));

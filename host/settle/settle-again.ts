@@ -1,6 +1,7 @@
 /**
- * What an earlier process, or the last boot, left of an update is settled when the worker starts. Where that fails (the
- * operating system does not answer, a path is in the way), it is tried until it holds: the kubelet waits for it.
+ * When the worker starts, it settles what an earlier process or the last boot left of an update. A
+ * failure (the OS does not answer, a path is blocked) is retried until it succeeds, because the
+ * kubelet waits for it.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -19,24 +20,24 @@ const PAUSE_MS = 15_000;
 /** What settling needs of a host. */
 export interface SettlingHost {
   readonly node: string;
-  /** All ports but those that belong to the running activity and to the loop. */
+  /** All ports except those of the running activity and the loop. */
   readonly ports: Omit<HostPorts, 'reboot' | 'context' | 'now'>;
   /**
-   * Everything that changes this host goes through it. One for the whole process: an activity that its
-   * Temporal worker left behind may still be writing when the next connection is there.
+   * Serialises all changes of this host. One per process: an activity of an earlier Temporal
+   * connection may still be writing.
    */
   readonly exclusive: Exclusive;
   /** Called when nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;
-  /** Called with the reason when what is left could not be settled. */
+  /** Called with the reason when settling failed. */
   readonly onUnsettled?: (reason: string) => void;
 }
 
 /**
- * Settles what the last process left; returns why a reboot is due. What keeps it from that is reported, to
- * `host.onUnsettled`, too.
+ * Settles what the last process left; returns why a reboot is due. A failure is logged and passed
+ * to `host.onUnsettled`.
  *
- * @param said - what kept it from that the last time, and was logged then
+ * @param said - the last failure, which is logged already
  */
 export async function settleHost(
   host: SettlingHost,
@@ -73,17 +74,17 @@ async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Logger
 export interface SettlingAgain {
   /** Settling has failed for this reason. */
   failed(reason: string): void;
-  /** It holds: nothing more is to be done. */
+  /** Nothing is left to settle. */
   holds(): void;
-  /** An order has ended, which may have mended it. */
+  /** An order has ended, which may have fixed the failure. */
   look(): void;
 }
 
 /**
- * Settles again whenever it has failed: a quarter of a minute later, and after each order.
+ * Settles again after a failure: 15 seconds later, and after each order.
  *
- * @param settle - as `settleHost`, which tells of its failure; given what it was the last time
- * @param reboot - what settling took is done, but for this
+ * @param settle - as `settleHost`; given the last failure
+ * @param reboot - settling is done, except for this
  */
 export function settlingAgain(
   settle: (said: string) => Promise<string | undefined>,

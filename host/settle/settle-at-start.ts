@@ -1,7 +1,6 @@
 /**
- * What a host looks after by itself when it starts, before any order arrives and before the kubelet
- * does: half-written state, a reboot that was armed and did not happen, one that ended in the wrong
- * deployment.
+ * What a host settles when it starts, before orders and before the kubelet: partly written files,
+ * an armed reboot that did not happen, a boot into the wrong deployment.
  */
 
 import { fail } from '../../core/errors';
@@ -21,24 +20,23 @@ import { changesUnits } from '../services/services';
 import { foreignText, isFirstBootBack, standingOf } from '../transaction/unfinished-update';
 import { differsHere, isOfPaths, undoBeforeBoot, undoHere } from '../transaction/undo';
 
-/** What settling did, in sentences for the log and for the person at the console. */
+/** What settling did, in sentences for the log and for the console. */
 export interface Settlement {
-  /** Absent = there was nothing to do. */
+  /** Absent: there was nothing to do. */
   readonly what?: string;
   /** Why a reboot is due: nothing should start before it. */
   readonly reboot?: string;
-  /** Seen and left alone: only a person knows what they wanted. */
+  /** Left alone: a deployment that a person chose. */
   readonly foreign?: string;
 }
 
 type StartPorts = Pick<HostPorts, 'node' | 'files' | 'journal' | 'os' | 'systemd' | 'warn' | 'now'>;
 
 /**
- * Settles what the last boot, or the last process, left behind. Safe to repeat.
+ * Settles what the last boot, or the last process, left. Safe to repeat. Files that the machine
+ * should not run on are restored at once; the update learns of it when it asks.
  *
- * Files that the machine should not run on are put back at once; the update is told when it asks.
- *
- * @throws `RollbackFailed` when the journal is damaged or the way back does not end
+ * @throws `RollbackFailed` when the journal is damaged or the rollback does not end
  */
 export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
   const journal = await openJournal(ports);
@@ -53,7 +51,7 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
     case 'asLeft':
       return {};
     case 'adopted':
-      // What reads these files has started on them: a way back that is ordered has to tell it of the old ones.
+      // Services have started on these files: an ordered rollback must run their actions.
       if (markOf(journal, 'servicesBegun') === undefined) {
         await journal.mark({ kind: 'servicesBegun' });
       }
@@ -96,7 +94,7 @@ export async function settleAtStart(ports: StartPorts): Promise<Settlement> {
   }
 }
 
-/** Whoever takes the machine back needs no shell to do it. */
+/** The process itself can roll back, so the fallback shell script is not needed. */
 async function callOffFallback(ports: StartPorts): Promise<void> {
   await atBest(ports, 'cannot call off the way back of last resort', async () => {
     await dropFallback(ports.files);
@@ -104,7 +102,7 @@ async function callOffFallback(ports: StartPorts): Promise<void> {
   });
 }
 
-/** Whether a reboot that was asked for is due still: whatever was carried out since may have undone it. */
+/** Whether a requested reboot is still due: a later order may have undone it. */
 export async function rebootIsDue(
   ports: Pick<StartPorts, 'node' | 'journal' | 'os' | 'now'>,
 ): Promise<boolean> {
@@ -115,7 +113,10 @@ export async function rebootIsDue(
   return standing.kind === 'rebootDue';
 }
 
-/** The mark comes before the deeds: without them the machine would boot what it has booted, or find no way back. */
+/**
+ * The mark precedes the changes: without it, a crash would boot the old deployment or prevent a
+ * rollback.
+ */
 async function releaseNext(
   { files, os }: StartPorts,
   journal: OpenJournal,
@@ -125,20 +126,19 @@ async function releaseNext(
   await leaveWayBack(files, { booted: booted.id, expected, seconds: reconnectSeconds });
   const isForNone = expected === booted.id;
   if (!isForNone) await os.finalize();
-  // Somebody else's: the reboot would take it.
+  // Somebody else staged it: the reboot would boot it.
   else if (staged !== undefined) await os.discard();
 }
 
-/** Nobody listens yet, and nobody can call it off. */
+/** No activity runs, so there is no heartbeat and no cancellation. */
 function atStart(): StepContext {
   return { signal: new AbortController().signal, progress: () => undefined };
 }
 
 /**
- * The kubelet has not read the files yet, but systemd has, and whatever starts before this: the
- * network, udev, modules. Only another boot starts all of them on the old files, and one is enough:
- * the next one finds nothing to change. It is noted as due before the files are put back, because
- * afterwards nothing on the disk tells that it is.
+ * systemd and early units (network, udev, modules) may have read the files; the kubelet has not.
+ * One more boot starts all of them on the old files. It is recorded as due before the files are
+ * restored, because afterwards nothing on disk shows it.
  *
  * @returns whether that boot is due
  */
@@ -153,20 +153,20 @@ async function undoAtStart(
   const writtenIn = markOf(journal, 'armed')?.bootId ?? journal.header.before?.bootId;
   const isOther = writtenIn !== undefined && writtenIn !== bootId;
   const begun = markOf(journal, 'goingBack');
-  // An order came to this boot, when the node had started already, and has not asked for another one.
+  // An order came in this boot, after the node had started, and has not requested another boot.
   const waitsForOrder = begun?.unseen === true && begun.bootId === bootId;
   const isBootDue = isOther && !waitsForOrder && (await differsHere(journal, status));
   if (isBootDue || begun === undefined) {
     const due = isBootDue ? { bootId, due: true as const } : {};
-    // What is only gone on with has said before whether the update is to blame.
+    // When a rollback continues, its first mark has the cause.
     const failed = begun === undefined ? { failed: true as const } : {};
     await journal.mark({ kind: 'goingBack', because, ...(again ? { again } : failed), ...due });
   }
-  // Files first: nothing that an OS program says keeps them from going back, nor a path that stays the programs.
+  // Files first: neither a failing OS program nor a blocked path may prevent the rest.
   const stays = await pathsThatStay(() => undoHere(ports, journal, status));
   if (changesUnits(journal.header.plan)) await ports.systemd.daemonReload();
   await ports.os.discard();
-  // The boot loader fell back from it. It is still the default, and the next boot would try it again.
+  // The boot loader fell back from it, and would try it again as the default.
   const { booted, pending } = status;
   const isOurs = pending !== undefined && pending.id === markOf(journal, 'armed')?.expected;
   if (isOurs) await ports.os.rollback(booted.id);
@@ -174,7 +174,7 @@ async function undoAtStart(
   return isBootDue;
 }
 
-/** @returns why paths could not be put back */
+/** @returns why paths could not be restored */
 async function pathsThatStay(undo: () => Promise<void>): Promise<Error | undefined> {
   try {
     await undo();
@@ -185,7 +185,7 @@ async function pathsThatStay(undo: () => Promise<void>): Promise<Error | undefin
   }
 }
 
-/** The mark comes before the deeds here too: whoever left it may have died between the two. */
+/** The mark precedes the changes here, too: the process that wrote it may have died in between. */
 async function goOnBack(
   ports: StartPorts,
   journal: OpenJournal,
@@ -195,7 +195,7 @@ async function goOnBack(
   const { bootId, booted, pending } = status;
   const { previousDeployment } = journal.header;
   const last = markOf(journal, 'goingBack');
-  // A boot that left a path as it is does not put it back the next time either.
+  // A path that one boot could not restore will not be restored by the next.
   const isAlone = reboots && isFirstBootBack(journal, bootId);
   if (last?.bootId !== bootId) {
     const because = last?.because ?? 'the machine booted the update before it was told to';
@@ -203,7 +203,7 @@ async function goOnBack(
   }
   const stays = await pathsThatStay(() => undoBeforeBoot(ports, journal, status, { isAlone }));
   await ports.os.discard();
-  // The next boot may also be that of one from which the boot loader fell back.
+  // The next boot may be the deployment from which the boot loader fell back.
   if (booted.id !== previousDeployment || pending !== undefined) {
     await ports.os.rollback(previousDeployment);
   }

@@ -1,7 +1,8 @@
 /**
- * Half-done work that is found on a host: committed when its node was seen Ready on it, taken over when the
- * new order wants the same, undone otherwise. What would disturb the node on its way back stays as it is
- * until the node is out of service. Nothing is committed unproven, and nothing is put back half.
+ * Settles an unfinished update when an order arrives: commits it if its node was Ready on it, takes
+ * it over if the order wants the same config, else undoes it. An undo that would disturb the node
+ * waits until the node is out of service. Nothing is committed unverified, and nothing is undone in
+ * part.
  */
 
 import type { UpdatePlan } from '../../core/node/plan';
@@ -35,21 +36,21 @@ import {
 import { undoHere } from '../transaction/undo';
 
 export interface Settled {
-  /** A sentence for the record; absent = there was nothing. */
+  /** A sentence for the record; absent: there was nothing. */
   readonly what?: string;
-  /** What the orders that follow have to do about it; absent = nothing is under way any more. */
+  /** What later orders have to do about it; absent: nothing is in progress any more. */
   readonly underWay?: {
     readonly plan: UpdatePlan;
-    /** What takes it back disturbs the node: a reboot, or services. */
+    /** Its rollback disturbs the node: by a reboot, or by services. */
     readonly needsDrain: boolean;
   };
 }
 
 /**
- * Settles what an earlier update left. Safe to repeat, and the node may serve meanwhile: it never asks
- * for a reboot, and leaves alone what needs one.
+ * Settles what an earlier update left. Safe to repeat, also on a node in service: it never requests
+ * a reboot, and leaves alone what needs one.
  *
- * @throws `RollbackFailed`, `WrongDeployment` when a person booted a deployment of their own
+ * @throws `RollbackFailed`, `WrongDeployment` when a person booted another deployment
  */
 export async function settle(ports: HostPorts, order: HostOrder): Promise<Settled> {
   const journal = await openJournal(ports);
@@ -77,8 +78,8 @@ export async function settle(ports: HostPorts, order: HostOrder): Promise<Settle
 }
 
 /**
- * An update that is still to be taken back is in the way of another one, which would take its files for
- * those of the config before. Whoever hears of it takes the host back.
+ * An update that must still be rolled back blocks the next, which would take its files for those of
+ * the previous config. The caller then rolls the host back.
  *
  * @throws `EarlierUpdateLost`
  */
@@ -98,9 +99,9 @@ export function refuseUnsettled(
 }
 
 /**
- * Whether nothing is missing but the commit, or its end. A host that was verified does not know whether its
- * node became Ready on the config: that is waited for between the proof and the commit. So the commit must
- * have begun, or the Node name the config. A way back that was begun is final.
+ * Whether only the commit, or its end, is missing. A verified host does not know whether its node
+ * became Ready, which comes before the commit. So the commit must have begun, or the Node must name
+ * the config. A rollback that has begun is final.
  */
 async function isCommittable(
   ports: HostPorts,
@@ -116,13 +117,13 @@ async function isCommittable(
   return kept !== undefined && (await holds(ports, kept));
 }
 
-/** A way back that came after it, because the machine did not stay on the deployment, is final. */
+/** A later rollback, because the machine left the deployment, is final. */
 export function hasBegunToCommit(journal: OpenJournal): boolean {
   const isBack = markOf(journal, 'goingBack') !== undefined;
   return !isBack && markOf(journal, 'committing') !== undefined;
 }
 
-/** Whether everything was written, and the machine is where orders can go on from. */
+/** Whether everything was written, and orders can continue on this deployment. */
 function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus): boolean {
   const { kind } = standingOf(journal, status, now());
   const isStanding = kind === 'asLeft' || kind === 'adopted' || kind === 'rebootDue';
@@ -133,8 +134,8 @@ function isWholeHere({ now }: HostPorts, journal: OpenJournal, status: OsStatus)
  * Makes the journal's target the current config and drops the before-images.
  *
  * @throws `WrongDeployment` when the machine does not run the deployment of the update,
- * `RefusedRequest` when it has been taken back, `ConfigFetchFailed` or `DigestMismatch` when the kept
- * config is damaged and there is no other
+ *   `RefusedRequest` when it was rolled back, `ConfigFetchFailed` or `DigestMismatch` when the
+ *   stored config is damaged and no other is available
  */
 export async function commit(ports: HostPorts, journal: OpenJournal): Promise<void> {
   refuseTakenBack(ports, journal);
@@ -146,13 +147,13 @@ export async function commit(ports: HostPorts, journal: OpenJournal): Promise<vo
     await writeCommitted(ports.files, config.reference, status);
     await writeCurrentConfig(ports.files, config);
   }
-  // The worker that carries this out has come up, whether Temporal told it so itself or not.
+  // This worker has started, so the fallback is not needed.
   await dropFallback(ports.files);
   await journal.close();
   await dropKeptConfigs(ports.files);
 }
 
-/** Undefined = it is the current config already, and a crash came before the end of the commit. */
+/** Undefined = it is the current config already: a crash came before the end of the commit. */
 async function configToCommit(
   ports: HostPorts,
   target: ConfigReference,
@@ -173,7 +174,7 @@ async function configToCommit(
   }
 }
 
-/** A way back that was begun is final: some or all files are the old ones by now. */
+/** A rollback that has begun is final: some files may be the old ones. */
 function refuseTakenBack({ node }: HostPorts, journal: OpenJournal): void {
   const back = markOf(journal, 'goingBack');
   if (back === undefined) return;
@@ -184,7 +185,7 @@ function refuseTakenBack({ node }: HostPorts, journal: OpenJournal): void {
   );
 }
 
-/** The record of the current config is in `/etc`: written on the old deployment, it would be a lie. */
+/** The record of the current config is in `/etc`: on the old deployment it would be wrong. */
 function refuseOldDeployment(ports: HostPorts, journal: OpenJournal, { booted }: OsStatus): void {
   const expected = markOf(journal, 'armed')?.expected;
   if (expected === undefined || booted.id === expected) return;
@@ -195,12 +196,12 @@ function refuseOldDeployment(ports: HostPorts, journal: OpenJournal, { booted }:
 }
 
 /**
- * Puts every path back, tells the services and drops what was staged. The booted deployment stays
- * what it is. The mark comes first, so that nobody takes over what a crash leaves half undone, and the
- * journal goes last, so that a crash repeats all of it. A service that is not well on
- * the old files keeps no new order from being carried out: it may be what mends the service.
+ * Restores every path, runs the actions for services and drops the staged deployment; the booted
+ * one stays. The mark comes first, so that no update takes over a partial undo; the journal is
+ * dropped last, so that a crash repeats everything. A failing service does not block the new order,
+ * which may fix it.
  *
- * @returns what a service said; undefined = they are well
+ * @returns the failure of a service; undefined = none
  */
 async function undo(
   ports: HostPorts,
@@ -225,8 +226,8 @@ async function undo(
 }
 
 /**
- * Undoes an update that was taken over by another one, which ends before it went on with it. What disturbs
- * the node stays as it is until it is out of service.
+ * Undoes an update that was taken over by another update, which ends early. An undo that disturbs
+ * the node waits until it is out of service.
  *
  * @returns whether nothing of an update is left
  */
@@ -251,7 +252,7 @@ export function hasRebooted(journal: OpenJournal, { bootId }: OsStatus): boolean
   return armed !== undefined && bootId !== armed.bootId;
 }
 
-/** Whether disk and operating system are as the config says. */
+/** Whether disk and operating system match the config. */
 export async function holds(ports: HostPorts, config: HostConfig): Promise<boolean> {
   if ((await findDrift(ports, config.spec)) !== undefined) return false;
   if (!ports.os.managesOs) return true;

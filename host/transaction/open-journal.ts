@@ -1,8 +1,7 @@
 /**
- * The journal of an unfinished update, for whoever goes on with it or undoes it. What it says of
- * deployments, locks, packages and arguments is as the driver of its beginning sees them: another one
- * may find none of it, and would take the machine for one on which somebody booted something else, or
- * for one that never rebooted.
+ * Opens the journal of an unfinished update. Its deployments, locks, packages and arguments are
+ * named by the OS driver that began it: another driver may not find them, and would misjudge the
+ * machine.
  */
 
 import { fail } from '../../core/errors';
@@ -14,8 +13,7 @@ type Ports = Pick<HostPorts, 'node' | 'journal' | 'os'>;
 /**
  * Opens the journal, if there is one.
  *
- * @throws `RollbackFailed` when it is damaged, or of another OS driver than the one of this process;
- * nothing is changed then
+ * @throws `RollbackFailed` when it is damaged, or of another OS driver; nothing is changed then
  */
 export async function openJournal(ports: Ports): Promise<OpenJournal | undefined> {
   const journal = await ports.journal.open();
@@ -24,7 +22,7 @@ export async function openJournal(ports: Ports): Promise<OpenJournal | undefined
   throw fail('RollbackFailed', problem, { driver: ports.os.name });
 }
 
-/** A sentence about a journal that another driver has begun; undefined = it is this one's. */
+/** A sentence about a journal of another driver; undefined = it is of this driver. */
 export function otherDriver(
   { node, os }: Pick<Ports, 'node' | 'os'>,
   { header: { driver, target, repair } }: OpenJournal,

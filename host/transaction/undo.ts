@@ -1,12 +1,12 @@
-/** The undo of an update's files, done once in each `/etc`: what a person mends afterwards stays mended. */
+/** Undoes an update's files once in each `/etc`: later changes by a person stay. */
 
 import { type DomainError, failureName, messageOf } from '../../core/errors';
 import { atBest, type HostPorts, type OpenJournal, type OsStatus } from '../ports';
 import { forgetResults } from '../records/orders';
 
 /**
- * Puts every path back, unless that was done already on the booted deployment. What the host answered
- * to earlier orders is no longer true then.
+ * Restores every path, unless that was done on the booted deployment. Drops the recorded answers,
+ * which are then no longer true.
  *
  * @throws `RollbackFailed` naming the path
  */
@@ -20,13 +20,14 @@ export async function undoHere(
 }
 
 /**
- * The same before the machine is to boot the deployment that it had before the update. In another one, a path that
- * cannot be put back is told and no more: this `/etc` goes with its deployment. The old one has its own, which is
- * undone once that is up, with all that both share; until then nothing is noted as undone. So it is where the machine
- * reaches nobody and boots by itself: what cut it off is back by now, and counts after the boot.
+ * The same before the machine boots the deployment from before the update. On another deployment, a
+ * path that cannot be restored is only reported: this `/etc` is dropped with it. The old deployment
+ * has its own `/etc`, which is undone after the boot together with shared paths; until then nothing
+ * is recorded as undone. The same holds when the machine reaches nobody and boots by itself.
  *
- * @param options - `isAlone`: no order asked for that boot, and none can come
- * @throws `RollbackFailed` naming the path, on the old deployment; on any when a before-image is damaged
+ * @param options - `isAlone`: no order requested the boot, and none can arrive
+ * @throws `RollbackFailed` naming the path, on the old deployment; on any, when a before-image is
+ *   damaged
  */
 export async function undoBeforeBoot(
   ports: Pick<HostPorts, 'files' | 'warn'>,
@@ -47,7 +48,10 @@ export async function undoBeforeBoot(
   await atBest(ports, 'cannot forget old answers', () => forgetResults(ports.files));
 }
 
-/** Whether paths could not be put back; where a before-image is damaged, nothing can be, in no deployment. */
+/**
+ * Whether paths could not be restored; a damaged before-image prevents the undo on every
+ * deployment.
+ */
 export function isOfPaths(error: unknown): error is DomainError {
   if (failureName(error) !== 'RollbackFailed') return false;
   const { details } = error as DomainError;
@@ -60,12 +64,12 @@ async function undoOnce(journal: OpenJournal, status: OsStatus): Promise<void> {
   await journal.mark({ kind: 'undone', deployment: status.booted.id });
 }
 
-/** Whether something is left to put back on the booted deployment. Changes nothing. */
+/** Whether paths differ from before on the booted deployment. Changes nothing. */
 export async function differsHere(journal: OpenJournal, status: OsStatus): Promise<boolean> {
   return !isUndoneHere(journal, status) && (await journal.differing()).length > 0;
 }
 
-/** Whether every path was put back on the booted deployment. */
+/** Whether every path was restored on the booted deployment. */
 export function isUndoneHere(journal: OpenJournal, { booted }: OsStatus): boolean {
   return journal.marks().some((mark) => mark.kind === 'undone' && mark.deployment === booted.id);
 }

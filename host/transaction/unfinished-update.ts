@@ -1,11 +1,10 @@
 /**
- * Where an unfinished update stands when a process starts: what the journal says against what the
- * machine booted. Decided here and nowhere else, so that a reboot by somebody else, at any moment, is
- * adopted or undone by rule.
+ * The state of an unfinished update when a process starts: the journal compared with the booted
+ * deployment. Decided only here, so that an unexpected reboot is adopted or undone by rule.
  *
- * On image-based systems `/etc` belongs to a deployment. What is written while the old one runs
- * reaches the new one only when that is finalized, at the shutdown, and it stays in the old one: after
- * any way back to it, its `/etc` has to be undone once more.
+ * On image-based systems `/etc` belongs to a deployment. The new deployment gets files of the
+ * running one only when it is finalized, at the shutdown, and the old one keeps them: after a
+ * rollback, its `/etc` must be undone once more.
  */
 
 import { fail } from '../../core/errors';
@@ -20,29 +19,28 @@ import {
   type UpdateMark,
 } from '../ports';
 
-/** The way back may take this many boots; a machine that needs more would boot for ever. */
+/** The limit for the boots of a rollback; a machine that needs more would boot for ever. */
 export const MOST_BOOTS_BACK = 3;
 
 export type Standing =
-  /** Orders go on from here: nothing happened since, or the update's own deployment came up. */
+  /** Orders continue: nothing has happened since, or the update's own deployment is booted. */
   | { readonly kind: 'asLeft' }
-  /** The machine rebooted by itself, and what it booted is whole: orders go on. */
+  /** The machine rebooted by itself into a complete update: orders continue. */
   | { readonly kind: 'adopted' }
-  /** The reboot was armed in this very boot, did not happen, and what it is for is there. */
+  /** The reboot was armed in this boot and did not happen; its deployment is there. */
   | { readonly kind: 'rebootDue' }
-  /** On the old deployment with files of the update, and no boot to come that would fit them. */
+  /** On the old deployment with files of the update, and no boot to come that fits them. */
   | { readonly kind: 'undo'; readonly because: string; readonly again: boolean }
   /**
-   * The way back was begun, and the old deployment is not up yet, or not booted afresh. `reboots` = that
-   * boot may come now; otherwise it waits for an order.
+   * A rollback has begun, and the old deployment is not booted, or not booted again. `reboots` =
+   * that boot may come; otherwise it waits for an order.
    */
   | { readonly kind: 'goOnBack'; readonly reboots: boolean }
-  /** Somebody chose a deployment that is neither the update's nor the one before: left alone. */
+  /** A person chose a deployment that is neither the new nor the old one: left alone. */
   | { readonly kind: 'foreign'; readonly expected: string; readonly previous: string }
-  /** The way back does not end: booted too often, the old deployment never came up. */
+  /** The rollback does not end: after too many boots the old deployment never came up. */
   | { readonly kind: 'stuck'; readonly boots: number };
 
-/** Where the update of the journal stands on a machine that booted this, now. */
 export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): Standing {
   const { bootId, booted } = status;
   const { previousDeployment } = journal.header;
@@ -68,26 +66,25 @@ export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): S
 type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
 
 /**
- * In the boot in which it was begun, the way back boots only if that was asked for to the end. An order that
- * failed before is repeated, or its update has given up: then the node may be in service again, full of
- * pods, hours before a process starts. In any other boot the machine has lost its pods anyway.
+ * In the boot in which it began, a rollback reboots only if the request was complete. After a
+ * failed order, the order is repeated or its update has given up, and the node may be in service,
+ * with pods. In any other boot the machine has lost its pods anyway.
  *
- * Versions that noted no `due` are no exception. Where one of them had asked, and was stopped between
- * that and the reboot, the update waits for it in vain, and keeps the node cordoned with the reason until
- * it is retried. To take every old mark for due would reboot, with the start of this version, each node
- * in service whose way back had failed.
+ * Marks of versions that noted no `due` are no exception. Where such a version was stopped between
+ * request and reboot, the update waits in vain and keeps the node cordoned until it is retried.
+ * Taking every old mark for due would reboot each node in service whose rollback had failed.
  */
 function mayBootBack(back: GoingBack, bootId: string): boolean {
   return back.bootId !== bootId || back.due === true;
 }
 
-/** Whether somebody chose a deployment that is neither the update's nor the one before. */
+/** Whether a person chose a deployment that is neither the new nor the old one. */
 export function isForeign(journal: OpenJournal, status: OsStatus): boolean {
   const isOld = status.booted.id === journal.header.previousDeployment;
   return !isOld && hasBooted(journal, status) && !isOfUpdate(journal, status);
 }
 
-/** What should come up, as far as it was written down; the old one before anything was staged. */
+/** The deployment that should boot; the old one before anything was staged. */
 function expectedId(journal: OpenJournal): string {
   const recorded = markOf(journal, 'armed')?.expected ?? markOf(journal, 'applied')?.deployment;
   return recorded ?? journal.header.previousDeployment;
@@ -106,14 +103,14 @@ function isOfUpdate(journal: OpenJournal, { booted }: OsStatus): boolean {
   const { plan, previousDeployment } = journal.header;
   const expected = expectedId(journal);
   if (expected !== previousDeployment) return booted.id === expected;
-  // Only drivers that cannot lock what they stage boot it before it was written down.
+  // Only drivers without a lock can boot it before its ID was recorded.
   return plan.osImage !== undefined && plan.osImage.to === booted.image;
 }
 
 /**
- * Whether the way back takes a boot that has not been yet: out of the update's deployment, or so that
- * nothing runs that has read the new files. A machine that has booted so already, by itself or in an
- * attempt whose answer got lost, does not do it twice.
+ * Whether the rollback needs a boot that has not happened: to leave the update's deployment, or to
+ * end processes that have read the new files. A boot by accident or by an unanswered attempt
+ * counts.
  */
 export function backTakesBoot(journal: OpenJournal, { bootId, booted }: OsStatus): boolean {
   if (booted.id !== journal.header.previousDeployment) return true;
@@ -124,15 +121,17 @@ export function backTakesBoot(journal: OpenJournal, { bootId, booted }: OsStatus
   return armed !== undefined && armed.bootId !== bootId;
 }
 
-/** Whether the way back disturbs a node in service: by its boot, or by services that took a drain, too. */
+/**
+ * Whether the rollback disturbs a node in service, by its boot or by services that need a drain.
+ */
 export function backDisturbs(journal: OpenJournal, status: OsStatus): boolean {
   const haveServices = markOf(journal, 'servicesBegun') !== undefined;
   return backTakesBoot(journal, status) || (journal.header.plan.drain && haveServices);
 }
 
 /**
- * Why the machine has begun the way back by itself, when the update is to blame; undefined = an order began it, an
- * accident did, or a version that did not note it.
+ * Why the machine began a rollback by itself, if the update is the cause; undefined = an order
+ * began it, or an accident is the cause.
  */
 export function failedAlone(journal: OpenJournal): string | undefined {
   return journal
@@ -141,27 +140,27 @@ export function failedAlone(journal: OpenJournal): string | undefined {
     .at(0);
 }
 
-/** Boots in which the way back was gone on with. */
+/** Boots in which the rollback began or continued. */
 function bootsBack(journal: OpenJournal): ReadonlySet<string> {
   const marks = journal.marks().flatMap((mark) => (mark.kind === 'goingBack' ? [mark.bootId] : []));
   return new Set(marks.filter((id) => id !== undefined));
 }
 
-/** Whether the way back was begun in this very boot. */
+/** Whether the rollback began in this boot. */
 export function isFirstBootBack(journal: OpenJournal, bootId: string): boolean {
   return [...bootsBack(journal)].every((id) => id === bootId);
 }
 
-/** A deployment by its name and, where that is known, by what is in it. */
+/** A deployment by its ID and, if known, the digest of its image. */
 export type NamedDeployment = Pick<Deployment, 'id' | 'digest'>;
 
-/** The deployment that the update made, once everything was written; the digest goes with this name. */
+/** The deployment that the update made; the digest belongs to this ID. */
 export function appliedDeployment(journal: OpenJournal, id: string): NamedDeployment {
   const { deployment, digest } = markOf(journal, 'applied') ?? {};
   return { id, ...(digest === undefined || id !== deployment ? {} : { digest }) };
 }
 
-/** Whether this very deployment is staged, locked or not. */
+/** Whether this deployment is staged, locked or not. */
 export function isStaged({ id, digest }: NamedDeployment, { staged }: OsStatus): boolean {
   if (staged?.id !== id) return false;
   return digest === undefined || staged.digest === undefined || staged.digest === digest;
@@ -170,9 +169,8 @@ export function isStaged({ id, digest }: NamedDeployment, { staged }: OsStatus):
 type Armed = Extract<UpdateMark, { kind: 'armed' }>;
 
 /**
- * A reboot is due only into what it was armed for: anything else disturbs the node for nothing. And only
- * as long as the order holds: after that nobody keeps the node out of service for it. An update that
- * waits for this machine all the same makes everything again.
+ * A reboot is due only into the deployment that it was armed for, and while the order is valid:
+ * later the node may be in service. An update that still waits then repeats everything.
  */
 function stillDue(
   journal: OpenJournal,
@@ -201,12 +199,12 @@ function stillDue(
 function afterArming(journal: OpenJournal, armed: Armed, status: OsStatus, now: Date): Standing {
   const { bootId, booted, rollback, staged, pending } = status;
   if (armed.bootId === bootId) {
-    // Its order failed, or is repeated: until then nobody has asked for the reboot.
+    // Its order failed or is being repeated: the request for the reboot is not complete.
     return armed.begun === true ? { kind: 'asLeft' } : stillDue(journal, armed, status, now);
   }
   if (booted.id === armed.expected) return { kind: 'asLeft' };
-  // A deployment that is nowhere never got into place: the shutdown that does it was cut off. One that
-  // is there did not come up, and would not the next time.
+  // A missing deployment was never put in place: the shutdown was cut off. An existing one failed
+  // to boot, and would fail again.
   const isThere = [rollback, staged, pending].some((other) => other?.id === armed.expected);
   const because = isThere
     ? `the machine booted deployment ${booted.id} again, expected ${armed.expected}`
@@ -215,8 +213,8 @@ function afterArming(journal: OpenJournal, armed: Armed, status: OsStatus, now: 
 }
 
 /**
- * Whether an update that takes no reboot was whole when the machine rebooted by itself: whatever starts
- * early, the network too, has read the new files since.
+ * Whether an update without a reboot was complete when the machine rebooted: early units, such as
+ * the network, have read the new files since.
  */
 export function startedOnNewFiles(
   journal: OpenJournal,
@@ -229,13 +227,13 @@ export function startedOnNewFiles(
   return isOtherBoot && isWhole && repair !== true && !plan.reboot && !changesOs(plan);
 }
 
-/** A reboot that no order asked for, unless it is still the same boot. */
+/** Another boot without an armed reboot. */
 function unarmed(journal: OpenJournal, status: OsStatus): Standing {
   const { bootId, booted } = status;
   const { before, previousDeployment } = journal.header;
   if (before === undefined || before.bootId === bootId) return { kind: 'asLeft' };
   if (booted.id !== previousDeployment) {
-    // Only drivers that cannot lock what they stage come here.
+    // Only drivers without a lock get here.
     return { kind: 'goOnBack', reboots: true };
   }
   if (startedOnNewFiles(journal, status)) return { kind: 'adopted' };
@@ -246,7 +244,7 @@ function unarmed(journal: OpenJournal, status: OsStatus): Standing {
   };
 }
 
-/** The sentence about a machine on which somebody booted a deployment of their own choice. */
+/** The sentence about a machine on which a person booted another deployment. */
 export function foreignText(node: string, journal: OpenJournal, { booted }: OsStatus): string {
   const { previousDeployment, target } = journal.header;
   const expected = expectedId(journal);
@@ -257,7 +255,7 @@ export function foreignText(node: string, journal: OpenJournal, { booted }: OsSt
   );
 }
 
-/** @throws `WrongDeployment` when the machine runs neither the update's deployment nor the old one */
+/** @throws `WrongDeployment` when neither the update's deployment nor the old one is booted */
 export function refuseForeign(
   ports: Pick<HostPorts, 'node'>,
   journal: OpenJournal,

@@ -1,4 +1,4 @@
-/** Apply: files, units, keys, password and the staged deployment, all through the undo journal. */
+/** Applies files, units, keys, password and the staged deployment, through the undo journal. */
 
 import { SHADOW_PATH } from '../../adapters/host';
 import { fail, failureName, messageOf } from '../../core/errors';
@@ -33,13 +33,13 @@ import { undoHere } from '../transaction/undo';
 import { CORE_USER, passwordHash } from '../paths/wanted-paths';
 
 /**
- * Brings the disk to the ordered config and the staged deployment to its kernel arguments and
- * extensions. What a crash left behind is undone and done again, so running it twice is safe; once
- * all of it is there, it does nothing. Stops between two changes when it is cancelled: `goBack` undoes.
+ * Brings the disk to the ordered config, and the staged deployment to its kernel arguments and
+ * extensions. Safe to repeat: remains of a crash are undone and made again. Cancellation stops it
+ * between two changes; `goBack` undoes.
  *
- * @throws `EarlierUpdateLost` when an update has to be taken back first by a reboot, `ApplyFailed`
- * naming the path, `ConfigDrift` when the disk changed since it was prepared,
- * `Unreconcilable` when a running machine cannot take the change
+ * @throws `EarlierUpdateLost` when an update must first be rolled back by a reboot, `ApplyFailed`
+ *   naming the path, `ConfigDrift` when the disk changed since it was prepared, `Unreconcilable`
+ *   when a running machine cannot take the change
  */
 export async function applyUpdate(
   ports: HostPorts,
@@ -92,7 +92,7 @@ export async function applyUpdate(
   }
 }
 
-/** Nothing would apply the part that cannot be applied, and the host would say that it is on the config. */
+/** Otherwise the host would count as being on a config of which a part is not applied. */
 function refuseUnreconcilable(
   { node }: HostPorts,
   { reference: { name } }: HostConfig,
@@ -111,7 +111,7 @@ interface Wanted extends FromTo {
   readonly forced: boolean;
 }
 
-/** Writes everything of a config that is a path: files, units, keys, password. Old links go before. */
+/** Writes all paths of a config: files, units, keys, password. Old links are removed first. */
 async function writeConfig(
   ports: HostPorts,
   journal: OpenJournal,
@@ -121,7 +121,7 @@ async function writeConfig(
   const wanted = await hostPaths(ports.files, to.spec);
   const planned = await pathChanges(ports, old, wanted);
 
-  // Links first: which ones there are depends on the unit files that are about to change.
+  // Links first: they depend on the unit files that are about to change.
   const before = await enablementBefore(ports, from?.spec, to.spec, planned.units);
   await journal.record(await ports.systemd.enablementPaths(before));
   await ports.systemd.setEnablement(before);
@@ -130,7 +130,7 @@ async function writeConfig(
   const consumed = forced ? [FORCE_CONSUMED] : [];
   const spent = [...consumed, ...(await withoutIgnitionPresets(ports, wanted))];
   const changes = [...planned.changes, ...password, ...spent];
-  // Whoever adds an account, or gives another one a password, meanwhile keeps it on the way back.
+  // An account or password that somebody else adds meanwhile survives an undo.
   const isWhole = planned.changes.some(({ path }) => path === SHADOW_PATH);
   await makeChanges(ports, journal, to, changes, isWhole ? {} : { [SHADOW_PATH]: CORE_USER });
 
@@ -138,10 +138,10 @@ async function writeConfig(
 }
 
 /**
- * Enables and disables units after their files are written, by what the next boot finds: the image that
- * is staged by now may bring units that the running one has not, and others no longer.
+ * Enables and disables units after their files are written, by the units of the next boot, because
+ * the staged image may have others.
  *
- * @returns what the next boot starts if nobody interferes
+ * @returns the deployment of the next boot
  */
 async function enableUnits(
   ports: HostPorts,
@@ -167,8 +167,8 @@ async function enableUnits(
 }
 
 /**
- * All before-images, durably, then the changes with the directories that they need; cancellation is
- * heard between two of them.
+ * Records all before-images durably, then makes the changes and their directories; cancellation
+ * stops between two changes.
  */
 async function makeChanges(
   ports: HostPorts,
@@ -191,7 +191,7 @@ async function makeChanges(
   }
 }
 
-/** The password of `core` is a line of the shadow file; a user that goes away is locked. */
+/** The password of `core` is a line of the shadow file; a removed user is locked. */
 async function passwordChange(
   ports: HostPorts,
   from: HostConfig | undefined,
@@ -206,15 +206,15 @@ async function passwordChange(
   return [{ path: SHADOW_PATH, state }];
 }
 
-/** All of it goes to the staged deployment; nothing is in force before the reboot. */
+/** Changes only the staged deployment; nothing is in force before the reboot. */
 async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo): Promise<void> {
   if (!ports.os.managesOs || !changesOs(plan)) return;
-  // Arguments and packages are added to what is staged: that must not be somebody else's.
+  // Arguments and packages are added to the staged deployment, which must be ours.
   const { staged } = await lookWithinFiveMinutes(ports);
   const isOurs = plan.osImage !== undefined && sameImage(staged?.image ?? '', plan.osImage.to);
   if (staged !== undefined && !isOurs) await ports.os.discard();
   const old = from?.spec ?? { kernelArguments: [], extensions: [] };
-  // Packages that are layered already come from it, too, when they are layered anew.
+  // Layered packages come from this image, too, when they are layered again.
   const image = to.spec.baseOSExtensionsContainerImage || undefined;
   if (plan.osImage !== undefined) await ports.os.stage(plan.osImage.to, ports.context(), image);
   if (plan.kernelType !== undefined)
@@ -236,7 +236,10 @@ async function applyOs(ports: HostPorts, plan: UpdatePlan, { from, to }: FromTo)
   }
 }
 
-/** Also where a full disk kept it from being noted that the run is over. After a power cut it may do all of it again. */
+/**
+ * Checks the journal, because a full disk may have prevented the record of the run. After a power
+ * cut the update may be repeated.
+ */
 function refuseTakenBack(journal: OpenJournal, { orderId }: HostOrder): void {
   const back = markOf(journal, 'goingBack');
   if (back?.because === undefined || back.again === true) return;
@@ -258,7 +261,7 @@ function countsOf(plan: UpdatePlan): AppliedUpdate {
   };
 }
 
-/** Whatever went wrong while writing is named; cancellation stays what it is. */
+/** Names a failure to write; a cancellation is returned unchanged. */
 function namedFailure(ports: HostPorts, error: unknown): unknown {
   if (failureName(error) !== undefined || ports.context().signal.aborted) return error;
   return Object.assign(fail('ApplyFailed', messageOf(error)), { cause: error });

@@ -1,4 +1,4 @@
-/** The reboot of an update: armed, and armed again when a power cut came before the new deployment was. */
+/** Arms the reboot of an update, also again after a power cut. */
 
 import { fail } from '../../core/errors';
 import type { ArmedReboot, HostOrder } from '../../workflows/host-contracts';
@@ -15,15 +15,15 @@ import {
   type NamedDeployment,
 } from '../transaction/unfinished-update';
 
-/** So often is a reboot armed that power cuts take back; more of them are no accident. */
+/** The limit for reboots that power cuts interrupt. */
 const MOST_ATTEMPTS = 3;
 
 /**
- * Releases the staged deployment and asks for the reboot, which happens once this activity has been
- * acknowledged. Armed twice is armed once: the journal has it, and the boot ID tells whether it is
- * over.
+ * Releases the staged deployment and requests the reboot, which follows when this activity is
+ * acknowledged. Safe to repeat: the journal has the mark, and the boot ID shows whether the reboot
+ * is over.
  *
- * @throws `OsCommandFailed` when nothing is there to reboot into
+ * @throws `OsCommandFailed` when there is no deployment to boot
  */
 export async function armReboot(
   ports: HostPorts,
@@ -44,9 +44,9 @@ interface Arming {
 }
 
 /**
- * The mark comes before the deeds: a machine that goes down in the middle of them is told by it from one that was never
- * to. The reboot is due with a second one, after them: an order that failed leaves none behind, which a process that
- * starts later would carry out on a node in service.
+ * The first mark precedes the changes, so that a crash between them is recognised. The second one
+ * makes the reboot due: without it, a failed order causes no reboot of a node in service when a
+ * process starts later.
  */
 async function arm(
   ports: HostPorts,
@@ -58,7 +58,7 @@ async function arm(
   const expected = expectedDeployment(journal, status);
   await proveNext(ports, status, expected);
   const armed = markOf(journal, 'armed');
-  // Another update that takes this one over orders the reboot anew.
+  // Another update that has taken over orders the reboot anew.
   const isNew = armed === undefined || armed.notAfter !== order.notAfter;
   const mark = {
     kind: 'armed',
@@ -79,7 +79,7 @@ async function arm(
   ports.reboot.request(`update to ${order.config.name}`);
 }
 
-/** The deployment that was there when everything was written; others are not the update's. */
+/** The deployment from when everything was written; others are not the update's. */
 function expectedDeployment(journal: OpenJournal, { booted, staged }: OsStatus): NamedDeployment {
   const { deployment } = markOf(journal, 'applied') ?? {};
   const id = markOf(journal, 'armed')?.expected ?? deployment ?? staged?.id ?? booted.id;
@@ -87,8 +87,8 @@ function expectedDeployment(journal: OpenJournal, { booted, staged }: OsStatus):
 }
 
 /**
- * The reboot takes whatever is staged. Where the update has nothing to stage, what somebody else did
- * goes; where it has, it must still be there.
+ * The reboot boots any staged deployment. An update without one discards others; an update with one
+ * requires that it is still there.
  *
  * @throws `OsCommandFailed`
  */
@@ -105,7 +105,7 @@ async function proveNext(
   if (!isStaged(expected, status)) throw notStaged(node, expected.id, staged);
 }
 
-/** Without this a reboot could disturb the node for nothing. @throws `OsCommandFailed` */
+/** Otherwise the reboot could disturb the node in vain. @throws `OsCommandFailed` */
 async function proveReleased(ports: HostPorts, expected: string): Promise<void> {
   const { staged } = await lookWithinFiveMinutes(ports);
   if (staged?.id !== expected || staged.locked) throw notStaged(ports.node, expected, staged);
@@ -119,8 +119,8 @@ function notStaged(node: string, expected: string, staged: OsStatus['staged']): 
 }
 
 /**
- * A reboot by somebody else after everything was written, and before its own reboot was armed: the
- * files were put back before the kubelet started, the staged deployment is gone. Both are made again.
+ * Applies again after an unexpected reboot between apply and arm: the files were restored before
+ * the kubelet started, and the staged deployment is gone.
  */
 export async function applyAgainIfInterrupted(ports: HostPorts, order: HostOrder): Promise<void> {
   const journal = await openJournal(ports);
@@ -134,12 +134,11 @@ export async function applyAgainIfInterrupted(ports: HostPorts, order: HostOrder
 }
 
 /**
- * A power cut after the reboot was armed and before the new deployment was in place: the old one came
- * up, its files were put back. Everything is made again, and the reboot armed again, a few times, for as
- * long as the order holds.
+ * Applies and arms again after a power cut before the new deployment was in place: the old one
+ * booted, and its files were restored. A few times, while the order is valid.
  *
- * @throws `NotYetRebooted` when the machine is to reboot once more, `OrderRefused` when nobody waits for
- * that any longer
+ * @throws `NotYetRebooted` when the machine will reboot once more, `OrderRefused` when the order
+ *   has expired
  */
 export async function goOnIfInterrupted(
   ports: HostPorts,
@@ -153,13 +152,13 @@ export async function goOnIfInterrupted(
   const { bootId, booted } = status;
   if (back === undefined && armed?.bootId === bootId && attempt > 1) {
     if (armed.begun === true) {
-      // An order had begun that, and was cut off.
+      // An order had begun this, and was interrupted.
       refuseExpired(ports, order);
       await arm(ports, journal, order, { attempt, reconnectSeconds: armed.reconnectSeconds });
     }
     throw fail('NotYetRebooted', `${ports.node} is to reboot again`, { bootId });
   }
-  // Unarmed after its reboot: all of this was cut off, too.
+  // An unarmed update after its reboot was interrupted in this function, too.
   const isCutOff = back === undefined ? armed === undefined : back.again === true;
   if (order.rebootedFrom === undefined || !isCutOff || attempt >= MOST_ATTEMPTS) return;
   refuseExpired(ports, order);
@@ -174,7 +173,7 @@ export async function goOnIfInterrupted(
   throw fail('NotYetRebooted', `${ports.node} reboots again: ${because}`, { bootId });
 }
 
-/** The journal of this very update. @throws `RefusedRequest` when nothing is applied */
+/** The journal of this update. @throws `RefusedRequest` when nothing is applied */
 export async function journalOf(ports: HostPorts, order: HostOrder): Promise<OpenJournal> {
   const journal = await openJournal(ports);
   const isReady =

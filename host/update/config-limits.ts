@@ -1,6 +1,6 @@
 /**
- * How large a config may be that a host takes. A rendered config is small, but not what it unpacks to,
- * and the host worker has a memory limit; its plan has to fit into a workflow's history.
+ * Limits for the size of a config: the host worker has a memory limit, and its plan must fit into a
+ * workflow's history.
  */
 
 import { fail } from '../../core/errors';
@@ -8,10 +8,10 @@ import { MAX_CONTENT_BYTES, MAX_PATHS } from '../../core/machine-config';
 import type { UpdatePlan } from '../../core/node/plan';
 import type { HostConfig } from '../records/records';
 
-/** Temporal refuses payloads of more than 2 MiB, without a word about what is in them. */
+/** Temporal refuses payloads of more than 2 MiB without naming them. */
 const MOST_PLAN_BYTES = 1.5 * 1024 * 1024;
 
-/** @throws `ConfigTooLarge` before anything of it is unpacked */
+/** @throws `ConfigTooLarge` before anything is unpacked */
 export function refuseManyPaths({ reference, spec }: HostConfig): void {
   const units = spec.config.systemd?.units ?? [];
   const dropins = units.reduce((sum, { dropins: own }) => sum + (own?.length ?? 0), 0);
@@ -28,7 +28,7 @@ export function refuseManyPaths({ reference, spec }: HostConfig): void {
 /**
  * Adds up contents.
  *
- * @returns takes the bytes of one more path; throws `ConfigTooLarge` naming the path when it is too much
+ * @returns adds the bytes of one more path; throws `ConfigTooLarge` naming the path at the limit
  */
 export function contentsLimit({
   reference: { name },
@@ -46,7 +46,7 @@ export function contentsLimit({
   };
 }
 
-/** @throws `ConfigTooLarge` when no history takes the plan */
+/** @throws `ConfigTooLarge` when the plan is too large for a history */
 export function refuseLargePlan({ reference: { name } }: HostConfig, plan: UpdatePlan): void {
   const bytes = Buffer.byteLength(JSON.stringify(plan));
   if (bytes <= MOST_PLAN_BYTES) return;

@@ -1,6 +1,7 @@
 /**
- * An update that failed here, was taken back or began to be, and was lost before its node could say so. Only this host
- * knows, so the next update to the same config ends as that one would have: the machine is back, and the node says why.
+ * An update that failed on this host, and was lost before its node showed it. Only the host knows,
+ * so the next update to the same config ends as that one would have: the host rolls back, and the
+ * node shows why.
  */
 
 import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
@@ -15,11 +16,12 @@ import { failedBefore, failedEarlier, noteFailed } from '../records/accepted-run
 import { backDisturbs, failedAlone } from '../transaction/unfinished-update';
 
 /**
- * Prepares an update, unless a lost one to its config failed here. That one is taken back first: at once when this does not
- * disturb the node. Otherwise the answer is what such a way back takes, and the order to apply is refused.
+ * Prepares an update, unless a lost one to its config failed here. That one is rolled back first:
+ * at once if this does not disturb the node. Otherwise the answer is the plan of the rollback, and
+ * the order to apply is refused.
  *
- * @throws `EarlierUpdateFailed` with the reason, `RollbackFailed` when the host could not be taken back, and what
- * `prepareUpdate` throws
+ * @throws `EarlierUpdateFailed` with the reason, `RollbackFailed` when the host could not be rolled
+ *   back, and the errors of `prepareUpdate`
  */
 export async function prepareUnlessFailed(
   ports: HostPorts,
@@ -29,7 +31,7 @@ export async function prepareUnlessFailed(
   const journal = await leftJournal(ports, order);
   const failed = (await failedBefore(ports.files, order)) ?? (journal && failedAlone(journal));
   if (failed === undefined) return prepareUpdate(ports, order);
-  // Without the journal nothing else tells it, so this comes before the journal goes.
+  // Recorded before the journal is dropped, which is its only other record.
   await noteFailed(ports.files, order, failed);
   if (journal !== undefined) {
     if (backDisturbs(journal, await lookWithinFiveMinutes(ports)))
@@ -49,7 +51,10 @@ async function leftJournal(
   return sameConfig(journal.header.target, config) ? journal : undefined;
 }
 
-/** As the lost update would have. What only takes time is tried again, as a step of any update. */
+/**
+ * Ends the rollback as the lost update would have. Transient failures are retried, as in any step
+ * of an update.
+ */
 async function finishWayBack(ports: HostPorts, order: HostOrder, failed: string): Promise<void> {
   ports.context().progress('taking a lost update back, which had failed');
   try {

@@ -1,7 +1,7 @@
 /**
- * For the program of a shell's that takes a machine back when the host worker cannot even start in the
- * deployment of an update: that one has to know for how long to wait, and where to go back to, without
- * anything of this. `deploy/host/slipway-host-fallback` is its other half.
+ * Files for the shell script that rolls a machine back when the host worker cannot start in the
+ * deployment of an update: the time limit, and the deployment to return to. The script is
+ * `deploy/host/slipway-host-fallback`.
  */
 
 import { diskFailure } from '../disk-failure';
@@ -10,27 +10,27 @@ import { writePrivate } from '../records/records';
 
 /** Two lines: seconds from the boot of the update, and the deployment that ran before. */
 const UNCONFIRMED_FILE = '/var/lib/slipway/unconfirmed';
-/** The same file, once the machine was taken back by it. */
+/** The same file, after the script has rolled back. */
 const UNSTARTED_FILE = '/var/lib/slipway/unstarted';
 
 export interface Fallback {
-  /** Within which the worker must have reached Temporal. */
+  /** The worker must reach Temporal within this time. */
   readonly seconds: number;
   /** As drivers name it: `CHECKSUM.SERIAL`. */
   readonly deployment: string;
 }
 
 interface NextBoot {
-  /** The deployment that runs, and the one that comes up. */
+  /** The running deployment, and the one that will boot. */
   readonly booted: string;
   readonly expected: string;
-  /** Within which the worker must reach Temporal there; absent = nobody waits to be reached, as at a first boot. */
+  /** The worker must reach Temporal within this time; absent: no limit, as at a first boot. */
   readonly seconds: number | undefined;
 }
 
 /**
- * For the next boot, should no program of ours start in it. Where it is of the same deployment there is nothing
- * that a shell could do.
+ * For the next boot, in case the worker cannot start in it. Not for a boot of the same deployment,
+ * where the script could do nothing.
  *
  * @throws `ApplyFailed` naming the path
  */
@@ -42,7 +42,7 @@ export async function leaveWayBack(
   await leaveFallback(files, { seconds, deployment: booted });
 }
 
-/** Written with the order of the reboot, before it. @throws `ApplyFailed` naming the path */
+/** Written before the reboot is ordered. @throws `ApplyFailed` naming the path */
 export async function leaveFallback(
   files: Files,
   { seconds, deployment }: Fallback,
@@ -52,8 +52,8 @@ export async function leaveFallback(
 }
 
 /**
- * The worker answers for the machine itself, or the update is taken back; what a crash left of writing it
- * goes, too.
+ * The worker itself is in charge, or the update is rolled back. Also removes the temporary file of
+ * a crash.
  *
  * @throws `ApplyFailed` naming the path
  */
@@ -66,10 +66,7 @@ export async function dropFallback(files: Files): Promise<void> {
   }
 }
 
-/**
- * Why the machine is back on the old deployment, if that shell took it back: a sentence. Asked again, it
- * is the same until `forgetUnstarted`.
- */
+/** Why the script rolled the machine back, if it did: a sentence, until `forgetUnstarted`. */
 export async function whyUnstarted(files: Pick<Files, 'look'>): Promise<string | undefined> {
   const found = await files.look(UNSTARTED_FILE);
   if (found.kind !== 'file') return undefined;
@@ -81,7 +78,7 @@ export async function whyUnstarted(files: Pick<Files, 'look'>): Promise<string |
   );
 }
 
-/** The update knows why by now. */
+/** The update has the reason. */
 export async function forgetUnstarted(files: Files): Promise<void> {
   await files.remove(UNSTARTED_FILE);
 }

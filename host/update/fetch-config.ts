@@ -1,4 +1,4 @@
-/** Getting hold of the configs that an order names: kept ones first, then the server. */
+/** Gets the configs that an order names: stored ones first, then from the server. */
 
 import type { ConfigReference, HostOrder } from '../../workflows/host-contracts';
 import type { HostPorts } from '../ports';
@@ -19,8 +19,8 @@ export async function desiredConfig(
 }
 
 /**
- * The config that the host is on: its own record, else what the Node says; undefined when it was
- * never configured.
+ * The host's current config: its own record, else the one that the Node names; undefined when it
+ * never had one.
  */
 export async function currentConfig(
   ports: HostPorts,

@@ -1,7 +1,7 @@
 /**
- * The force file: a person on the machine says that its disk does not matter. The next update is not
- * refused for drift, writes everything again and reboots. The file goes with the first change of the
- * update, through the journal, so that an update that never gets there, or is undone, leaves it.
+ * The force file: a person on the machine declares that its disk need not match. The next update
+ * ignores drift, writes everything again and reboots. The file is removed with the first change,
+ * through the journal, so that it stays if the update fails earlier or is undone.
  *
  * @see MCO pkg/daemon/update.go, forceFileExists (7ff337a4), which removes it before the drain
  */
@@ -21,7 +21,7 @@ export async function isForced(files: Pick<Files, 'facts'>): Promise<boolean> {
 
 const REBOOT: readonly DisruptionAction[] = [{ type: 'Reboot' }];
 
-/** The plan of a forced update: whatever it changes, it ends with a reboot. */
+/** The plan of a forced update, which always ends with a reboot. */
 export function forcedPlan(plan: UpdatePlan): UpdatePlan {
   if (!plan.reconcilable.ok) return plan;
   const everything = {
@@ -41,5 +41,5 @@ export function forcedPlan(plan: UpdatePlan): UpdatePlan {
   return { ...forced, phases: planPhases(forced, drain), summary: planSummary(forced) };
 }
 
-/** Goes with the other changes of the update. */
+/** Removed with the other changes of the update. */
 export const FORCE_CONSUMED: PathChange = { path: FORCE_FILE, state: { kind: 'absent' } };

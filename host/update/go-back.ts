@@ -1,4 +1,4 @@
-/** The way back: the journal undone byte for byte, the old deployment booted, and proof of both. */
+/** The rollback: undoes the journal byte for byte, boots the old deployment, and verifies both. */
 
 import { fail, failureName, messageOf } from '../../core/errors';
 import type {
@@ -30,21 +30,22 @@ import { tellOfOldFiles } from '../services/services';
 import { backTakesBoot, refuseForeign } from '../transaction/unfinished-update';
 import { isOfPaths, undoBeforeBoot } from '../transaction/undo';
 
-/** A way back that the machine takes by itself. */
+/** A rollback that no order requested. */
 export interface Alone {
   readonly because: string;
   readonly reboot: boolean;
 }
 
 /**
- * Undoes the update. Files and links at once; the deployment by a reboot, if the new one is booted.
- * systemd and the services that may have the new files are told of the old ones, unless the reboot
- * tells them. Safe to repeat: what is undone is undone.
+ * Undoes the update: files and links at once; the deployment by a reboot, if the new one is booted.
+ * Without a reboot, runs the actions for systemd and for services that may have the new files. Safe
+ * to repeat.
  *
- * @param alone - when no order asked for it: why, a sentence for later, and whether the machine boots in any case
- * @throws `RollbackFailed` naming the path, unless the machine leaves this deployment or boots by itself, `ServiceFailed`
- * naming the service, `WrongDeployment` when a person booted a deployment of their own, `OsCommandFailed`
- * when files and units are back, services were told, and the operating system is not
+ * @param alone - when no order requested it: why, and whether the machine boots in any case
+ * @throws `RollbackFailed` naming the path, unless the machine leaves this deployment or boots by
+ *   itself, `ServiceFailed` naming the service, `WrongDeployment` when a person booted another
+ *   deployment, `OsCommandFailed` when files, units and services are rolled back, and the operating
+ *   system is not
  */
 export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack> {
   const journal = await openJournal(ports);
@@ -62,7 +63,7 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
   const rebooting = alone?.reboot === true || backTakesBoot(journal, status);
   const why = alone?.because ?? begun?.because;
   if (begun === undefined || begun.unseen === true) {
-    // Nobody repeats what no order asked for: whatever process starts next must go on to the end.
+    // Without an order nothing repeats this: the next process must finish it.
     const boot = alone === undefined ? { bootId } : { bootId, due: true as const };
     await journal.mark({
       kind: 'goingBack',
@@ -74,18 +75,18 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
   await atBest(ports, 'cannot call off the way back of last resort', () =>
     dropFallback(ports.files),
   );
-  // Files first: nothing that an OS program says keeps them from going back.
+  // Files first: a failing OS program must not prevent their undo.
   try {
     await undoBeforeBoot(ports, journal, status, { isAlone: alone?.reboot === true });
   } catch (error) {
-    // What is back counts only once systemd and the services know.
+    // Restored files count only when systemd and the services have read them.
     if (isOfPaths(error)) await tellAtBest(ports, journal);
     throw error;
   }
   if (!rebooting) await tellAndDiscard(ports, journal);
   else {
     await discardBefore(ports);
-    // The next boot may also be that of one from which the boot loader fell back.
+    // The next boot may be the deployment from which the boot loader fell back.
     if (booted.id !== header.previousDeployment || pending !== undefined) {
       await patiently(ports, `choose deployment ${header.previousDeployment}`, () =>
         ports.os.rollback(header.previousDeployment),
@@ -97,14 +98,14 @@ export async function goBack(ports: HostPorts, alone?: Alone): Promise<GoneBack>
   return { rebooting, bootId, ...(begun?.because === undefined ? {} : { because: begun.because }) };
 }
 
-/** A machine that goes back by itself does so because of the update, unless an order had begun the way back. */
+/** The update is the cause of a rollback without an order, unless an order began it. */
 function blame(alone: unknown, begun: unknown): { readonly failed?: true } {
   return alone === undefined || begun !== undefined ? {} : { failed: true };
 }
 
 /**
- * From here on the reboot comes about even if the process that was asked for it dies. Not sooner: an order
- * that fails on its way here may be given up, and its node be put back into service as it is.
+ * From here on the reboot follows even if the process dies. Not earlier: an order that fails before
+ * may be given up, and its node returned to service.
  */
 async function noteDue(journal: OpenJournal, bootId: string): Promise<void> {
   const begun = markOf(journal, 'goingBack');
@@ -113,8 +114,8 @@ async function noteDue(journal: OpenJournal, bootId: string): Promise<void> {
 }
 
 /**
- * Services run on the new files until they are told, so that comes first, and neither keeps the other
- * from being done.
+ * Services run on the new files until their actions run, so these come first; a failure of one does
+ * not stop the other.
  */
 async function tellAndDiscard(ports: HostPorts, journal: OpenJournal): Promise<void> {
   const [told] = await Promise.allSettled([tellOfOldFiles(ports, journal)]);
@@ -131,9 +132,9 @@ async function tellAndDiscard(ports: HostPorts, journal: OpenJournal): Promise<v
 }
 
 /**
- * What is locked does not take over at the reboot, so it does not keep the machine from it.
+ * A locked deployment does not boot, so it does not prevent the reboot.
  *
- * @throws `OsCommandFailed` when the reboot would boot what cannot be dropped
+ * @throws `OsCommandFailed` when the reboot would boot the deployment that cannot be dropped
  */
 async function discardBefore(ports: HostPorts): Promise<void> {
   try {
@@ -150,10 +151,10 @@ function stillStaged(error: unknown): string {
   return `what is staged could not be dropped: ${messageOf(error)}`;
 }
 
-/** One minute: long enough for somebody else's transaction, short beside the time of the way back. */
+/** One minute: enough for another transaction, short beside a rollback. */
 const LOOKS_BEFORE_FILES = 12;
 
-/** The state of the operating system; if it does not tell it, what does not need it goes back first. */
+/** The state of the operating system; if it is not available, the files are undone first. */
 async function statusOrUndo(
   ports: HostPorts,
   journal: OpenJournal,
@@ -176,10 +177,10 @@ async function statusOrUndo(
 }
 
 /**
- * Puts back what is on the disk, and tells systemd and services, whichever deployment this is. Not
- * noted as done: that is noted for a deployment by its name.
+ * Restores the disk and runs the actions, on an unknown deployment. Not recorded as done, because
+ * that is recorded per deployment.
  *
- * @returns why paths are not back; whether that counts depends on the deployment
+ * @returns why paths are not restored; whether that counts depends on the deployment
  */
 async function undoUnseen(
   ports: HostPorts,
@@ -214,11 +215,11 @@ function discard(ports: HostPorts): Promise<void> {
 }
 
 /**
- * Proves that the host is where it was, drops the deployment of the update, and then the journal: only
- * now are the before-images not needed any more.
+ * Verifies the rollback, drops the deployment of the update, and then the journal with its
+ * before-images.
  *
- * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest` when
- * the update that is under way was not taken back
+ * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest`
+ *   when the update in progress was not rolled back
  */
 export async function verifyBack(
   ports: HostPorts,
@@ -237,7 +238,7 @@ export async function verifyBack(
   }
   if (journal !== undefined) await proveUndone(journal, status);
   const from = await currentConfig(ports, order);
-  // A forced update begins on a disk that is not as the config says, and that is where it goes back to.
+  // A forced update starts on a disk that does not match the config, and rolls back to that.
   const forced = journal?.header.forced === true || (await isForced(ports.files));
   if (from !== undefined && !forced) {
     await proveFilesBack(ports, { journal, status, from });
@@ -249,14 +250,14 @@ export async function verifyBack(
   return { bootId: status.bootId, ...(kept.length === 0 ? {} : { kept }) };
 }
 
-/** Its before-images are needed yet. @throws `RefusedRequest` */
+/** Its before-images are still needed. @throws `RefusedRequest` */
 function refuseNotTakenBack({ node }: HostPorts, journal: OpenJournal): void {
   if (markOf(journal, 'goingBack') !== undefined || journal.header.repair === true) return;
   const { name } = journal.header.target;
   throw fail('RefusedRequest', `${node} is not on its way back: ${name} is under way there`);
 }
 
-/** The last part of the way back; each of it may be repeated. */
+/** The last part of the rollback; every step can be repeated. */
 async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus): Promise<void> {
   const { before, previousDeployment } = journal.header;
   if (before !== undefined && ports.os.managesOs) proveAsBefore(status, before);
@@ -271,8 +272,8 @@ async function endBack(ports: HostPorts, journal: OpenJournal, status: OsStatus)
 }
 
 /**
- * Drops the staged deployment and the fetched configs. An update that an earlier one has applied, and that
- * this one had only taken over, is undone; others are left alone.
+ * Drops the staged deployment and the fetched configs. Undoes an update that an earlier run applied
+ * and this one took over; leaves others alone.
  */
 export async function discardStaged(ports: HostPorts, order: HostOrder): Promise<DiscardedUpdate> {
   const journal = await ports.journal.open();

@@ -1,11 +1,13 @@
-/** An image has to bring the host worker where the running one does: nobody would hear of the machine again. */
+/**
+ * An image must bring the host worker if the running one does: otherwise the machine would be lost.
+ */
 
 import { filesAfterBoot } from '../../adapters/host';
 import { fail } from '../../core/errors';
 import { lookWithinFiveMinutes, type LookingPorts } from '../patience';
 import type { HostPorts } from '../ports';
 
-/** What images have of it that bring it; machines that have it elsewhere keep it whatever boots. */
+/** Parts of the worker in an image; a machine that has it elsewhere keeps it. */
 const PARTS = [
   '/usr/lib/systemd/system/slipway-host.service',
   '/usr/lib/systemd/system/slipway-host-settle.service',
@@ -14,9 +16,9 @@ const PARTS = [
 ] as const;
 
 /**
- * Looks into the tree of what is staged, and drops it when the machine could not be managed from it.
+ * Checks the tree of the staged deployment, and discards it when the worker is missing.
  *
- * @throws `ImageRefused` naming what is missing
+ * @throws `ImageRefused` naming the missing part
  */
 export async function refuseWithoutWorker(
   ports: LookingPorts & Pick<HostPorts, 'files' | 'node'>,

@@ -1,4 +1,4 @@
-/** Plans an update with what the host sees: `core` decides, this gathers. */
+/** Plans an update with the state of the host: `core` decides, this module reads. */
 
 import { gunzipSync } from 'node:zlib';
 import { parse as parseToml } from 'smol-toml';
@@ -11,7 +11,7 @@ import { forcedPlan } from './force-file';
 import type { HostPorts, OsStatus, UpdateHeader } from '../ports';
 import type { HostConfig } from '../records/records';
 
-/** Of `registries.conf`, which is read for the plan. */
+/** For `registries.conf`, which the plan reads. */
 const MOST_TEXT_BYTES = 16 * 1024 * 1024;
 
 export const CONTENT_PORTS = {
@@ -21,10 +21,10 @@ export const CONTENT_PORTS = {
 };
 
 /**
- * The plan from what the host is on to what it should be on. What the operating system really runs
- * goes before what was recorded, so that a deployment that went astray is planned back.
+ * The plan from the host's config to the target. The running OS precedes the record, so that an
+ * unexpected deployment is corrected.
  *
- * @param forced - a person asked for everything again, and a reboot
+ * @param forced - a person requested everything again, and a reboot
  * @throws `Unreconcilable` when the plan needs an OS change that the driver cannot make
  */
 export function planFor(
@@ -36,7 +36,7 @@ export function planFor(
   forced = false,
 ): UpdatePlan {
   const { booted } = status;
-  // Without a managed OS the image is whatever it is: nothing to plan for.
+  // An image that is not managed needs no plan.
   const bootedImage = ports.os.managesOs ? booted.image : to.spec.osImageURL;
   const plan = planUpdate({
     current: from?.spec,
@@ -52,7 +52,7 @@ export function planFor(
   return forced ? forcedPlan(plan) : plan;
 }
 
-/** The plan of an update that takes an earlier one back, before anything else, once the node is drained. */
+/** The plan of an update that first rolls an earlier one back, once the node is drained. */
 export function planBack(
   { target, plan }: UpdateHeader,
   { reboot }: { reboot: boolean },
@@ -64,7 +64,7 @@ export function planBack(
   return { ...back, phases: planPhases(back, { drain: true, reason }), summary };
 }
 
-/** Whether the plan changes what the next boot starts; kernel arguments in another order do too. */
+/** Whether the plan changes the next boot; another order of kernel arguments does, too. */
 export function changesOs(plan: UpdatePlan): boolean {
   return plan.changes.some(({ part }) => part === 'OS');
 }

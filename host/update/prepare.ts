@@ -1,4 +1,4 @@
-/** Inspect and prepare: everything that can be found out or downloaded before a node is disturbed. */
+/** Inspect and prepare: checks and downloads everything before the node is disturbed. */
 
 import { fail } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
@@ -19,13 +19,13 @@ import { dropKeptConfigs, type HostConfig, sameConfig } from '../records/records
 import { holds, settle } from '../settle/settle-for-order';
 
 /**
- * Settles half-done work, fetches and checks the config, compares the disk with the current config,
- * plans, and stages the OS image locked. The node is not disturbed by any of it. Running it twice is
- * safe: configs are kept, and a driver does not stage the same image again.
+ * Settles an unfinished update, fetches and checks the config, compares the disk with the current
+ * config, plans, and stages the OS image locked. Does not disturb the node. Safe to repeat: configs
+ * are stored, and a driver does not stage the same image again.
  *
  * @throws `ApplyFailed`, `ConfigDrift` naming the path, `ConfigFetchFailed`, `ConfigForbidden`,
- * `ConfigTooLarge`, `DigestMismatch`, `InvalidMachineConfig`, `Unreconcilable`, `RollbackFailed`,
- * `WrongDeployment` when a person booted another deployment
+ *   `ConfigTooLarge`, `DigestMismatch`, `InvalidMachineConfig`, `Unreconcilable`, `RollbackFailed`,
+ *   `WrongDeployment` when a person booted another deployment
  */
 export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise<PreparedUpdate> {
   const { progress } = ports.context();
@@ -37,7 +37,8 @@ export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise
   const common = { bootId: status.bootId, ...named };
   if (underWay !== undefined) {
     const { plan, needsDrain } = underWay;
-    // What disturbs the node is left for its drain; the rest is undone when this update does not go on.
+    // An undo that disturbs the node waits for the drain; another one follows if this update does
+    // not go on.
     const left = needsDrain ? ({ unsettled: true } as const) : ({ tookOver: true } as const);
     return { ...common, ...settledText(what), alreadyOnTarget: false, plan, ...left };
   }
@@ -64,24 +65,23 @@ export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise
   if (!plan.reconcilable.ok)
     return { ...common, ...settledText(what), alreadyOnTarget: false, plan };
   const dropped = await stage(ports, plan, to, status);
-  // What an extension brings is known only once its packages are installed, when the update is applied.
+  // The units of an extension are known only when its packages are installed, at apply.
   if (plan.extensions.install.length === 0)
     await refuseMissingUnits(ports, from, to, await nextOf(ports, plan));
   return { ...common, ...settledText(what, dropped), alreadyOnTarget: false, plan };
 }
 
-/** The deployment that has other units than the running one. */
+/** The deployment whose units may differ from the running one's. */
 async function nextOf(ports: HostPorts, plan: UpdatePlan): Promise<string | undefined> {
   return plan.osImage === undefined ? undefined : (await lookWithinFiveMinutes(ports)).staged?.id;
 }
 
-/** What was done about what was found, for the record. */
 function settledText(...what: readonly (string | undefined)[]): { readonly settled?: string } {
   const said = what.filter((sentence) => sentence !== undefined);
   return said.length === 0 ? {} : { settled: said.join('; ') };
 }
 
-/** @throws `ConfigDrift` when the disk is not as the current config says, and nobody said force */
+/** @throws `ConfigDrift` when the disk differs from the current config, without force */
 export async function refuseDrift(ports: HostPorts, from: HostConfig): Promise<void> {
   if (await isForced(ports.files)) return;
   const drift = await findDrift(ports, from.spec);
@@ -93,7 +93,7 @@ export async function refuseDrift(ports: HostPorts, from: HostConfig): Promise<v
   );
 }
 
-/** Stages the image, and drops what somebody else left staged: the sentence about it. */
+/** Stages the image. Returns a sentence if it replaced another staged deployment. */
 async function stage(
   ports: HostPorts,
   plan: UpdatePlan,

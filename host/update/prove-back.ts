@@ -1,9 +1,10 @@
 /**
- * Proof that an update was taken back: what it changed is as it was before. What else is not as the config says,
- * somebody else has changed meanwhile: that is drift of a host that is back, and no failure of its way back.
+ * Verifies that an update was rolled back: its changes are as before. Other differences from the
+ * config are drift, and no failure of the rollback.
  */
 
 import { fail } from '../../core/errors';
+import { fewSentences } from '../../core/few';
 import { UNIT_DIRECTORY } from '../../core/systemd';
 import { findForeignDeployment, readCommitted } from '../records/committed-deployment';
 import { type Drift, driftsFrom, findOsDrift } from '../drift/compare';
@@ -11,17 +12,16 @@ import type { HostPorts, OpenJournal, OsStatus } from '../ports';
 import type { HostConfig } from '../records/records';
 import { isUndoneHere } from '../transaction/undo';
 
-/** A host that went back. */
 export interface WentBack {
-  /** Absent = nothing of the update was begun, or all of it was proven and dropped before. */
+  /** Absent: nothing of the update was begun, or it was verified and dropped before. */
   readonly journal: OpenJournal | undefined;
   readonly status: OsStatus;
-  /** What the host is on again. */
+  /** The config that the host is on again. */
   readonly from: HostConfig;
 }
 
 /**
- * Whether every path was put back on the booted deployment; each that is as before all the same is as good.
+ * Whether every path was restored on the booted deployment, or equals its before-image anyway.
  *
  * @throws `VerifyFailed` naming the path
  */
@@ -33,8 +33,8 @@ export async function proveUndone(journal: OpenJournal, status: OsStatus): Promi
 }
 
 /**
- * Compares the disk with the config. What is neither as that says nor as before the update counts against the way
- * back; what the update did not change is told, and left to the watch of the disk.
+ * Compares the disk with the config. A path of the update that matches neither the config nor its
+ * before-image fails the rollback; other differences are reported and left to the drift watch.
  *
  * @throws `VerifyFailed` naming the path
  */
@@ -52,28 +52,24 @@ export async function proveFilesBack(
   if (others.length > 0) ports.warn?.(changedMeanwhile(ports, from, others));
 }
 
-/** Whether it is one of these paths. Of a unit, all links are: which ones enable it depends on others. */
+/** Whether it is one of these paths. For a unit all links count, because others may enable it. */
 function isOf(paths: readonly string[], { path }: Drift): boolean {
   const isUnit = !path.startsWith('/');
   return paths.some((left) => (isUnit ? left.startsWith(`${UNIT_DIRECTORY}/`) : left === path));
 }
-
-/** All of it would be too long for a log. */
-const TOLD = 3;
 
 function changedMeanwhile(
   { node }: Pick<HostPorts, 'node'>,
   { reference: { name } }: HostConfig,
   reasons: readonly string[],
 ): string {
-  const more = reasons.length > TOLD ? ` (and ${reasons.length - TOLD} more)` : '';
-  const told = reasons.slice(0, TOLD).join('; ');
-  return `${node} is back, and not as ${name} says, which the update had no part in: ${told}${more}`;
+  const told = fewSentences(reasons);
+  return `${node} is back, and not as ${name} says, which the update had no part in: ${told}`;
 }
 
 /**
- * Proves the operating system where no journal remembers how it was. Without any journal no reboot was asked for, so by
- * the deployment on which the config was committed; by the config where that is not known either.
+ * Verifies the operating system when no journal has its earlier state. Without a journal no reboot
+ * was requested, so the committed deployment counts, or else the config.
  *
  * @throws `VerifyFailed` naming what differs, `WrongDeployment` naming both deployments
  */

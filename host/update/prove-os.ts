@@ -1,4 +1,4 @@
-/** Proof of what a machine runs: the image by digest, the kernel's own command line, its kubelet. */
+/** Verifies what a machine runs: the image by digest, the kernel's command line, the kubelet. */
 
 import { fail } from '../../core/errors';
 import type { RenderedSpec } from '../../core/machine-config/types';
@@ -14,7 +14,7 @@ import type { BeforeUpdate, HostPorts, OpenJournal, OsStatus } from '../ports';
 
 const DIGEST = /@(sha256:[0-9a-f]{64})$/;
 
-/** What the journal remembers of the operating system. */
+/** The state of the operating system for the journal. */
 export function beforeUpdate({ bootId, booted }: OsStatus): BeforeUpdate {
   const { image, digest, kernelArguments, extensions, kernelType } = booted;
   return {
@@ -28,9 +28,9 @@ export function beforeUpdate({ bootId, booted }: OsStatus): BeforeUpdate {
 }
 
 /**
- * Whether the machine runs what a config says, beyond what its drivers remember.
+ * Whether the machine runs what a config says, checked independently of the driver.
  *
- * @param before - of the config before, whose arguments should be gone; absent = there is none
+ * @param before - the previous config, whose arguments should be gone; absent: none
  * @throws `VerifyFailed` naming the digest or the argument
  */
 export async function proveRunning(
@@ -49,7 +49,7 @@ export async function proveRunning(
   if (words === undefined) return;
   refuseArguments('was not given', missingArguments(spec.kernelArguments, words));
   const { remove } = kernelArgumentChanges(before?.kernelArguments ?? [], spec.kernelArguments);
-  // What the deployment itself has is not the config's: an image may bring it, or a person.
+  // Arguments of the deployment itself come from an image or a person.
   const left = remove.filter(
     (word) => hasArgument(words, word) && !hasArgument(status.booted.kernelArguments, word),
   );
@@ -64,7 +64,7 @@ function refuseArguments(what: string, words: readonly string[]): void {
 }
 
 /**
- * Waits for the kubelet where the update may have disturbed it: after a reboot, or a service action.
+ * Waits for the kubelet if the update may have disturbed it: after a reboot, or a service action.
  *
  * @throws `VerifyFailed` with the last answer of the kubelet
  */
@@ -80,7 +80,7 @@ export async function proveKubelet(
 }
 
 /**
- * Whether the operating system is what it was before the update.
+ * Whether the operating system is as before the update.
  *
  * @throws `VerifyFailed` naming what differs
  */
@@ -99,10 +99,10 @@ function differing(what: string, was?: string, is?: string): string | undefined 
   return was === is ? undefined : `${what} was ${was ?? 'unknown'}, is ${is ?? 'unknown'}`;
 }
 
-/** The boot loader's own words change whenever its entries are written again. */
+/** The boot loader changes these whenever it writes its entries. */
 const OF_THE_BOOT_LOADER = /^(ostree|BOOT_IMAGE)=/;
 
-/** Compared with their values, told without them. */
+/** Compared with their values, but named without them. */
 function differingArguments(was: readonly string[], is: readonly string[]): string | undefined {
   const [before, now] = [withoutLoader(was), withoutLoader(is)];
   if (sameArguments(before, now)) return undefined;

@@ -1,4 +1,4 @@
-/** From applied to committed: services, the armed reboot, the proof, the commit. */
+/** From applied to committed: service actions, armed reboot, verification, commit. */
 
 import { fail } from '../../core/errors';
 import type {
@@ -27,7 +27,7 @@ import { commit, hasBegunToCommit } from '../settle/settle-for-order';
 import { proveUnits } from '../services/unit-health';
 
 /**
- * Reloads and restarts what the plan says; not again for an update that takes over what had all of it.
+ * Runs the service actions of the plan; not for an update that takes over one that ran all of them.
  *
  * @throws `ServiceFailed` naming the service
  */
@@ -35,7 +35,7 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
   await applyAgainIfInterrupted(ports, order);
   const journal = await journalOf(ports, order);
   if (markOf(journal, 'services') !== undefined) return;
-  // Before the first one: a restart that fails, or is the last thing to happen, must be made good too.
+  // Before the first action: one that fails, or crashes the host, must be undone, too.
   const { actions } = journal.header.plan;
   if (markOf(journal, 'servicesBegun') === undefined) {
     const running = await runningServices(ports, actions);
@@ -46,17 +46,17 @@ export async function performServiceActions(ports: HostPorts, order: HostOrder):
 }
 
 /**
- * Proves that the host is on the ordered config: another boot than before, the deployment that was
- * staged, files, units and kernel arguments.
+ * Verifies that the host is on the ordered config: another boot, the staged deployment, files,
+ * units and kernel arguments.
  *
- * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest` when
- * an update to another config is under way
+ * @throws `NotYetRebooted`, `WrongDeployment`, `VerifyFailed` naming the path, `RefusedRequest`
+ *   when an update to another config is in progress
  */
 export async function verifyUpdate(ports: HostPorts, order: VerifyingOrder): Promise<VerifiedHost> {
   const status = await lookAtOs(ports);
   const journal = await openJournal(ports);
   refuseOther(ports, journal, order, 'verify');
-  // Taken back before the reboot, to do all of it again: whoever waits for the reboot sees to that.
+  // Undone before the reboot, to be repeated: the caller that waits for the reboot does that.
   const isAgain = journal !== undefined && markOf(journal, 'goingBack')?.again === true;
   if (!isAgain) refuseSameBoot(ports, status.bootId, order.rebootedFrom);
   if (journal !== undefined) {
@@ -93,7 +93,7 @@ function commitTime(ports: HostPorts, order: VerifyingOrder): CommitMark | undef
   };
 }
 
-/** Whoever ordered it last decides until when the machine may go back by itself. */
+/** The latest order decides until when the machine may roll back by itself. */
 async function noteVerified(
   journal: OpenJournal,
   commit: CommitMark | undefined,
@@ -105,7 +105,7 @@ async function noteVerified(
   if (!isDecided) await journal.mark({ kind: 'verified' });
 }
 
-/** @throws `WrongDeployment`, `VerifyFailed` when the machine is on its way back already, saying why */
+/** @throws `WrongDeployment`, `VerifyFailed` with the reason when the machine is rolling back */
 function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatus): void {
   const { bootId, booted } = status;
   const armed = markOf(journal, 'armed');
@@ -123,10 +123,10 @@ function refuseWrongBoot(ports: HostPorts, journal: OpenJournal, status: OsStatu
 }
 
 /**
- * Makes the new config the current one and drops the before-images. Nothing to do = done.
+ * Makes the new config the current one and drops the before-images. Succeeds if that is done.
  *
- * @throws `WrongDeployment`, `RefusedRequest` when it is not applied, was taken back, or an update to
- * another config is under way
+ * @throws `WrongDeployment`, `RefusedRequest` when it is not applied, was rolled back, or an update
+ *   to another config is in progress
  */
 export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<void> {
   const journal = await openJournal(ports);
@@ -138,7 +138,7 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
   }
   const current = await currentConfig(ports, order);
   if (current !== undefined && sameConfig(current.reference, order.config)) {
-    // The last of what a commit does, which a crash may have cut off.
+    // The last step of a commit, which a crash may have prevented.
     await dropKeptConfigs(ports.files);
     return;
   }
@@ -146,14 +146,14 @@ export async function commitUpdate(ports: HostPorts, order: HostOrder): Promise<
 }
 
 /**
- * What became of an order to commit that nobody has heard the end of: one that was begun is final, so it is brought to
- * its end. Nothing else is done.
+ * The result of an unanswered order to commit: a commit that has begun is final, so it is
+ * completed. Does nothing else.
  *
  * @throws as `commitUpdate`
  */
 export async function endCommit(ports: HostPorts, order: HostOrder): Promise<GoneBack> {
   const committed = await hasCommitted(ports, order);
-  // The journal knows, whether the program of the operating system answers or not: that may be why it is asked.
+  // The boot ID comes from the kernel, because the OS program may not answer.
   const bootId = (await kernelBootId(ports)) ?? 'unknown';
   return { rebooting: false, bootId, asked: true, ...(committed ? { committed } : {}) };
 }
@@ -172,7 +172,7 @@ async function hasCommitted(ports: HostPorts, { config }: HostOrder): Promise<bo
 }
 
 /**
- * What proves or ends an update has nothing to say about another one that is under way.
+ * Verifying or ending an update does not concern another one in progress.
  *
  * @throws `RefusedRequest`
  */
@@ -182,14 +182,14 @@ function refuseOther(
   { config }: HostOrder,
   verb: string,
 ): void {
-  // A repair of drift is of the config that the host is on.
+  // A repair of drift is of the host's current config.
   if (journal === undefined || journal.header.repair === true) return;
   if (sameConfig(journal.header.target, config)) return;
   const other = journal.header.target.name;
   throw fail('RefusedRequest', `${verb} ${config.name} on ${node}: ${other} is under way there`);
 }
 
-/** @throws `NotYetRebooted` while the machine is still in the boot that must be over */
+/** @throws `NotYetRebooted` while the machine is in the boot that must end */
 export function refuseSameBoot(
   { node, reboot }: Pick<HostPorts, 'node' | 'reboot'>,
   bootId: string,

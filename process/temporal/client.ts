@@ -1,16 +1,16 @@
-/** What the controllers and the cluster worker ask of Temporal. */
+/** Queries of the controllers and the cluster worker to Temporal. */
 
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { fail, messageOf } from '../../core/errors';
 import { updateNodeId } from '../../core/names';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 
-/** Whether a workflow with this status will go on: a paused one will, when a person lets it. */
+/** Whether a workflow with this status can continue; a paused one can. */
 export function isOpenStatus(status: string): boolean {
   return status === 'RUNNING' || status === 'PAUSED';
 }
 
-/** Which node updates are open. */
+/** The open node updates. */
 export class OpenUpdates {
   constructor(readonly client: Client) {}
 
@@ -24,7 +24,7 @@ export class OpenUpdates {
     return (await this.openRun(node)) === runId;
   }
 
-  /** The latest run, which is the only one that can be open. */
+  /** The latest run: only this one can be open. */
   private async openRun(node: string): Promise<string | undefined> {
     try {
       const update = this.client.workflow.getHandle(updateNodeId(node));
@@ -37,8 +37,8 @@ export class OpenUpdates {
   }
 
   /**
-   * Those of a pool, from Temporal's visibility: an update that has just begun or ended may be shown
-   * late. Open is what has not closed; a paused one is not `Running`.
+   * The open updates of a pool, from Temporal's visibility, which may lag. Open means not closed; a
+   * paused update is not `Running`.
    *
    * @throws `TemporalUnavailable`
    */

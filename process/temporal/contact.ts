@@ -1,35 +1,37 @@
-/** Whether Temporal answers while a worker is connected: the SDK waits in silence when it does not. */
+/**
+ * Checks whether Temporal answers while a worker is connected: the SDK waits silently if it does
+ * not.
+ */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { messageOf } from '../../core/errors';
 
-/** While somebody waits for the answer: an update that is to be confirmed, whoever looks at `/readyz`. */
+/** While an answer is needed, by an unconfirmed update or for `/readyz`. */
 const SOON_MS = 5_000;
-/** Otherwise, of thousands of machines; it is only what `slipway host status` shows. */
+/** Otherwise: thousands of machines ask, and only `slipway host status` shows it. */
 const NOW_AND_THEN_MS = 60_000;
 const TIMEOUT_MS = 5_000;
-/** While answers are waited for, a question begins and ends within this time of any moment. */
+/** While an answer is needed, a question begins and ends within this time. */
 export const LONGEST_QUESTION_MS = TIMEOUT_MS + SOON_MS + TIMEOUT_MS;
 
 /**
- * Codes of gRPC that Temporal does not send to this question: CANCELLED and UNKNOWN (the connection broke:
- * so the native client says that a certificate is refused), DEADLINE_EXCEEDED and UNAVAILABLE. Any other is
- * an answer.
+ * gRPC codes that Temporal does not answer with: CANCELLED and UNKNOWN (a broken connection, or a
+ * refused certificate in the native client), DEADLINE_EXCEEDED, UNAVAILABLE. Any other code is an
+ * answer.
  */
 const SILENT: ReadonlySet<unknown> = new Set([1, 2, 4, 14]);
 
-/** What a question goes through. */
 export type Asked = Pick<ConnectionLike, 'workflowService' | 'withDeadline'>;
 
 export interface ContactEvents {
-  /** Temporal answered, whatever it said. */
+  /** Temporal answered, also with an error. */
   readonly onAnswer: () => void;
-  /** It did not, and why. */
+  /** Temporal did not answer, with the reason. */
   readonly onSilence: (reason: string) => void;
-  /** Whether the answers are waited for. */
+  /** Whether an answer is needed. */
   readonly isUrgent: () => boolean;
-  /** Calls when they begin to be. @returns what ends that */
+  /** Called when an answer becomes needed. @returns a function that stops this */
   readonly onUrgent?: (listener: () => void) => () => void;
 }
 
@@ -54,7 +56,7 @@ export async function watchContact(
   }
 }
 
-/** @returns why nothing was heard; undefined = there was an answer */
+/** @returns why there was no answer; undefined = there was one */
 export async function askTemporal(connection: Asked): Promise<string | undefined> {
   try {
     await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
@@ -66,7 +68,7 @@ export async function askTemporal(connection: Asked): Promise<string | undefined
   }
 }
 
-/** Whether no server sent this failure of a call. */
+/** Whether a failure of a call does not come from a server. */
 export function isSilence(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : 14;
   return SILENT.has(code);

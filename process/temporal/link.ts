@@ -1,7 +1,7 @@
 /**
- * The connection of a process to Temporal, for as long as the process runs. Certificates and API keys
- * that are renewed on disk are taken up by a new connection, which takes the place of the old one under
- * clients and workers. Knows what `/readyz` waits for, and when `/healthz` should ask for a new process.
+ * The connection of a process to Temporal. Renewed certificates and API keys are used by a new
+ * connection, which replaces the old one in clients and workers. Also states what `/readyz` waits
+ * for, and when `/healthz` asks for a new process.
  */
 
 import type { ConnectionLike } from '@temporalio/client';
@@ -15,19 +15,22 @@ import { isDead, isOtherWorthATry, type Silence } from './silence';
 import type { ConnectionOptions } from './target';
 import { untilAvailable } from '../until-available';
 
-/** Certificates live for hours at least; a renewed one is used within this time, or at once when Temporal is silent. */
+/**
+ * Certificates live for hours; a renewed one is used within this time, or at once when Temporal
+ * does not answer.
+ */
 const LOOK_MS = 60_000;
 const TICK_MS = 5_000;
-/** How long a new connection may take to be answered. */
+/** The limit for the first answer on a new connection. */
 const CONNECT_MS = 20_000;
-/** Calls that are under way on a connection that was replaced end within this time. */
+/** Running calls on a replaced connection end within this time. */
 const LAST_CALLS_MS = 30_000;
 
 export interface LinkOptions<C extends ConnectionLike> {
   /** `host:port` */
   readonly address: string;
   readonly namespace: string;
-  /** What the process needs in the namespace besides itself. */
+  /** The search attributes that the process needs in the namespace. */
   readonly searchAttributes: readonly string[];
   /** Reads the files that the settings name. */
   readonly read: () => ConnectionOptions;
@@ -38,7 +41,7 @@ export interface LinkOptions<C extends ConnectionLike> {
   readonly now?: () => number;
 }
 
-/** Serves as the connection of a client; a worker follows it. */
+/** Used as the connection of a client; a worker follows it. */
 export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
   readonly plugins: ConnectionLike['plugins'] = [];
   readonly #options: LinkOptions<C>;
@@ -51,10 +54,10 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
   #lookedMs: number;
   #answeredMs: number;
   #silence: Silence | undefined;
-  /** Why what was renewed is not in use. */
+  /** Why the renewed files are not in use. */
   #refusal: string | undefined;
 
-  /** @param connection - made with this target; it need not be connected yet */
+  /** @param connection - made with this target; need not be connected yet */
   constructor(options: LinkOptions<C>, target: ConnectionOptions, connection: C) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
@@ -65,9 +68,9 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
   }
 
   /**
-   * Connects, and waits for a server that is away.
+   * Connects, and waits for an absent server.
    *
-   * @throws an `Error` that names a file that cannot be read now; later it is waited for
+   * @throws an `Error` that names an unreadable file; after the start such files are waited for
    */
   static async open<C extends ConnectionLike>(
     options: LinkOptions<C>,
@@ -82,7 +85,7 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
     return untilAvailable(`Temporal at ${address}`, attempt, { log, signal });
   }
 
-  /** The connection that is in use just now. */
+  /** The current connection. */
   get connection(): C {
     return this.#current;
   }
@@ -114,24 +117,27 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
     return this.#current.withAbortSignal(signal, work);
   }
 
-  /** Calls with the connection in use, and with each that takes its place. @returns what ends that */
+  /**
+   * Called with the current connection, and with each replacement. @returns a function that stops
+   * this
+   */
   follow(follower: (connection: C) => void): () => void {
     follower(this.#current);
     this.#followers.add(follower);
     return () => this.#followers.delete(follower);
   }
 
-  /** Resolves when the namespace and what is needed in it are there; says what is missing meanwhile. */
+  /** Resolves when the namespace and its search attributes exist; logs what is missing. */
   untilSetUp(signal: AbortSignal): Promise<void> {
     return this.#needs.untilMet(signal);
   }
 
-  /** Asks Temporal now and then, and looks at the files, until the signal aborts; never throws. */
+  /** Asks Temporal and checks the files, until the signal aborts; never throws. */
   async watch(signal: AbortSignal, events: ContactEvents): Promise<void> {
     const contact = watchContact(this, signal, {
       ...events,
       onAnswer: () => {
-        // Who was away may have come back without what it had.
+        // After an absence, Temporal may have lost its namespace.
         if (this.#silence !== undefined) void this.#needs.untilMet(signal).catch(() => undefined);
         this.#answered();
         events.onAnswer();
@@ -148,7 +154,7 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
     await contact;
   }
 
-  /** Takes up what was renewed, and finds out who is to blame for a long silence. */
+  /** Uses renewed files, and finds the cause of a long silence. */
   async look(): Promise<void> {
     const nowMs = this.#now();
     if (this.#silence !== undefined || nowMs - this.#lookedMs >= LOOK_MS) {
@@ -160,7 +166,7 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
     if (this.#silence !== undefined) this.#silence = { ...this.#silence, isOtherAnswered };
   }
 
-  /** What `/readyz` waits for. */
+  /** For `/readyz`. */
   waitingFor(): readonly string[] {
     return [
       ...(this.#silence === undefined ? [] : [`Temporal at ${this.#options.address}`]),
@@ -180,7 +186,7 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
     );
   }
 
-  /** To be called when nothing follows it any more, and nothing watches. */
+  /** Call when no worker follows and nothing watches. */
   async close(): Promise<void> {
     const retired = [...this.#retired];
     this.#retired.clear();
@@ -225,7 +231,7 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
     }
   }
 
-  /** One that comes too late is closed. */
+  /** A connection that comes too late is closed. */
   async #connect(target: ConnectionOptions): Promise<C> {
     const timeout = new AbortController();
     const late = delay(CONNECT_MS, undefined, { signal: timeout.signal, ref: false });
@@ -259,7 +265,7 @@ export class TemporalLink<C extends ConnectionLike> implements ConnectionLike {
   }
 }
 
-/** While Temporal does not answer, the SDK waits in silence: the log says so, once each. */
+/** Logs each silence of Temporal once, because the SDK waits silently. */
 export function tellSilence(address: string, log: Logger): ContactEvents {
   const server = `Temporal at ${address}`;
   let isSilent = false;

@@ -1,11 +1,11 @@
-/** What Slipway needs of Temporal before it can run there: a namespace, and search attributes in it. */
+/** What Slipway needs in Temporal: a namespace with search attributes. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import type { Logger } from '../logging';
 import { type Asked, isSilence } from './contact';
 
-/** What makes them. */
+/** Creates them. */
 export const SETUP_COMMAND = 'slipway setup temporal';
 
 /** gRPC status codes. */
@@ -14,16 +14,15 @@ export const STATUS = { INVALID_ARGUMENT: 3, NOT_FOUND: 5 } as const;
 const ANSWER_MS = 10_000;
 const LOOK_MS = 5_000;
 
-/** What a process needs, and where. */
 export interface NeedsOptions {
   readonly address: string;
   readonly namespace: string;
-  /** Names; none = it uses none. */
+  /** Names; may be empty. */
   readonly searchAttributes: readonly string[];
   readonly log: Logger;
 }
 
-/** Waits for what a process needs, and says what makes it. */
+/** Waits for the namespace and search attributes of a process, and names what is missing. */
 export class TemporalNeeds {
   readonly #connection: Asked;
   readonly #options: NeedsOptions;
@@ -34,7 +33,7 @@ export class TemporalNeeds {
     this.#options = options;
   }
 
-  /** What `/readyz` waits for. */
+  /** For `/readyz`. */
   waitingFor(): readonly string[] {
     return this.#missing === undefined ? [] : [this.#missing];
   }
@@ -50,7 +49,10 @@ export class TemporalNeeds {
     }
   }
 
-  /** undefined = Temporal is silent. Who may not ask goes on: what he needs may well be there. */
+  /**
+   * undefined = Temporal does not answer. A process without permission to ask continues, because
+   * everything may exist.
+   */
   async #look(): Promise<readonly string[] | undefined> {
     const { namespace, searchAttributes, log } = this.#options;
     let isNamespaceThere = false;
@@ -59,7 +61,7 @@ export class TemporalNeeds {
       isNamespaceThere = true;
       return await missingAttributes(this.#connection, namespace, searchAttributes);
     } catch (error) {
-      // What answers queries may be away alone; the work goes on without it.
+      // Visibility alone may be absent; the work goes on without it.
       if (isSilence(error) && !isNamespaceThere) return undefined;
       log.warn({ reason: messageOf(error) }, 'cannot look what is missing in Temporal');
       return [];
@@ -80,9 +82,9 @@ export class TemporalNeeds {
 }
 
 /**
- * What is missing, in words: `the namespace slipway`, `the search attribute SlipwayPool`.
+ * The missing things in words: `the namespace slipway`, `the search attribute SlipwayPool`.
  *
- * @throws what the call throws when Temporal does not answer, or refuses to
+ * @throws the error of the call when Temporal does not answer, or refuses
  */
 export async function missingInTemporal(
   connection: Asked,
@@ -99,7 +101,7 @@ async function hasNamespace(connection: Asked, namespace: string): Promise<boole
   );
 }
 
-/** Asks as Slipway's own queries do, so that what is not usable yet counts as missing. */
+/** Queries like Slipway itself, so that an attribute that is not usable yet counts as missing. */
 async function missingAttributes(
   connection: Asked,
   namespace: string,
@@ -112,7 +114,7 @@ async function missingAttributes(
   return found.filter(([, isThere]) => !isThere).map(([name]) => `the search attribute ${name}`);
 }
 
-/** Whether a query over these search attributes is one. */
+/** Whether a query with these search attributes is valid. */
 async function isAnswered(
   connection: Asked,
   namespace: string,
@@ -124,7 +126,7 @@ async function isAnswered(
   );
 }
 
-/** False when the answer is this refusal. */
+/** False when the answer has this code. */
 async function unless(
   code: number,
   connection: Asked,
@@ -139,7 +141,7 @@ async function unless(
   }
 }
 
-/** The gRPC status of a call that failed; undefined for anything else. */
+/** The gRPC status of a failed call; undefined for other errors. */
 export function statusOf(error: unknown): number | undefined {
   const hasCode = typeof error === 'object' && error !== null && 'code' in error;
   return hasCode && typeof error.code === 'number' ? error.code : undefined;

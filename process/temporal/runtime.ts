@@ -1,10 +1,10 @@
-/** Temporal's native part, once per process: its log lines, its metrics, no signal handlers. */
+/** Temporal's native part, once per process: logs, metrics, no signal handlers. */
 
 import { IllegalStateError } from '@temporalio/common';
 import { makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import { temporalLogger, type Logger } from '../logging';
 
-/** Of what the workflows measure themselves; the SDK's own metrics keep theirs. */
+/** For metrics of the workflows; the SDK's own metrics keep theirs. */
 const BUCKETS = {
   histogramBucketOverrides: {
     slipway_node_phase_duration_seconds: [1, 2, 5, 10, 30, 60, 120, 300, 600, 1200, 3600],
@@ -12,16 +12,16 @@ const BUCKETS = {
 };
 
 /**
- * Installs the runtime unless one is there. The SDK drops it together with the last native
- * connection, so call this before each `NativeConnection.connect`, or a default one takes its place.
+ * Installs the runtime unless one is there. The SDK drops it with the last native connection, so
+ * call this before each `NativeConnection.connect`; otherwise a default runtime is used.
  *
- * @param metricsAddress - `host:port` where the SDK serves its own metrics; absent = nowhere
+ * @param metricsAddress - `host:port` where the SDK serves its own metrics; absent: nowhere
  */
 export function installTemporalRuntime(log: Logger, metricsAddress?: string): void {
   try {
     Runtime.install({
       logger: temporalLogger(log),
-      // The process decides when it stops, and in which order.
+      // The process itself decides when and in which order it stops.
       shutdownSignals: [],
       telemetryOptions: {
         logging: {
@@ -34,7 +34,7 @@ export function installTemporalRuntime(log: Logger, metricsAddress?: string): vo
       },
     });
   } catch (error) {
-    // There is one, as when a process runs two workers.
+    // It is there, as when a process runs two workers.
     if (!(error instanceof IllegalStateError)) throw error;
   }
 }

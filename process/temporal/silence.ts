@@ -1,22 +1,22 @@
-/** When a connection to Temporal is dead, and not Temporal. */
+/** Distinguishes a dead connection from an absent Temporal. */
 
 /** A connection that does not answer. */
 export interface Silence {
-  /** When it answered last, in milliseconds. */
+  /** The time of its last answer, in milliseconds. */
   readonly sinceMs: number;
-  /** Another connection, made with the same settings, was answered when it was last tried. */
+  /** Another connection with the same settings got an answer at the last try. */
   readonly isOtherAnswered: boolean;
 }
 
-/** A connection mends itself within this time, if it does at all: as long as gRPC waits between two tries. */
+/** gRPC's longest wait between two tries: a connection recovers within this time, or never. */
 export const DEAD_MS = 120_000;
 
-/** Whether to try another connection: only that tells whether Temporal is away or this one is dead. */
+/** Whether to try another connection, which shows whether Temporal or this connection is dead. */
 export function isOtherWorthATry(silence: Silence | undefined, nowMs: number): boolean {
   return silence !== undefined && nowMs - silence.sinceMs >= DEAD_MS;
 }
 
-/** Whether only a new process helps. An outage of Temporal is none: nobody is answered then. */
+/** Whether only a new process helps. In an outage of Temporal no connection gets an answer. */
 export function isDead(silence: Silence | undefined, nowMs: number): boolean {
   return isOtherWorthATry(silence, nowMs) && silence?.isOtherAnswered === true;
 }

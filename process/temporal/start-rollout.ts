@@ -1,4 +1,4 @@
-/** The one way in which a rollout is started, by the controllers and by the CLI. */
+/** Starts rollouts, for the controllers and the CLI. */
 
 import { WithStartWorkflowOperation, type WorkflowClient } from '@temporalio/client';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
@@ -11,21 +11,21 @@ import {
 import { PRIORITY } from '../../workflows/priorities';
 import { SEARCH_ATTRIBUTE } from '../../workflows/search-attributes';
 
-/** Workflow type of a pool's rollout, by name: whoever starts one does not load workflow code. */
+/** By name, so that starting a rollout loads no workflow code. */
 export const POOL_ROLLOUT = 'poolRollout';
 
 /**
- * A worker that has not got a rollout in memory replays its history within a task. Through thousands of nodes, on a
- * machine that is short of processor time, that may take longer than the 10 s that the server gives, each time. All
- * runs of a rollout inherit it.
+ * A worker without the rollout in its cache replays the history within a task. With thousands of
+ * nodes on a slow machine, that may exceed the default of 10 s at each try. All runs of a rollout
+ * inherit it.
  */
 const TASK_TIMEOUT = '30s';
 
 /**
- * Starts the rollout of a pool, or tells the one that is open to look at this config now. Waits for
- * its answer, which is how a refusal is heard.
+ * Starts the rollout of a pool, or makes the open one check this config at once. Waits for its
+ * answer, which may be a refusal.
  *
- * @param versions - of the picture that shows the config on the pool; absent = whoever asks has none
+ * @param versions - of the cache that shows the config on the pool; absent: no cache
  * @throws WorkflowUpdateFailedError when the open one refuses, because it is ending
  */
 export async function startOrRetarget(

@@ -1,9 +1,9 @@
-/** Where Temporal is and who we are to it, as the settings say it and the files that they name hold it. */
+/** Temporal's address and the credentials for it, from the settings and their files. */
 
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../../core/errors';
 
-/** The settings of every process that speaks to Temporal. Files are PEM, but for that of the key. */
+/** Settings for connections to Temporal. Files are PEM, except that of the key. */
 export interface TemporalPlace {
   /** `host:port` */
   readonly temporalAddress: string;
@@ -15,7 +15,7 @@ export interface TemporalPlace {
   readonly temporalApiKeyFile?: string | undefined;
 }
 
-/** What a connection needs, whether for a client or for a worker. */
+/** The options of a connection of a client or a worker. */
 export interface ConnectionOptions {
   readonly address: string;
   readonly tls?: TemporalTls | true;
@@ -28,11 +28,11 @@ export interface TemporalTls {
   serverNameOverride?: string;
 }
 
-/** What a header of HTTP may carry. */
+/** Characters that an HTTP header may have. */
 const KEY = /^[\x20-\x7e]+$/;
 
 /**
- * Reads the files that the settings name. An API key goes over TLS, also when nothing else asks for it.
+ * Reads the files that the settings name. An API key implies TLS.
  *
  * @throws an `Error` named SettingsError that names the setting and the file, and no secret
  */
@@ -67,7 +67,7 @@ function readApiKey({ temporalApiKey, temporalApiKeyFile }: TemporalPlace): stri
   return checkedKey(`temporalApiKeyFile: ${temporalApiKeyFile}`, text);
 }
 
-/** A key with a line break or another odd character would be shown by whoever refuses it. */
+/** A library that refuses a key with a line break would quote it. */
 function checkedKey(where: string, text: string | undefined): string | undefined {
   const key = text?.trim();
   if (key === undefined || KEY.test(key)) return key;

@@ -1,5 +1,3 @@
-/** Runs the cases of parsed files and says what differed. */
-
 import { messageOf } from '../../core/errors';
 import { describeDifference, differences } from './difference';
 import type { ConformanceCase } from './kind';
@@ -7,11 +5,10 @@ import { kindOf } from './kinds';
 
 export interface FileResult {
   readonly passed: number;
-  /** One text per failing case: its name and every field that differs. */
   readonly failures: readonly string[];
 }
 
-/** Runs all cases of a file, one after the other. Throws when the file is of no known kind. */
+/** Runs all cases of a file in order. Throws when the file is of no known kind. */
 export async function runFile(file: unknown): Promise<FileResult> {
   const cases = kindOf(file).cases(file);
   const failures: string[] = [];

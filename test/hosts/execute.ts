@@ -1,5 +1,3 @@
-/** Programs of the machine, run to their end. */
-
 import { run } from '../../tools/binaries/run';
 
 export interface ExecuteOptions {
@@ -8,9 +6,9 @@ export interface ExecuteOptions {
 }
 
 /**
- * What the program wrote to standard output. Ended should this process die.
+ * Runs a program and returns its standard output; ends it when this process dies.
  *
- * @throws Error naming the command, how it ended and the end of its output
+ * @throws Error with the command, how it ended and the end of its output
  */
 export function execute(
   command: string,

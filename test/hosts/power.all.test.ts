@@ -1,4 +1,4 @@
-/** Power that goes at the worst moment, and a person who boots something else. */
+/** Power is cut at the worst moments, and a person boots another deployment. */
 
 import { hostConfig, plainFile } from './support/configs';
 import { wrongAtRest } from './support/on-disk';
@@ -20,7 +20,7 @@ beforeAll(async () => {
   world = await startWorld({
     hosts: 1,
     policy: { verify: { readySeconds: 1 } },
-    // The power is cut, and a person boots what they like: reboots that no order asked for.
+    // Power cuts and a person's boots are reboots without an order.
     broken: ['I5'],
   });
 }, START_MS);
@@ -108,7 +108,7 @@ test(
     expect(world.node(machine.name).annotations[REASON]).toMatch(/deployment|OS image/);
     expect((await pictureOf(machine)).deployments[0]).toMatch(/^v1 /);
     expect(machine.launcher.boots()).toBe(boots);
-    // As it was left, for whoever comes next.
+    // Restores the state for the next story.
     await machine.output('slipway-ostree', 'rollback', String(current));
     await machine.output('systemctl', 'reboot');
     await world.until('the machine has booted the deployment of its config', () => {

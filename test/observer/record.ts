@@ -3,6 +3,7 @@
  * code with the product's decisions, on purpose: it is what the product is judged by.
  */
 
+import { fewNames } from '../../core/few';
 import { Boots } from './boots';
 import { Cordons, isPersonsCordon, isWithoutMark } from './cordons';
 import type { NodeChange, ObservedNode, ObservedPod, ObservedStatus } from './observed';
@@ -287,7 +288,8 @@ function ours({ annotations }: ObservedNode): readonly (readonly [string, string
 }
 
 function someNames(nodes: readonly ObservedNode[]): string {
-  const names = nodes.slice(0, MOST_NAMES).map(({ name }) => name);
-  const more = nodes.length - names.length;
-  return `${names.join(', ')}${more === 0 ? '' : ` and ${more} more`}`;
+  return fewNames(
+    nodes.map(({ name }) => name),
+    { most: MOST_NAMES },
+  );
 }

@@ -1,26 +1,16 @@
+/** Every run of a workflow can go on from its history: real runs are recorded, and replayed. */
+
+import type { WorkflowHandle } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils';
+import { Worker } from '@temporalio/worker';
 import { DeterminismViolationError } from '@temporalio/workflow';
-import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
-import { createHash } from 'node:crypto';
-import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
 import { poolRolloutId, updateNodeId } from '../../core/names';
 import { forbiddenStep, type NodePhase } from '../../core/node/lifecycle';
-import { frozenHistories, packedVersions } from '../../tools/release/packed-build';
-import { repositoryRoot } from '../../tools/repository-root';
 import { nodeFinishedSignal, type NodeReport, type UpdateOutcome } from '../../workflows/messages';
 import { workflowBundle } from '../workflow/support/bundle';
-
-const HISTORIES = join(repositoryRoot(), 'test', 'histories');
-/** One folder per version that recorded them. */
-const versions = readdirSync(HISTORIES, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
-  .map(({ name }) => name);
-const recorded = versions.flatMap(historiesOf);
-
-function historiesOf(version: string): readonly string[] {
-  return readdirSync(join(HISTORIES, version)).map((name) => join(version, name));
-}
+import { startBench } from '../workflow/support/temporal';
+import { STORIES, type Benches } from './stories';
 
 jest.setTimeout(120_000);
 
@@ -89,18 +79,36 @@ function summaryOf({ userMetadata }: RecordedEvent): string | undefined {
   return typeof summary === 'string' && summary.trim() !== '' ? summary : undefined;
 }
 
-let codePath: string;
-beforeAll(async () => {
-  Runtime.install({
-    logger: new DefaultLogger('ERROR'),
-    telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
-  });
-  codePath = await workflowBundle();
-}, 240_000);
-afterAll(() => Runtime.instance().shutdown());
+interface History {
+  readonly events: RecordedEvent[];
+}
 
-async function historyOf(file: string): Promise<{ events: RecordedEvent[] }> {
-  return JSON.parse(await readFile(join(HISTORIES, file), 'utf8')) as { events: RecordedEvent[] };
+let benches: Benches;
+let codePath: string;
+/** Of the stories that were told, by their names. */
+const recorded = new Map<string, string>();
+beforeAll(async () => {
+  codePath = await workflowBundle();
+  const [bench, newRuns] = await Promise.all([
+    startBench(),
+    startBench({ dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 40 } }),
+  ]);
+  benches = { bench, newRuns };
+}, 240_000);
+afterAll(async () => {
+  await benches.bench.stop();
+  await benches.newRuns.stop();
+}, 60_000);
+
+async function record(name: string, handle: WorkflowHandle): Promise<History> {
+  recorded.set(name, historyToJSON(await handle.fetchHistory()));
+  return historyOf(name);
+}
+
+function historyOf(name: string): History {
+  const json = recorded.get(name);
+  if (json === undefined) throw new Error(`nobody has told ${name}: run all tests of this file`);
+  return JSON.parse(json) as History;
 }
 
 /**
@@ -108,7 +116,7 @@ async function historyOf(file: string): Promise<{ events: RecordedEvent[] }> {
  *
  * @param code - of the workflows; default: as they are shipped
  */
-async function replay(history: { events: readonly RecordedEvent[] }, code?: string): Promise<void> {
+async function replay(history: History, code?: string): Promise<void> {
   const started = history.events[0]?.workflowExecutionStartedEventAttributes;
   const data = started?.input.payloads[0]?.data ?? '';
   const input = decoded(data) as { pool: string; node?: string };
@@ -132,20 +140,20 @@ const PLANTED: readonly PlantedChange[] = [
     change: 'another activity in the place of one',
     find: /\.drainNode\.executeWithOptions\(/g,
     replacement: '.awaitNodeReady.executeWithOptions(',
-    history: 'update-node.reboot.json',
+    history: 'update-node.reboot',
   },
   {
     change: 'a step that is left out',
     // Bounded: the source map at the end is one word of a million letters.
     find: /\b\w{1,3}\.applyUpdate\.executeWithOptions\(/g,
     replacement: 'Promise.resolve(',
-    history: 'update-node.restart.json',
+    history: 'update-node.restart',
   },
   {
     change: 'another workflow as the child',
     find: /\("updateNode",\{workflowId:/g,
     replacement: '("updateMachine",{workflowId:',
-    history: 'pool-rollout.completed.json',
+    history: 'pool-rollout.completed',
   },
 ];
 
@@ -156,62 +164,44 @@ async function planted({ find, replacement }: PlantedChange): Promise<string> {
   return changed;
 }
 
-describe('recorded histories', () => {
-  it('of every version whose build is kept are those that were frozen with it', async () => {
-    for (const version of await packedVersions()) {
-      const found = new Map<string, string>();
-      for (const name of readdirSync(join(HISTORIES, version))) {
-        const bytes = await readFile(join(HISTORIES, version, name));
-        found.set(name, createHash('sha256').update(bytes).digest('hex'));
-      }
-      expect({ version, found }).toEqual({ version, found: await frozenHistories(version) });
+describe.each(STORIES)('the history of %s', (_name, tell) => {
+  it('replays without a difference, keeps to the lifecycle and has a summary for every step', async () => {
+    for (const [name, handle] of Object.entries(await tell(benches))) {
+      const history = await record(name, handle);
+      await expect(replay(history)).resolves.toBeUndefined();
+      expectLives(name, history);
+      expectSummaries(history);
     }
   });
+});
 
-  it.each(versions)('of version %s cover both workflows', (version) => {
-    const names = historiesOf(version).map((file) => basename(file));
-    expect(names.filter((name) => name.startsWith('update-node.')).length).toBeGreaterThan(5);
-    expect(names.filter((name) => name.startsWith('pool-rollout.')).length).toBeGreaterThan(5);
-  });
+function expectLives(name: string, { events }: History): void {
+  const lives = livesIn(events);
+  // A first run may hand over before anybody has reported.
+  if (!name.includes('continued')) expect([name, lives]).not.toEqual([name, []]);
+  for (const phases of lives) {
+    expect(phases[0]).toBe('Preparing');
+    expect(forbiddenStep(phases)).toBeUndefined();
+  }
+}
 
-  it.each(recorded)('%s replays without a difference', async (file) => {
-    const history = await historyOf(file);
+function expectSummaries({ events }: History): void {
+  const steps = events.filter(isStep);
+  expect(steps).not.toEqual([]);
+  for (const step of steps) {
+    const { eventId, eventType } = step;
+    const summary = summaryOf(step);
+    expect({ eventId, eventType, summary }).toEqual({
+      ...{ eventId, eventType },
+      summary: expect.any(String) as string,
+    });
+    expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(SUMMARY_BYTES);
+  }
+}
 
-    await expect(replay(history)).resolves.toBeUndefined();
-  });
-
-  it.each(recorded)(
-    '%s goes through the phases as the table of the lifecycle has them',
-    async (file) => {
-      const lives = livesIn((await historyOf(file)).events);
-
-      // A first run may hand over before anybody has reported.
-      if (!file.includes('continued')) expect(lives).not.toEqual([]);
-      for (const phases of lives) {
-        expect(phases[0]).toBe('Preparing');
-        expect(forbiddenStep(phases)).toBeUndefined();
-      }
-    },
-  );
-
-  it.each(recorded)('%s has a summary for every step', async (file) => {
-    const steps = (await historyOf(file)).events.filter(isStep);
-
-    expect(steps).not.toEqual([]);
-    for (const step of steps) {
-      const { eventId, eventType } = step;
-      const summary = summaryOf(step);
-      expect({ eventId, eventType, summary }).toEqual({
-        ...{ eventId, eventType },
-        summary: expect.any(String) as string,
-      });
-      expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(SUMMARY_BYTES);
-    }
-  });
-
-  it('would show a difference: a history with another activity is refused', async () => {
-    const file = recorded.find((file) => basename(file) === 'update-node.reboot.json') ?? '';
-    const history = await historyOf(file);
+describe('a difference would be shown:', () => {
+  it('another activity in the history', async () => {
+    const history = historyOf('update-node.reboot');
     const scheduled = history.events.find(
       ({ activityTaskScheduledEventAttributes: attributes }) =>
         attributes?.activityType.name === 'drainNode',
@@ -223,21 +213,8 @@ describe('recorded histories', () => {
     await expect(replay(history)).rejects.toBeInstanceOf(DeterminismViolationError);
   });
 
-  it.each(PLANTED)('would show $change in the code', async (plant) => {
-    const olds = recorded.filter((file) => basename(file) === plant.history);
-    const code = await planted(plant);
-
-    expect(olds).not.toEqual([]);
-    for (const file of olds) {
-      await expect(replay(await historyOf(file), code)).rejects.toBeInstanceOf(
-        DeterminismViolationError,
-      );
-    }
-  });
-
-  it('would show a difference: a history with another child is refused', async () => {
-    const file = recorded.find((file) => basename(file) === 'pool-rollout.completed.json') ?? '';
-    const history = await historyOf(file);
+  it('another child in the history', async () => {
+    const history = historyOf('pool-rollout.completed');
     const child = history.events.find(
       (event) => event.startChildWorkflowExecutionInitiatedEventAttributes !== undefined,
     );
@@ -246,5 +223,13 @@ describe('recorded histories', () => {
     }
 
     await expect(replay(history)).rejects.toBeInstanceOf(DeterminismViolationError);
+  });
+
+  it.each(PLANTED)('$change in the code', async (plant) => {
+    const code = await planted(plant);
+
+    await expect(replay(historyOf(plant.history), code)).rejects.toBeInstanceOf(
+      DeterminismViolationError,
+    );
   });
 });

@@ -7,7 +7,7 @@
 
 import type { ActivityPlants } from './world/plants';
 
-interface Change {
+export interface Change {
   readonly from: string;
   readonly to: string;
 }
@@ -35,8 +35,8 @@ export interface Plant {
 
 /** The second guard of the canary: what the cluster shows half done, whatever the rollout remembers. */
 const HALF_DONE_UNSEEN: Change = {
-  from: 'const seen = rollout.halfDoneTry ? halfDone : [];',
-  to: 'const seen = [];',
+  from: '...rollout.tryingNodes(config),\n            ...halfDone\n',
+  to: '...rollout.tryingNodes(config)\n',
 };
 
 /** The second guard of the slots: whoever uses one knows of those that were given before. */
@@ -291,7 +291,10 @@ export const PLANTS: readonly Plant[] = [
     bug: 'a machine boots back with a pod that was bound to it after its reboot',
     breaks: 'I3',
     ...{ seed: 700, within: 10, unedited: true },
-    change: { from: "return arePods ? 'ours, and pods' : 'ours';", to: "return 'ours';" },
+    change: {
+      from: "=== false ? 'ours, and pods' : 'ours';",
+      to: "=== 'no' ? 'ours, and pods' : 'ours';",
+    },
   },
   {
     bug: 'slots are counted over the nodes of all pools',
@@ -340,16 +343,18 @@ export const PLANTS: readonly Plant[] = [
 
 /** @throws an `Error` when the plant is stale */
 export function planted(bundle: string, { bug, change, andChange }: Plant): string {
-  let changed = bundle;
-  for (const { from, to } of [change, andChange].filter((one) => one !== undefined)) {
-    const found = changed.split(from).length - 1;
-    if (found !== 1) {
-      throw new Error(
-        `the plant "${bug}" is stale: its text is ${found} times in the compiled workflows; ` +
-          'adapt test/simulation/plants.ts to the source as it is now',
-      );
-    }
-    changed = changed.replace(from, () => to);
+  const changes = [change, andChange].filter((one) => one !== undefined);
+  return changes.reduce((code, one) => changedOnce(code, one, bug), bundle);
+}
+
+/** @throws an `Error` when the text is not in the code exactly once */
+export function changedOnce(code: string, { from, to }: Change, what: string): string {
+  const found = code.split(from).length - 1;
+  if (found !== 1) {
+    throw new Error(
+      `the plant "${what}" is stale: its text is ${found} times in the compiled workflows; ` +
+        'adapt the plant to the source as it is now',
+    );
   }
-  return changed;
+  return code.replace(from, () => to);
 }

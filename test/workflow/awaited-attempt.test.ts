@@ -1,4 +1,4 @@
-/** Whether Temporal still waits for an attempt is what Temporal says, not what its process believes. */
+/** Temporal decides whether an attempt is still awaited, not the process that runs it. */
 
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';

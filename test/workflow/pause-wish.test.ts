@@ -1,10 +1,5 @@
 import { PauseWish } from '../../workflows/pause-wish';
 
-jest.mock('@temporalio/workflow', () => ({
-  ...jest.requireActual<object>('@temporalio/workflow'),
-  patched: () => true,
-}));
-
 type Look = Parameters<PauseWish['forgetIfShown']>[0];
 
 const look = (paused: boolean): Look => ({ paused }) as Look;
@@ -27,7 +22,7 @@ it.each([
     const wish = new PauseWish(undefined);
     wish.say(!paused, 'first');
     wish.say(paused, 'last');
-    // Written, and said for as long as a view may be behind.
+    // Written, and repeated for as long as a view may lag.
     wish.say(paused, 'last');
 
     wish.forgetIfShown(look(paused));

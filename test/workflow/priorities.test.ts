@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => bench.stop(), 60_000);
 
-/** Priority of the run and of what it ordered, by name; undefined = that of the run. */
+/** Priority of the run and of its activities, by name; undefined = that of the run. */
 async function prioritiesIn(handle: WorkflowHandle): Promise<Readonly<Record<string, unknown>>> {
   const { events } = await handle.fetchHistory();
   return Object.fromEntries(

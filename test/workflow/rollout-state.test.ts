@@ -71,7 +71,7 @@ function aRollout(view = aView()): Rollout {
   return rollout;
 }
 
-/** Started, prepared, and given a slot. */
+/** Started, prepared, and granted a slot. */
 function work(rollout: Rollout, node: string): void {
   rollout.start(node, 'c2');
   rollout.started(node, `run-of-${node}`);
@@ -231,7 +231,6 @@ describe('an update that has not answered', () => {
     expect(toGrant(rollout)).toEqual(['b']);
 
     const retried = twoMeet();
-    retried.retriedCount = true;
     retried.accept(
       aView({ maxUnavailable: 2, policy: { ...aView().policy, failureThreshold: 1 } }),
     );
@@ -313,7 +312,7 @@ describe('slots', () => {
     const told = rollout.seenSince();
     expect(told).toEqual([{ node: 'a', resourceVersion: '7' }]);
 
-    // A look that began before the report says nothing about it.
+    // A check that began before the report says nothing about it.
     rollout.accept(aView({ unavailable: ['a'] }));
     expect(rollout.seenSince()).toEqual(told);
     rollout.accept(aView({ outdated: ['a'] }), told);
@@ -361,7 +360,7 @@ describe('slots', () => {
     const told = rollout.seenSince();
     expect(told).toEqual([{ node: 'a', resourceVersion: '71' }]);
 
-    // A look that began before the report says nothing about it.
+    // A check that began before the report says nothing about it.
     rollout.accept(aView());
     expect(rollout.holders()).toEqual(['a']);
     rollout.accept(aView({ outdated: ['a'] }), told);
@@ -415,7 +414,7 @@ describe('slots', () => {
 
     for (const ms of [0, 600_000]) {
       jest.advanceTimersByTime(ms);
-      // That one was given to the same update by the rollout before.
+      // The previous rollout granted that slot to the same update.
       rollout.prepared({ ...waits, returned: true, grantedAt: '2026-01-01T00:00:00.000Z' });
       expect(rollout.holders()).toEqual(['u']);
       expect(toGrant(rollout)).toEqual([]);
@@ -665,7 +664,7 @@ describe('a failure', () => {
     const report = { ...aReport('a', { outcome: 'failed', reason: 'boom' }), ...said };
     rollout.finished(JSON.parse(JSON.stringify(report)) as NodeReport);
 
-    // Another cluster worker still sees how it failed before, then that it is at work.
+    // Another cluster worker still sees the earlier failure, and later the running update.
     rollout.accept(aView({ ...shown, ...asNewAs(95), outdated: ['a'] }), rollout.seenSince());
     rollout.accept(aView({ ...asNewAs(105), candidates: [candidate('a')] }), rollout.seenSince());
     expect(failedCount(rollout)).toBe(1);
@@ -893,7 +892,6 @@ describe('a halted rollout of which a person tells to try a failed node again', 
     const rollout = aRollout(
       aView({ ...limit, ...others, failed, failedCount: 2, machineCount: 9 }),
     );
-    rollout.retriedCount = true;
     rollout.tryAgain('a');
     rollout.accept(
       aView({
@@ -1048,7 +1046,7 @@ describe('what is carried to the next run', () => {
     const next = new Rollout({ pool: 'worker', carry });
 
     expect(next.carry()).toEqual(rollout.carry());
-    // What neither of them carries is the same in both, too.
+    // State that neither of them carries is the same in both.
     expect([...next.heldByUs]).toEqual([
       ['f', 'skipped'],
       ['h', 'its update was cancelled in Temporal'],
@@ -1274,7 +1272,7 @@ describe('a rollout that stands still', () => {
 });
 
 describe('the details for the Temporal UI', () => {
-  /** Without the blanks that the UI does not trim. */
+  /** Without the no-break spaces that the UI does not trim. */
   const readable = (details: string) => details.replaceAll('\u00A0', '');
 
   it('stay small however many nodes are under way', () => {

@@ -4,9 +4,9 @@ import { adoptChild } from '../processes/watchdog';
 const KEPT_OUTPUT = 4_000;
 
 /**
- * Runs a program to its end and returns what it wrote to stdout; ends it should this process die.
+ * Runs a program to its end and returns its stdout; ends it when this process dies.
  *
- * @throws Error naming the command, its exit status and the end of its output
+ * @throws Error with the command, its exit status and the end of its output
  */
 export function run(
   command: string,

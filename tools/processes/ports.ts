@@ -1,13 +1,10 @@
 import { createServer } from 'node:net';
 
-/**
- * Ports below the range from which systems take the local port of outgoing connections: a server
- * that is stopped and started again must find its port free.
- */
+/** Ports below the range of local ports for outgoing connections: a restarted server must find its port free. */
 const LOWEST = 15_000;
 const HIGHEST = 29_999;
 
-/** Handed out in this process; not free again, because their servers may be restarted. */
+/** Ports that this process gave out. They stay reserved, because their servers may be restarted. */
 const taken = new Set<number>();
 
 /** Free loopback ports, all different. Random, because other processes look for ports too. */

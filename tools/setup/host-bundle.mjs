@@ -1,5 +1,5 @@
-// Bundles the host worker for machines: dist/host-bundle/slipway-host.cjs, one file, and beside it the native
-// module of the Temporal SDK. Needs a built dist/. The bundler is the one that comes with the SDK.
+// Bundles the host worker for machines: dist/host-bundle/slipway-host.cjs, and beside it the native module of the
+// Temporal SDK. Needs a built dist/. Uses the bundler of the SDK.
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -13,7 +13,7 @@ const webpack = sdk('webpack');
 const out = join(root, 'dist', 'host-bundle');
 const absent = join(here, 'host-bundle-absent.cjs');
 
-/** What only workflows, tests and tools of the SDK use. */
+/** Used only by workflows, tests and tools of the SDK. */
 const WITHOUT = /^(webpack|memfs|unionfs|source-map|swc-loader|@swc\/core|supports-color)$/;
 const WITHOUT_IN_SDK = /^\.\.?\/(workflow\/)?(bundler|vm|threaded-vm|reusable-vm)$/;
 
@@ -52,7 +52,7 @@ const compiler = webpack({
   ],
 });
 
-/** Packages of which something is in the bundle, sorted; what is the project's own is not one. */
+/** Packages in the bundle, sorted, without the project itself. */
 function packagesIn(stats) {
   const all = { all: false, modules: true, nestedModules: true };
   const unlimited = { modulesSpace: Infinity, nestedModulesSpace: Infinity };
@@ -66,7 +66,10 @@ function packagesIn(stats) {
   return [...found].sort();
 }
 
-/** Names of functions and classes stay, for stack traces. One character beyond ASCII doubles the memory. */
+/**
+ * Keeps names of functions and classes for stack traces. One character beyond ASCII would double the memory of the
+ * code.
+ */
 function minimizer() {
   const Terser = createRequire(sdk.resolve('webpack'))('minimizer-webpack-plugin');
   return new (Terser.default ?? Terser)({

@@ -1,4 +1,4 @@
-// One jest project of `npm test`, in a process group of its own and with a limit.
+// One jest project of `npm test`, in its own process group and with a time limit.
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { endGroup, isStopped, startGroup } from './test-processes.mjs';
@@ -11,7 +11,7 @@ const ONE_BY_ONE = new Set(['integration', 'e2e', 'faults', 'hosts']);
  */
 const LIMIT_MINUTES = 70;
 const ALL_DAY = 24 * 60;
-/** What does not end when it is asked to. */
+/** Between SIGTERM and SIGKILL. */
 const GRACE_MS = 30_000;
 
 /**

@@ -10,7 +10,7 @@ import { join } from 'node:path';
  * the rest is fetched and built meanwhile.
  */
 export const LANES = [
-  ['unit', 'replay', 'simulation', 'workflow'],
+  ['unit', 'simulation', 'workflow', 'replay'],
   ['e2e', 'faults', 'integration'],
   ['hosts'],
 ];

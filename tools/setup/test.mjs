@@ -13,14 +13,14 @@ import { Report } from './test-report.mjs';
 import { LANES, selectionOf, wantedBy } from './test-selection.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const NEED_SERVERS = new Set(['workflow', 'integration', 'e2e', 'faults', 'hosts']);
+const NEED_SERVERS = new Set(['replay', 'workflow', 'integration', 'e2e', 'faults', 'hosts']);
 /** Machines of their own, with root. */
 const HOSTS = 'hosts';
 /** Real registries, sysroots, mounts and clocks: root, and the same packages. */
 const NEED_HOST_PACKAGES = new Set(['integration', 'faults', HOSTS]);
 
 const report = new Report(root);
-/** Project → why it cannot run. Those that can, do. */
+/** Project → why it cannot run. The other projects run. */
 const obstacles = new Map();
 const { parts, write } = chosen();
 const projects = [...new Set(parts.flatMap((part) => [...part.keys()]))];
@@ -61,7 +61,7 @@ function chosen() {
   }
 }
 
-/** Binaries first, so that no test's own time limit pays for a build. */
+/** Binaries first, so that no test's own time limit includes a build. */
 async function prepareServers() {
   await prepare(NEED_SERVERS, 'the development servers are not there', ['dist/tools/fetch.js']);
 }

@@ -1,5 +1,5 @@
-// The fast gate: format, lint and layers, types, build with the workflow bundle, unit and replay
-// tests, generated files clean, links in the documents. Begins nothing more after the first failure.
+// The fast gate: format, lint and layers, types, build with the workflow bundle, unit tests,
+// generated files clean, links in the documents. Begins nothing more after the first failure.
 // `--without-tests` is for whoever runs `npm test` next: its tests are the same ones.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
@@ -41,11 +41,7 @@ const types = ['types', bin('tsc'), ['-p', 'tsconfig.json']];
 const sandbox = ['types in the sandbox', bin('tsc'), ['-p', 'tsconfig.sandbox.json']];
 const build = ['build and workflow bundle', process.execPath, ['tools/setup/build.mjs', '--quiet']];
 // Uses both cores by itself.
-const tests = [
-  'unit and replay tests',
-  bin('jest'),
-  ['--selectProjects', 'unit', 'replay', '--silent'],
-];
+const tests = ['unit tests', bin('jest'), ['--selectProjects', 'unit', '--silent']];
 const generated = ['generated files', process.execPath, ['dist/tools/generate/main.js', '--check']];
 const links = ['links in documents', process.execPath, ['tools/setup/doc-links.mjs']];
 

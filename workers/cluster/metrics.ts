@@ -13,9 +13,9 @@ import type {
 
 export interface WorkerMetrics {
   readonly registry: Registry;
-  /** The same activities, with their durations recorded. */
+  /** Records the durations of the activities. */
   timed<T extends object>(activities: T): T;
-  /** The same runs; what a drain reports by its heartbeats is counted. */
+  /** Counts what drains report in their heartbeats. */
   watched(run: () => ActivityRun): () => ActivityRun;
 }
 
@@ -85,7 +85,7 @@ interface OpenDrain {
   waiting: number;
 }
 
-/** Pods that drains wait for: a drain tells them by its heartbeats, and this is where it says which. */
+/** Counts the pods that drains wait for, from their heartbeats. */
 function countDrains(registry: Registry): {
   readonly counted: (run: Activity) => Activity;
   readonly watched: WorkerMetrics['watched'];
@@ -130,7 +130,7 @@ function countDrains(registry: Registry): {
   };
 }
 
-/** Counts how updates end, and how often a host is taken back, by the activities that say so. */
+/** Counts the ends of updates, and rollbacks of hosts, by their activities. */
 function countEnds(registry: Registry): (activity: string, input: unknown) => void {
   const registers = [registry];
   const updates = new Counter({

@@ -1,11 +1,10 @@
-/** What becomes of a workflow that cannot go on from its history. */
+/** Ends a workflow that cannot continue from its history. */
 
 import type { WorkerOptions } from '@temporalio/worker';
 
 /**
- * It fails, and is taken up anew: the controllers start another rollout within seconds, which finds the
- * nodes of lost updates as it does after a loss of Temporal's database. By default its task would be tried
- * for ever, and nobody would hear of it but in the log.
+ * It fails, and the controllers start another rollout within seconds, which adopts the nodes of
+ * lost updates. By default its task would be retried for ever, visible only in the log.
  */
 export const UNREPLAYABLE_FAILS: Pick<WorkerOptions, 'workflowFailureErrorTypes'> = {
   workflowFailureErrorTypes: { '*': ['NondeterminismError'] },

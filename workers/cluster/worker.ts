@@ -1,6 +1,6 @@
 /**
- * The cluster worker: all workflows and the cluster activities, on the shared task queue. Any number
- * of replicas may run; each keeps its own picture of the cluster.
+ * The cluster worker: all workflows and the cluster activities, on the shared task queue. Any
+ * number of replicas may run; each has its own cache of the cluster.
  */
 
 import { existsSync } from 'node:fs';
@@ -42,7 +42,7 @@ import { UNREPLAYABLE_FAILS } from './unreplayable';
 import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
 
-/** What an embedding process may bring along; the CLI brings nothing. */
+/** For an embedding process; the CLI sets none. */
 export interface ClusterWorkerOptions {
   readonly log?: Logger;
   /** Called once the worker polls, with the address of its metrics. */
@@ -51,10 +51,10 @@ export interface ClusterWorkerOptions {
 
 /**
  * Runs until the signal aborts, then lets running activities end within `shutdownGraceSeconds`.
- * Servers that are away are waited for, at start and later.
+ * Waits for absent servers, at the start and later.
  *
  * @throws `McoPresent` when the Machine Config Operator manages this cluster
- * @throws an `Error` naming the file when a kubeconfig or a certificate cannot be read
+ * @throws an `Error` naming the file when a kubeconfig or a certificate is unreadable
  */
 export async function runClusterWorker(
   settings: ClusterWorkerSettings,
@@ -85,7 +85,7 @@ export async function runClusterWorker(
       onReady: () => options.onReady?.(health.url),
     });
   } catch (error) {
-    // A wait that the signal interrupted; anything else is a reason to stop.
+    // The signal interrupted a wait; any other error ends the worker.
     if (!signal.aborted) throw error;
   } finally {
     watching.abort();
@@ -100,7 +100,7 @@ interface WorkerState {
   readonly caches: ClusterCaches;
   readonly metrics: WorkerMetrics;
   readonly log: Logger;
-  /** What `/readyz` names, besides servers that went away later. */
+  /** Named by `/readyz`, besides servers that become absent later. */
   readonly waitingFor: Set<string>;
   /** To Temporal; undefined before the first answer. */
   link?: TemporalLink<NativeConnection>;
@@ -211,7 +211,10 @@ interface Polling {
   readonly onReady: () => void;
 }
 
-/** A worker that cannot go on (its namespace is gone, say) is made anew when Temporal answers. */
+/**
+ * A worker that cannot continue, for example without its namespace, is made anew when Temporal
+ * answers.
+ */
 async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Polling): Promise<void> {
   const { link, log, signal, waitingFor } = polling;
   const temporal = `Temporal at ${settings.temporalAddress}`;
@@ -249,7 +252,7 @@ async function pollUntilAborted(settings: ClusterWorkerSettings, polling: Pollin
 
 type WorkflowCode = { readonly codePath: string } | { readonly code: string };
 
-/** The bundle that the build made, else one made now: slower to start, the same otherwise. */
+/** The bundle of the build; else one is made, which starts more slowly. */
 async function workflowCode(settings: ClusterWorkerSettings, log: Logger): Promise<WorkflowCode> {
   const built = resolve(
     settings.workflowBundle ?? join(__dirname, '..', '..', 'workflow-bundle.js'),
@@ -282,7 +285,7 @@ function createWorker(
     maxConcurrentWorkflowTaskExecutions: settings.maxWorkflowTasks,
     maxCachedWorkflows: settings.maxCachedWorkflows,
     ...UNREPLAYABLE_FAILS,
-    // A cancelled drain must hear of it soon: cancellation comes with the answer to a heartbeat.
+    // A cancellation comes with the reply to a heartbeat, and a drain must get it soon.
     maxHeartbeatThrottleInterval: '2s',
     shutdownGraceTime: `${settings.shutdownGraceSeconds}s`,
     shutdownForceTime: `${settings.shutdownGraceSeconds + 10}s`,
@@ -321,7 +324,7 @@ function become(waitingFor: Set<string>, what: string): void {
   waitingFor.add(what);
 }
 
-/** webpack's progress is nothing that an operator wants to read. */
+/** Suppresses webpack's progress. */
 function silent() {
   const nothing = (): void => undefined;
   return {

@@ -1,4 +1,4 @@
-/** A bound on how much runs at the same time. */
+/** Limits concurrent work. */
 
 export type Limit = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
@@ -12,7 +12,7 @@ export function createLimit(most: number): Limit {
     try {
       return await work();
     } finally {
-      // The place goes straight to the next one, so that nobody slips in between.
+      // The place goes directly to the next waiter, so that no newcomer takes it.
       const next = waiting.shift();
       if (next === undefined) running -= 1;
       else next();

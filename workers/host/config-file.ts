@@ -1,21 +1,21 @@
 /**
- * `/etc/slipway/host.yaml`: the settings of a machine, one `key: value` per line. That is all of YAML
- * that flat settings need; a YAML library would be a seventh of the memory of this process. What is
- * more than that is refused with its line, never half understood.
+ * `/etc/slipway/host.yaml`: the settings of a machine, one `key: value` per line. Flat settings
+ * need no more of YAML, and a library would take a seventh of the memory of this process. Other
+ * syntax is refused with its line.
  */
 
 import { readFileSync, statSync } from 'node:fs';
 import type { HostWorkerOptions } from './setting-types';
 import { codeOf } from './settings-reader';
 
-/** Where it is looked for unless `--config-file` names another; only then may it be missing. */
+/** Used unless `--config-file` names another file; only this one may be missing. */
 export const DEFAULT_CONFIG_FILE = '/etc/slipway/host.yaml';
 
 export interface ReadConfigFile {
   readonly values: HostWorkerOptions;
-  /** One sentence for each line that cannot be used. */
+  /** One sentence for each invalid line. */
   readonly problems: readonly string[];
-  /** Its path, when everybody on the machine may read it. */
+  /** Its path, if every user can read it. */
   readonly openFile?: string;
 }
 
@@ -25,11 +25,7 @@ const KEY_AND_VALUE = /^([A-Za-z][A-Za-z0-9]*):(?:[ \t]+(.*))?$/;
 /** Characters with which YAML begins something that is not plain text. */
 const NOT_PLAIN = /^[[\]{}&*!|>@`%,?-]/;
 
-/**
- * Reads the file.
- *
- * @param named - the file that a person named; undefined = the usual one, if it is there
- */
+/** @param named - the file that a person named; undefined = the default, if it exists */
 export function readConfigFile(named: string | undefined): ReadConfigFile {
   const file = named ?? DEFAULT_CONFIG_FILE;
   let text: string;
@@ -45,7 +41,7 @@ export function readConfigFile(named: string | undefined): ReadConfigFile {
   return { ...parseConfig(text, file), ...(isOpen ? { openFile: file } : {}) };
 }
 
-/** Reads flat YAML. @param file - how it is named in problems */
+/** Reads flat YAML. @param file - its name in problems */
 export function parseConfig(text: string, file: string): ReadConfigFile {
   const values: Record<string, string> = {};
   const problems: string[] = [];
@@ -67,7 +63,7 @@ export function parseConfig(text: string, file: string): ReadConfigFile {
   return { values, problems };
 }
 
-/** The text of a scalar; undefined when it is anything else. */
+/** The text of a scalar; undefined for anything else. */
 function scalar(source: string): string | undefined {
   const double = /^("(?:[^"\\]|\\.)*")\s*(?:#.*)?$/.exec(source)?.[1];
   if (double !== undefined) return unescaped(double);
@@ -79,7 +75,7 @@ function scalar(source: string): string | undefined {
   return plain === '~' || plain === 'null' ? '' : plain;
 }
 
-/** JSON's escapes are those of YAML that anybody uses; others are refused. */
+/** Accepts JSON's escapes, which are the common ones of YAML. */
 function unescaped(quoted: string): string | undefined {
   try {
     return String(JSON.parse(quoted));

@@ -1,4 +1,4 @@
-/** The connection of a host worker to Temporal: waited for, and closed in order. */
+/** The connection of a host worker to Temporal. */
 
 import { NativeConnection } from '@temporalio/worker';
 import { withoutNoise } from './order-log';
@@ -8,18 +8,19 @@ import { TemporalLink } from '../../process/temporal/link';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
 import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
 
-/** Under all workers of the process. */
+/** Shared by all workers of the process. */
 export type HostLink = TemporalLink<NativeConnection>;
 
 interface Connecting {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  /** Until when there must be an answer; ends the work, too. */
+  /** The limit for the first answer; also ends the work. */
   readonly deadline?: AbortSignal;
 }
 
 /**
- * Connects, waiting if need be, and closes afterwards. A stop while waiting is no failure.
+ * Connects, waiting for an absent server, and closes afterwards. A stop while it waits is no
+ * failure.
  *
  * @returns true when the deadline passed
  */

@@ -1,4 +1,4 @@
-/** `slipway host status` and `slipway host settle`, for the person at the console of a machine. */
+/** `slipway host status` and `slipway host settle`, for a person at the console of a machine. */
 
 import { readHostReport } from '../../host/report/report';
 import { reportLines } from '../../host/report/report-text';
@@ -12,9 +12,9 @@ interface Console {
 }
 
 /**
- * Prints what this machine knows of itself.
+ * Prints the report of this machine.
  *
- * @returns false when something is wrong
+ * @returns false when it has problems
  * @throws an Error named SettingsError
  */
 export async function printHostStatus(
@@ -29,9 +29,9 @@ export async function printHostStatus(
 }
 
 /**
- * Settles an unfinished update as before the kubelet, reboot included, and says what it did.
+ * Settles an unfinished update as before the kubelet, reboot included, and prints what it did.
  *
- * @throws an Error when the worker runs, or nothing can be settled
+ * @throws an Error when the worker runs, or settling fails
  */
 export async function settleHere(
   flags: HostWorkerOptions,

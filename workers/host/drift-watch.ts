@@ -1,4 +1,4 @@
-/** The drift watch of one host, with the real things. */
+/** The drift watch of one host, with the real ports. */
 
 import { type DriftOptions, type DriftPorts, watchDrift } from '../../host/drift/watch';
 import {
@@ -11,13 +11,12 @@ import {
 import type { HostPorts } from '../../activities/host';
 import type { Logger } from '../../process/logging';
 
-/** Where a host lives and whom it tells. */
 export interface DriftPlace {
   /** Real directory that the host sees as `/`. */
   readonly root: string;
   /** The host endpoint, and the identity of the node. */
   readonly endpoint: ConfigClientOptions;
-  /** Absent = its starts are not heard of. */
+  /** Absent: its starts are not watched. */
   readonly kubeletUnit?: DriftPorts['kubeletUnit'];
 }
 

@@ -1,6 +1,4 @@
-/** Every setting of the host worker as a flag and an environment variable. */
-
-import { LOG_LEVELS } from '../../process/logging';
+/** The settings of the host worker, as flags and environment variables. */
 
 /** One setting as a flag and an environment variable. */
 export interface HostWorkerFlag {
@@ -18,75 +16,93 @@ const flag = (setting: string, description: string, variable?: string): HostWork
   description,
 });
 
-/** Every setting of the host worker. */
 export const HOST_WORKER_FLAGS: readonly HostWorkerFlag[] = [
-  flag('temporalAddress', 'host:port of Temporal', 'TEMPORAL_ADDRESS'),
-  flag('temporalNamespace', 'Temporal namespace', 'TEMPORAL_NAMESPACE'),
-  flag('temporalTlsCa', 'PEM file: authority of Temporal', 'TEMPORAL_TLS_CA'),
-  flag('temporalTlsCert', 'PEM file: client certificate for Temporal', 'TEMPORAL_TLS_CERT'),
-  flag('temporalTlsKey', 'PEM file: its key', 'TEMPORAL_TLS_KEY'),
-  flag('temporalTlsServerName', 'name in the certificate of Temporal', 'TEMPORAL_TLS_SERVER_NAME'),
   flag(
-    'temporalApiKey',
-    'API key for Temporal; better in a file: others may see this one',
-    'TEMPORAL_API_KEY',
+    'temporalAddress',
+    'host:port of the frontend of Temporal; default 127.0.0.1:7233',
+    'TEMPORAL_ADDRESS',
   ),
+  flag('temporalNamespace', 'namespace in Temporal; default slipway', 'TEMPORAL_NAMESPACE'),
+  flag('temporalTlsCa', 'PEM file: authority of Temporal', 'TEMPORAL_TLS_CA'),
+  flag(
+    'temporalTlsCert',
+    'PEM file: client certificate for Temporal; read again when it changes',
+    'TEMPORAL_TLS_CERT',
+  ),
+  flag('temporalTlsKey', 'PEM file: key of the client certificate', 'TEMPORAL_TLS_KEY'),
+  flag('temporalTlsServerName', 'name in the certificate of Temporal', 'TEMPORAL_TLS_SERVER_NAME'),
+  flag('temporalApiKey', 'API key for Temporal; prefer the file', 'TEMPORAL_API_KEY'),
   flag(
     'temporalApiKeyFile',
-    'file that holds the API key; read again when it changes',
+    'file with the API key; read again when it changes',
     'TEMPORAL_API_KEY_FILE',
   ),
-  flag('serverUrl', 'https URL of the host endpoint of the server'),
-  flag('logLevel', LOG_LEVELS.join(', ')),
-  flag('metricsHost', 'where /healthz, /readyz and /metrics are served'),
-  flag('metricsPort', 'their port; absent = they are not served, 0 = any free one'),
-  flag('authorityFile', 'PEM file: authority of the host endpoint (that of the cluster, found)'),
+  flag('serverUrl', 'https:// address of the host endpoint of the server'),
+  flag('logLevel', 'trace, debug, info, warn, error, fatal or silent; default info'),
+  flag('metricsHost', 'address of /healthz, /readyz and /metrics; default 127.0.0.1'),
+  flag(
+    'metricsPort',
+    'port of /healthz, /readyz and /metrics; 0 = any free one; default: they are not served',
+  ),
+  flag(
+    'authorityFile',
+    'PEM file: authority of the host endpoint; default: authority of the cluster, found',
+  ),
   // One machine
-  flag('node', 'name of the Node object of this machine (its hostname)'),
-  flag('root', 'directory that is the / of this machine'),
-  flag('configFile', 'settings as "name: value" lines (/etc/slipway/host.yaml, if it is there)'),
+  flag('node', 'name of the Node of this machine; default: host name'),
+  flag('root', 'root directory of this machine; default /'),
+  flag('configFile', 'file of "name: value" lines; default /etc/slipway/host.yaml, if it exists'),
   flag(
     'driver',
-    'OS driver: auto, rpm-ostree, bootc, ostree, or none: files, units, keys only (auto)',
+    'auto, rpm-ostree, bootc, ostree, or none for files, units and keys only; default auto',
   ),
-  flag('kubeletUnit', 'unit that the kubelet runs in (found)'),
-  flag('certificateFile', 'PEM file: client certificate of the kubelet (found)'),
-  flag('keyFile', 'PEM file: its key (found, or in the file of the certificate that is set)'),
+  flag('kubeletUnit', 'systemd unit of the kubelet; default: found'),
+  flag('certificateFile', 'PEM file: client certificate of the kubelet; default: found'),
+  flag(
+    'keyFile',
+    'PEM file: key of that certificate; default: found, or the file of the certificate',
+  ),
   flag(
     'reconnectSeconds',
-    'without Temporal for this long after the boot of an update, the machine goes back by itself (600)',
+    'without Temporal for this time before the commit of an update, the machine rolls back by itself; default 600',
   ),
-  flag('startJitterSeconds', 'the first connection waits for a random part of this (5)'),
+  flag('startJitterSeconds', 'the first connection waits a random part of this time; default 5'),
   flag(
     'kubeletHealthUrl',
-    'health of the kubelet (http://127.0.0.1:10248/healthz); none = not asked',
+    'health of the kubelet, or none; default http://127.0.0.1:10248/healthz',
   ),
-  flag('kubeletHealthSeconds', 'how long the kubelet may take to be healthy after a reboot (300)'),
-  flag(
-    'commandLineFile',
-    'command line of the running kernel (/proc/cmdline); none = not compared',
-  ),
-  flag('inhibitorSeconds', 'how long programs that block a shutdown are honoured (300)'),
-  flag(
-    'shutdownSeconds',
-    'a machine that is not down this long after its reboot is reported (900)',
-  ),
+  flag('kubeletHealthSeconds', 'time for the kubelet to be healthy after a reboot; default 300'),
+  flag('commandLineFile', 'command line of the running kernel, or none; default /proc/cmdline'),
+  flag('inhibitorSeconds', 'time that programs may block a reboot; default 300'),
+  flag('shutdownSeconds', 'time to shut down, after which the machine is reported; default 900'),
   // Simulated machines
-  flag('simulate', 'how many machines to simulate in this process'),
-  flag('nodes', 'which machines to simulate: names with commas'),
-  flag('nodePrefix', 'with --simulate: names are this and a number from 1 (worker-)'),
-  flag('baseDirectory', 'where the roots of simulated machines go'),
-  flag('credentialsDirectory', 'has <node>/tls.crt and <node>/tls.key of each simulated node'),
-  flag('apiServer', 'https URL of the API server, for the simulated kubelets'),
-  flag('apiServerAuthorityFile', 'PEM file: authority of the API server, if it is another one'),
-  flag('firstBoot', 'rendered config that simulated machines without one boot with'),
-  flag('stageSeconds', 'how long staging an OS image takes'),
-  flag('applySeconds', 'how long applying takes'),
-  flag('serviceSeconds', 'how long reloads and restarts of services take'),
-  flag('rebootSeconds', 'how long a reboot takes'),
-  flag('jitter', 'by which part these vary (0.2 = up to 20 %)'),
-  flag('seed', 'equal seeds give equal runs'),
-  { ...flag('fail', 'node=NAME,at=prepare|apply|verify|boot,times=N'), repeated: true },
+  flag('simulate', 'number of machines to simulate in this process'),
+  flag('nodes', 'names of the machines to simulate, with commas'),
+  flag('nodePrefix', 'with --simulate: prefix of the names, before a number; default worker-'),
+  flag('baseDirectory', 'directory for the root directories of simulated machines'),
+  flag(
+    'credentialsDirectory',
+    'directory with <node>/tls.crt and <node>/tls.key of each simulated machine',
+  ),
+  flag('apiServer', 'https:// address of the API server, for the simulated kubelets'),
+  flag(
+    'apiServerAuthorityFile',
+    'PEM file: authority of the API server, if it is not that of --authority-file',
+  ),
+  flag('firstBoot', 'rendered config with which a new simulated machine boots'),
+  flag('stageSeconds', 'time to stage an OS image; default 3'),
+  flag('applySeconds', 'time to apply; default 1'),
+  flag('serviceSeconds', 'time to reload or restart services; default 0'),
+  flag('rebootSeconds', 'time to reboot; default 8'),
+  flag('jitter', 'part by which these times vary; default 0.2'),
+  flag('seed', 'seed of the variation; default 1'),
+  {
+    ...flag(
+      'fail',
+      'node=NAME,at=prepare|apply|verify|boot,times=N: simulate a failure; repeatable',
+    ),
+    repeated: true,
+  },
 ];
 
 /** Settings of this machine that need no server. */

@@ -2,13 +2,14 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
+import { fewLines } from '../../core/few';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
 import type { HostWorkerSettings } from './settings';
 import type { HostLink } from './connection';
 import { withoutNoise } from './order-log';
 import type { Logger } from '../../process/logging';
 
-/** The connection under the hosts, as far as health tells of it. */
+/** The part of the connection that health shows. */
 export type Linked = Pick<HostLink, 'waitingFor' | 'deathSentence'>;
 
 export interface WatchedHosts {
@@ -18,13 +19,13 @@ export interface WatchedHosts {
   close(): Promise<void>;
 }
 
-/** As many names as `/readyz` shows at most. */
+/** The limit of names in `/readyz`. */
 const NAMES_SHOWN = 5;
 
 export interface WatchOptions {
-  /** Between two tries to serve; absent = ten seconds. */
+  /** Between two tries to serve; default: ten seconds. */
   readonly retryMs?: number;
-  /** For tests; absent = Temporal's. */
+  /** For tests. */
   readonly installRuntime?: typeof installTemporalRuntime;
 }
 
@@ -32,10 +33,10 @@ const RETRY_MS = 10_000;
 
 /**
  * Serves health and metrics if the settings say where, and installs Temporal's runtime with its
- * metrics. What serves them is loaded only then: most hosts are idle, and memory is what they cost.
+ * metrics. The modules are loaded only then, to save memory on idle hosts.
  *
- * A real machine that cannot serve them does without for now: an update may have taken the port or the
- * address away, and whoever is to take it back must be there.
+ * A real machine that cannot serve them runs without: an update may have taken the port or the
+ * address, and the worker must be there to roll it back.
  *
  * @throws for simulated hosts, when the port is taken
  */
@@ -47,7 +48,7 @@ export async function watchHosts(
 ): Promise<WatchedHosts> {
   const starting = new Set(nodes);
   let linked: Linked | undefined;
-  // Whoever starts this process may wait for this line.
+  // The process that starts this one may wait for this line.
   const ready =
     settings.kind === 'simulated'
       ? 'all simulated hosts serve their queues'
@@ -75,7 +76,7 @@ interface Watched {
   readonly starting: ReadonlySet<string>;
   readonly count: number;
   readonly log: Logger;
-  /** undefined = Temporal has not been reached yet. */
+  /** undefined = not connected yet. */
   readonly link: () => Linked | undefined;
 }
 
@@ -114,7 +115,10 @@ async function serve(
       ...metrics,
       registry,
       moreMetrics: `http://${core}/metrics`,
-      waitingFor: () => [...namesOf(starting), ...(link()?.waitingFor() ?? [])],
+      waitingFor: () => [
+        ...fewLines([...starting], { most: NAMES_SHOWN }),
+        ...(link()?.waitingFor() ?? []),
+      ],
       deathSentence: () => link()?.deathSentence(),
     });
     log.info({ metrics: health.url }, 'host worker starting');
@@ -128,7 +132,7 @@ interface Closing {
   close(): Promise<void>;
 }
 
-/** Starts at once or, where that fails, again and again until it does or is closed. */
+/** Starts, and after a failure retries until it succeeds or is closed. */
 async function sometime(
   start: () => Promise<Closing>,
   retryMs: number,
@@ -164,10 +168,4 @@ async function sometime(
       await (await running)?.close();
     },
   };
-}
-
-function namesOf(starting: ReadonlySet<string>): readonly string[] {
-  const names = [...starting].slice(0, NAMES_SHOWN);
-  const more = starting.size - names.length;
-  return more > 0 ? [...names, `and ${more} more`] : names;
 }

@@ -1,4 +1,4 @@
-/** Log lines as systemd's journal wants them: each with its priority in front. */
+/** Log lines for systemd's journal, each with its priority in front. */
 
 import type { DestinationStream } from 'pino';
 import { createLogger, type Logger, type LogSettings } from '../../process/logging';
@@ -14,8 +14,8 @@ const PRIORITIES: Readonly<Record<string, number>> = {
 };
 
 /**
- * Where a host process writes its log: undefined = standard output as it is, unless that is the
- * journal, which takes `<4>` off a line and files it under that priority.
+ * The destination of a host process's log: undefined = standard output. For the journal, each line
+ * begins with its priority as `<4>`, which the journal removes.
  */
 export function journalDestination(
   environment: Readonly<Record<string, string | undefined>>,
@@ -31,7 +31,6 @@ export function journalDestination(
   };
 }
 
-/** The log of one of the host's processes, to wherever its own output goes. */
 export function journalLogger(
   process: string,
   level: LogSettings['level'],

@@ -1,4 +1,4 @@
-/** The kubelet of this machine: where it is, and that it starts once what it waited for is settled. */
+/** Finds the kubelet of this machine, and starts it when settling is done. */
 
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -15,12 +15,11 @@ const run = promisify(execFile);
 const SETTLE_UNIT = 'slipway-host-settle.service';
 const TIMEOUT_MS = 120_000;
 
-/** What `kubeletFinder` needs of the settings. */
 type Looking = Pick<MachineSettings, 'node' | 'root' | 'kubelet'>;
 
 /**
- * Looks for the kubelet whenever it is asked: before a machine has joined its cluster, there is no certificate, and
- * with some distributions no unit. What was found, and what is waited for, is logged when it is news.
+ * Looks for the kubelet at each call: before a machine has joined, certificate and unit may be
+ * missing. Logs changes of the result.
  */
 export function kubeletFinder({ node, root, kubelet }: Looking, log: Logger): () => FoundKubelet {
   let told = '';
@@ -41,7 +40,9 @@ export function kubeletFinder({ node, root, kubelet }: Looking, log: Logger): ()
   };
 }
 
-/** Files that were found are named as this process reaches them; those that a person named are left as they are. */
+/**
+ * Found files are named as this process reaches them; files that a person named are not changed.
+ */
 export function lookForKubelet({ root, kubelet }: Pick<Looking, 'root' | 'kubelet'>): FoundKubelet {
   const found = findKubelet(createMachineTree(root), kubelet);
   if (root === '/') return found;
@@ -67,10 +68,10 @@ function warnOfOtherNode(node: string, found: FoundKubelet, log: Logger): void {
 const OF_A_NODE = /^CN=system:node:(.+)$/m;
 
 /**
- * What is wrong when the cluster knows this machine by another name than it has itself: it is known by its certificate.
- * A certificate that is not there yet says nothing.
+ * A sentence when the node's certificate has another name than the settings; a missing certificate
+ * is no problem.
  *
- * @throws an Error that names the file when it cannot be read
+ * @throws an Error that names the file when it is unreadable
  */
 export function otherNode(
   node: string,
@@ -91,8 +92,8 @@ function subjectOf(file: string): string {
 }
 
 /**
- * The host endpoint as this node reaches it: whoever wants a file looks for the kubelet first, and gets an error
- * that says what is missing.
+ * The host endpoint for this node. Looks for the kubelet at each use, and fails with what is
+ * missing.
  */
 export class KubeletEndpoint implements ConfigClientOptions {
   constructor(
@@ -121,8 +122,8 @@ export class KubeletEndpoint implements ConfigClientOptions {
 }
 
 /**
- * For a worker that has settled: starts the program before the kubelet again, if that had failed, and
- * then the kubelet, if it is enabled. The program has the last word on whether it may. Never throws.
+ * For a worker that has settled: restarts the program before the kubelet if it had failed, and then
+ * an enabled kubelet. The program decides whether the kubelet may start. Never throws.
  *
  * @param kubelet - its unit; undefined = none was found
  */

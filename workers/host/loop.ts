@@ -1,6 +1,7 @@
 /**
- * The life of one host: its Temporal worker runs until it should stop or the machine should reboot.
- * The reboot comes after the worker has shut down, so that what asked for it has been acknowledged.
+ * The main loop of a host: its Temporal worker runs until it should stop or the machine should
+ * reboot. The reboot comes after the worker's shutdown, so that the requesting activity is
+ * acknowledged.
  */
 
 import { Worker } from '@temporalio/worker';
@@ -21,27 +22,30 @@ import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 
-/** Running activities get this long to end when the process stops. */
+/** The time for running activities to end at a stop. */
 const SHUTDOWN_GRACE = '20s';
 const SHUTDOWN_FORCE = '30s';
 
-/** The reboot that was due last, for as long as the process lives: connections come and go. */
+/** The last due reboot, kept across connections. */
 export interface LastReboot {
-  /** Why the machine is still up; absent or undefined = it need not go down, or was not told to yet. */
+  /** Why the machine is still up; absent: no reboot was due. */
   problem?: string | undefined;
-  /** Asks for the next one, once what runs is acknowledged; absent = nothing is served just then. */
+  /**
+   * Requests the next reboot, after running activities are acknowledged; absent: no worker is
+   * serving.
+   */
   request?: ((reason: string) => void) | undefined;
 }
 
-/** Everything about a host but its Temporal worker. */
+/** A host without its Temporal worker. */
 export interface Host extends SettlingHost {
-  /** Shown in the Temporal UI beside whatever this host does. */
+  /** Shown in the Temporal UI for the activities of this host. */
   readonly identity: string;
-  /** Absent = one that the loop keeps to itself. */
+  /** Default: one of the loop's own. */
   readonly lastReboot?: LastReboot;
-  /** Absent = drift is not watched for. */
+  /** Absent: drift is not watched. */
   readonly drift?: DriftPlace;
-  /** Stands between the activities and the worker; for simulations. */
+  /** Wraps the activities; for simulations. */
   readonly around?: (activities: HostActivities) => HostActivities;
   /** Takes the machine down and up again; a real one never returns. */
   reboot(reason: string, signal: AbortSignal): Promise<void>;
@@ -54,7 +58,7 @@ export interface HostLoopOptions {
   readonly log: Logger;
   /** Called each time the worker is about to poll. */
   readonly onPolling?: () => void;
-  /** Lets only so many workers start or stop at once. */
+  /** Limits concurrent starts and stops of workers. */
   readonly limit: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
@@ -83,7 +87,7 @@ async function serveThroughReboots(host: Host, options: HostLoopOptions): Promis
   const wish: RebootWish = { stop: () => undefined };
   const { lastReboot = {} } = host;
   while (!signal.aborted) {
-    // A machine that does not go down serves orders all the same, so that it can say why.
+    // A machine that does not go down serves orders, and can then report why.
     if (lastReboot.problem === undefined) wish.reason ??= await settleHost(host, log);
     const serving = { ...options, wish, lastReboot };
     await untilAvailable(`Temporal queue of ${host.node}`, () => serve(host, serving), options);
@@ -97,8 +101,8 @@ async function serveThroughReboots(host: Host, options: HostLoopOptions): Promis
 }
 
 /**
- * The worker carries orders out until it has ended, of later updates as well: one that undoes what the
- * reboot is for withdraws it. Where that cannot be told, the machine reboots as it was asked to.
+ * The worker carries out orders until it has ended: a later one may have undone the update of the
+ * reboot. If that is not known, the machine reboots as requested.
  */
 async function isStillDue(host: Host, log: Logger): Promise<boolean> {
   try {
@@ -109,7 +113,7 @@ async function isStillDue(host: Host, log: Logger): Promise<boolean> {
   }
 }
 
-/** Reboots; returns why the machine is still there, if it is. */
+/** Reboots; returns why the machine is still up, if it is. */
 async function rebootHost(
   host: Host,
   reason: string,
@@ -125,10 +129,10 @@ async function rebootHost(
   }
 }
 
-/** Outlives the Temporal workers, as the activity does that one of them leaves behind. */
+/** Outlives the Temporal workers, as a left-behind activity does. */
 interface RebootWish {
   reason?: string | undefined;
-  /** Ends the worker that runs. */
+  /** Ends the running worker. */
   stop: () => void;
 }
 
@@ -137,7 +141,7 @@ interface Serving extends HostLoopOptions {
   readonly lastReboot: LastReboot;
 }
 
-/** Serves the host's queue until it should stop or a reboot is due. */
+/** Serves the host's queue until a stop or a reboot is due. */
 async function serve(host: Host, options: Serving): Promise<void> {
   const { signal, lastReboot, wish } = options;
   if (wish.reason !== undefined) return;
@@ -145,7 +149,7 @@ async function serve(host: Host, options: Serving): Promise<void> {
   wish.stop = () => stop.abort();
   const request = (why: string): void => {
     wish.reason = why;
-    // Another one, which the next connection may have to see to.
+    // Another request, which may be left to the next connection.
     delete lastReboot.problem;
     wish.stop();
   };
@@ -167,11 +171,11 @@ async function serve(host: Host, options: Serving): Promise<void> {
       taskQueue: hostQueue(host.node),
       identity: host.identity,
       activities: withFailures(withHeartbeats(logged(around(activities), options.log))),
-      // They run one after the other all the same: the second is picked up, and waits its turn.
+      // They still run one after the other: the second is accepted, and waits.
       maxConcurrentActivityTaskExecutions: 2,
-      // One open poll per host; `maxConcurrentActivityTaskPolls` is ignored by the SDK.
+      // One open poll per host; the SDK ignores `maxConcurrentActivityTaskPolls`.
       activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 1 },
-      // Cancellation comes with the answer to a heartbeat: hear of it soon.
+      // A cancellation comes with the reply to a heartbeat.
       maxHeartbeatThrottleInterval: '2s',
       shutdownGraceTime: SHUTDOWN_GRACE,
       shutdownForceTime: SHUTDOWN_FORCE,

@@ -1,4 +1,4 @@
-/** The real ports of this machine. No Temporal here: settling before the kubelet uses them too. */
+/** The real ports of this machine, without Temporal: settling before the kubelet uses them, too. */
 
 import {
   createHostFiles,
@@ -14,11 +14,12 @@ import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
 
 export type MachinePorts = Omit<HostPorts, 'reboot' | 'context' | 'now' | 'configs'>;
 
-/** What looks at a machine changes nothing: the journal drops what never began when it is opened. */
+/** Reading must change nothing: opening the journal would otherwise drop one that never began. */
 const LOOKING = { change: async () => undefined, removeDirectory: async () => undefined };
 
 /**
- * @param isLooking - the journal is not tidied up when it is opened
+ * @param isLooking - the journal is not changed when it is opened
+ *
  * @returns the ports, and which driver manages the operating system and why
  * @throws an Error when no driver fits this machine
  */
@@ -47,7 +48,7 @@ export async function createMachinePorts(
   return { ports, driver };
 }
 
-/** A journal that cannot be read is told by whoever settles it. */
+/** An unreadable journal is reported when it is settled. */
 async function begunWith(journal: HostPorts['journal']): Promise<UpdateHeader['driver']> {
   try {
     return (await journal.open())?.header.driver;

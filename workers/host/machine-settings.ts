@@ -1,4 +1,4 @@
-/** Settings of one real machine: its name, its operating system, and how long it waits for what. */
+/** Settings of one real machine: its name, its operating system, and time limits. */
 
 import { hostname } from 'node:os';
 import { KUBELET_HEALTH_URL, type KubeletSettings } from '../../core/machine/kubelet';
@@ -7,36 +7,38 @@ import { DRIVER_SETTINGS, type DriverSetting } from './os-driver';
 import type { HostProcessSettings } from './setting-types';
 import type { SettingsReader } from './settings-reader';
 
-/** What a machine is, whether or not it serves orders: also what settling it needs. */
+/** The machine itself, whether or not it serves orders: enough for settling. */
 export interface MachineSettings {
   readonly node: string;
   /** Directory that is the machine's `/`. */
   readonly root: string;
   readonly driver: DriverSetting;
-  /** Absent = the kernel's command line is not compared. */
+  /** Absent: the kernel's command line is not compared. */
   readonly commandLineFile?: string;
-  /** What is not to be looked for. */
+  /** Settings that replace a search. */
   readonly kubelet: KubeletSettings;
-  /** Absent = the kubelet is not asked. */
+  /** Absent: the kubelet is not asked. */
   readonly kubeletHealthUrl?: string;
   /** How long the kubelet may take to become healthy. */
   readonly kubeletHealthSeconds: number;
   /** How long programs that block a shutdown are honoured. */
   readonly inhibitorSeconds: number;
-  /** How long the machine may take to go down once it is told to reboot. */
+  /** How long the machine may take to go down after the request. */
   readonly shutdownSeconds: number;
 }
 
-/** One real machine. */
 export interface SingleHostSettings extends HostProcessSettings, MachineSettings {
   readonly kind: 'single';
-  /** Without Temporal for this long after a reboot into an update, the machine goes back by itself. */
+  /** A machine without Temporal for this long after a reboot into an update rolls back. */
   readonly reconnectSeconds: number;
-  /** The first connection waits up to this long, so that a rack does not come at once. */
+  /**
+   * The first connection waits up to this long, so that the machines of a rack do not connect
+   * together.
+   */
   readonly startJitterSeconds: number;
 }
 
-/** Says that something is not to be looked at. */
+/** Turns a check off. */
 const NONE = 'none';
 
 export function readMachine(reader: SettingsReader): MachineSettings {
@@ -60,7 +62,7 @@ export function readSingle(
   common: HostProcessSettings,
 ): SingleHostSettings {
   const machine = readMachine(reader);
-  // Where it is looked for, it may be missing until the machine has joined.
+  // If it is searched for, it may be missing until the machine has joined.
   reader.readable('authorityFile');
   return {
     ...common,

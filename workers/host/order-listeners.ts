@@ -1,4 +1,4 @@
-/** Who hears of the orders of a host as they begin and end. */
+/** Calls listeners when orders of a host begin and end. */
 
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 
@@ -7,14 +7,14 @@ const WRITES = 'applyUpdate' satisfies keyof HostActivities;
 export type WritingOrder = Parameters<HostActivities[typeof WRITES]>[0];
 
 interface Listeners {
-  /** One begins that writes files: the first of them may cut the machine off. */
+  /** An order that writes files begins: its first file may cut the machine off. */
   readonly onWriting: (order: WritingOrder) => void;
   readonly onCarriedOut: () => void;
-  /** Also when it failed. */
+  /** Also after a failure. */
   readonly onEnded: () => void;
 }
 
-/** The same activities; whoever waits for it hears of each. */
+/** Wraps the activities to call the listeners. */
 export function noting(activities: HostActivities, listeners: Listeners): HostActivities {
   const noted = Object.entries(activities).map(([name, activity]) => {
     const run = activity as (order: HostOrder) => Promise<unknown>;

@@ -1,10 +1,10 @@
-/** What a host worker says: one line per change of a machine, and little of the SDK's own. */
+/** The log of a host worker: one line per change of a machine, and few lines of the SDK. */
 
 import { failureName, messageOf } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 import type { Logger } from '../../process/logging';
 
-/** Each order in the words of an operator; looking and repeating are not news. */
+/** A message per order; reading and repeating is not logged. */
 const DONE: Readonly<Record<keyof HostActivities, string>> = {
   prepareUpdate: 'update prepared',
   applyUpdate: 'config applied',
@@ -17,7 +17,7 @@ const DONE: Readonly<Record<keyof HostActivities, string>> = {
   discardStaged: 'staged update dropped',
 };
 
-/** The same activities, with a line for each that ends. Names and durations, never contents. */
+/** Logs a line for each activity that ends. Names and durations, never contents. */
 export function logged(activities: HostActivities, log: Logger): HostActivities {
   const wrapped = Object.entries(activities).map(([name, activity]) => {
     const run = activity as (order: HostOrder) => Promise<unknown>;
@@ -51,11 +51,11 @@ async function logOne(
   }
 }
 
-/** Lines of the SDK about every start and stop of every worker; with reboots there are many. */
+/** Lines of the SDK about every start and stop of every worker. */
 const NOISE =
   /^(Worker state changed|No workflows registered|No Nexus services registered|Activity)/;
 
-/** A logger for the SDK that keeps what is not said elsewhere. */
+/** A logger for the SDK, without the lines of `NOISE`. */
 export function withoutNoise(log: Logger): Logger {
   const quiet = Object.create(log) as Logger;
   const unlessNoise =
@@ -70,7 +70,7 @@ export function withoutNoise(log: Logger): Logger {
   return quiet;
 }
 
-/** The port of `HostPorts` that says what went wrong and did not stop the work. */
+/** The port `warn` of `HostPorts`. */
 export function telling(node: string, log: Logger): { readonly warn: (sentence: string) => void } {
   return { warn: (reason) => log.warn({ node, reason }, 'went on without') };
 }

@@ -1,4 +1,4 @@
-/** Which program manages the operating system of this machine. */
+/** Chooses the driver of the operating system of this machine. */
 
 import { accessSync, constants, existsSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
@@ -15,34 +15,34 @@ import { createSkopeoInspector } from '../../adapters/host/os/skopeo-inspect';
 export const DRIVER_SETTINGS = ['auto', 'rpm-ostree', 'bootc', 'ostree', 'none'] as const;
 export type DriverSetting = (typeof DRIVER_SETTINGS)[number];
 
-/** A driver by its name, and the sentence that says why it is this one. */
+/** A driver by its name, with a sentence for the reason. */
 export interface ChosenDriver {
   readonly name: Exclude<OsDriverName, 'simulated'>;
   readonly why: string;
-  /** Where its program is, unless it is looked for in the PATH anyway. */
+  /** The path of its program, if that is not in the PATH. */
   readonly program?: string;
 }
 
-/** Programs of image-based systems, in the order in which they are preferred. */
+/** Programs of image-based systems, in order of preference. */
 const PROGRAMS = [
   ['rpm-ostree', 'rpm-ostree'],
   ['bootc', 'bootc'],
   ['slipway-ostree', 'ostree'],
 ] as const;
 
-/** Where slipway-ostree is when it is not in the PATH. */
+/** The directory of slipway-ostree when it is not in the PATH. */
 const OF_THE_PACKAGE = dirname(OSTREE_PROGRAM);
 
-/** The kernel of an ostree system says so here, before anything else runs. */
+/** Exists early in the boot of an ostree system. */
 const OSTREE_BOOTED = 'run/ostree-booted';
 
 /**
- * Chooses the driver. `auto` looks whether the machine was booted by ostree, and for the first of
- * rpm-ostree, bootc and slipway-ostree that is there. An update that is not finished keeps its driver:
- * the image that it booted may bring another program.
+ * Chooses the driver. `auto` checks whether the machine was booted by ostree, and takes the first
+ * of rpm-ostree, bootc and slipway-ostree. An unfinished update keeps its driver: its image may
+ * bring another program.
  *
- * @param begunWith - the driver of the unfinished update; absent = there is none
- * @throws an Error that says what is missing, when an ostree machine has none of them
+ * @param begunWith - the driver of the unfinished update; absent: none
+ * @throws an Error that names what is missing, when an ostree machine has none of them
  */
 export function chooseDriver(
   setting: DriverSetting,
@@ -72,7 +72,7 @@ export function chooseDriver(
   );
 }
 
-/** Also where its program is gone: the way back puts at least files and units back, and says so. */
+/** Also without its program: a rollback at least restores files and units, and reports the rest. */
 function keptDriver(name: Exclude<OsDriverName, 'simulated'>, places: string): ChosenDriver {
   const why = 'an unfinished update was begun with it';
   const [program] = PROGRAMS.find(([, driver]) => driver === name) ?? [];
@@ -83,7 +83,7 @@ function keptDriver(name: Exclude<OsDriverName, 'simulated'>, places: string): C
     : { name, why, program: found };
 }
 
-/** A program in the PATH that may be run. */
+/** The path of an executable program in the PATH. */
 export function findProgram(name: string, path: string): string | undefined {
   for (const directory of path.split(delimiter)) {
     if (directory === '') continue;
@@ -92,7 +92,7 @@ export function findProgram(name: string, path: string): string | undefined {
       accessSync(file, constants.X_OK);
       return file;
     } catch {
-      // Not in this one.
+      // Not in this directory.
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** The reboot of this machine, and what the log says about it. */
+/** Reboots this machine, with log lines. */
 
 import { rebootThroughSystemd } from '../../adapters/host';
 import type { MachineSettings } from './machine-settings';
@@ -7,7 +7,7 @@ import type { Logger } from '../../process/logging';
 /**
  * Reboots through systemd; resolves when systemd ends this process.
  *
- * @throws an Error saying what stands in the way when the machine does not go down in time
+ * @throws an Error with the cause when the machine does not go down in time
  */
 export async function rebootMachine(
   reason: string,

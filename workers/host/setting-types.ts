@@ -1,4 +1,4 @@
-/** What every host worker is told, whatever it runs for. */
+/** Settings that every host worker has. */
 
 import type { LogSettings } from '../../process/logging';
 import type { TemporalPlace } from '../../process/temporal/target';
@@ -7,23 +7,21 @@ import type { TemporalPlace } from '../../process/temporal/target';
 export interface NodeCredentials {
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** Authority of the servers that the host speaks to. */
+  /** Certificate authority of the servers. */
   readonly authorityFile: string;
 }
 
-/** How to reach Temporal. */
 export interface HostTemporalSettings extends TemporalPlace {
   readonly temporalNamespace: string;
 }
 
-/** What every host worker has. */
 export interface HostProcessSettings extends HostTemporalSettings {
   /** Base URL of the host endpoint. */
   readonly serverUrl: string;
   readonly logLevel: LogSettings['level'];
-  /** Where health and metrics are served; absent = nowhere. */
+  /** Where health and metrics are served; absent: nowhere. */
   readonly metrics?: { readonly host: string; readonly port: number };
 }
 
-/** Settings as they are given, by name: `serverUrl` is `--server-url` and `SLIPWAY_SERVER_URL`. */
+/** Settings by name: `serverUrl` is `--server-url` and `SLIPWAY_SERVER_URL`. */
 export type HostWorkerOptions = Readonly<Record<string, unknown>>;

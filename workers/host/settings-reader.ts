@@ -1,11 +1,10 @@
-/** Reads single settings of the host worker by hand, and collects everything that is wrong with them. */
+/** Reads single settings of the host worker, and collects their problems. */
 
 import { readFileSync } from 'node:fs';
 
 /** Less than the longest timer of Node, 2^31 ms. */
 const MOST_SECONDS = 1_000_000;
 
-/** Reads values one by one and remembers what is wrong with them. */
 export class SettingsReader {
   readonly problems: string[] = [];
   constructor(private readonly options: Readonly<Record<string, unknown>>) {}
@@ -35,7 +34,7 @@ export class SettingsReader {
     return value ?? '';
   }
 
-  /** A time in seconds, at most some days: a timer that is set for longer than 24 days goes off at once. */
+  /** Seconds, limited to some days: a timer of more than 24 days fires at once. */
   seconds(name: string, fallback: number, least = 0): number {
     const number = this.number(name, fallback, least);
     if (number <= MOST_SECONDS) return number;
@@ -43,7 +42,7 @@ export class SettingsReader {
     return fallback;
   }
 
-  /** @param least - smallest value that makes sense */
+  /** @param least - smallest valid value */
   number(name: string, fallback: number, least = 0): number {
     const value = this.options[name];
     if (value === undefined || value === '') return fallback;
@@ -55,7 +54,7 @@ export class SettingsReader {
     return fallback;
   }
 
-  /** One text with commas, or a list of texts. */
+  /** A text with commas, or a list of texts. */
   list(name: string): readonly string[] {
     const value = this.options[name];
     if (value === undefined) return [];
@@ -84,14 +83,14 @@ export class SettingsReader {
     return fallback;
   }
 
-  /** A file that must be there. */
+  /** A file that must exist. */
   file(name: string, fallback: string): string {
     const path = this.text(name) ?? fallback;
     this.read(name, path);
     return path;
   }
 
-  /** A file that must be there when it is named. */
+  /** A file that must exist if it is named. */
   readable(name: string): string | undefined {
     const file = this.text(name);
     if (file !== undefined) this.read(name, file);
@@ -107,7 +106,7 @@ export class SettingsReader {
   }
 }
 
-/** `ENOENT` and its like. */
+/** A system error code, such as `ENOENT`. */
 export function codeOf(error: unknown): string {
   const hasCode = typeof error === 'object' && error !== null && 'code' in error;
   return hasCode ? String(error.code) : 'unreadable';

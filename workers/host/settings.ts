@@ -1,6 +1,7 @@
 /**
- * Settings of the host worker, read by hand: a schema library would be the largest part of its memory.
- * Values come as text (flags, environment) or as numbers and booleans (an embedding process).
+ * Settings of the host worker, read without a schema library, which would take the largest part of
+ * its memory. Values are texts (flags, environment), or numbers and booleans (an embedding
+ * process).
  */
 
 import {
@@ -24,16 +25,15 @@ import { SettingsReader } from './settings-reader';
 import { LOG_LEVELS } from '../../process/logging';
 import type { TemporalPlace } from '../../process/temporal/target';
 
-/** Many simulated machines in one process. */
 export interface SimulatedHostsSettings extends HostProcessSettings {
   readonly kind: 'simulated';
   readonly nodes: readonly string[];
   /** Each machine's root is a directory in it, named after the node. */
   readonly baseDirectory: string;
   readonly credentials: (node: string) => NodeCredentials;
-  /** Base URL of the API server, for the simulated kubelets; absent = reboots do not show there. */
+  /** Base URL of the API server, for the simulated kubelets; absent: reboots do not show there. */
   readonly apiServer?: string;
-  /** Authority of the API server, when it is not the one of the host endpoint. */
+  /** Certificate authority of the API server, if the host endpoint has another. */
   readonly apiServerAuthorityFile?: string;
   readonly durations: SimulatedDurations;
   readonly failures: readonly SimulatedFailure[];
@@ -47,8 +47,8 @@ export type * from './setting-types';
 export type HostWorkerSettings = SingleHostSettings | SimulatedHostsSettings;
 
 /**
- * Checks the settings of a host worker; flags go before the environment, and that before the file. With `simulate` (how many) or
- * `nodes` (which) it is a process of simulated machines, else this machine.
+ * Checks the settings of a host worker; flags precede the environment, which precedes the file.
+ * `simulate` (how many) or `nodes` (which) mean simulated machines, else it is this machine.
  *
  * @throws an Error that lists every problem by name
  */
@@ -73,7 +73,7 @@ export function readHostSettings(
 }
 
 /**
- * The part of the settings that says what this machine is; no server is needed for it.
+ * The settings of this machine that need no server.
  *
  * @throws an Error that lists every problem by name
  */
@@ -90,7 +90,7 @@ export function readMachineSettings(
   return settings;
 }
 
-/** What was given goes before the file. */
+/** The given settings precede the file. */
 function withFile(given: HostWorkerOptions): SettingsReader {
   const file = readConfigFile(given['configFile'] as string | undefined);
   const reader = new SettingsReader({ ...file.values, ...given });
@@ -113,7 +113,7 @@ function merged(
   return found;
 }
 
-/** A setting in the file that nothing reads is a typing error. */
+/** An unknown setting in the file is a typing error. */
 function unknownIn(values: HostWorkerOptions): readonly string[] {
   const known = new Set(HOST_WORKER_FLAGS.map(({ setting }) => setting));
   return Object.keys(values)
@@ -121,7 +121,7 @@ function unknownIn(values: HostWorkerOptions): readonly string[] {
     .map((name) => `${name}: no such setting; see slipway host-worker --help`);
 }
 
-/** A key in a file that everybody on the machine may read is no secret. */
+/** Refuses a key in a file that every user can read. */
 function openSecretsIn({ values, openFile }: ReadConfigFile): readonly string[] {
   if (openFile === undefined || values['temporalApiKey'] === undefined) return [];
   return [
@@ -176,7 +176,7 @@ function readSimulated(
   };
 }
 
-/** Names by list, or counted up from 1 behind a prefix. */
+/** A list of names, or names counted from 1 behind a prefix. */
 function readNodes(reader: SettingsReader): readonly string[] {
   const listed = reader
     .list('nodes')
@@ -216,7 +216,7 @@ function readFailure(reader: SettingsReader, text: string): readonly SimulatedFa
   return [];
 }
 
-/** The files are read at each connection; here they must be there, and belong together. */
+/** The files are read at each connection; here they must exist and belong together. */
 function readTemporalIdentity(reader: SettingsReader): Partial<TemporalPlace> {
   const temporalTlsServerName = reader.text('temporalTlsServerName');
   const temporalApiKey = reader.text('temporalApiKey');

@@ -1,7 +1,7 @@
 /**
- * What the kubelet of a simulated machine tells of its reboots. A real one posts its status whenever
- * it starts; here a report that is owed outlives the process, so that a machine whose process was
- * killed between its boot and the report does not stay not Ready for ever.
+ * The kubelet's reports of a simulated machine's reboots. A real kubelet posts its status at each
+ * start; here an unsent report outlives the process, so that a Node whose process was killed after
+ * the boot does not stay not Ready.
  */
 
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -11,13 +11,17 @@ import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 
 export interface BootReports {
-  /** The machine of this boot goes down. A real kubelet has no last word either: it may go unheard. */
+  /** The machine of this boot goes down. As with a real kubelet, the report may fail. */
   down(bootId: string): Promise<void>;
-  /** It has booted; resolves once that is heard, or a later reboot or the process' end overtook it. */
+  /**
+   * The machine has booted; resolves once this is reported, or a later reboot or the end of the
+   * process has overtaken it.
+   */
   up(bootId: string): Promise<void>;
   /**
-   * Says what system the machine runs, and begins to tell what an earlier process owed; a machine that
-   * has not booted since is still down. Resolves after one attempt: what is unheard is told later.
+   * Reports the machine's system, and then an unsent report of an earlier process; a machine that
+   * has not booted since is still down. Resolves after one attempt; failed reports are repeated
+   * later.
    */
   resume(bootId: string): Promise<void>;
 }
@@ -25,7 +29,7 @@ export interface BootReports {
 export interface BootReportOptions {
   readonly node: string;
   readonly kubelet: SimulatedKubelet;
-  /** Holds the boot that went down, as long as the API server has not heard of the next one. */
+  /** Holds the boot that went down, until the API server has the report of the next one. */
   readonly owedFile: string;
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -33,7 +37,7 @@ export interface BootReportOptions {
 
 export function createBootReports(options: BootReportOptions): BootReports {
   const { node, kubelet, owedFile, log } = options;
-  /** Ends the report that is on its way: a later boot has the last word. */
+  /** Ends the report in progress: the latest boot counts. */
   let overtaken = new AbortController();
   let underWay: Promise<void> = Promise.resolve();
 
@@ -80,7 +84,7 @@ export function createBootReports(options: BootReportOptions): BootReports {
   };
 }
 
-/** Empty when there is no such file, also of a process that was killed before it wrote into it. */
+/** Empty when there is no such file, or its process was killed before it wrote. */
 async function readIfThere(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

@@ -1,6 +1,6 @@
 /**
- * Simulated hosts: many machines in one process behind one connection. Their activities, files and
- * journal are the production code; operating system, reboot and kubelet are simulated.
+ * Simulated hosts: many machines in one process with one connection. Their activities, files and
+ * journal are production code; operating system, reboot and kubelet are simulated.
  */
 
 import { mkdir } from 'node:fs/promises';
@@ -34,16 +34,16 @@ import { becomeOnlyWorker } from './single-process';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
 
-/** Workers that start, and first boots, at the same time. */
+/** Concurrent starts of workers, and first boots. */
 const CONCURRENT_STARTS = 8;
 
-/** What happens to a host, for whoever embeds them. */
+/** Events of the hosts for an embedding process. */
 export interface SimulatedHostEvents {
   /** The host has its first config, or had one. */
   readonly onConfigured?: (node: string, config: string | undefined) => void;
   /** The host serves its queue, again after each reboot. */
   readonly onPolling?: (node: string) => void;
-  /** There is a connection under them, for as long as they run. */
+  /** The connection of the hosts. */
   readonly onLink?: (link: HostLink) => void;
 }
 
@@ -92,7 +92,7 @@ export async function runSimulatedHosts(
     });
   }
 
-  // All of them end before the connection that they share is closed; the first failure ends all.
+  // All hosts end before their connection is closed; the first failure ends all.
   const ends = await Promise.allSettled(
     settings.nodes.map((node) =>
       run(node).catch((error: unknown) => {
@@ -175,7 +175,7 @@ function bootReportsOf(
   });
 }
 
-/** A first boot as Ignition does it, when one is asked for and the machine has no config yet. */
+/** A first boot as with Ignition, if requested and the machine has no config. */
 async function firstBoot(
   settings: SimulatedHostsSettings,
   { host, machine }: MadeHost,
@@ -212,7 +212,7 @@ async function firstBoot(
   return name;
 }
 
-/** How long steps take that are none of the disk's or the boot loader's, and the failures that no disk or boot loader could play. */
+/** Durations of steps, and failures, that the simulated disk and boot loader do not have. */
 function simulatedAround(
   activities: HostActivities,
   machine: SimulatedMachine,
@@ -229,7 +229,7 @@ function simulatedAround(
     },
     async applyUpdate(order) {
       const applied = await activities.applyUpdate(order);
-      // Afterwards: whoever is interrupted in it has something to take back.
+      // Afterwards, so that an interrupted update has something to undo.
       await pace.take('apply', currentStep().signal);
       return applied;
     },
@@ -253,7 +253,10 @@ interface PowerCycle extends Running {
   readonly failures: FailurePlan;
 }
 
-/** Down, some seconds, up with a new boot ID; the Node object follows as far as it can be reached. */
+/**
+ * Down, some seconds, up with a new boot ID; the Node object follows when the API server is
+ * reachable.
+ */
 async function powerCycle(input: PowerCycle): Promise<void> {
   const { machine, reports, failures, signal, log } = input;
   const { node } = machine;
@@ -262,6 +265,6 @@ async function powerCycle(input: PowerCycle): Promise<void> {
   await machine.pace.take('reboot', signal);
   const bootId = await machine.os.boot({ broken: failures.strikes(node, 'boot') });
   log.info({ node, bootId }, 'simulated machine booted');
-  // In the background: a host worker serves its queue also while the API server is away.
+  // In the background: a host worker serves its queue also without the API server.
   void reports?.up(bootId);
 }

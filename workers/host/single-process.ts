@@ -1,6 +1,6 @@
 /**
- * One worker process to a machine. Inside a process everything takes turns; two processes would undo
- * each other's work, the one that stood still for a while and then goes on above all.
+ * Allows one worker process per machine: two would undo each other's work, above all after a pause
+ * of one.
  */
 
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,11 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../core/errors';
 import type { Logger } from '../../process/logging';
 
-/** Below a machine's root, and of this boot. */
+/** Below a machine's root, and valid for this boot. */
 export const WORKER_LOCK = 'run/slipway/worker.lock';
 const LOOK_AGAIN_MS = 1_000;
 
-/** A process, told apart from a later one with the same ID. */
+/** A process, distinguished from a later one with the same ID. */
 interface Holder {
   readonly pid: number;
   readonly startedAt: string;
@@ -21,9 +21,10 @@ interface Holder {
 }
 
 /**
- * Resolves when no other process works on this machine, with what gives the place free again. Says
- * once for whom it waits. A process that died has left nothing that holds anybody up; one that stands
- * still keeps its place, because it will go on. A disk that takes no lock keeps nobody from work.
+ * Resolves when no other process works on this machine; returns a function that releases the lock.
+ * Logs the holder once while it waits. The lock of a dead process does not count; a suspended
+ * process keeps its lock, because it will go on. On a disk that takes no lock, work continues
+ * without.
  *
  * @param file - the lock; its directory is made when it is missing
  * @throws the signal's reason when it aborts before
@@ -54,7 +55,7 @@ function takePlaceIfPossible(file: string, mine: Holder, log: Logger): Holder | 
   }
 }
 
-/** @returns who has the place; undefined = this process */
+/** @returns the holder; undefined = this process */
 function takePlace(file: string, mine: Holder): Holder | undefined {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${mine.pid}`;
@@ -72,7 +73,7 @@ function takePlace(file: string, mine: Holder): Holder | undefined {
   }
 }
 
-/** A link is there or not, for all processes alike, and never half written. */
+/** A hard link exists for all processes alike, and is never half written. */
 function linked(draft: string, file: string): boolean {
   try {
     linkSync(draft, file);
@@ -83,7 +84,9 @@ function linked(draft: string, file: string): boolean {
   }
 }
 
-/** What was left by a dead process goes; should it be somebody's by now, it is put back. */
+/**
+ * Moves the lock of a dead process aside; if another process has taken it meanwhile, puts it back.
+ */
 function moveAway(file: string, dead: Holder | undefined, aside: string): void {
   try {
     renameSync(file, aside);
@@ -102,7 +105,7 @@ function leave(file: string, mine: Holder): void {
   if (found !== undefined && isSame(found, mine)) rmSync(file, { force: true });
 }
 
-/** Undefined = none, or nothing that a worker wrote. */
+/** Undefined = no file, or not written by a worker. */
 function readHolder(file: string): Holder | undefined {
   try {
     const { pid, startedAt, boot } = JSON.parse(readFileSync(file, 'utf8')) as Partial<Holder>;
@@ -125,7 +128,7 @@ function holderOf(pid: number): Holder {
   return { pid, startedAt: startOf(pid), boot: read('/proc/sys/kernel/random/boot_id') };
 }
 
-/** In ticks since the boot; empty = there is no such process, or only what is left of it. */
+/** In ticks since the boot; empty = the process is gone or a zombie. */
 function startOf(pid: number): string {
   const stat = read(`/proc/${pid}/stat`);
   // The command, in brackets, may hold spaces and brackets itself.

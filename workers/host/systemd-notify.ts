@@ -1,4 +1,4 @@
-/** What systemd is told of this process: that it is ready, how it is, and that it is alive. */
+/** Notifies systemd that this process is ready, of its status, and that it is alive. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -12,22 +12,22 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** systemd waits much longer for the start of a service. */
 const TIMEOUT_MS = 10_000;
 
-/** The words of `sd_notify(3)`, through the program that comes with systemd. */
+/** The messages of `sd_notify(3)`, through systemd's own program. */
 export interface SystemdNotifier {
-  /** Says that this service is ready, with a sentence for `systemctl status`. */
+  /** Reports that this service is ready, with a sentence for `systemctl status`. */
   ready(status: string): Promise<void>;
   /** Changes the sentence. */
   status(status: string): Promise<void>;
-  /** Ends the signs of life. */
+  /** Ends the watchdog messages. */
   close(): void;
 }
 
 /**
- * Notifies in the name of this process; does nothing outside a service with `Type=notify`. Datagram
- * sockets are not in Node and one more native module is not worth it: a process every two minutes costs
- * 11 ms of CPU. A failure is logged and never ends anything.
+ * Notifies in the name of this process; does nothing outside a service with `Type=notify`. Node has
+ * no datagram sockets, and a native module is not worth it: a process every two minutes costs 11 ms
+ * of CPU. A failure is only logged.
  *
- * With `WatchdogSec=` it gives a sign of life from the event loop, twice as often as systemd wants one.
+ * With `WatchdogSec=` the event loop sends a sign of life, twice as often as systemd wants it.
  */
 export function createNotifier(
   environment: Environment,
@@ -42,7 +42,7 @@ export function createNotifier(
   const env = { PATH: environment['PATH'], NOTIFY_SOCKET: socket };
   const tell = async (...words: readonly string[]): Promise<void> => {
     try {
-      // In the name of this process: its child is gone before systemd asks whose it was.
+      // With `--pid`, because the child is gone before systemd looks for its service.
       await run(command, [...words, `--pid=${process.pid}`], { env, timeout: TIMEOUT_MS });
     } catch (error) {
       log.warn({ reason: messageOf(error) }, 'systemd cannot be told how this service is');
@@ -59,7 +59,7 @@ export function createNotifier(
   };
 }
 
-/** Half of what systemd waits for; undefined = it does not, or it waits for another process. */
+/** Half of systemd's limit; undefined = none, or for another process. */
 export function watchdogMs(environment: Environment): number | undefined {
   const microseconds = Number(environment['WATCHDOG_USEC'] ?? '');
   const pid = environment['WATCHDOG_PID'];

@@ -1,6 +1,6 @@
 /**
- * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll, no
- * workflows and no Kubernetes client. With simulated hosts, many of them in one process.
+ * The host worker: one Temporal worker per machine on the queue `host/<node>`, with one open poll,
+ * no workflows and no Kubernetes client. With simulated hosts, many of them in one process.
  */
 
 import { join } from 'node:path';
@@ -54,12 +54,12 @@ const SHOWN: Readonly<Record<Connection, string>> = {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for a
- * Temporal server that is away.
+ * Runs the host worker of this machine, or simulated ones, until the signal aborts. Waits for an
+ * absent Temporal server.
  *
- * @param flags - by setting name (`HOST_WORKER_FLAGS`); they go before the environment
- * @throws an Error named SettingsError that lists every wrong setting, unless an update that may have
- * made them wrong waits to be confirmed: then they are read again, until the machine goes back
+ * @param flags - by setting name (`HOST_WORKER_FLAGS`); they precede the environment
+ * @throws an Error named SettingsError that lists every wrong setting, unless an unconfirmed update
+ *   may be the cause: then they are read again, until the machine rolls back
  */
 export async function runHostWorker(
   flags: HostWorkerOptions,
@@ -91,7 +91,7 @@ export async function runHostWorker(
   }
 }
 
-/** The settings; undefined = the machine went back, because an update took them away. */
+/** The settings; undefined = the machine rolled back, because an update had removed them. */
 async function readInTime(
   flags: HostWorkerOptions,
   environment: Environment,
@@ -109,7 +109,6 @@ async function readInTime(
   return settingsOrBack(read, { flags, environment }, resort).finally(() => systemd?.close());
 }
 
-/** Simulated hosts that run. */
 export interface SimulatedHosts {
   /** Resolves when every host has its config and serves its queue; rejects if they cannot start. */
   readonly ready: Promise<void>;
@@ -151,7 +150,7 @@ export function startSimulatedHosts(
     if (!abort.signal.aborted) throw new Error('the simulated hosts have ended');
   });
   const ready = Promise.race([allPolling, ended]);
-  // Whoever does not look at `ready` learns of a failure from `stop`.
+  // `stop` reports the failure, too.
   ready.catch(() => undefined);
   return {
     ready,
@@ -242,7 +241,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     },
   };
   const goDown = async (reason: string): Promise<void> => {
-    // Should it not go down, it serves: whoever asks is told that it is still in the old boot.
+    // If it does not go down, it serves: an order gets the answer that it is still in the old boot.
     await host.reboot(reason, signal).catch((error: unknown) => {
       lastReboot.problem = messageOf(error);
       log.error({ node, reason: lastReboot.problem }, 'reboot did not come about');
@@ -256,12 +255,12 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   let carriedOut = (): void => undefined;
   let hasEnded = (): void => undefined;
   let beginsToWrite = (_order: WritingOrder): void => undefined;
-  // The program before the kubelet has done so already, where it is installed.
+  // The program before the kubelet has settled already, where it is installed.
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
   const awaited = await confirmation(host, settings.reconnectSeconds, log);
-  // Of an update that was given up before its reboot.
+  // The fallback of an update that was given up before its reboot.
   if (!awaited.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
@@ -270,7 +269,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   const word = new AwaitedWord(host, { signal, log, seconds: settings.reconnectSeconds });
   await word.look();
   carriedOut = () => awaited.carriedOut();
-  // One that has failed may have written what cuts the machine off.
+  // A failed order may have written what cuts the machine off.
   hasEnded = () => {
     again.look();
     void word.look();
@@ -294,11 +293,11 @@ interface ServingMachine {
     readonly shown: () => Connection | undefined;
     readonly show: (connection: Connection) => void;
   };
-  /** An update waits to be confirmed. */
+  /** An update waits for confirmation. */
   readonly isUrgent: () => boolean;
 }
 
-/** Serves until the process should stop; true = nobody could be reached in time. */
+/** Serves until the process should stop; true = Temporal was not reached in time. */
 function serveOrders(
   settings: SingleHostSettings,
   { host, running, awaited, word, connection: { shown, show }, isUrgent }: ServingMachine,
@@ -315,7 +314,7 @@ function serveOrders(
     contact();
     const ended = new AbortController();
     const watching = link.watch(AbortSignal.any([signal, ended.signal]), {
-      // What an update breaks may break after the first word, so the time begins anew with each.
+      // The update may cut the machine off later, so each answer restarts the time.
       onAnswer: () => {
         contact();
         if (shown() === 'waiting') show('connected');
@@ -348,7 +347,7 @@ function serveOrders(
   });
 }
 
-/** A rack that gets its power back does not come to Temporal at once. */
+/** Spreads the connections of a rack that gets its power back. */
 async function waitJitter(seconds: number, signal: AbortSignal): Promise<void> {
   if (seconds <= 0) return;
   await delay(Math.random() * seconds * 1000, undefined, { signal }).catch(() => undefined);

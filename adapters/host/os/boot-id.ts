@@ -1,4 +1,4 @@
-/** The kernel's name for this boot. */
+/** The kernel's ID of this boot. */
 
 import { readFile } from 'node:fs/promises';
 

@@ -16,8 +16,8 @@ pub struct Prune {
     pub bytes: u64,
 }
 
-/// Drops the staged deployment and its lock; false = there was none. Its layers are kept until the
-/// next image is staged or `prune` is called, so that staging it again pulls nothing.
+/// Drops the staged deployment and its lock; false = there was none. Its layers stay until the next
+/// image is staged or `prune` is called, so that staging it again pulls nothing.
 pub async fn discard(host: &Host) -> Result<bool, Failure> {
     let locked = host.lock().await?;
     drop_staged(&locked, host)
@@ -32,7 +32,7 @@ pub(crate) fn drop_staged(locked: &Locked<'_>, host: &Host) -> Result<bool, Fail
     Ok(there)
 }
 
-/// Makes a deployment the default of the next boot; a staged one is dropped. False = it was.
+/// Makes a deployment the default of the next boot and drops a staged one. False = it was.
 pub async fn roll_back(host: &Host, id: &str) -> Result<bool, Failure> {
     let locked = host.lock().await?;
     let target = host
@@ -51,17 +51,17 @@ pub async fn roll_back(host: &Host, id: &str) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// What `clean_up` did.
+/// The result of `clean_up`.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CleanUp {
     pub dropped: bool,
-    /// Somebody asked ostree to keep it, so it is still there.
+    /// Pinned in ostree, so it is still there.
     pub pinned: bool,
     pub pruned: Prune,
 }
 
-/// Drops one deployment that is not booted, and what only it needs; none of that ID is fine.
+/// Drops a deployment that is not booted, and what only it needs, if it exists.
 pub async fn clean_up(host: &Host, id: &str) -> Result<CleanUp, Failure> {
     let locked = host.lock().await?;
     let target = host.find(id);

@@ -2,14 +2,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// What went wrong, in the words of the program that asks.
+/// Errors, by names of Slipway's failure catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum FailureName {
-    /// The image is not for this host, or the host has no room for it.
+    /// The image is not for this host, or the host has no space for it.
     ImageRefused,
-    /// The registry did not give the image, or what it gave is broken.
+    /// The registry did not send the image, or sent a broken one.
     PullFailed,
-    /// Anything else: libostree, the file system, a request that makes no sense.
+    /// Anything else: libostree, the file system, an invalid request.
     OsCommandFailed,
 }
 
@@ -21,17 +21,17 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The host does not take the image.
+    /// The host refuses the image.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(FailureName::ImageRefused, message)
     }
 
-    /// Everything without a name of its own.
+    /// An error without a name of its own.
     pub fn other(message: impl Into<String>) -> Self {
         Self::new(FailureName::OsCommandFailed, message)
     }
 
-    /// An error of a library while an image was being fetched.
+    /// An error of a library during a pull.
     pub fn pull(error: &anyhow::Error) -> Self {
         Self::new(FailureName::PullFailed, chain(error))
     }
@@ -43,7 +43,7 @@ impl Failure {
     }
 }
 
-/// All causes in one line, without those that the outer one already quotes.
+/// All causes in one line, without those that the outer one quotes.
 fn chain(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {

@@ -16,12 +16,12 @@ use crate::image::digest_of;
 use crate::kernel_arguments::{split_arguments, without_ostree};
 use crate::{is_locked, Failure};
 
-/// Where the operating system is.
+/// The paths of the operating system.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// `/` = the running system.
     pub sysroot: PathBuf,
-    /// Group of deployments that share /var; absent = that of the booted or newest deployment.
+    /// Group of deployments that share /var; default: that of the booted or newest deployment.
     pub stateroot: Option<String>,
     /// Has `ostree/staged-deployment-locked`.
     pub run: PathBuf,
@@ -46,18 +46,18 @@ pub struct Host {
 
 /// Made early in the boot of an ostree system.
 const BOOTED: &str = "/run/ostree-booted";
-/// How long somebody else (a person's `ostree admin`) may hold the sysroot before it is an error.
+/// How long another program, such as a person's `ostree admin`, may hold the sysroot.
 const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
 impl Host {
-    /// Opens a sysroot. On the running system this gives the process a mount namespace of its own,
-    /// where /sysroot and /boot may become writable; call it before any other thread exists.
+    /// Opens a sysroot. On the running system the process gets its own mount namespace, where
+    /// /sysroot and /boot may become writable; call it before any other thread exists.
     pub fn open(options: HostOptions) -> Result<Self, Failure> {
         let sysroot = ostree::Sysroot::new(Some(&File::for_path(&options.sysroot)));
         if is_running_system(&options) {
-            // A service without the right to may have the two mounted writable; if not, libostree says
-            // so when it writes.
+            // A service without this permission may have both mounted writable; if not, libostree
+            // fails when it writes.
             if unshare(UnshareFlags::NEWNS).is_ok() {
                 sysroot.set_mount_namespace_in_use();
             }
@@ -66,12 +66,12 @@ impl Host {
         Ok(Self { sysroot, options })
     }
 
-    /// For what this library does not offer.
+    /// For functions that this library lacks.
     pub fn sysroot(&self) -> &ostree::Sysroot {
         &self.sysroot
     }
 
-    /// Whether deployments can be staged, which only the running system can.
+    /// Whether deployments can be staged: only on the running system.
     pub fn is_booted(&self) -> bool {
         self.sysroot.booted_deployment().is_some()
     }
@@ -91,8 +91,7 @@ impl Host {
             .unwrap_or_else(|| "default".to_owned())
     }
 
-    /// Takes the lock that every program of ostree takes before it changes something, and reads
-    /// what others changed meanwhile.
+    /// Takes ostree's lock for changes, and reads changes of other programs.
     pub(crate) async fn lock(&self) -> Result<Locked<'_>, Failure> {
         let begun = std::time::Instant::now();
         while !self.sysroot.try_lock()? {
@@ -117,7 +116,7 @@ impl Host {
     }
 }
 
-/// Whether /sysroot and /boot are those that the machine runs from, usually mounted read-only.
+/// Whether /sysroot and /boot are those of the running machine, usually mounted read-only.
 fn is_running_system(options: &HostOptions) -> bool {
     options.sysroot == Path::new("/") && getuid().is_root() && Path::new(BOOTED).exists()
 }
@@ -143,12 +142,12 @@ pub struct Deployment {
     /// `host/name@sha256:…`; absent when it does not come from an image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// The image as the origin has it, such as `ostree-unverified-registry:…`.
+    /// The image in the origin, such as `ostree-unverified-registry:…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Whether the signature policy of the host was asked for.
+    /// Whether the signature policy of the host was applied.
     pub signed: bool,
-    /// Of the image: what the reference names, else what was pulled.
+    /// The digest in the reference, else of the pulled image.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,15 +168,15 @@ pub struct Status {
     /// Takes over at the next boot unless `locked`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub staged: Option<Deployment>,
-    /// The one after the booted one in the order of the boot menu.
+    /// The deployment after the booted one in the boot menu.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback: Option<Deployment>,
-    /// A staged deployment is kept from taking over.
+    /// The staged deployment does not take over at the next boot.
     pub locked: bool,
     pub deployments: Vec<Deployment>,
 }
 
-/// What is deployed.
+/// Reads the deployments.
 pub fn status(host: &Host) -> Result<Status, Failure> {
     host.sysroot.load_if_changed(Cancellable::NONE)?;
     let deployments = host
@@ -218,7 +217,7 @@ pub(crate) fn describe(
     let reference = image_reference(deployment)?;
     let image = reference.as_ref().map(image_name);
     let (commit, _) = host.sysroot.repo().load_commit(&deployment.csum())?;
-    // The reference may name a list of manifests, of which the commit knows the chosen one.
+    // The reference may name a list of manifests; the commit has the chosen one.
     let named = image.as_deref().and_then(digest_of).map(str::to_owned);
     let pulled = manifest_digest_from_commit(&commit)
         .ok()
@@ -242,7 +241,7 @@ pub(crate) fn describe(
     })
 }
 
-/// What the boot entry of a deployment says, without `ostree=`.
+/// The arguments in the boot entry of a deployment, without `ostree=`.
 pub(crate) fn arguments_of(deployment: &ostree::Deployment) -> Vec<String> {
     let options = deployment
         .bootconfig()
@@ -268,7 +267,7 @@ fn image_name(reference: &OstreeImageReference) -> String {
     }
 }
 
-/// What the commit says, else the label of the image that it was made from.
+/// From the commit, else from the label of its image.
 fn version_of(commit: &ostree_ext::glib::Variant) -> Option<String> {
     let metadata = ostree_ext::glib::VariantDict::new(Some(&commit.child_value(0)));
     let text = |key: &str| metadata.lookup::<String>(key).ok().flatten();

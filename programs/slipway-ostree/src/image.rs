@@ -5,7 +5,7 @@ use ostree_ext::container::{ImageReference, OstreeImageReference, SignatureSourc
 
 use crate::Failure;
 
-/// A reference to one image for ever: `name@sha256:…`, from a registry.
+/// An immutable reference to one image in a registry: `name@sha256:…`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     name: String,
@@ -42,7 +42,7 @@ impl fmt::Display for Image {
 impl FromStr for Image {
     type Err = Failure;
 
-    /// Takes `name@sha256:…`; a tag beside the digest is dropped, because skopeo refuses both.
+    /// Reads `name@sha256:…`; drops a tag beside the digest, because skopeo refuses both together.
     fn from_str(text: &str) -> Result<Self, Failure> {
         let (name, _) = text.split_once('@').ok_or_else(|| no_digest(text))?;
         let digest = digest_of(text).ok_or_else(|| no_digest(text))?;
@@ -69,7 +69,7 @@ fn no_digest(text: &str) -> Failure {
     ))
 }
 
-/// The digest in a reference, `sha256:` and 64 hexadecimal digits.
+/// The digest in a reference: `sha256:` and 64 hexadecimal digits.
 pub fn digest_of(reference: &str) -> Option<&str> {
     let (_, digest) = reference.rsplit_once('@')?;
     let hex = digest.strip_prefix("sha256:")?;
@@ -80,7 +80,7 @@ pub fn digest_of(reference: &str) -> Option<&str> {
     fits.then_some(digest)
 }
 
-/// Whether two references name the same image: by digest when both have one, else as they stand.
+/// Whether two references name the same image: by digest if both have one, else by text.
 pub fn same_image(left: &str, right: &str) -> bool {
     match (digest_of(left), digest_of(right)) {
         (Some(left), Some(right)) => left == right,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::skopeo::proxy_config;
 use crate::{Failure, Host, Image};
 
-/// References under which ostree-ext keeps pulled layers.
+/// ostree-ext keeps pulled layers under these refs.
 const LAYER_PREFIX: &str = "ostree/container/blob";
 
 /// One layer of an image.
@@ -19,30 +19,29 @@ pub struct Layer {
     pub digest: String,
     /// Compressed.
     pub bytes: u64,
-    /// Pulled before; it will not be pulled again.
+    /// Pulled already.
     pub present: bool,
 }
 
-/// What the registry says about an image.
+/// What the registry knows of an image.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageFacts {
     pub image: String,
     /// Of the manifest for this machine.
     pub digest: String,
-    /// In the words of OCI: `amd64`, `arm64`…
+    /// As OCI names it: `amd64`, `arm64`…
     pub architecture: String,
     pub layers: Vec<Layer>,
-    /// Of the layers that are not here.
+    /// Of the layers that are not present.
     pub missing_bytes: u64,
     /// Can be booted by ostree.
     pub bootable: bool,
     pub labels: BTreeMap<String, String>,
 }
 
-/// Reads manifest and config of an image, and which of its layers are here. Nothing is pulled.
-///
-/// `signed` = the signature policy must accept it, and the skopeo of this host must be one that asks.
+/// Reads manifest and config of an image, and which layers are present. Pulls nothing. `signed` =
+/// the signature policy must accept it, with a skopeo that verifies signatures.
 pub async fn inspect(host: &Host, image: &Image, signed: bool) -> Result<ImageFacts, Failure> {
     if signed {
         crate::skopeo::require_verification().await?;
@@ -93,8 +92,8 @@ type Fetched = (
     ostree_ext::oci_spec::image::ImageConfiguration,
 );
 
-/// Why an image was not given that must be signed. Registry and policy both refuse in prose only; but what
-/// comes without the policy, and does not with it, before and after, is what the policy holds back.
+/// Why an image that must be signed was refused. Registry and policy both answer in prose; but if
+/// the image is available without the policy before and after, the policy is the cause.
 pub(crate) async fn refusal(image: &Image, error: &anyhow::Error) -> Failure {
     if fetch(image, Policy::Ignored).await.is_err() {
         return Failure::pull(error);
@@ -108,11 +107,11 @@ pub(crate) async fn refusal(image: &Image, error: &anyhow::Error) -> Failure {
     }
 }
 
-/// The signature policy of the host, for a look at manifest and config.
+/// The signature policy of the host, for reading manifest and config.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Policy {
     Asked,
-    /// Nothing of what comes may be used.
+    /// Nothing that is read may be used.
     Ignored,
 }
 

@@ -21,7 +21,7 @@ pub fn split_arguments(line: &str) -> Vec<String> {
     found
 }
 
-/// Deletes each of `delete` once if it is there, then appends all of `append`; order is kept.
+/// Deletes each of `delete` once if present, then appends all of `append`; keeps the order.
 pub fn change_arguments(current: &[String], delete: &[String], append: &[String]) -> Vec<String> {
     let mut result = current.to_vec();
     for argument in delete {
@@ -33,7 +33,7 @@ pub fn change_arguments(current: &[String], delete: &[String], append: &[String]
     result
 }
 
-/// Without `ostree=`, which names the deployment and is written by libostree.
+/// Without `ostree=`, which names the deployment; libostree writes it.
 pub(crate) fn without_ostree(arguments: Vec<String>) -> Vec<String> {
     arguments
         .into_iter()

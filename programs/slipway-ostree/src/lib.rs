@@ -1,20 +1,20 @@
-//! Stages OCI images on an ostree host: the library that rpm-ostree and bootc are built on, with the
-//! few operations that a machine update needs, and typed answers that serialize to JSON.
+//! Stages OCI images on an ostree host, with the library of rpm-ostree and bootc. Has the operations
+//! of a machine update; its answers serialize to JSON.
 //!
 //! Open a [`Host`], then:
 //!
 //! - [`status`]: deployments with image, digest and kernel arguments
-//! - [`inspect`]: what an image is and how much of it is not here yet, before a layer is pulled
+//! - [`inspect`]: an image, and how much of it is not present, before a layer is pulled
 //! - [`stage`]: pull an image and stage it, locked or not
 //! - [`set_kernel_arguments`]: on the staged deployment, or staged anew from the booted one
-//! - [`finalize`], [`discard`]: release or drop what is staged
+//! - [`finalize`], [`discard`]: release or drop the staged deployment
 //! - [`roll_back`], [`clean_up`], [`prune`]: choose and drop deployments
 //!
-//! Images are compared by the digest of their manifest. The checksum of a deployment differs between
-//! hosts that run the same image.
+//! Images are compared by the digest of their manifest, because the checksum of a deployment
+//! differs between hosts.
 //!
-//! On a sysroot that is not the booted one (`Host::open` on a directory) nothing can be staged: a
-//! deployment is made at once and the answer says `staged: false`.
+//! On a sysroot that is not booted (`Host::open` on a directory) nothing can be staged: a
+//! deployment is made at once and the answer has `staged: false`.
 
 mod deployments;
 mod failure;

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use crate::{Failure, Host};
 
-/// While this file is there, ostree's finalization at shutdown leaves the staged deployment out.
+/// While this file exists, ostree does not finalize the staged deployment at shutdown.
 fn path(host: &Host) -> PathBuf {
     host.options.run.join("ostree/staged-deployment-locked")
 }
 
-/// Whether what is staged is kept from taking over at the next boot.
+/// Whether the staged deployment is kept from taking over at the next boot.
 pub fn is_locked(host: &Host) -> bool {
     path(host).exists()
 }

@@ -91,7 +91,7 @@ fn main() {
             .enable_all()
             .build()?;
         let result = runtime.block_on(run(&host, arguments.command, &mut output));
-        // A blocked thread of a pull that was given up must not keep the process.
+        // A blocked thread of an abandoned pull must not keep the process alive.
         runtime.shutdown_background();
         result
     });
@@ -109,7 +109,7 @@ fn main() {
     std::process::exit(status);
 }
 
-/// Our own handle on stdout, which children do not inherit. What the libraries print goes to stderr from
+/// A handle on stdout that children do not inherit. Output of the libraries goes to stderr from
 /// here on.
 fn take_stdout() -> File {
     let copy = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).expect("stdout is open");
@@ -117,7 +117,7 @@ fn take_stdout() -> File {
     File::from(copy)
 }
 
-/// Who started this may be gone; the work is done all the same.
+/// The parent process may be gone; the work is done all the same.
 fn print(output: &mut File, value: &Value) {
     if let Err(error) = writeln!(output, "{value}") {
         eprintln!("cannot print the answer: {error}");

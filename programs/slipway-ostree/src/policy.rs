@@ -1,4 +1,4 @@
-//! The signature policy of the host, as far as ostree-ext needs it to be known.
+//! The part of the host's signature policy that ostree-ext needs.
 
 use serde::Deserialize;
 
@@ -15,8 +15,8 @@ struct Policy {
     default: Vec<Requirement>,
 }
 
-/// Whether an image that no scope of the policy names must be signed. ostree-ext takes the signed
-/// form of a reference only then; with a scope of its own, skopeo asks all the same.
+/// Whether an image that no scope of the policy names must be signed. ostree-ext accepts the signed
+/// form of a reference only then; skopeo applies scopes in any case.
 pub(crate) fn asks_by_default() -> Result<bool, anyhow::Error> {
     let policy: Policy = serde_json::from_slice(&std::fs::read(POLICY)?)?;
     Ok(!policy

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-/// How far a pull is; layers that are here already do not count.
+/// The progress of a pull, without layers that were present.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {

@@ -12,18 +12,18 @@ use crate::inspect::refusal;
 use crate::skopeo::proxy_config;
 use crate::{policy, Failure, Host, Image, Progress};
 
-/// A registry that sends nothing for so long is given up.
+/// A pull ends when the registry sends nothing for this long.
 const STALL: Duration = Duration::from_secs(300);
 /// Between two reports of bytes.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
-/// libostree stops writing when 3 % of the disk are left; so near to it the disk is the reason.
+/// libostree stops writing when 3 % of the disk are left: below this share, the disk is the cause.
 const FULL_PERCENT: u64 = 5;
 
-/// Pulls an image into the repository of the host. Layers that are here are not pulled again, and a
-/// pull that was cut off keeps the layers that it finished.
+/// Pulls an image into the repository of the host. Present layers are not pulled again, and an
+/// interrupted pull keeps its finished layers.
 ///
-/// When the disk ran full, what was pulled is dropped again: the kubelet needs the room. `signed` = as the
-/// signature policy wants it, and what that holds back is refused.
+/// When the disk is full, the pulled layers are dropped, because the kubelet needs the space.
+/// `signed` = the signature policy applies, and its refusal is `ImageRefused`.
 pub async fn pull(
     host: &Host,
     image: &Image,
@@ -96,10 +96,10 @@ fn is_full(host: &Host) -> Result<bool, Failure> {
     Ok(disk.f_bavail * 100 < disk.f_blocks * FULL_PERCENT)
 }
 
-/// Adds up what comes.
+/// Adds up the progress.
 struct Meter {
     finished: Progress,
-    /// Of the layer that is coming.
+    /// Of the layer in progress.
     current: u64,
     last_change: Instant,
     last_report: Instant,
@@ -127,7 +127,7 @@ impl Meter {
         }
     }
 
-    /// Whether it is worth a report.
+    /// Returns whether to report it.
     fn layer(&mut self, event: &ImportProgress) -> bool {
         self.last_change = Instant::now();
         self.current = 0;
@@ -142,7 +142,7 @@ impl Meter {
         }
     }
 
-    /// Whether it is worth a report.
+    /// Returns whether to report it.
     fn bytes(&mut self, layer: &watch::Receiver<Option<LayerProgress>>) -> bool {
         self.last_change = Instant::now();
         self.current = layer.borrow().as_ref().map_or(0, |layer| layer.fetched);

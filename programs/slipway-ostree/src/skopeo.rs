@@ -1,4 +1,4 @@
-//! What the skopeo of this host can do.
+//! The abilities of this host's skopeo.
 
 use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
@@ -13,11 +13,11 @@ use serde::Deserialize;
 
 use crate::Failure;
 
-/// From this version of its image proxy on, skopeo asks the signature policy before it hands out an
+/// From this version of its image proxy, skopeo applies the signature policy before it returns an
 /// image; older ones ignore even `reject`.
 const VERIFIES_FROM: (u64, u64, u64) = (0, 2, 6);
 
-/// @refuses when images would come through unverified
+/// @refuses when images would come unverified
 pub(crate) async fn require_verification() -> Result<(), Failure> {
     let version = tokio::task::spawn_blocking(protocol_version)
         .await
@@ -31,8 +31,8 @@ pub(crate) async fn require_verification() -> Result<(), Failure> {
     )))
 }
 
-/// How images are fetched. A skopeo that waits for a registry must not outlive us; under systemd, where it
-/// runs as nobody, ostree-ext sees to that.
+/// How images are fetched. A skopeo that waits for a registry must end with this process; under
+/// systemd, where it runs as nobody, ostree-ext ensures that.
 pub(crate) fn proxy_config() -> ImageProxyConfig {
     let in_service = std::env::var_os("INVOCATION_ID").is_some_and(|id| !id.is_empty());
     let mut config = ImageProxyConfig::default();
@@ -51,7 +51,7 @@ struct Reply {
     error: String,
 }
 
-/// Asks with the first request of the protocol, which needs no network.
+/// Sends the first request of the protocol, which needs no network.
 fn protocol_version() -> Result<String, Failure> {
     let (ours, theirs) = socketpair(
         AddressFamily::UNIX,

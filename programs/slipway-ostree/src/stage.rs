@@ -15,25 +15,24 @@ pub struct StageRequest {
     pub signed: bool,
     /// Keep it from taking over until `finalize`.
     pub lock: bool,
-    /// Absent = those of the deployment that it follows.
+    /// Default: those of the previous deployment.
     pub kernel_arguments: Option<Vec<String>>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Staged {
     /// False = it was so before.
     pub changed: bool,
-    /// False = deployed at once, because this sysroot is not the booted one, or nothing to stage.
+    /// False = deployed at once, because this sysroot is not booted, or nothing to stage.
     pub staged: bool,
     pub deployment: Deployment,
-    /// What was pulled for it.
+    /// Pulled for it.
     pub pulled: Progress,
 }
 
-/// Pulls an image and stages it. The image that is staged, or booted with nothing else staged, is
-/// not staged again.
+/// Pulls an image and stages it, unless it is staged, or booted with nothing else staged.
 pub async fn stage(
     host: &Host,
     request: &StageRequest,
@@ -70,7 +69,7 @@ pub async fn stage(
     Ok(staged)
 }
 
-/// The answer when nothing has to be done; drops another staged image when the booted one is wanted.
+/// The answer when the image is present; drops another staged image when the booted one is wanted.
 async fn present(host: &Host, request: &StageRequest) -> Result<Option<Staged>, Failure> {
     let locked = host.lock().await?;
     let wanted = |deployment: &Deployment| {
@@ -109,19 +108,19 @@ impl Staged {
     }
 }
 
-/// Which arguments a change starts from.
+/// The arguments that a change starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgumentBase {
-    /// Those that are in force: the same change twice gives the same result.
+    /// Those in force: repeating the change gives the same result.
     Booted,
-    /// Those of the staged deployment if there is one: changes add up.
+    /// Those of the staged deployment, if there is one: changes add up.
     Newest,
 }
 
 /// A change of kernel arguments, each one a single argument.
 #[derive(Clone, Debug)]
 pub struct KernelArgumentRequest {
-    /// Each is deleted once, if it is there.
+    /// Each is deleted once, if present.
     pub delete_if_present: Vec<String>,
     /// Appended after that, in order.
     pub append: Vec<String>,
@@ -164,7 +163,7 @@ pub async fn set_kernel_arguments(
     write(&locked, host, &commit, Progress::default())
 }
 
-/// A commit that is in the repository already.
+/// A commit that is in the repository.
 #[derive(Debug)]
 pub struct StageCommit {
     pub checksum: String,
@@ -173,7 +172,7 @@ pub struct StageCommit {
     pub lock: bool,
 }
 
-/// Stages a commit of the repository, in place of what is staged.
+/// Stages a commit of the repository, instead of the staged deployment.
 pub async fn stage_commit(host: &Host, commit: &StageCommit) -> Result<Staged, Failure> {
     let locked = host.lock().await?;
     write(&locked, host, commit, Progress::default())
@@ -211,7 +210,7 @@ fn write(
     })
 }
 
-/// The lock comes first, so that there is no moment in which a power cut lets it take over.
+/// The lock comes first, so that a power cut at no moment lets it take over.
 fn stage_booted(
     host: &Host,
     commit: &StageCommit,
@@ -228,11 +227,11 @@ fn stage_booted(
         Cancellable::NONE,
     );
     if staged.is_err() && host.sysroot.staged_deployment().is_none() {
-        // A lock without a staged deployment would hold the next one back, whoever stages it.
+        // A lock without a staged deployment would hold the next one back.
         lock::unlock(host)?;
     }
     let staged = staged?;
-    // From 2023.8 on, libostree drops the file when it stages over another deployment.
+    // From 2023.8, libostree drops the file when it stages over another deployment.
     set_lock(host, commit.lock)?;
     Ok(staged)
 }
@@ -271,7 +270,7 @@ fn set_lock(host: &Host, wanted: bool) -> Result<(), Failure> {
     }
 }
 
-/// Whose /etc the next deployment inherits: the booted one, or the newest of the stateroot.
+/// The deployment whose /etc is inherited: the booted one, or the newest of the stateroot.
 fn merge_deployment(host: &Host) -> Option<ostree::Deployment> {
     host.sysroot.merge_deployment(Some(&host.stateroot()))
 }

@@ -1,4 +1,4 @@
-/** Builds the stand-ins for rpm-ostree, bootc and podman, once for every state of their sources. */
+/** Builds the stand-ins for rpm-ostree, bootc and podman, once per state of their sources. */
 
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, rename } from 'node:fs/promises';
@@ -15,15 +15,15 @@ import { repositoryRoot } from '../../../tools/repository-root';
 export const STAND_INS = ['rpm-ostree', 'bootc', 'podman'] as const;
 export type StandIn = (typeof STAND_INS)[number];
 
-/** What the programs of programs/slipway-ostree are built in: their dependencies are compiled once. */
+/** Shared with programs/slipway-ostree, so that dependencies are compiled once. */
 const TARGET = join('slipway-ostree', 'target');
 const LOCK = 'slipway-ostree.lock';
 
 const OVERRIDE = 'SLIPWAY_STANDINS';
 
 /**
- * The paths of the programs, by name: those of the directory that SLIPWAY_STANDINS names, else built with
- * the lock file when their sources changed.
+ * Paths of the programs, by name: from the directory in SLIPWAY_STANDINS, or built with the lock file after a
+ * change of their sources.
  */
 export async function ensureStandIns(
   settings: BinarySettings = readSettings(),

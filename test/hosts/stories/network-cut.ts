@@ -12,13 +12,13 @@ export type Moment = (config: string, boots: number) => Promise<void>;
 
 export interface Cut {
   readonly peer: Peer;
-  /** When it is cut off. */
+  /** When the cut begins. */
   readonly at: Moment | 'at first' | 'held';
-  /** Resolves when the cut has had its effect, or was there for all that could have had one. */
+  /** Resolves when the cut had its effect, or lasted long enough to have one. */
   readonly until: Moment;
 }
 
-/** Its files are written, and its journal does not say yet that all is applied: what it answers then is lost, too. */
+/** Its files are written, and its journal does not say yet that all is applied; its answer is lost, too. */
 const IN_APPLY = 'kernel-arguments';
 
 /** @param update - to the second version of the image */

@@ -1,4 +1,4 @@
-/** A machine whose power goes in the middle of an update. */
+/** Power cuts in the middle of an update. */
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -25,9 +25,9 @@ export function everything(world: World) {
 
 /** What the next boot of a machine without power starts from. */
 interface Cut {
-  /** How often the machine had been started. */
+  /** Number of starts before. */
   readonly boots: number;
-  /** The update's deployment is in place: the boot after the cut is into it. */
+  /** The update's deployment is in place: the next boot starts it. */
   readonly isNew: boolean;
   /** The old deployment has files of the update. */
   readonly isTouched: boolean;
@@ -37,7 +37,7 @@ export async function cutPower({ machine }: World): Promise<Cut> {
   await machine.launcher.cutPower();
   const deployment = await machine.deployment();
   const isNew = (await readFile(join(deployment, 'usr/lib/os-version'), 'utf8')) === 'v2\n';
-  // The stamp that says that there was nothing comes before the file.
+  // The stamp for "no file before" comes before the file.
   const paths = [FILE, `/etc/systemd/system/${UNIT}`].flatMap((path) => [
     path,
     `/etc/machine-config-daemon/noorig${path}.mcdnoorig`,
@@ -47,16 +47,16 @@ export async function cutPower({ machine }: World): Promise<Cut> {
 }
 
 /**
- * How often the machine is started from the cut on: by hand, once more if that boot started on files that
- * are taken back, and once for the update, unless it is in place already.
+ * Starts of the machine from the cut on: by hand, once more if that boot had read files that are then undone, and
+ * once for the update, unless its deployment is in place.
  */
 function bootsAfter({ isNew, isTouched }: Cut, isWhole: boolean): number {
   return 1 + Number(isTouched) + Number(isWhole !== isNew);
 }
 
 /**
- * What a power cut may leave: the update whole, or the machine as it was and a reason for a person. What
- * is staged takes over in an orderly shutdown only, so both are right, depending on the moment.
+ * A power cut may leave the whole update, or the old state with a reason. ostree finalizes a staged deployment
+ * only during an orderly shutdown, so both are right, depending on the moment.
  */
 async function expectWholeOrBack(
   world: World,
@@ -83,7 +83,7 @@ async function expectWholeOrBack(
     expect(picture.commandLine).toContain('nosmt');
     return;
   }
-  // Found by the step that was asked for next: the arming of the reboot, or the look after it.
+  // Found by the next step: arming of the reboot, or the verification.
   expect(seen().annotations[REASON]).toMatch(
     /booted deployment .* expected|went down before deployment .* was in place/,
   );
@@ -106,7 +106,7 @@ export async function expectWholeOrBackAfterCut(
   await machine.untilLogged(...logged);
 
   const cut = await cutPower(world);
-  // One that is in place may have been booted, and nothing else.
+  // A deployment in place may have been booted, and nothing else.
   expect(cut.boots - boots).toBeLessThanOrEqual(Number(cut.isNew));
   await machine.launcher.powerOn();
 

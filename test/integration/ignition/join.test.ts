@@ -3,7 +3,7 @@
  * token and an authority, and writes it.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -33,10 +33,6 @@ jest.setTimeout(15 * 60_000);
 
 const POOL = 'worker';
 const machineConfig = renderedPool(POOL, [POOL]);
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
 
 let work: string;
 let authority: Credentials;
@@ -49,7 +45,7 @@ beforeAll(async () => {
   // The engine writes the keys of a user as that user.
   await chmod(work, 0o755);
   authority = await newAuthority('root of the cluster');
-  const made = newJoinToken(ports);
+  const made = newJoinToken(randomBytes);
   token = made.text;
   server = await listen(made);
 });
@@ -150,7 +146,7 @@ describe('a machine that joins', () => {
   });
 
   it.each([
-    ['a wrong token', () => ({ token: newJoinToken(ports).text }), /Unauthorized/],
+    ['a wrong token', () => ({ token: newJoinToken(randomBytes).text }), /Unauthorized/],
     ['no token', () => ({ token: '' }), /Unauthorized/],
   ])('gets nothing with %s', async (_name, more, refusal) => {
     const engine = await engineOf('stranger');

@@ -1,6 +1,5 @@
 /** Pools as the render controller makes them, and all that a cluster can add to a first config. */
 
-import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
 import type { KubeObject } from '../../../adapters/kube/resources';
 import { bootstrapKubeconfig, type FirstBootFacts } from '../../../core/first-boot';
@@ -11,10 +10,7 @@ import { firstConfig } from './first-configs';
 
 const ROLE = 'machineconfiguration.openshift.io/role';
 export const ports = {
-  md5Hex: (data: string | Uint8Array) => createHash('md5').update(data).digest('hex'),
   gunzip: (bytes: Uint8Array) => gunzipSync(bytes),
-  digestHex: (algorithm: string, bytes: Uint8Array) =>
-    createHash(algorithm).update(bytes).digest('hex'),
 };
 export const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 const AUTHORITY = Buffer.from(PEM).toString('base64');

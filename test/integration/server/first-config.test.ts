@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { JoinTokenStore } from '../../../adapters/kube/join-tokens';
 import {
@@ -38,13 +38,8 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.stop());
 
-const ports = {
-  randomBytes,
-  sha256Hex: (text: string) => createHash('sha256').update(text).digest('hex'),
-};
-
 async function addToken(pool: string): Promise<string> {
-  const made = newJoinToken(ports);
+  const made = newJoinToken(randomBytes);
   await new JoinTokenStore(fixture.kube.admin, 'slipway-tests').create({
     id: made.id,
     hash: made.hash,
@@ -225,7 +220,7 @@ describe('first configs of a real cluster', () => {
       expect(answer.status).toBe(200);
       expect(answer.body).toEqual(before.body);
       // From the first moment: this one may have been made since.
-      const unknown = newJoinToken(ports).text;
+      const unknown = newJoinToken(randomBytes).text;
       expect((await get('/config/worker', {}, unknown)).status).toBe(503);
       // Older than it ever gets while the API server answers, which is asked every ten seconds.
       await eventually(async () => {

@@ -2,6 +2,8 @@ import type { Lease } from '../../../adapters/kube/resources';
 import { runForLeader, type Leadership, type LeaseApi } from '../../../controllers/leader';
 import { fail } from '../../../core/errors';
 
+jest.mock('node:timers/promises', () => jest.requireActual<object>('../faked-delay'));
+
 /** A Lease on an API server: versions, conflicts, and a switch that makes it go away. */
 class LeaseServer implements LeaseApi {
   lease: Lease | undefined;

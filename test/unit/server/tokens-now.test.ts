@@ -1,6 +1,8 @@
 import type { JoinTokenRecord } from '../../../core/join';
 import { createTokensNow } from '../../../server/tokens-now';
 
+jest.mock('node:timers/promises', () => jest.requireActual<object>('../faked-delay'));
+
 beforeEach(() => jest.useFakeTimers());
 afterEach(() => jest.useRealTimers());
 

@@ -1,5 +1,5 @@
-//! The command line that the crate ostree-ext brings, for those who make images: `container
-//! encapsulate` turns an ostree commit into an OCI image. Hosts do not need it.
+//! The command line of the crate ostree-ext, for builders of images: `container encapsulate` turns
+//! an ostree commit into an OCI image. Hosts do not need it.
 
 #[tokio::main(flavor = "multi_thread")]
 async fn main() -> anyhow::Result<()> {

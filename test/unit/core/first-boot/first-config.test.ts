@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { decodeDataUrl, decodeUtf8 } from '../../../../core/encoding';
+import { decodeDataUrl } from '../../../../core/encoding';
 import {
   bootstrapKubeconfig,
   FIRST_BOOT_FILE,
@@ -49,7 +49,7 @@ function serve(machineConfig: MachineConfig, version: OutputVersion, facts = FAC
     const source = files.find((file) => file.path === path)?.contents?.source ?? '';
     const decoded = decodeDataUrl(source);
     if (decoded.error !== undefined) throw new Error(`${path}: ${decoded.error}`);
-    return decodeUtf8(decoded.bytes);
+    return Buffer.from(decoded.bytes).toString();
   };
   return { text, served, files, paths: files.map(({ path }) => path), contents };
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { completeFirstBoot, FIRST_BOOT_PLACES, settleAtStart } from '../../../../activities/host';
 import { readCurrentConfig } from '../../../../host/records/records';
-import { decodeDataUrl, decodeUtf8 } from '../../../../core/encoding';
+import { decodeDataUrl } from '../../../../core/encoding';
 import {
   FIRST_BOOT_FILE,
   firstBootConfig,
@@ -86,7 +86,7 @@ function igniteServed({ reference: { name }, spec }: TestConfig, facts: FirstBoo
   for (const { path, contents, mode } of storage?.files ?? []) {
     const decoded = decodeDataUrl(contents?.source ?? '');
     if (decoded.error !== undefined) throw new Error(`${path}: ${decoded.error}`);
-    write(path, decodeUtf8(decoded.bytes), mode);
+    write(path, Buffer.from(decoded.bytes).toString(), mode);
   }
 }
 

@@ -4,47 +4,17 @@ import {
   dataUrlError,
   decodeBase64,
   decodeDataUrl,
-  decodeUtf8,
-  encodeBase64,
   encodeDataUrl,
-  encodeUtf8,
   goJson,
   parseGoUrl,
   queryValues,
-  utf8Length,
 } from '../../../../core/encoding';
 
-describe('UTF-8', () => {
-  test('agrees with the platform on every text', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        const bytes = new TextEncoder().encode(text);
-        expect(Buffer.compare(encodeUtf8(text), bytes)).toBe(0);
-        expect(utf8Length(text)).toBe(bytes.length);
-        expect(decodeUtf8(bytes)).toBe(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes));
-      }),
-    );
-  });
-
-  test('an unpaired surrogate becomes U+FFFD', () => {
-    expect([...encodeUtf8('a\ud800b')]).toEqual([0x61, 0xef, 0xbf, 0xbd, 0x62]);
-    expect(utf8Length('a\ud800b')).toBe(5);
-  });
-
-  test.each([[[0xff]], [[0xc0, 0x80]], [[0xed, 0xa0, 0x80]], [[0xe2, 0x82]], [[0xf5, 1]]])(
-    '%j is no UTF-8',
-    (bytes) => {
-      expect(decodeUtf8(Uint8Array.from(bytes))).toContain('\ufffd');
-    },
-  );
-});
-
 describe('base 64', () => {
-  test('agrees with the platform', () => {
+  test('reads what the platform writes, with line breaks, too', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         const text = Buffer.from(bytes).toString('base64');
-        expect(encodeBase64(bytes)).toBe(text);
         expect(decodeBase64(text)).toEqual({ bytes });
         expect(decodeBase64(text.replace(/(.{4})/g, '$1\r\n'))).toEqual({ bytes });
       }),
@@ -61,7 +31,7 @@ describe('base 64', () => {
     ['aa=b', 2],
     ['aa==b', 4],
   ])('%s is refused at %i', (text, at) => {
-    expect(decodeBase64(text)).toEqual({ error: `illegal base64 data at input byte ${at}`, at });
+    expect(decodeBase64(text)).toEqual({ error: `illegal base64 data at input byte ${at}` });
   });
 });
 

@@ -1,42 +1,38 @@
-/**
- * Records the histories that the replay tests guard, from real runs on a real Temporal server, into the
- * folder of the version in package.json. Run by a person, see test/histories/README.md; a history that
- * exists is never overwritten.
- */
+/** Runs whose histories are replayed: each takes another path through the workflows. */
 
 import type { WorkflowHandle } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils';
-import { existsSync } from 'node:fs';
-import { mkdir, readFile, realpath, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { repositoryRoot } from '../../tools/repository-root';
 import type { FakeWorld } from '../workflow/support/fake-world';
 import { aRestartPlan } from '../workflow/support/plans';
-import { startBench, type TestBench } from '../workflow/support/temporal';
+import type { TestBench } from '../workflow/support/temporal';
 
-jest.setTimeout(120_000);
+/** Where they run. */
+export interface Benches {
+  readonly bench: TestBench;
+  /** Goes on in a new run after a few events. */
+  readonly newRuns: TestBench;
+}
 
-let bench: TestBench;
-let newRuns: TestBench;
-beforeAll(async () => {
-  bench = await startBench();
-  newRuns = await startBench({
-    dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 40 },
-  });
-}, 180_000);
-afterAll(async () => {
-  await bench.stop();
-  await newRuns.stop();
-}, 60_000);
+/** By what is special about it. */
+type Handles = Readonly<Record<string, WorkflowHandle>>;
 
-type Path = [name: string, story: () => Promise<Record<string, WorkflowHandle>>];
+type Story = [name: string, tell: (benches: Benches) => Promise<Handles>];
 
-/** Each story ends with the handles whose histories it gives, by file name. */
-const PATHS: readonly Path[] = [
-  ['a reboot', () => story({}, async (world) => void (await world.rollout().result()))],
+/** Each ends with the handles whose histories it gives. */
+export const STORIES: readonly Story[] = [
+  [
+    'a reboot',
+    async ({ bench }) => {
+      const world = await bench.world({ nodes: 3 });
+      await (await world.startRollout()).result();
+      return {
+        'update-node.reboot': world.update(world.name(1)),
+        'pool-rollout.completed': world.rollout(),
+      };
+    },
+  ],
   [
     'a restart of a service',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 1, plan: aRestartPlan() });
       await (await world.startRollout()).result();
       return { 'update-node.restart': world.update(world.name(1)) };
@@ -44,7 +40,7 @@ const PATHS: readonly Path[] = [
   ],
   [
     'a node with nothing to drain',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 1 });
       world.withoutPods = true;
       await (await world.startRollout()).result();
@@ -53,25 +49,17 @@ const PATHS: readonly Path[] = [
   ],
   [
     'a node that is on its config already',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 1 });
       world.host(world.name(1)).config = 'c2';
       await (await world.startRollout()).result();
       return { 'update-node.unchanged': world.update(world.name(1)) };
     },
   ],
-  ['a commit', () => committed('update-node.until-commit', async () => undefined)],
-  [
-    'a host of the version before, which is decided by its proof',
-    () =>
-      committed('update-node.host-of-before', async (world) => {
-        world.host(world.name(1)).isOfBefore = true;
-      }),
-  ],
   [
     'a host that is silent when it is to commit',
-    () =>
-      committed('update-node.silent-at-commit', async (world) => {
+    ({ bench }) =>
+      committed(bench, 'update-node.silent-at-commit', async (world) => {
         const gate = world.hold('commitUpdate');
         const proof = world.hold('verifyUpdate');
         return async () => {
@@ -86,8 +74,8 @@ const PATHS: readonly Path[] = [
   ],
   [
     'a host that has committed, and whose answer was lost',
-    () =>
-      committed('update-node.committed-unheard', async (world) => {
+    ({ bench }) =>
+      committed(bench, 'update-node.committed-unheard', async (world) => {
         const node = world.name(1);
         const gate = world.hold('commitUpdate');
         return async () => {
@@ -100,14 +88,17 @@ const PATHS: readonly Path[] = [
         };
       }),
   ],
-  ['a failed apply', () => failedAt('applyUpdate', 'ApplyFailed', 'update-node.apply-failed')],
+  [
+    'a failed apply',
+    ({ bench }) => failedAt(bench, 'applyUpdate', 'ApplyFailed', 'update-node.apply-failed'),
+  ],
   [
     'a rollback after the reboot',
-    () => failedAt('verifyUpdate', 'WrongDeployment', 'update-node.rolled-back'),
+    ({ bench }) => failedAt(bench, 'verifyUpdate', 'WrongDeployment', 'update-node.rolled-back'),
   ],
   [
     'a cancelled drain',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 1 });
       const gate = world.hold('drainNode');
       await world.startRollout();
@@ -128,7 +119,7 @@ const PATHS: readonly Path[] = [
   ],
   [
     'a retarget',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 3 });
       const gate = world.hold('drainNode', world.name(1));
       await world.startRollout();
@@ -143,7 +134,7 @@ const PATHS: readonly Path[] = [
   ],
   [
     'messages of a person',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 3 });
       const last = world.name(3);
       const gate = world.hold('drainNode', world.name(1));
@@ -162,7 +153,7 @@ const PATHS: readonly Path[] = [
   ],
   [
     'an adoption',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 2 });
       const gate = world.hold('drainNode', world.name(1));
       await world.startRollout();
@@ -180,7 +171,7 @@ const PATHS: readonly Path[] = [
   ],
   [
     'a node that is deleted',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 2 });
       const first = world.name(1);
       const gate = world.hold('drainNode', first);
@@ -198,7 +189,7 @@ const PATHS: readonly Path[] = [
   ],
   [
     'a node that is moved',
-    async () => {
+    async ({ bench }) => {
       const world = await bench.world({ nodes: 2 });
       const other = await bench.world({ nodes: 0, beside: world, config: 'd1' });
       const first = world.name(1);
@@ -218,7 +209,7 @@ const PATHS: readonly Path[] = [
   ],
   [
     'a rollout in several runs',
-    async () => {
+    async ({ newRuns }) => {
       const world = await newRuns.world({ nodes: 6, maxUnavailable: 2 });
       const first = (await (await world.startRollout()).describe()).runId;
       await world.rollout().result();
@@ -230,24 +221,12 @@ const PATHS: readonly Path[] = [
   ],
 ];
 
-async function story(
-  options: Parameters<TestBench['world']>[0],
-  tell: (world: FakeWorld) => Promise<void>,
-): Promise<Record<string, WorkflowHandle>> {
-  const world = await bench.world({ nodes: 3, ...options });
-  await world.startRollout();
-  await tell(world);
-  return {
-    'update-node.reboot': world.update(world.name(1)),
-    'pool-rollout.completed': world.rollout(),
-  };
-}
-
 /** @param before - prepares the world; what it gives is done while the rollout runs */
 async function committed(
+  bench: TestBench,
   name: string,
   before: (world: FakeWorld) => Promise<(() => Promise<void>) | undefined | void>,
-): Promise<Record<string, WorkflowHandle>> {
+): Promise<Handles> {
   const world = await bench.world({ nodes: 1, policy: { reconnectSeconds: 2 } });
   const meanwhile = await before(world);
   await world.startRollout();
@@ -257,10 +236,11 @@ async function committed(
 }
 
 async function failedAt(
+  bench: TestBench,
   step: string,
   failure: string,
   name: string,
-): Promise<Record<string, WorkflowHandle>> {
+): Promise<Handles> {
   const world = await bench.world({ nodes: 1, policy: { failureThreshold: 1 } });
   world.failWith(step, world.name(1), failure, 'something is wrong', 1);
   await world.startRollout();
@@ -273,29 +253,4 @@ async function failedAt(
     [name]: bench.client.workflow.getHandle(failed.workflowId, runId),
     [name.replace('update-node', 'pool-rollout')]: world.rollout(),
   };
-}
-
-it.each(PATHS)('records %s', async (_name, tell) => {
-  const handles = await tell();
-
-  for (const [name, handle] of Object.entries(handles)) await record(name, handle);
-
-  expect(Object.keys(handles)).not.toHaveLength(0);
-});
-
-async function record(name: string, handle: WorkflowHandle): Promise<void> {
-  const root = repositoryRoot();
-  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    version: string;
-  };
-  const folder = join(root, 'test', 'histories', version);
-  const file = join(folder, `${name}.json`);
-  if (existsSync(file)) return;
-  await mkdir(folder, { recursive: true });
-  // Stack traces name files by where the checkout was, and those of packages by where they really are.
-  const packages = dirname(await realpath(join(root, 'node_modules')));
-  const history = historyToJSON(await handle.fetchHistory())
-    .replaceAll(`${root}/`, '')
-    .replaceAll(`${packages}/`, '');
-  await writeFile(file, `${history}\n`);
 }
