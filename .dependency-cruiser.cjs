@@ -26,26 +26,38 @@ module.exports = {
     forbid(
       'workflows-import-core-only',
       '^workflows/',
-      '^(activities|adapters|controllers|server|workers|cli|tools|bench|test)/',
+      '^(host|activities|adapters|process|controllers|server|workers|cli|tools|bench|demo|test)/',
       'Workflows declare contracts; the others satisfy them.',
     ),
     forbid(
       'adapters-know-core-only',
       '^adapters/',
-      '^(workflows|activities|controllers|server|workers|cli|tools|bench|test)/',
+      '^(workflows|host|activities|process|controllers|server|workers|cli|tools|bench|demo|test)/',
       'Adapters know core/ and their client library.',
+    ),
+    forbid(
+      'host-is-run-by-others',
+      '^host/',
+      '^(adapters/(?!host/)|activities|process|controllers|server|workers|cli|tools|bench|demo|test)/',
+      'What decides on a machine knows core/, the contracts and adapters/host; activities/host and workers/host run it.',
     ),
     forbid(
       'activities-see-ports',
       '^activities/',
-      '^(adapters/(?!host/)|controllers|server|workers|cli|tools|bench|test)/',
+      '^(adapters/(?!host/)|process|controllers|server|workers|cli|tools|bench|demo|test)/',
       'Activities see ports; composition roots pass adapters in. Of adapters/host come names and checks of paths.',
     ),
     forbid(
       'cluster-activities-see-ports',
       '^activities/cluster/',
-      '^adapters/',
+      '^(adapters|host)/',
       'Cluster activities see ports; composition roots pass adapters in.',
+    ),
+    forbid(
+      'process-is-a-shell',
+      '^process/',
+      '^(host|activities|adapters|controllers|server|workers|cli|tools|bench|demo|test)/',
+      'The shell of a process knows nothing of what the process does.',
     ),
     forbid(
       'controllers-and-server-start-themselves',
@@ -53,17 +65,28 @@ module.exports = {
       '^(host|activities|workers|cli)/',
       'Controllers and server take the shell of a process from process/, and nothing of what workers do.',
     ),
-    forbid(
-      'host-without-kubernetes',
-      '^(workers/host/|host/|activities/host/|adapters/host/)',
-      '(^adapters/kube/|^activities/cluster/|node_modules/@kubernetes/|node_modules/zod/)',
-      'The host worker holds no Kubernetes client and no zod.',
-    ),
+    {
+      name: 'host-without-kubernetes',
+      severity: 'error',
+      comment:
+        'The host worker holds no Kubernetes client and no zod, also by way of what it imports.',
+      from: { path: '^(host|workers/host|activities/host|adapters/host)/' },
+      to: {
+        path: '(^adapters/kube/|^activities/cluster/|node_modules/@kubernetes/|node_modules/zod/)',
+        reachable: true,
+      },
+    },
     forbid(
       'product-knows-no-tools',
-      '^(core|workflows|activities|adapters|controllers|server|workers|cli)/',
-      '^(tools|bench|test)/',
-      'Development servers, benchmarks and tests are not part of the product.',
+      '^(core|workflows|host|activities|adapters|process|controllers|server|workers|cli)/',
+      '^(tools|bench|demo|test)/',
+      'Development servers, benchmarks, the demo and tests are not part of the product.',
+    ),
+    forbid(
+      'tools-serve-the-others',
+      '^tools/',
+      '^(bench|demo|test)/',
+      'Benchmarks, the demo and tests start development servers, not the other way.',
     ),
   ],
   options: {

@@ -42,7 +42,7 @@ const ACTIVITIES = [
   {
     regex: '^@kubernetes/',
     message:
-      'Activities see ports (activities/ports.ts); the Kubernetes client lives in adapters/kube/.',
+      'Activities see ports (activities/cluster/ports.ts); the Kubernetes client lives in adapters/kube/.',
   },
   {
     regex: '^@temporalio/(worker|client)',
@@ -53,7 +53,7 @@ const ACTIVITIES = [
     message: 'Activities log through @temporalio/activity; pino is set up in process/logging.ts.',
   },
   folder(
-    '(workers|cli|controllers|server|tools)',
+    '(process|workers|cli|controllers|server|tools)',
     'Composition roots import activities/, not the other way.',
   ),
 ];
@@ -61,8 +61,21 @@ const ACTIVITIES = [
 const ADAPTERS = [
   { regex: '^@temporalio/', message: 'Adapters know core/ and their own client library only.' },
   folder(
-    '(workflows|activities|workers|cli|controllers|server|tools)',
+    '(workflows|activities|process|workers|cli|controllers|server|tools)',
     'Adapters know core/ and their own client library only.',
+  ),
+];
+
+/** What decides and acts on a machine. */
+const MACHINE = [
+  {
+    regex: '^@temporalio/',
+    message: 'host/ knows no Temporal: activities/host and workers/host do.',
+  },
+  { regex: '^pino', message: 'host/ logs through host/log.ts.' },
+  folder(
+    '(activities|process|workers|cli|controllers|server|tools)',
+    'activities/host and workers/host run what is in host/, not the other way.',
   ),
 ];
 
@@ -137,7 +150,7 @@ export default tseslint.config(
       },
       {
         regex:
-          '^(\\.\\./)+(workflows|activities|adapters|controllers|server|workers|cli|tools|test)(/|$)',
+          '^(\\.\\./)+(workflows|host|activities|adapters|process|controllers|server|workers|cli|tools|test)(/|$)',
         message: 'core/ imports nothing outside itself: the others import it.',
       },
     ],
@@ -173,7 +186,8 @@ export default tseslint.config(
         message: 'Workflows run in the sandbox: validate at the edges, act in activities/.',
       },
       {
-        regex: '^(\\.\\./)+(activities|adapters|controllers|server|workers|cli|tools)(/|$)',
+        regex:
+          '^(\\.\\./)+(host|activities|adapters|process|controllers|server|workers|cli|tools)(/|$)',
         message: 'workflows/ declares contracts (*-contracts.ts); the others satisfy them.',
       },
     ],
@@ -184,7 +198,7 @@ export default tseslint.config(
     ['server/**/*.ts'],
     [
       folder(
-        '(workflows|activities|cli|controllers|tools)',
+        '(workflows|host|activities|workers|cli|controllers|tools)',
         'The server decides nothing: it serves what core/ and adapters/ give it.',
       ),
     ],
@@ -193,15 +207,39 @@ export default tseslint.config(
     ['controllers/**/*.ts'],
     [
       folder(
-        '(activities|cli|tools|server)',
+        '(host|activities|workers|cli|tools|server)',
         'Controllers watch, decide in core/ and write through adapters/.',
       ),
     ],
   ),
-  // A later rule replaces an earlier one, so each of these repeats the patterns of its folder.
-  layer(['workers/host/**/*.ts', 'host/**/*.ts'], HOST),
+  layer(
+    ['process/**/*.ts'],
+    [
+      folder(
+        '(host|activities|adapters|workers|cli|controllers|server|tools)',
+        'The shell of a process knows nothing of what the process does.',
+      ),
+    ],
+  ),
+  // A later rule takes the place of an earlier one, so each of these has the patterns of its folder, too.
+  layer(['workers/host/**/*.ts'], HOST),
+  layer(['host/**/*.ts'], [...MACHINE, ...HOST]),
   layer(['activities/host/**/*.ts'], [...ACTIVITIES, ...HOST]),
   layer(['adapters/host/**/*.ts'], [...ADAPTERS, ...HOST]),
+  {
+    files: ['**/index.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector:
+            'Program > :not(ExportAllDeclaration, ExportNamedDeclaration), ExportNamedDeclaration[source=null]',
+          message:
+            'index.ts says what others take of a folder; what it holds has a file with a name.',
+        },
+      ],
+    },
+  },
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: { '@typescript-eslint/unbound-method': 'off' },

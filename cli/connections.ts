@@ -11,7 +11,7 @@ import type { Log } from '../adapters/kube/transport';
 import { messageOf } from '../core/errors';
 import { userInfo } from 'node:os';
 import { readSettings, TemporalSettings } from '../process/settings';
-import { type ConnectionOptions, connectionOptions } from '../process/temporal/target';
+import { type ConnectionOptions, connectionOptions } from '../process/temporal/connection-options';
 import { cliError, EXIT } from './exit-codes';
 import { kubeCluster } from './kube-cluster';
 import type { CliCluster, CliTemporal, CliTemporalSetup } from './ports';

@@ -5,7 +5,7 @@ import { messageOf } from '../core/errors';
 import type { ExitCode } from './exit-codes';
 import { EXIT, exitCodeOfError } from './exit-codes';
 import type { GlobalOptions } from './program';
-import { PROCESSES } from './processes';
+import { PROCESSES } from './processes/processes';
 import { runProcess } from './processes/run-process';
 
 async function main(argv: readonly string[]): Promise<ExitCode> {
@@ -69,7 +69,6 @@ async function runCommand(argv: readonly string[], signal: AbortSignal): Promise
   }
 }
 
-/** Prints the error in one line and picks the exit code. */
 function report(error: unknown): ExitCode {
   if (error instanceof CommanderError) {
     // Commander has printed its text. Help and version are no errors; an incomplete command is.

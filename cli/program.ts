@@ -29,12 +29,11 @@ import {
 } from './options';
 import { printData } from './output';
 import type { CliContext } from './ports';
-import { PROCESSES } from './processes';
+import { PROCESSES } from './processes/processes';
 import { addRender } from './render-program';
 import { addSetup } from './setup-program';
 import { VERSION } from './version';
 
-/** Flags that every command takes. */
 export interface GlobalOptions {
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -94,7 +93,6 @@ export function buildProgram(host: ProgramHost): Command {
     .helpCommand(false)
     .showSuggestionAfterError();
 
-  /** Runs a command with a context and passes its exit code on. */
   const run = (work: (context: CliContext) => Promise<ExitCode>) => async () => {
     host.exit(await work(host.context(program.opts<GlobalOptions>())));
   };

@@ -1,5 +1,3 @@
-/** Temporal as the CLI uses it. */
-
 import type { Client, WorkflowExecutionDescription, WorkflowHandle } from '@temporalio/client';
 import {
   QueryNotRegisteredError,
@@ -11,7 +9,7 @@ import {
 import { hostQueue, poolRolloutId, SIMULATED_HOST, updateNodeId } from '../core/names';
 import { messageOf } from '../core/errors';
 import { POOL_ROLLOUT, startOrRetarget } from '../process/temporal/start-rollout';
-import { isOpenStatus } from '../process/temporal/client';
+import { isOpenStatus } from '../process/temporal/open-updates';
 import type { RolloutAnswer } from '../workflows/messages';
 import {
   cancelNodeUpdate,
@@ -44,7 +42,6 @@ export function temporalRollouts(
 ): CliTemporal {
   const by = user === undefined ? {} : { by: user };
   const find = (workflow: string) => findOpen(client, calls, workflow);
-  /** Sends a request to the open rollout. */
   const tell = async (
     pool: string,
     update: (rollout: WorkflowHandle) => Promise<RolloutAnswer>,
@@ -102,7 +99,6 @@ export function temporalRollouts(
   };
 }
 
-/** An open workflow, as Temporal describes it. */
 interface OpenWorkflow {
   readonly id: string;
   readonly handle: WorkflowHandle;

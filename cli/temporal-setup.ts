@@ -5,13 +5,12 @@ import { SearchAttributeType } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../core/errors';
-import { missingInTemporal, STATUS, statusOf } from '../process/temporal/needs';
+import { missingInTemporal, STATUS, statusOf } from '../process/temporal/requirements';
 import { SEARCH_ATTRIBUTE, SEARCH_ATTRIBUTE_NAMES } from '../workflows/search-attributes';
 import { cliError, EXIT } from './exit-codes';
 import type { CliTemporalSetup, SetupStep } from './ports';
 import type { TemporalCalls } from './temporal-calls';
 
-/** For a namespace without a given retention. */
 const DEFAULT_RETENTION_SECONDS = 7 * 86_400;
 /** Each frontend of Temporal refreshes its list of them every few seconds. */
 const USABLE_MS = 120_000;
@@ -50,7 +49,6 @@ interface Target {
   readonly calls: TemporalCalls;
   readonly address: string;
   readonly namespace: string;
-  /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 

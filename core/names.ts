@@ -1,10 +1,7 @@
 /**
- * Names that Slipway shares with the cluster: API groups, labels, annotations, condition types,
- * states, field managers, task queues, workflow IDs.
- *
- * `machineconfiguration.openshift.io` names are spelled as in MCO
- * (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and runbooks
- * keep working.
+ * Names that Slipway shares with the cluster. Those of `machineconfiguration.openshift.io` are
+ * MCO's (pkg/daemon/constants/constants.go, 7ff337a4), so that manifests, `kubectl get mcp` and
+ * runbooks keep working.
  */
 
 export const MCO_GROUP = 'machineconfiguration.openshift.io';
@@ -74,7 +71,6 @@ export const LABEL = {
  */
 export const JOIN_TOKEN_NAMESPACE = 'slipway-join';
 
-/** Type of the Secret of a join token. */
 export const JOIN_TOKEN_TYPE = `${SLIPWAY_GROUP}/join-token`;
 
 /** On a Node that a rollout will drain, as in MCO (NodeUpdateInProgressTaint). */
@@ -90,7 +86,6 @@ export const NodeState = {
 } as const;
 export type NodeState = (typeof NodeState)[keyof typeof NodeState];
 
-/** Condition types of a MachineConfigPool. */
 export const PoolCondition = {
   UPDATED: 'Updated',
   UPDATING: 'Updating',

@@ -187,6 +187,13 @@ export interface HostPorts {
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
+/** What a host has for as long as its process runs; the others belong to what it is doing. */
+export type LastingPorts = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
+
+/** What a machine has by itself, without the server. */
+export type MachinePorts = Omit<LastingPorts, 'configs'>;
+
+/** Of the kernel. */
 export function secondsUp({ uptime = kernelUptime }: Pick<HostPorts, 'uptime'>): number {
   return uptime();
 }

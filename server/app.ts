@@ -15,7 +15,7 @@ import { failureName, messageOf } from '../core/errors';
 import { OBJECT_NAME } from '../core/names';
 import type { MachineConfigPool } from '../core/pool/types';
 import { type Asked, mayRead, nodeOfPeer, type Verdict } from './access';
-import { later, refuse } from './answers';
+import { later, refuse } from './refusals';
 import { createConfigStore } from './config-store';
 import { limitConnections, type ConnectionLimits } from './connections';
 import {
@@ -60,7 +60,7 @@ export interface ServerDependencies {
   readonly limits?: ConnectionLimits;
   /** Shorter timeouts of the host endpoint, for tests. */
   readonly timeouts?: Partial<typeof HOST_TIMEOUTS>;
-  /** What `/readyz` waits for beside the cluster. */
+  /** Reasons of `/readyz` to fail, beside the cluster. */
   readonly alsoMissing?: () => readonly string[];
 }
 
@@ -91,11 +91,9 @@ export interface Server {
   readonly host: FastifyInstance;
   /** `GET /healthz`, `/readyz`, `/metrics`. */
   readonly plain: FastifyInstance;
-  /** Ends every connection of a host. */
   readonly cutOffHosts: () => void;
 }
 
-/** Builds both applications; opens nothing. */
 export function buildServer(dependencies: ServerDependencies): Server {
   const store = createConfigStore(dependencies.readMachineConfig, {
     maxBytes: dependencies.maxConfigBytes,
@@ -313,7 +311,6 @@ function clientFault(error: unknown): number | undefined {
     : undefined;
 }
 
-/** The subject of the verified client certificate. */
 function peerOf(request: FastifyRequest): PeerSubject | undefined {
   const socket = request.raw.socket as Partial<TLSSocket>;
   if (socket.authorized !== true || socket.getPeerCertificate === undefined) return undefined;

@@ -5,7 +5,7 @@
 
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { createWaiting } from './giving-way';
+import { createWaiting } from './waiting-connections';
 import { countedAs, plainAddress } from './join-networks';
 
 export interface ConnectionLimits {
@@ -27,7 +27,6 @@ export const TIMEOUTS = {
   headers: 30_000,
   /** The same to the end of its body, which is ignored. */
   request: 35_000,
-  /** Between requests. */
   keepAlive: 10_000,
   /** Without a byte in either direction. */
   idle: 30_000,
@@ -55,11 +54,9 @@ export interface Connections {
    * one the server waits for the client again, and the connection may give way.
    */
   readonly waitFor: (socket: Peer) => void;
-  /** Ends all of them at once. */
   readonly destroyAll: () => void;
 }
 
-/** The fields that identify a connection. */
 export type Peer = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>;
 
 /**
@@ -70,13 +67,11 @@ export function peerOf({ remoteAddress, remotePort, localAddress, localPort }: P
   return [remoteAddress, remotePort, localAddress, localPort].join(' ');
 }
 
-/** Keeps the server within the limits. */
 export function limitConnections(
   server: BoundedServer,
   limits: ConnectionLimits,
   told: {
     readonly dropped: (reason: DropReason, address: string) => void;
-    /** Called for each connection that may stay. */
     readonly admitted?: ((socket: Socket) => void) | undefined;
     /** Whether an address may connect; absent = all may. */
     readonly isAllowed?: ((address: string) => boolean) | undefined;
@@ -188,6 +183,5 @@ interface OpenConnection {
   readonly peer: string;
   /** Number of requests that the server works on. */
   works: number;
-  /** No longer counted. */
   isOver: boolean;
 }

@@ -7,9 +7,9 @@ import { failureName, messageOf } from '../core/errors';
 import type { Node } from '../core/node/types';
 import { primaryPoolForNode } from '../core/pool/membership';
 import { nodeOfPeer } from './access';
-import { later, refuse } from './answers';
+import { later, refuse } from './refusals';
 import { createDriftRecorder } from './drift-recorder';
-import { DriftTurns } from './drift-turns';
+import { RepairWindows } from './repair-windows';
 import { refuseOtherMethods } from './host-refusals';
 import type { ClusterView, PeerSubject, WriteDrift } from './ports';
 import { createReportLimit } from './report-limit';
@@ -30,7 +30,7 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
   const { cluster, identify, wallClock = Date.now } = dependencies;
   const recorder = createDriftRecorder(cluster, dependencies.writeDrift);
   const limit = createReportLimit(dependencies.clock);
-  const turns = new DriftTurns(cluster, wallClock);
+  const turns = new RepairWindows(cluster, wallClock);
 
   async function answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const name = nodeOfPeer(identify(request));
@@ -64,7 +64,7 @@ export function serveReports(host: FastifyInstance, dependencies: ReportDependen
 function answerFor(
   node: Node,
   drifted: number,
-  { cluster, turns }: { readonly cluster: ClusterView; readonly turns: DriftTurns },
+  { cluster, turns }: { readonly cluster: ClusterView; readonly turns: RepairWindows },
   request: FastifyRequest,
 ): DriftAnswer {
   const disruptionPolicies = readDisruptionPolicy(cluster.disruptionPolicy());

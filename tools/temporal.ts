@@ -12,7 +12,7 @@ import {
   type ProcessSpec,
 } from './processes/managed-process';
 import { residentBytes } from './processes/identity';
-import { freePorts } from './processes/ports';
+import { freePorts } from './processes/free-ports';
 import { adoptDirectory } from './processes/watchdog';
 
 /** The search attributes of Slipway's workflows, all of type Keyword. */

@@ -7,7 +7,7 @@ import type {
   AwaitReadyProgress,
   ClusterActivities,
 } from '../../workflows/cluster-contracts';
-import type { ActivityRun, ClusterPorts } from '../ports';
+import type { ActivityRun, ClusterPorts } from './ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { ReadyCount } from './ready-count';
 import { SILENT_MS } from './silent-picture';

@@ -10,7 +10,7 @@ import type {
   DrainNodeInput,
   NodeStep,
 } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { orDeleted, refuseAnotherNode } from './known-node';
 import { marked, refuseHeld } from './node-changes';
 import { mustLeave } from './nothing-to-drain';

@@ -1,14 +1,14 @@
 import { NodePhase } from '../../core/node/lifecycle';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, NodeStep } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
 import { written } from './written-node';
 import { completeChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileWanted } from './still-wanted';
-import { tell } from './tell';
+import { tell } from './node-events';
 
 /**
  * Returns a verified node to service. Safe to run twice, and retried until it succeeds. The Node is

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { canonicalConfig } from '../../core/machine-config/canonical';
 import type { ConfigReference } from '../../workflows/host-contracts';
-import type { ConfigReader } from '../ports';
+import type { ConfigReader } from './ports';
 
 /** More than a cluster has pools and recent configs; the least recently used is dropped. */
 const KEPT = 200;

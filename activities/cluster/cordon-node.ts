@@ -4,7 +4,7 @@ import { NodePhase } from '../../core/node/lifecycle';
 import { isCordonedBySlipway } from '../../core/rollout';
 import type { ClusterActivities, CordonNodeInput } from '../../workflows/cluster-contracts';
 import type { Node } from '../../core/node/types';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { orDeleted } from './known-node';
 import { cordonChange, refuseMoved, type Turned } from './node-changes';
@@ -12,7 +12,7 @@ import { nothingToDrain } from './nothing-to-drain';
 import { RoomInPools, type TakeRoom } from './room-in-pool';
 import { SilentPicture } from './silent-picture';
 import { showPhase } from './show-phase';
-import { tell } from './tell';
+import { tell } from './node-events';
 import { whileWanted } from './still-wanted';
 
 /**

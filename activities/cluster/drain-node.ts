@@ -8,13 +8,13 @@ import type {
   DrainNodeInput,
   DrainProgress,
 } from '../../workflows/cluster-contracts';
-import type { ActivityRun, ClusterPorts, EvictionOutcome } from '../ports';
+import type { ActivityRun, ClusterPorts, EvictionOutcome } from './ports';
 import { refuseUnheld, refuseUnheldNow } from './check-cordon';
 import { DrainPods } from './drain-pods';
 import { knownNode } from './known-node';
 import { missingDaemonSets } from './missing-daemon-sets';
 import { showPhase } from './show-phase';
-import { tell } from './tell';
+import { tell } from './node-events';
 import { Wakeups } from './wakeups';
 
 /** Concurrent evictions on one node. */

@@ -17,7 +17,7 @@ import {
   type PodDisruptionBudget,
 } from '../../core/drain';
 import type { DrainNodeInput, DrainProgress } from '../../workflows/cluster-contracts';
-import type { EvictionOutcome } from '../ports';
+import type { EvictionOutcome } from './ports';
 
 /** When a refused eviction is repeated without a change of budgets. */
 const RETRY_MS = 5_000;

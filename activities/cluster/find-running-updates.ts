@@ -1,6 +1,6 @@
 import { observePool } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { inParallel } from './in-parallel';
 import { membershipOf } from './pool-members';
 import { whenSynced } from './when-synced';

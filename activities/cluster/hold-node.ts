@@ -3,7 +3,7 @@ import type { Node } from '../../core/node/types';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { movedTo } from '../../core/rollout';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import { holdChange } from './node-changes';
 import { whileAwaited } from './still-wanted';
 import { written } from './written-node';

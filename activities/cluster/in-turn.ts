@@ -8,7 +8,7 @@ import { ANNOTATION } from '../../core/names';
 import { annotationOf } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { NodeStep } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import type { Turned } from './node-changes';
 
 type TurnPorts = Pick<ClusterPorts, 'nodes' | 'updates' | 'run'>;

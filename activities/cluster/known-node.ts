@@ -2,7 +2,7 @@ import { fail, failureName } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { isSameNode } from '../../core/rollout';
 import type { NodeStep } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 /** The cached Node. @throws `ObjectNotFound` */
 export async function knownNode(ports: Pick<ClusterPorts, 'view'>, name: string): Promise<Node> {

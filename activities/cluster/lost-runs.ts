@@ -3,7 +3,7 @@ import { annotationOf } from '../../core/node/predicates';
 import { lastRunOf } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import { servesHalfDone } from '../../core/rollout';
-import type { RunningUpdates } from '../ports';
+import type { RunningUpdates } from './ports';
 import { inParallel } from './in-parallel';
 
 /** Concurrent requests to Temporal. */

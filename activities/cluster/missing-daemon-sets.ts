@@ -1,5 +1,5 @@
 import { controllerOf, type Pod } from '../../core/drain';
-import type { ClusterView } from '../ports';
+import type { ClusterView } from './ports';
 
 /** DaemonSets, as `namespace/name`, that own one of these pods and no longer exist. */
 export function missingDaemonSets(

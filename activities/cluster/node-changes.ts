@@ -30,7 +30,7 @@ import type {
   NodeStep,
   ReleaseNodeInput,
 } from '../../workflows/cluster-contracts';
-import type { NodeChange } from '../ports';
+import type { NodeChange } from './ports';
 import { refuseAnotherNode } from './known-node';
 
 /** As in MCO (pkg/daemon/writer.go, 7ff337a4). */

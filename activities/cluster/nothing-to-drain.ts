@@ -1,6 +1,6 @@
 import { isOnlyNode } from '../../core/drain';
 import type { CordonNodeInput, DrainedNode } from '../../workflows/cluster-contracts';
-import type { ActivityRun, ClusterPorts } from '../ports';
+import type { ActivityRun, ClusterPorts } from './ports';
 import { DrainPods } from './drain-pods';
 import { missingDaemonSets } from './missing-daemon-sets';
 

@@ -7,7 +7,7 @@ import { fail } from '../../core/errors';
 import { ANNOTATION } from '../../core/names';
 import type { MachineConfigPool } from '../../core/pool/types';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, PoolChange } from '../ports';
+import type { ClusterPorts, PoolChange } from './ports';
 import { whileAwaited } from './still-wanted';
 
 /**

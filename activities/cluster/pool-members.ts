@@ -1,7 +1,7 @@
 import type { Node } from '../../core/node/types';
 import { assignNodes } from '../../core/pool/membership';
 import type { MachineConfigPool } from '../../core/pool/types';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 type PoolsAndNodes = { readonly view: Pick<ClusterPorts['view'], 'nodes' | 'pools'> };
 

@@ -2,7 +2,7 @@ import { failureName, messageOf } from '../../core/errors';
 import type { Node } from '../../core/node/types';
 import { departure } from '../../core/rollout';
 import type { DepartedNode, RememberedNode } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { inParallel } from './in-parallel';
 
 /** Hundreds of machines may be deleted at once, and a check must be short. */

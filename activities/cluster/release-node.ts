@@ -3,12 +3,12 @@ import { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isUnschedulable } from '../../core/node/predicates';
 import type { Node } from '../../core/node/types';
 import type { ClusterActivities, ReleaseNodeInput } from '../../workflows/cluster-contracts';
-import type { ClusterPorts, NodeChange } from '../ports';
+import type { ClusterPorts, NodeChange } from './ports';
 import { changeInTurn } from './in-turn';
 import { isOutOfService, releaseChange, type Turned } from './node-changes';
 import { showPhase } from './show-phase';
 import { whileAwaited, whileWanted } from './still-wanted';
-import { tell } from './tell';
+import { tell } from './node-events';
 import { written } from './written-node';
 
 /**

@@ -2,7 +2,7 @@ import { NodeState } from '../../core/names';
 import { desiredConfigOf, annotationOf } from '../../core/node/predicates';
 import { ANNOTATION } from '../../core/names';
 import type { ClusterActivities } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { knownNode } from './known-node';
 import { showPhase } from './show-phase';
 

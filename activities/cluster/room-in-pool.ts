@@ -35,7 +35,7 @@ import {
   takesSlot,
 } from '../../core/rollout';
 import type { CordonNodeInput } from '../../workflows/cluster-contracts';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { inParallel } from './in-parallel';
 import { LostRuns } from './lost-runs';
 import { SilentPicture } from './silent-picture';

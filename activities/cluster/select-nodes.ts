@@ -11,7 +11,7 @@ import {
 import type { ClusterActivities, SelectNodesResult } from '../../workflows/cluster-contracts';
 import type { ConfigReference } from '../../workflows/host-contracts';
 import { versionsOf } from '../../workflows/picture-age';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 import { ConfigDigests } from './config-digests';
 import { movesOf } from './pool-moves';
 import { membershipOf } from './pool-members';

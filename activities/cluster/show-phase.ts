@@ -8,7 +8,7 @@ import { mcnConditions, ownConditions } from '../../core/node/conditions';
 import type { NodePhase } from '../../core/node/lifecycle';
 import { currentConfigOf, isDone } from '../../core/node/predicates';
 import type { MachineConfigNode, Node } from '../../core/node/types';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 export interface ShownPhase {
   readonly node: Node;

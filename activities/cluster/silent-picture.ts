@@ -4,7 +4,7 @@
  * causes events all the time, so this costs requests only when all is quiet.
  */
 
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 /** The age limit for decisions to take a node out of service or to reboot its machine. */
 export const SILENT_MS = 15_000;

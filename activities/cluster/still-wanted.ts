@@ -1,7 +1,7 @@
 /** Whether an attempt may still write: it may have been given up while its process was paused. */
 
 import { fail } from '../../core/errors';
-import type { ClusterPorts } from '../ports';
+import type { ClusterPorts } from './ports';
 
 /**
  * A local activity is part of a workflow task. After ten seconds the server gives the task to

@@ -1,6 +1,6 @@
 import { fail } from '../../core/errors';
 import type { PictureVersions } from '../../workflows/cluster-contracts';
-import type { ClusterView, DatedLookup, Lookup } from '../ports';
+import type { ClusterView, DatedLookup, Lookup } from './ports';
 
 /** A longer wait fails and is retried, so that it is visible. */
 const PATIENCE_MS = 8_000;

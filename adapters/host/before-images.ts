@@ -6,7 +6,7 @@ import { type Attributes, sameAttributes } from './attributes';
 import type { HostFiles } from './files';
 import { withEntryOf } from './host-users';
 import type { BeforeImage, ParentImage } from './journal-log';
-import type { FilePart, PathFacts } from './types';
+import type { FilePart, PathFacts } from './path-state';
 
 /** Larger contents are copied to the pack in pieces. */
 const IN_LOG_BYTES = 4096;

@@ -12,7 +12,7 @@ import { type Disk, missingParent, syncDirectories, toldOf, withHandle } from '.
 import { writeContent } from './file-parts';
 import type { FileSystem } from './file-system';
 import { hasCode, lookUp, type Parent } from './root-paths';
-import type { AttributesWish, PathChange, WantedDirectory, WantedState } from './types';
+import type { AttributesWish, PathChange, WantedDirectory, WantedState } from './path-state';
 
 /** Called between changes: stops at the signal, and reports the change that was made. */
 export interface ChangeStep {

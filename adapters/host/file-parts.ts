@@ -7,7 +7,7 @@ import { posix } from 'node:path';
 import { fail, failureName } from '../../core/errors';
 import { type Disk, syncDirectories, withHandle, withParent } from './disk';
 import { hasCode, lookUp } from './root-paths';
-import type { FilePart } from './types';
+import type { FilePart } from './path-state';
 
 const PIECE_BYTES = 1024 * 1024;
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -20,7 +20,7 @@ import { type Disk, parentsBelow, syncDirectories, toldOf, withHandle, withParen
 import { type Ownership, REAL_OWNERSHIP } from './ownership';
 import { hasCode, lookUp, type Parent } from './root-paths';
 import { createRelabel } from './selinux';
-import type { FilePart, Owner, PathChange, PathFacts, PathState } from './types';
+import type { FilePart, Owner, PathChange, PathFacts, PathState } from './path-state';
 
 export interface HostFilesOptions {
   /** Directory that the host sees as `/`. */

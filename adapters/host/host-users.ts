@@ -4,7 +4,7 @@ import { posix } from 'node:path';
 import { fail } from '../../core/errors';
 import { isPasswordHash } from '../../core/machine-config';
 import type { HostFiles } from './files';
-import type { FileState } from './types';
+import type { FileState } from './path-state';
 
 /** Image-based systems keep the accounts of the image in `/usr/lib` (nss-altfiles). */
 const DIRECTORIES = ['/etc', '/usr/lib'] as const;

@@ -35,8 +35,10 @@ export { createPathWatch, type PathWatch, type PathWatchOptions } from './path-w
 export { createReportClient, type ReportClient } from './report-client';
 export { hasCode, isPlainPath } from './root-paths';
 export { createSystemctl } from './systemctl';
-export { ROOT_OWNER } from './types';
-export type * from './types';
+export type * from './os/os-status';
+export { ROOT_OWNER } from './path-state';
+export type * from './path-state';
+export type * from './unit-enablement';
 export { hasUnit, isGenerated, ownLink, type SeePath } from './unit-links';
 export { parseUnitState, type UnitState } from './unit-state';
 export { createVitals, type VitalsOptions } from './vitals';

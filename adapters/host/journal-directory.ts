@@ -3,7 +3,7 @@
 import { posix } from 'node:path';
 import type { HostFiles } from './files';
 import { SEAL_BYTES } from './journal-seal';
-import { ROOT_OWNER } from './types';
+import { ROOT_OWNER } from './path-state';
 
 /** One directory per unfinished update. */
 export const JOURNAL_DIRECTORY = '/var/lib/slipway/journal';

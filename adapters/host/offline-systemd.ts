@@ -17,7 +17,7 @@ import {
 } from '../../core/systemd';
 import type { HostFiles } from './files';
 import { filesAfterBoot } from './next-deployment';
-import type { Enablement, EnablementChange } from './types';
+import type { Enablement, EnablementChange } from './unit-enablement';
 import type { UnitState } from './unit-state';
 import {
   enablingPaths,

@@ -3,7 +3,7 @@
 import type { Stats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { fail } from '../../core/errors';
-import type { Owner } from './types';
+import type { Owner } from './path-state';
 
 /** `path` is the host path, for messages and records. */
 export interface Ownership {

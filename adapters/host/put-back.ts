@@ -14,7 +14,7 @@ import type { HostFiles } from './files';
 import type { BeforeImage, ParentImage } from './journal-log';
 import { hostPathOf } from './journal-failure';
 import { PathFailures } from './path-failures';
-import { type FilePart, type PathChange, ROOT_OWNER } from './types';
+import { type FilePart, type PathChange, ROOT_OWNER } from './path-state';
 
 type Images = readonly (readonly [string, BeforeImage])[];
 

@@ -12,7 +12,7 @@ import {
   type HostSystemd,
   type UnitEnablement,
 } from './offline-systemd';
-import type { EnablementChange } from './types';
+import type { EnablementChange } from './unit-enablement';
 import { findUnit, linkDirectories, ownLink } from './unit-links';
 import { parseUnitState, UNIT_PROPERTIES } from './unit-state';
 

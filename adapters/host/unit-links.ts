@@ -3,7 +3,7 @@
 import { posix } from 'node:path';
 import { enablingLinks, templateOf, UNIT_DIRECTORY, type InstallSection } from '../../core/systemd';
 import type { HostFiles } from './files';
-import type { PathFacts } from './types';
+import type { PathFacts } from './path-state';
 
 /** In the order of systemd: the first one wins. */
 export const UNIT_DIRECTORIES = [

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fail, messageOf } from '../../core/errors';
 import { splitKernelArguments } from '../../core/os';
 import { readBootId } from './os/boot-id';
-import type { StepContext } from './types';
+import type { StepContext } from './os/os-status';
 
 export interface VitalsOptions {
   /** File with the command line of the running kernel; absent: it is not compared. */

@@ -14,7 +14,7 @@ import {
   type ServiceAction,
 } from '../host/offline-systemd';
 import { type Ownership, REAL_OWNERSHIP } from '../host/ownership';
-import { ROOT_OWNER } from '../host/types';
+import { ROOT_OWNER } from '../host/path-state';
 import { createSimulatedOs, type SimulatedOs } from './os-driver';
 import { createPace, type FailurePlan, type Pace, type SimulatedDurations } from './pace';
 import { createRecordedOwnership } from './recorded-ownership';

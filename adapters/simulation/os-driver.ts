@@ -9,7 +9,7 @@ import { posix } from 'node:path';
 import { fail, failureName, messageOf } from '../../core/errors';
 import { hasArgument, splitKernelArguments } from '../../core/os';
 import type { HostFiles } from '../host/files';
-import type { Deployment, OsStatus, StepContext } from '../host/types';
+import type { Deployment, OsStatus, StepContext } from '../host/os/os-status';
 import type { Pace } from './pace';
 
 /** Stands for the boot loader's files of a real machine. */

@@ -6,7 +6,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { hasCode } from '../host/root-paths';
 import type { Ownership } from '../host/ownership';
-import type { Owner } from '../host/types';
+import type { Owner } from '../host/path-state';
 
 const ROOT: Owner = { uid: 0, gid: 0 };
 

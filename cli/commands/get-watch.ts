@@ -4,12 +4,11 @@ import { messageOf } from '../../core/errors';
 import { EXIT, type ExitCode } from '../exit-codes';
 import type { WatchOptions } from '../options';
 import { type Listing, type OutputFormat, printData } from '../output';
-import { isPassing } from '../patience';
+import { isPassing } from '../await-answer';
 import type { CliContext, ClusterView } from '../ports';
 import { formatRows, newsOf, widthsOf } from '../table';
 import type { Terminal } from '../terminal';
 
-/** A list whose rows have keys. */
 export interface KeyedListing<Row> extends Listing<Row> {
   key(row: Row): string;
 }

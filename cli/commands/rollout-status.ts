@@ -4,7 +4,7 @@ import { checkMaxUnavailable, nodesOfPool } from '../../core/pool';
 import type { MachineConfigPool } from '../../core/pool/types';
 import { controlPlaneOf, resolvePolicy, slotsOfPool } from '../../core/rollout';
 import type { ExitCode } from '../exit-codes';
-import { awaitAnswer, WORKER } from '../patience';
+import { awaitAnswer, WORKER } from '../await-answer';
 import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
 import type { CliContext, ClusterView } from '../ports';

@@ -7,11 +7,10 @@ import { messageOf } from '../../core/errors';
 import { cliError, EXIT, type ExitCode } from '../exit-codes';
 import { type LiveView, openLiveView } from '../live-view';
 import type { WatchOptions } from '../options';
-import { awaitAnswer, isPassing, WORKER } from '../patience';
+import { awaitAnswer, isPassing, WORKER } from '../await-answer';
 import type { CliCluster, CliContext, ClusterView } from '../ports';
 import { exitCodeOf, isSettled, type RolloutSnapshot } from '../snapshot';
 
-/** Reads the rollout for one view of the cluster. */
 type Look = (view: ClusterView) => Promise<RolloutSnapshot>;
 
 /**
@@ -177,7 +176,6 @@ class RolloutWatch {
 
 type Whom = 'rollout' | 'cluster';
 
-/** The servers that do not answer at present. */
 class Troubles {
   readonly #live: LiveView;
   readonly #known = new Map<Whom, string>();

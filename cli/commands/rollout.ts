@@ -7,7 +7,7 @@ import { formatAge } from '../durations';
 import type { WatchOptions } from '../options';
 import type { OutputFormat } from '../output';
 import { printData, printListing } from '../output';
-import { awaitAnswer, WORKER } from '../patience';
+import { awaitAnswer, WORKER } from '../await-answer';
 import type { CliContext, ClusterView, RolloutRecord } from '../ports';
 
 /** The pool by name, or the exit that names the existing ones. */
@@ -69,7 +69,7 @@ export async function rolloutPause(
   if (answer === undefined) await cluster.setPaused(poolName, true, reason);
   const underWay = answer?.children.filter((child) => child.holdsSlot).length ?? 0;
   context.terminal.err.write(
-    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes finish what they do` : ''}\n`,
+    `pool ${poolName} paused${underWay > 0 ? `; ${underWay} nodes in flight finish` : ''}\n`,
   );
   return EXIT.OK;
 }
@@ -105,7 +105,6 @@ export async function rolloutCancel(context: CliContext, poolName: string): Prom
   return EXIT.OK;
 }
 
-/** Rollouts of a pool that Temporal remembers, newest first. */
 export async function rolloutHistory(
   context: CliContext,
   poolName: string,

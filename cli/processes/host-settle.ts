@@ -1,4 +1,5 @@
-import { MACHINE_FLAGS, runHostSettle } from '../../host/settle/before-kubelet';
+import { MACHINE_FLAGS } from '../../workers/host/flags';
+import { runHostSettle } from '../../workers/host/settle-program';
 import type { ProcessCommand } from './process-command';
 
 /** Loads no Temporal: it runs before the network is up. */

@@ -6,7 +6,7 @@
 
 import type { KubeObject } from '../../adapters/kube/resources';
 import { MCO_GROUP, MCO_VERSION } from '../../core/names';
-import { toYaml, type YamlValue } from '../../core/yaml';
+import { toYaml, type YamlValue } from '../../core/yaml/write-yaml';
 import { configurationOf, renderedObject } from '../render/rendered-object';
 import type { OfflinePool, OfflineRender } from './render-manifests';
 

@@ -14,9 +14,12 @@ import { SEARCH_ATTRIBUTE_NAMES } from '../../workflows/search-attributes';
 import type { TemporalSettings } from '../../process/settings';
 import { startOrRetarget } from '../../process/temporal/start-rollout';
 import type { Logger } from '../../process/logging';
-import { isOpenStatus } from '../../process/temporal/client';
-import { tellSilence, TemporalLink } from '../../process/temporal/link';
-import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
+import { isOpenStatus } from '../../process/temporal/open-updates';
+import { tellSilence, TemporalConnection } from '../../process/temporal/connection';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+} from '../../process/temporal/connection-options';
 
 export interface RolloutGateway {
   /**
@@ -36,13 +39,11 @@ export interface RolloutGateway {
   isOpen(pool: string): Promise<boolean>;
 }
 
-/** Limit of one call to Temporal; the controller tries again. */
 const DEADLINE_MS = 10_000;
 
-/** A gateway and its connection. */
 export interface RolloutConnection {
   readonly gateway: RolloutGateway;
-  /** What `/readyz` waits for. */
+  /** Reasons of `/readyz` to fail. */
   waitingFor(): readonly string[];
   /** Why `/healthz` fails; undefined = it succeeds. */
   deathSentence(): string | undefined;
@@ -69,7 +70,7 @@ export function connectRollouts(settings: TemporalSettings, log: Logger): Rollou
     connect: (renewed: ConnectionOptions) => Connection.connect(patient(renewed)),
     log,
   };
-  const link = new TemporalLink(options, target, Connection.lazy(patient(target)));
+  const link = new TemporalConnection(options, target, Connection.lazy(patient(target)));
   const client = new Client({
     connection: link,
     namespace: settings.temporalNamespace,

@@ -30,7 +30,6 @@ export interface NodeDisruptionPolicy {
   readonly sshkey?: { readonly actions: readonly DisruptionAction[] };
 }
 
-/** The defaults merged with the user's policies. */
 export interface DisruptionPolicies {
   readonly files: readonly FilePolicy[];
   readonly units: readonly UnitPolicy[];

@@ -8,7 +8,6 @@
 export type IgnitionObject = Readonly<Record<string, unknown>>;
 
 export interface FieldSchema {
-  /** JSON key. */
   readonly name: string;
   readonly kind: 'string' | 'bool' | 'int' | 'struct';
   readonly struct?: StructSchema;
@@ -34,7 +33,6 @@ export interface StructSchema {
   readonly goName: string;
   readonly fields: readonly FieldSchema[];
   readonly byName: ReadonlyMap<string, FieldSchema>;
-  /** The merge key of an entry in a list. */
   readonly key: (value: IgnitionObject) => string;
 }
 

@@ -20,12 +20,10 @@ const BEARER = /^bearer +(\S+)$/i;
 /** A longer header holds no token of Slipway. */
 const HEADER_LIMIT = 256;
 
-/** A token that was just made; `text` is shown once and stored nowhere. */
+/** A new token; `text` is shown once and stored nowhere. */
 export interface NewJoinToken {
   readonly id: string;
-  /** The whole token, with its secret. */
   readonly text: string;
-  /** Stored in place of the secret. */
   readonly hash: string;
 }
 

@@ -90,9 +90,9 @@ function aliasObstacle(
 }
 
 /**
- * Whether a link or mask at a path may be gone when the alias is made: units are disabled first,
- * which removes their links and, for a template, those of its instances. A link to the unit itself
- * is the alias already. Aliases with a link elsewhere (`x.target.wants/a.service`) are not judged.
+ * Whether a link or mask at a path may be gone when the alias is made, because units are disabled
+ * first. A link to the unit itself is the alias already. Aliases with a link elsewhere
+ * (`x.target.wants/a.service`) are not judged.
  */
 function isTakenAway(path: string, { targets, units }: Places): boolean {
   const names = [path, targets.get(path) ?? ''].map((at) => at.slice(at.lastIndexOf('/') + 1));

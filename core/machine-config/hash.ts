@@ -10,7 +10,8 @@
 import { createHash } from 'node:crypto';
 
 import { fail, messageOf } from '../errors';
-import { toYaml, type YamlValue } from '../yaml';
+import type { RenderPorts } from '../ignition';
+import { toYaml, type YamlValue } from '../yaml/write-yaml';
 import type { RenderedSpec } from './types';
 
 /** 80 bytes that go before the text, the same in every cluster. */

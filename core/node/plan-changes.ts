@@ -18,7 +18,6 @@ export interface ChangesInput {
   readonly facts: PlanFacts;
   readonly diff: MachineConfigDiff;
   readonly policies: DisruptionPolicies;
-  /** The decision for the update as a whole. */
   readonly drain: DrainDecision;
 }
 

@@ -40,7 +40,7 @@ function isNumber(text: string): boolean {
   );
 }
 
-/** What Go's ParseInt and ParseUint accept with base 0. */
+/** Go's ParseInt and ParseUint with base 0. */
 function isInteger(text: string): boolean {
   const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]*|[1-9][0-9]*)$/.exec(text);
   if (match === null) return false;

@@ -5,28 +5,23 @@
 
 import { readFileSync } from 'node:fs';
 import { uptime } from 'node:os';
-import {
-  awaitsConfirmation,
-  dropFallback,
-  goBackAlone,
-  type HostPorts,
-  type UnconfirmedBoot,
-} from '../../activities/host';
+import { unconfirmedAfterReboot, goBackAlone, type UnconfirmedBoot } from './unconfirmed';
+import type { HostPorts } from '../ports';
+import { dropFallback } from '../update/fallback';
 import { readBootId } from '../../adapters/host/os/boot-id';
 import { failureName, messageOf } from '../../core/errors';
-import { Answers } from './temporal-answers';
-import { telling } from '../../workers/host/order-log';
-import type { Host } from '../../workers/host/loop';
-import { Silence } from './silence';
-import type { Logger } from '../../process/logging';
+import { TemporalAnswers } from './temporal-answers';
+import type { Host } from '../host';
+import { SilenceTimer } from './silence-timer';
+import { type Log, telling } from '../log';
 
 /** The least time for a process that starts late or again. */
 export const LEAST_SECONDS = 30;
 
 const OUT_OF_REACH = 'Temporal was out of reach after the reboot';
 
-/** The time that a machine has to reach Temporal after it has booted an update. */
-export interface Confirmation {
+/** What is left of the time that a machine has to reach Temporal after it has booted an update. */
+export interface ConfirmAfterReboot {
   /** Fires when the time is over. */
   readonly deadline: AbortSignal;
   readonly isAwaited: () => boolean;
@@ -53,17 +48,17 @@ export interface Confirmation {
  *
  * @param seconds - the default for orders without a number
  */
-export async function confirmation(
+export async function confirmAfterReboot(
   host: Host,
   seconds: number,
-  log: Logger,
+  log: Log,
   secondsUp: () => number = secondsSinceBoot,
   kernelBootId: () => Promise<string> = readBootId,
-): Promise<Confirmation> {
+): Promise<ConfirmAfterReboot> {
   const find = () => lookAtBest(host, log, kernelBootId);
   const deadline = createDeadline();
   const found = await find();
-  const answers = new Answers(host, log);
+  const answers = new TemporalAnswers(host, log);
   const known = { limit: seconds, isHeard: false };
   const note = (update: UnconfirmedBoot): void => {
     known.limit = update.reconnectSeconds ?? seconds;
@@ -115,7 +110,7 @@ function isFound(found: Found): found is UnconfirmedBoot {
 
 async function lookAtBest(
   host: Host,
-  log: Logger,
+  log: Log,
   kernelBootId: () => Promise<string>,
 ): Promise<Found> {
   try {
@@ -127,8 +122,8 @@ async function lookAtBest(
   }
 }
 
-/** With its first answer, this process takes over from the fallback shell script. */
-function callingOffShell({ node, ports }: Host, log: Logger): () => void {
+/** From its first answer on, this process takes the machine back if anybody has to, and no shell. */
+function callingOffShell({ node, ports }: Host, log: Log): () => void {
   let isCalledOff = false;
   return () => {
     if (isCalledOff) return;
@@ -143,25 +138,25 @@ function callingOffShell({ node, ports }: Host, log: Logger): () => void {
 /** The update to confirm; the boot ID comes from the kernel when the driver has none. */
 async function lookAt(
   { node, ports }: Host,
-  log: Logger,
+  log: Log,
   kernelBootId: () => Promise<string>,
-): Promise<Awaited<ReturnType<typeof awaitsConfirmation>>> {
+): Promise<Awaited<ReturnType<typeof unconfirmedAfterReboot>>> {
   try {
-    return await awaitsConfirmation(ports);
+    return await unconfirmedAfterReboot(ports);
   } catch (error) {
     if (failureName(error) === 'RollbackFailed') throw error;
     log.warn({ node, reason: messageOf(error) }, 'operating system does not tell how it is');
     const bootId = await kernelBootId();
     const booted = { id: 'unknown', kernelArguments: [], extensions: [], kernelType: 'default' };
     const status: HostPorts['os']['status'] = async () => ({ bootId, booted });
-    return awaitsConfirmation({ ...ports, os: { ...ports.os, status } });
+    return unconfirmedAfterReboot({ ...ports, os: { ...ports.os, status } });
   }
 }
 
 /** A deadline that can be restarted and stopped. */
 function createDeadline() {
   const controller = new AbortController();
-  const silence = new Silence(() => controller.abort());
+  const silence = new SilenceTimer(() => controller.abort());
   const listeners = new Set<() => void>();
   let isRunning = false;
   return {
@@ -207,10 +202,10 @@ export function secondsSinceBoot(procDirectory = '/proc'): number {
  *
  * @throws `RollbackFailed` naming the path
  */
-export async function goBackByItself(
+export async function goBackAndReboot(
   host: Host,
   signal: AbortSignal,
-  log: Logger,
+  log: Log,
   why = OUT_OF_REACH,
 ): Promise<void> {
   const { node } = host;
@@ -228,7 +223,7 @@ export async function goBackByItself(
 /** The ports of a rollback without an order. */
 export function portsAlone(
   host: Host,
-  { signal, log }: { readonly signal: AbortSignal; readonly log: Logger },
+  { signal, log }: { readonly signal: AbortSignal; readonly log: Log },
   request: (reason: string) => void,
 ): HostPorts {
   return {

@@ -4,36 +4,35 @@
  * update may have cut it off.
  */
 
-import { awaitsWord, goBackInPlace } from '../../activities/host';
+import { unconfirmedBeforeReboot, goBackInPlace } from './unconfirmed';
 import { failureName, messageOf } from '../../core/errors';
-import type { WritingOrder } from '../../workers/host/order-listeners';
-import { Answers } from './temporal-answers';
+import { TemporalAnswers } from './temporal-answers';
 import { LEAST_SECONDS, portsAlone } from './after-reboot';
-import type { Host } from '../../workers/host/loop';
-import { Silence } from './silence';
-import type { Logger } from '../../process/logging';
+import type { Host } from '../host';
+import { SilenceTimer } from './silence-timer';
+import type { Log } from '../log';
 
 interface Options {
   readonly signal: AbortSignal;
-  readonly log: Logger;
-  /** The default for orders without a number. */
+  readonly log: Log;
+  /** Unless the order named another number. */
   readonly seconds: number;
 }
 
 /** The time that a machine has to reach Temporal after it has written an update. */
-export class AwaitedWord {
-  /** In seconds; undefined = nothing to wait for. */
+export class ConfirmBeforeReboot {
+  /** In seconds; undefined = nothing waits for word. */
   #limit: number | undefined;
-  readonly #answers: Answers;
+  readonly #answers: TemporalAnswers;
   #listener: (() => void) | undefined;
-  readonly #silence = new Silence(() => void this.#goBack());
+  readonly #silence = new SilenceTimer(() => void this.#goBack());
   readonly #host: Host;
   readonly #options: Options;
 
   constructor(host: Host, options: Options) {
     this.#host = host;
     this.#options = options;
-    this.#answers = new Answers(host, options.log);
+    this.#answers = new TemporalAnswers(host, options.log);
   }
 
   get isAwaited(): boolean {
@@ -48,8 +47,8 @@ export class AwaitedWord {
     };
   }
 
-  /** Call when an order that writes files begins: its first file may cut the machine off. */
-  begin({ reconnectSeconds }: Pick<WritingOrder, 'reconnectSeconds'>): void {
+  /** To be called when an order begins that writes files: the first of them may cut the machine off. */
+  begin({ reconnectSeconds }: { readonly reconnectSeconds?: number }): void {
     if (this.#limit === undefined) this.#await(reconnectSeconds);
   }
 
@@ -61,7 +60,7 @@ export class AwaitedWord {
     const { node, exclusive, ports } = this.#host;
     const { log } = this.#options;
     try {
-      const found = await exclusive(() => awaitsWord(ports));
+      const found = await exclusive(() => unconfirmedBeforeReboot(ports));
       this.#answers.waitFor(found);
       if (found === undefined || this.#answers.isDecided) return this.#end();
       // A running silence goes on: the end of an order is no answer of Temporal.

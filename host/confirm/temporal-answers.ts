@@ -3,28 +3,23 @@
  * order of the update can reach it; and a verified update stays if the time for its commit is over.
  */
 
-import {
-  type CommitBy,
-  decideByAnswer,
-  isCommitOverdue,
-  type Unconfirmed,
-} from '../../activities/host';
+import { type CommitBy, decideByAnswer, isCommitOverdue, type Unconfirmed } from './unconfirmed';
 import { messageOf } from '../../core/errors';
-import type { Host } from '../../workers/host/loop';
-import type { Logger } from '../../process/logging';
+import type { Host } from '../host';
+import type { Log } from '../log';
 
 /** `decides` = the verified update stays; `nothing` = no order of the update can arrive. */
 export type Answer = 'decides' | 'in reach' | 'nothing';
 
-export class Answers {
+export class TemporalAnswers {
   #commitBy: CommitBy | undefined;
   /** The commit time (milliseconds since 1970) after which an answer came. */
   #decided: number | undefined;
   #unreached: string | undefined;
   readonly #host: Host;
-  readonly #log: Logger;
+  readonly #log: Log;
 
-  constructor(host: Host, log: Logger) {
+  constructor(host: Host, log: Log) {
     this.#host = host;
     this.#log = log;
   }

@@ -53,7 +53,7 @@ export interface UnconfirmedBoot extends Unconfirmed {
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
-export async function awaitsConfirmation(ports: Ports): Promise<UnconfirmedBoot | undefined> {
+export async function unconfirmedAfterReboot(ports: Ports): Promise<UnconfirmedBoot | undefined> {
   const journal = await openJournal(ports);
   if (journal === undefined || isDecided(journal)) return undefined;
   const { bootId } = await ports.os.status();
@@ -75,7 +75,7 @@ export async function awaitsConfirmation(ports: Ports): Promise<UnconfirmedBoot 
  *
  * @throws `RollbackFailed` when the journal is damaged
  */
-export async function awaitsWord(ports: Ports): Promise<Unconfirmed | undefined> {
+export async function unconfirmedBeforeReboot(ports: Ports): Promise<Unconfirmed | undefined> {
   const journal = await openJournal(ports);
   if (journal === undefined) return undefined;
   if (isDecided(journal) && !isGoingBackAlone(journal)) return undefined;
@@ -224,7 +224,7 @@ function stays(journal: OpenJournal): boolean {
  */
 export async function goBackInPlace(ports: HostPorts, because: string): Promise<boolean> {
   const journal = await openJournal(ports);
-  if (journal === undefined || (await awaitsWord(ports)) === undefined) return false;
+  if (journal === undefined || (await unconfirmedBeforeReboot(ports)) === undefined) return false;
   await takeBackForGood(ports, journal, { because, reboot: false });
   return true;
 }

@@ -7,7 +7,7 @@ import { wantedOnHost } from '../paths/appended';
 import { NOT_COMPARED } from './compare';
 import { type ExpectedPath, expectedAt } from './difference';
 import type { Files } from '../ports';
-import type { HostConfig } from '../records/records';
+import type { HostConfig } from '../records/configs';
 import { UNIT_DIRECTORY } from '../paths/wanted-paths';
 
 export interface DriftBaseline {

@@ -2,7 +2,7 @@
 
 import type { DriftRepair } from '../../core/drift';
 import type { Files } from '../ports';
-import { writePrivate } from '../records/records';
+import { writePrivate } from '../records/configs';
 
 const DRIFT_FILE = '/var/lib/slipway/drift.json';
 

@@ -14,7 +14,7 @@ import {
   PATH_LIMIT,
   printableWithin,
   REPAIRS_REPORTED,
-  TURN,
+  REPAIR_WINDOW,
 } from '../../core/drift';
 import { failureName, messageOf } from '../../core/errors';
 import type { MachineTree } from '../../core/machine/tree';
@@ -36,7 +36,7 @@ import type { Exclusive } from '../exclusive';
 import { type KubeletStarts, kubeletStarts } from './kubelet-starts';
 import { openJournal } from '../transaction/open-journal';
 import type { StepContext } from '../ports';
-import { CURRENT_CONFIG_FILE, type HostConfig, readCurrentConfig } from '../records/records';
+import { CURRENT_CONFIG_FILE, type HostConfig, readCurrentConfig } from '../records/configs';
 import { endRepair } from './unfinished-repair';
 import { UNIT_DIRECTORY } from '../paths/wanted-paths';
 
@@ -332,8 +332,8 @@ class DriftWatch {
     }
     if (key === this.#tried) return false;
     if (await this.#isBusy()) return false;
-    if (answer.mayDisturb === true && this.#now() - this.#askedAt > TURN.begun) {
-      // The repair was delayed so long that another node may have the turn.
+    if (answer.mayDisturb === true && this.#now() - this.#askedAt > REPAIR_WINDOW.begun) {
+      // Something was in the way for so long that it may be another node's turn.
       this.#told = '';
       this.#alarm.within('report', 0);
       return false;

@@ -1,28 +1,15 @@
 /**
- * The program of a machine's first boot: it runs between Ignition and the kubelet, and does what
- * Ignition cannot. It contacts no server but the registry of the OS image.
+ * The first boot of a machine: between Ignition and the kubelet it does what Ignition cannot, and tries
+ * until it is done. It asks no server, only the registry that the OS image is in.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs, type Backoff } from '../../core/backoff';
-import {
-  completeFirstBoot,
-  type FirstBoot,
-  type FirstBootRecord,
-  readFirstBoot,
-  writeFirstBoot,
-} from '../../activities/host';
-import type { HostPorts } from '../ports';
+import { completeFirstBoot, type FirstBoot } from './first-boot';
+import { type FirstBootRecord, readFirstBoot, writeFirstBoot } from './first-boot-record';
+import type { HostPorts, MachinePorts } from '../ports';
 import { fail, failureName, FAILURES, messageOf } from '../../core/errors';
-import { journalLogger } from '../../workers/host/journal-logger';
-import { createMachinePorts } from '../../workers/host/machine-ports';
-import type { MachineSettings } from '../../workers/host/machine-settings';
-import { rebootMachine } from '../../workers/host/reboot';
-import { type HostWorkerOptions, readMachineSettings } from '../../workers/host/settings';
-import { telling } from '../../workers/host/order-log';
-import type { Logger } from '../../process/logging';
-
-export { MACHINE_FLAGS } from '../../workers/host/flags';
+import { type Log, telling } from '../log';
 
 /** A registry may be absent until a person restores it. */
 const GIVE_UP_AFTER_MS = 24 * 3_600_000;
@@ -32,35 +19,21 @@ const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 /** Power cuts take reboots back; more of them are no accident. */
 const MOST_REBOOTS = 3;
 
+/** A machine that boots for the first time. */
+export interface NewMachine {
+  readonly node: string;
+  readonly ports: () => Promise<MachinePorts>;
+  /** Resolves when this process ends with the machine. */
+  readonly reboot: (reason: string) => Promise<void>;
+}
+
 export interface FirstBootOptions {
   readonly signal: AbortSignal;
-  readonly log: Logger;
-  /** Default: the real ports of this machine. */
-  readonly ports?: () => Promise<MachinePorts> | MachinePorts;
+  readonly log: Log;
   readonly now?: () => Date;
   /** Milliseconds of a monotonic clock: the time of day of a new machine leaps. */
   readonly clock?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Default: through systemd. */
-  readonly reboot?: typeof rebootMachine;
-}
-
-type MachinePorts = Omit<HostPorts, 'reboot' | 'context' | 'now' | 'configs'>;
-
-/**
- * The process `slipway host-first-boot`.
- *
- * @param flags - by setting name (`MACHINE_FLAGS`); they precede the environment
- * @throws an Error named SettingsError that lists every wrong setting
- */
-export async function runHostFirstBoot(
-  flags: HostWorkerOptions,
-  signal: AbortSignal,
-  environment: Readonly<Record<string, string | undefined>> = {},
-): Promise<void> {
-  const settings = readMachineSettings(flags, environment);
-  const log = journalLogger('host-first-boot', settings.logLevel, environment);
-  await firstBoot(settings, { signal, log });
 }
 
 /**
@@ -70,17 +43,17 @@ export async function runHostFirstBoot(
  * @throws an Error with the reason when it cannot be completed; the kubelet should not start then
  */
 export async function firstBoot(
-  settings: MachineSettings,
+  machine: NewMachine,
   options: FirstBootOptions,
 ): Promise<FirstBoot> {
-  const { signal, log, reboot = rebootMachine } = options;
-  const { node } = settings;
-  const run = new FirstBootRun(settings, options);
+  const { log } = options;
+  const { node } = machine;
+  const run = new FirstBootRun(machine, options);
   const done = await run.patiently();
   if (done.kind === 'complete') log.info({ node, config: done.config }, 'first boot complete');
   if (done.kind !== 'reboot') return done;
-  // systemd ends this program; units that wait for it do not start.
-  await reboot(`first boot of ${done.config}`, settings, { signal, log });
+  // systemd ends this program; until then nothing that waits for it starts.
+  await machine.reboot(`first boot of ${done.config}`);
   return done;
 }
 
@@ -89,7 +62,7 @@ class FirstBootRun {
   private attempts = 0;
 
   constructor(
-    private readonly settings: MachineSettings,
+    private readonly machine: NewMachine,
     private readonly options: FirstBootOptions,
   ) {}
 
@@ -110,7 +83,7 @@ class FirstBootRun {
         const ms = backoffMs(BACKOFF, this.attempts);
         const nextAttemptAt = new Date(this.now().getTime() + ms).toISOString();
         const failure = failureName(error);
-        log.warn({ node: this.settings.node, failure, reason }, 'first boot: tried again soon');
+        log.warn({ node: this.machine.node, failure, reason }, 'first boot: tried again soon');
         await this.noteIfPossible({ state: 'waiting', reason, nextAttemptAt });
         await pause(ms, signal);
       }
@@ -147,13 +120,12 @@ class FirstBootRun {
 
   /** Without the kubelet, which waits for this program. The config is on the machine. */
   private async ports(): Promise<HostPorts> {
-    const { settings, options } = this;
-    const machine = await (options.ports?.() ??
-      createMachinePorts(settings).then(({ ports }) => ports));
-    const { vitals } = machine;
+    const { machine, options } = this;
+    const ports = await machine.ports();
+    const { vitals } = ports;
     return {
-      ...machine,
-      ...telling(settings.node, options.log),
+      ...ports,
+      ...telling(machine.node, options.log),
       ...(vitals === undefined
         ? {}
         : { vitals: { ...vitals, kubeletHealthy: () => Promise.resolve() } }),
@@ -173,7 +145,7 @@ class FirstBootRun {
     try {
       await this.note(record);
     } catch (error) {
-      const { node } = this.settings;
+      const { node } = this.machine;
       this.options.log.warn({ node, reason: messageOf(error) }, 'first boot: record not written');
     }
   }

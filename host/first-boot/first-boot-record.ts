@@ -1,7 +1,7 @@
 /** The progress of the first boot, for the next boot and for a person at the console. */
 
 import type { Files } from '../ports';
-import { isRecord, readPrivate, writePrivate } from '../records/records';
+import { isRecord, readPrivate, writePrivate } from '../records/configs';
 
 const FIRST_BOOT_FILE = '/var/lib/slipway/first-boot.json';
 

@@ -23,7 +23,7 @@ import {
   type UpdateHeader,
 } from '../ports';
 import { prepareUpdate } from '../update/prepare';
-import { proveRunning } from '../update/prove-os';
+import { proveRunning } from '../update/prove-running';
 import {
   type HostConfig,
   keepConfig,
@@ -31,7 +31,7 @@ import {
   readUnordered,
   sameConfig,
   writeCurrentConfig,
-} from '../records/records';
+} from '../records/configs';
 import { hasRebooted } from '../settle/settle-for-order';
 import { settleAtStart } from '../settle/settle-at-start';
 

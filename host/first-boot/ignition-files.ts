@@ -12,7 +12,7 @@ import type { RenderedSpec } from '../../core/machine-config/types';
 import { ANNOTATION } from '../../core/names';
 import { ROOT_OWNER } from '../../adapters/host';
 import type { Files } from '../ports';
-import { type HostConfig, isRecord, readUnordered, writePrivate } from '../records/records';
+import { type HostConfig, isRecord, readUnordered, writePrivate } from '../records/configs';
 
 export const FIRST_BOOT_PLACES = {
   /** Exists until the first boot is complete. */

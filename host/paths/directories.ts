@@ -6,7 +6,7 @@ import type { IgnitionDirectory, RenderedSpec } from '../../core/machine-config/
 import { closeOriginals, ORIGINALS_MODE } from './originals';
 import { ownerOf } from './path-changes';
 import type { HostPorts, PathChange } from '../ports';
-import { ancestors } from '../records/records';
+import { ancestors } from '../records/configs';
 import { SSH_KEYS_FILE } from './ssh-keys';
 import { CORE_USER, hasSshKeys } from './wanted-paths';
 

@@ -6,7 +6,7 @@ import { contentsLimit, refuseManyPaths } from '../update/config-limits';
 import { diskFailure } from '../disk-failure';
 import { ownerOf, refuseObstacle } from './path-changes';
 import type { HostPorts } from '../ports';
-import { ancestors, type HostConfig } from '../records/records';
+import { ancestors, type HostConfig } from '../records/configs';
 import { refuseSameFile } from './same-file';
 import { CORE_USER, passwordHash, refuseWrongHashes, type WantedPath } from './wanted-paths';
 

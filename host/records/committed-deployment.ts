@@ -8,7 +8,7 @@ import { fail } from '../../core/errors';
 import type { ConfigReference } from '../../workflows/host-contracts';
 import { findOsDrift } from '../drift/compare';
 import type { Files, HostPorts, OsStatus } from '../ports';
-import { type HostConfig, isRecord, readCurrentConfig, readPrivate, writePrivate } from './records';
+import { type HostConfig, isRecord, readCurrentConfig, readPrivate, writePrivate } from './configs';
 
 const COMMITTED_FILE = '/var/lib/slipway/committed.json';
 /** MCO's file by which a person declares that the disk need not match. */

@@ -3,7 +3,7 @@
 import { fail } from '../../core/errors';
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 import { atBest, type Files, type HostPorts } from '../ports';
-import { readPrivate, writePrivate } from './records';
+import { readPrivate, writePrivate } from './configs';
 import { followRun, goesOn, isWayBack } from './accepted-runs';
 
 const RESULTS_FILE = '/var/lib/slipway/orders.json';

@@ -6,7 +6,7 @@ import { unitsToFind } from '../../core/machine-config/units-to-find';
 import { heldPaths, hostPaths } from '../paths/appended';
 import { pathChanges } from '../paths/path-changes';
 import type { HostPorts, PathChange } from '../ports';
-import type { HostConfig } from '../records/records';
+import type { HostConfig } from '../records/configs';
 
 type Ports = Pick<HostPorts, 'files' | 'users' | 'node'>;
 

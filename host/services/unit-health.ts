@@ -3,7 +3,7 @@
 import { fail } from '../../core/errors';
 import type { IgnitionUnit, RenderedSpec } from '../../core/machine-config/types';
 import type { HostPorts, OpenJournal, UnitState } from '../ports';
-import { readCurrentConfig } from '../records/records';
+import { readCurrentConfig } from '../records/configs';
 import { isBetweenStarts, LOOK_EVERY_MS, pause } from './service-health';
 
 /** Wait for a unit that is starting or has not begun; after that, it is no failure. */

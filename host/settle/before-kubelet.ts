@@ -1,57 +1,38 @@
-/**
- * The program before the kubelet: it settles what a power cut or a rollback left, and ends. It
- * needs neither Temporal nor a server.
- */
+/** Settles what a power cut or a way back left of an update, before the kubelet starts. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { settleAtStart, type Settlement } from './settle-at-start';
 import { failureName, messageOf } from '../../core/errors';
-import { journalLogger } from '../../workers/host/journal-logger';
-import { createMachinePorts } from '../../workers/host/machine-ports';
-import type { MachineSettings } from '../../workers/host/machine-settings';
-import { rebootMachine } from '../../workers/host/reboot';
-import { type HostWorkerOptions, readMachineSettings } from '../../workers/host/settings';
-import { isRunning, readHostState } from '../report/worker-state';
-import { telling } from '../../workers/host/order-log';
-import type { Logger } from '../../process/logging';
+import { isRunning, readWorkerState } from '../status/worker-state';
+import { type Log, telling } from '../log';
+import type { MachinePorts } from '../ports';
 
 const run = promisify(execFile);
 
-export { MACHINE_FLAGS } from '../../workers/host/flags';
-
-/** The worker also writes the journal: never both at the same time. */
+/** The worker writes the journal too: never both at the same time. */
 const WORKER_UNIT = 'slipway-host.service';
 const RUNNING: ReadonlySet<string> = new Set(['active', 'activating', 'reloading', 'deactivating']);
 /** OS programs may not answer yet, so early after the boot. */
 const ATTEMPTS = 10;
 const PAUSE_MS = 3_000;
 
-export interface SettleOptions {
-  readonly signal: AbortSignal;
-  readonly log: Logger;
-  readonly systemctl?: string;
-  readonly pauseMs?: number;
-  /** Default: through systemd. */
-  readonly reboot?: typeof rebootMachine;
+/** A machine whose kubelet has not started yet. */
+export interface StartingMachine {
+  readonly node: string;
+  /** Directory that is the machine's `/`. */
+  readonly root: string;
+  readonly ports: () => Promise<MachinePorts>;
+  /** Resolves when this process ends with the machine. */
+  readonly reboot: (reason: string) => Promise<void>;
 }
 
-/**
- * The process `slipway host-settle`.
- *
- * @param flags - by setting name (`HOST_WORKER_FLAGS`); they precede the environment
- * @throws an Error named SettingsError that lists every wrong setting
- */
-export async function runHostSettle(
-  flags: HostWorkerOptions,
-  signal: AbortSignal,
-  environment: Readonly<Record<string, string | undefined>> = {},
-): Promise<void> {
-  const settings = readMachineSettings(flags, environment);
-  const log = journalLogger('host-settle', settings.logLevel, environment);
-  const settled = await settleMachine(settings, { signal, log });
-  if (Object.keys(settled).length === 0) log.info({ node: settings.node }, 'nothing to settle');
+export interface SettleOptions {
+  readonly signal: AbortSignal;
+  readonly log: Log;
+  readonly systemctl?: string;
+  readonly pauseMs?: number;
 }
 
 /**
@@ -60,43 +41,39 @@ export async function runHostSettle(
  * @returns what was found and done
  * @throws an Error when settling failed; the kubelet should not start then
  */
-export async function settleMachine(
-  settings: MachineSettings,
+export async function settleBeforeKubelet(
+  machine: StartingMachine,
   options: SettleOptions,
 ): Promise<Settlement> {
-  const { signal, log, systemctl = 'systemctl', reboot: boot = rebootMachine } = options;
-  const { node } = settings;
+  const { log, systemctl = 'systemctl' } = options;
+  const { node, root } = machine;
   if (await isWorkerRunning(systemctl)) {
-    const worker = readHostState(settings.root);
+    const worker = readWorkerState(root);
     if (worker !== undefined && isRunning(worker) && worker.isSettled === true) return {};
     throw new Error(`${WORKER_UNIT} runs and settles by itself; stop it first`);
   }
-  const settled = await settlePatiently(settings, options);
+  const settled = await settlePatiently(machine, options);
   const { what, reboot, foreign } = settled;
   if (what !== undefined) log.warn({ node, what }, 'unfinished update settled');
   if (foreign !== undefined) log.error({ node, reason: foreign }, 'not the deployment it was');
-  // systemd ends this program; units that wait for it do not start.
-  if (reboot !== undefined) await boot(reboot, settings, { signal, log });
+  // systemd ends this program; until then nothing that waits for it starts.
+  if (reboot !== undefined) await machine.reboot(reboot);
   return settled;
 }
 
 async function settlePatiently(
-  settings: MachineSettings,
+  machine: StartingMachine,
   { signal, log, pauseMs = PAUSE_MS }: SettleOptions,
 ): Promise<Settlement> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { ports } = await createMachinePorts(settings);
-      return await settleAtStart({
-        ...ports,
-        ...telling(settings.node, log),
-        now: () => new Date(),
-      });
+      const ports = { ...(await machine.ports()), ...telling(machine.node, log) };
+      return await settleAtStart({ ...ports, now: () => new Date() });
     } catch (error) {
       // A damaged journal, or a rollback that does not end: waiting fixes neither.
       const isHopeless = failureName(error) === 'RollbackFailed' || attempt >= ATTEMPTS;
       if (isHopeless || signal.aborted) throw error;
-      log.warn({ node: settings.node, reason: messageOf(error) }, 'cannot settle yet');
+      log.warn({ node: machine.node, reason: messageOf(error) }, 'cannot settle yet');
       await delay(pauseMs, undefined, { signal });
     }
   }

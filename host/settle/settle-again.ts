@@ -5,28 +5,16 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  closeOriginals,
-  type Exclusive,
-  type HostPorts,
-  settleAtStart,
-} from '../../activities/host';
+import { closeOriginals } from '../paths/originals';
+import { settleAtStart } from './settle-at-start';
 import { messageOf } from '../../core/errors';
-import { telling } from '../../workers/host/order-log';
-import type { Logger } from '../../process/logging';
+import type { Host } from '../host';
+import { type Log, telling } from '../log';
 
 const PAUSE_MS = 15_000;
 
 /** What settling needs of a host. */
-export interface SettlingHost {
-  readonly node: string;
-  /** All ports except those of the running activity and the loop. */
-  readonly ports: Omit<HostPorts, 'reboot' | 'context' | 'now'>;
-  /**
-   * Serialises all changes of this host. One per process: an activity of an earlier Temporal
-   * connection may still be writing.
-   */
-  readonly exclusive: Exclusive;
+export interface SettlingHost extends Omit<Host, 'reboot'> {
   /** Called when nothing is left to settle, and no reboot is due. */
   readonly onSettled?: () => void;
   /** Called with the reason when settling failed. */
@@ -41,7 +29,7 @@ export interface SettlingHost {
  */
 export async function settleHost(
   host: SettlingHost,
-  log: Logger,
+  log: Log,
   said?: string,
 ): Promise<string | undefined> {
   const { node } = host;
@@ -63,7 +51,7 @@ export async function settleHost(
 }
 
 /** What an earlier version left open is closed at once, and not only with the next update. */
-async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Logger): Promise<void> {
+async function closeCopies({ node, exclusive, ports }: SettlingHost, log: Log): Promise<void> {
   try {
     await exclusive(() => closeOriginals(ports.files));
   } catch (error) {

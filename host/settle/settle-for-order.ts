@@ -13,7 +13,7 @@ import { desiredConfig } from '../update/fetch-config';
 import { findDrift, findOsDrift } from '../drift/compare';
 import { dropFallback } from '../update/fallback';
 import { openJournal, otherDriver } from '../transaction/open-journal';
-import { lookAtOs, lookWithinFiveMinutes } from '../patience';
+import { lookAtOs, lookWithinFiveMinutes } from '../retries';
 import { planBack } from '../update/plan-update';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
 import { endRepair } from '../drift/unfinished-repair';
@@ -25,7 +25,7 @@ import {
   readKeptConfig,
   sameConfig,
   writeCurrentConfig,
-} from '../records/records';
+} from '../records/configs';
 import { tellOfOldFiles } from '../services/services';
 import {
   backDisturbs,
@@ -52,7 +52,7 @@ export interface Settled {
  *
  * @throws `RollbackFailed`, `WrongDeployment` when a person booted another deployment
  */
-export async function settle(ports: HostPorts, order: HostOrder): Promise<Settled> {
+export async function settleForOrder(ports: HostPorts, order: HostOrder): Promise<Settled> {
   const journal = await openJournal(ports);
   if (journal === undefined) return {};
   const status = await lookWithinFiveMinutes(ports);

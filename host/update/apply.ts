@@ -9,7 +9,7 @@ import { currentConfig, desiredConfig } from './fetch-config';
 import { enablementAfter, enablementBefore, withoutIgnitionPresets } from '../services/enablement';
 import { openJournal } from '../transaction/open-journal';
 import { pathChanges, type PathChanges } from '../paths/path-changes';
-import { lookWithinFiveMinutes } from '../patience';
+import { lookWithinFiveMinutes } from '../retries';
 import { changesOs, planFor } from './plan-update';
 import {
   type Deployment,
@@ -20,11 +20,11 @@ import {
   type UpdateHeader,
 } from '../ports';
 import { diskFailure } from '../disk-failure';
-import { type HostConfig, sameConfig } from '../records/records';
+import { type HostConfig, sameConfig } from '../records/configs';
 import { heldPaths, hostPaths } from '../paths/appended';
 import { changeWithDirectories } from '../paths/directories';
 import { FORCE_CONSUMED, isForced } from './force-file';
-import { beforeUpdate } from './prove-os';
+import { beforeUpdate } from './prove-running';
 import { refuseMissingUnits } from '../services/missing-units';
 import { refuseDrift } from './prepare';
 import { isOfRun, takenBack } from '../records/accepted-runs';

@@ -5,10 +5,10 @@ import type { ArmedReboot, HostOrder } from '../../workflows/host-contracts';
 import { applyUpdate } from './apply';
 import { leaveWayBack } from './fallback';
 import { openJournal } from '../transaction/open-journal';
-import { lookWithinFiveMinutes, patiently } from '../patience';
+import { lookWithinFiveMinutes, patiently } from '../retries';
 import { refuseExpired } from '../records/orders';
 import { type HostPorts, markOf, type OpenJournal, type OsStatus } from '../ports';
-import { sameConfig } from '../records/records';
+import { sameConfig } from '../records/configs';
 import {
   appliedDeployment,
   isStaged,

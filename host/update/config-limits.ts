@@ -6,7 +6,7 @@
 import { fail } from '../../core/errors';
 import { MAX_CONTENT_BYTES, MAX_PATHS } from '../../core/machine-config';
 import type { UpdatePlan } from '../../core/node/plan';
-import type { HostConfig } from '../records/records';
+import type { HostConfig } from '../records/configs';
 
 /** Temporal refuses payloads of more than 2 MiB without naming them. */
 const MOST_PLAN_BYTES = 1.5 * 1024 * 1024;

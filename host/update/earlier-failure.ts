@@ -8,10 +8,10 @@ import { FAILURES, fail, failureName, messageOf } from '../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../workflows/host-contracts';
 import { goBack, verifyBack } from './go-back';
 import { openJournal } from '../transaction/open-journal';
-import { lookWithinFiveMinutes } from '../patience';
+import { lookWithinFiveMinutes } from '../retries';
 import type { HostPorts, OpenJournal } from '../ports';
 import { prepareUpdate } from './prepare';
-import { sameConfig } from '../records/records';
+import { sameConfig } from '../records/configs';
 import { failedBefore, failedEarlier, noteFailed } from '../records/accepted-runs';
 import { backDisturbs, failedAlone } from '../transaction/unfinished-update';
 

@@ -6,7 +6,7 @@
 
 import { diskFailure } from '../disk-failure';
 import type { Files } from '../ports';
-import { writePrivate } from '../records/records';
+import { writePrivate } from '../records/configs';
 
 /** Two lines: seconds from the boot of the update, and the deployment that ran before. */
 const UNCONFIRMED_FILE = '/var/lib/slipway/unconfirmed';

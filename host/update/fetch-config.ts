@@ -8,7 +8,7 @@ import {
   readCanonical,
   readCurrentConfig,
   readKeptConfig,
-} from '../records/records';
+} from '../records/configs';
 
 /** The config that the order wants, fetched at most once per update. */
 export async function desiredConfig(

@@ -14,7 +14,7 @@ import { isForced } from './force-file';
 import { refuseSameBoot } from './verify-and-commit';
 import { openJournal } from '../transaction/open-journal';
 import { forgetResults } from '../records/orders';
-import { lookAtOs, patiently } from '../patience';
+import { lookAtOs, patiently } from '../retries';
 import {
   atBest,
   type HostPorts,
@@ -23,8 +23,8 @@ import {
   type OpenJournal,
   type OsStatus,
 } from '../ports';
-import { proveAsBefore, proveKubelet } from './prove-os';
-import { dropKeptConfigs, readCurrentConfig } from '../records/records';
+import { proveAsBefore, proveKubelet } from './prove-running';
+import { dropKeptConfigs, readCurrentConfig } from '../records/configs';
 import { undoTakenOver } from '../settle/settle-for-order';
 import { tellOfOldFiles } from '../services/services';
 import { backTakesBoot, refuseForeign } from '../transaction/unfinished-update';

@@ -4,7 +4,7 @@
 
 import { filesAfterBoot } from '../../adapters/host';
 import { fail } from '../../core/errors';
-import { lookWithinFiveMinutes, type LookingPorts } from '../patience';
+import { lookWithinFiveMinutes, type LookingPorts } from '../retries';
 import type { HostPorts } from '../ports';
 
 /** Parts of the worker in an image; a machine that has it elsewhere keeps it. */

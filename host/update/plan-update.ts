@@ -9,7 +9,7 @@ import { planPhases } from '../../core/node/plan-phases';
 import type { HostOrder } from '../../workflows/host-contracts';
 import { forcedPlan } from './force-file';
 import type { HostPorts, OsStatus, UpdateHeader } from '../ports';
-import type { HostConfig } from '../records/records';
+import type { HostConfig } from '../records/configs';
 
 /** For `registries.conf`, which the plan reads. */
 const MOST_TEXT_BYTES = 16 * 1024 * 1024;

@@ -12,11 +12,11 @@ import { isForced } from './force-file';
 import { refuseMissingUnits } from '../services/missing-units';
 import { refuseWithoutWorker } from './next-worker';
 import { checkPaths } from '../paths/path-checks';
-import { lookWithinFiveMinutes } from '../patience';
+import { lookWithinFiveMinutes } from '../retries';
 import { changesOs, planFor } from './plan-update';
 import type { HostPorts, OsStatus } from '../ports';
-import { dropKeptConfigs, type HostConfig, sameConfig } from '../records/records';
-import { holds, settle } from '../settle/settle-for-order';
+import { dropKeptConfigs, type HostConfig, sameConfig } from '../records/configs';
+import { holds, settleForOrder } from '../settle/settle-for-order';
 
 /**
  * Settles an unfinished update, fetches and checks the config, compares the disk with the current
@@ -30,7 +30,7 @@ import { holds, settle } from '../settle/settle-for-order';
 export async function prepareUpdate(ports: HostPorts, order: HostOrder): Promise<PreparedUpdate> {
   const { progress } = ports.context();
   progress('looking at the host');
-  const { what, underWay } = await settle(ports, order);
+  const { what, underWay } = await settleForOrder(ports, order);
   const from = await currentConfig(ports, order);
   const named = from === undefined ? {} : { currentConfig: from.reference.name };
   const status = await lookWithinFiveMinutes(ports);

@@ -9,7 +9,7 @@ import { UNIT_DIRECTORY } from '../../core/systemd';
 import { findForeignDeployment, readCommitted } from '../records/committed-deployment';
 import { type Drift, driftsFrom, findOsDrift } from '../drift/compare';
 import type { HostPorts, OpenJournal, OsStatus } from '../ports';
-import type { HostConfig } from '../records/records';
+import type { HostConfig } from '../records/configs';
 import { isUndoneHere } from '../transaction/undo';
 
 export interface WentBack {

@@ -11,7 +11,7 @@ import { applyAgainIfInterrupted, goOnIfInterrupted, journalOf } from './arm-reb
 import { currentConfig, desiredConfig } from './fetch-config';
 import { findDrift, findOsDrift } from '../drift/compare';
 import { openJournal } from '../transaction/open-journal';
-import { lookAtOs } from '../patience';
+import { lookAtOs } from '../retries';
 import {
   type HostPorts,
   kernelBootId,
@@ -20,8 +20,8 @@ import {
   type OsStatus,
   secondsUp,
 } from '../ports';
-import { proveKubelet, proveRunning } from './prove-os';
-import { dropKeptConfigs, readCurrentConfig, sameConfig } from '../records/records';
+import { proveKubelet, proveRunning } from './prove-running';
+import { dropKeptConfigs, readCurrentConfig, sameConfig } from '../records/configs';
 import { performActions, runningServices } from '../services/services';
 import { commit, hasBegunToCommit } from '../settle/settle-for-order';
 import { proveUnits } from '../services/unit-health';

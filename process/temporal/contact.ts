@@ -6,14 +6,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { messageOf } from '../../core/errors';
+import { ASK_AGAIN_MS, ASK_TIMEOUT_MS } from '../../core/machine/contact';
 
-/** While an answer is needed, by an unconfirmed update or for `/readyz`. */
-const SOON_MS = 5_000;
-/** Otherwise: thousands of machines ask, and only `slipway host status` shows it. */
+/** While nobody waits for the answer, of thousands of machines; it is only what `slipway host status` shows. */
 const NOW_AND_THEN_MS = 60_000;
-const TIMEOUT_MS = 5_000;
-/** While an answer is needed, a question begins and ends within this time. */
-export const LONGEST_QUESTION_MS = TIMEOUT_MS + SOON_MS + TIMEOUT_MS;
 
 /**
  * gRPC codes that Temporal does not answer with: CANCELLED and UNKNOWN (a broken connection, or a
@@ -49,7 +45,7 @@ export async function watchContact(
     const woken = new AbortController();
     const forget = onUrgent?.(() => woken.abort());
     const isSoon = isUrgent() || silence !== undefined;
-    await delay(isSoon ? SOON_MS : NOW_AND_THEN_MS, undefined, {
+    await delay(isSoon ? ASK_AGAIN_MS : NOW_AND_THEN_MS, undefined, {
       signal: AbortSignal.any([signal, woken.signal]),
     }).catch(() => undefined);
     forget?.();
@@ -59,7 +55,7 @@ export async function watchContact(
 /** @returns why there was no answer; undefined = there was one */
 export async function askTemporal(connection: Asked): Promise<string | undefined> {
   try {
-    await connection.withDeadline(Date.now() + TIMEOUT_MS, () =>
+    await connection.withDeadline(Date.now() + ASK_TIMEOUT_MS, () =>
       connection.workflowService.getSystemInfo({}),
     );
     return undefined;

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Logger } from '../../process/logging';
 import type { CountingJoinGate } from '../join-gate';
 import { addJoinMetrics } from '../join-metrics';
-import { listenAt, type Opened } from '../opened';
+import { listenAt, type Opened } from '../closing';
 import type { ServerSettings } from '../settings';
 import { followTls, readTls } from '../tls';
 import { buildIgnition } from './app';
@@ -20,7 +20,6 @@ export interface IgnitionParts {
   readonly gate: CountingJoinGate;
   readonly preparer: Preparer;
   readonly registry: Registry;
-  /** Counts any answered request. */
   readonly answered: (endpoint: string, code: number, seconds: number) => void;
   readonly logger: Logger;
   readonly signal: AbortSignal;

@@ -23,7 +23,7 @@ import type { IgnitionConfig, MachineConfigSpec } from '../../core/machine-confi
 import { rpmOstreeKernelArguments } from '../../core/os';
 import { EMPTY_IGNITION, parseAndConvert, readRawIgnition } from '../../core/ignition';
 import { casesOf, isJsonObject, type ConformanceKind, type JsonObject } from './kind';
-import { nodePorts } from './ports';
+import { nodePorts } from './render-ports';
 
 const PORTS: ContentPorts = { parseToml, gunzip: (bytes) => nodePorts.gunzip(bytes) };
 

@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 
 import { messageOf } from '../../core/errors';
-import { runFile } from './run';
+import { runFile } from './run-cases';
 
 async function main(paths: readonly string[]): Promise<number> {
   if (paths.length === 0) {

@@ -9,7 +9,7 @@ import {
 import type { MachineConfig, MachineConfigSpec } from '../../core/machine-config/types';
 import { ANNOTATION, LABEL } from '../../core/names';
 import { casesOf, isJsonObject, type ConformanceKind, type JsonObject } from './kind';
-import { nodePorts } from './ports';
+import { nodePorts } from './render-ports';
 
 /** The ControllerConfig of all observed cases. */
 const CONTROLLER: RenderControllerConfig = {

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { KubeConfig, KubernetesObjectApi, PatchStrategy } from '@kubernetes/client-node';
 import { createNodes, startCluster, type Cluster } from '../../tools/cluster';
 import { observeInOwnProcess, type ObserverProcess } from '../observer/own-process';
-import { freePorts } from '../../tools/processes/ports';
+import { freePorts } from '../../tools/processes/free-ports';
 import { manifestsWith, type Manifests } from '../../tools/stack/manifests';
 import { describeViolation } from '../observer/violation';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';

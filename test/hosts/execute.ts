@@ -1,4 +1,6 @@
-import { run } from '../../tools/binaries/run';
+/** Programs of the machine, run to their end. */
+
+import { run } from '../../tools/binaries/run-program';
 
 export interface ExecuteOptions {
   readonly cwd?: string;

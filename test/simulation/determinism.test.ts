@@ -1,5 +1,5 @@
 import { shippedSandbox } from './many-seeds';
-import { runSeed } from './run';
+import { runSeed } from './run-seed';
 import type { Sandbox } from './temporal/sandbox';
 
 let sandbox: Sandbox;

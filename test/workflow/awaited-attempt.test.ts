@@ -3,8 +3,8 @@
 import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
-import type { ActivityRun } from '../../activities/ports';
-import { currentRun } from '../../activities/run';
+import type { ActivityRun } from '../../activities/cluster/ports';
+import { currentRun } from '../../activities/cluster/activity-run';
 import { CLUSTER_QUEUE, poolRolloutId } from '../../core/names';
 import { startTemporal, type TemporalServer } from '../../tools/temporal';
 import { installTemporalRuntime } from '../../process/temporal/runtime';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BinarySource } from './catalogue';
 import { findOnPath } from './search-path';
-import { run } from './run';
+import { run } from './run-program';
 import type { BinarySettings } from './settings';
 import { compareVersions, parseVersion } from './versions';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { run } from './run';
+import { run } from './run-program';
 import { findOnPath } from './search-path';
 import type { BinarySettings } from './settings';
 import { compareVersions, parseVersion } from './versions';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { findChecksum, type ReleaseDownload } from './releases';
-import { run } from './run';
+import { run } from './run-program';
 import type { BinarySettings } from './settings';
 
 /**

@@ -8,7 +8,7 @@ import { downloadRelease } from './download';
 import { withLock } from './lock';
 import { reportOnStderr, withProgress, type Report } from './progress';
 import { releaseFor } from './releases';
-import { run } from './run';
+import { run } from './run-program';
 import { findOnPath, isExecutable } from './search-path';
 import { overrideVariable, type BinarySettings } from './settings';
 import { isCompatible, parseVersion } from './versions';

@@ -5,7 +5,7 @@ import { repositoryRoot } from '../repository-root';
 import { requireCargo, requireLibraries } from './cargo';
 import { withLock } from './lock';
 import { reportOnStderr, withProgress, type Report } from './progress';
-import { run } from './run';
+import { run } from './run-program';
 import { findOnPath, isExecutable } from './search-path';
 import { readSettings, type BinarySettings } from './settings';
 

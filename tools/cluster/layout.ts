@@ -1,6 +1,6 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { freePorts } from '../processes/ports';
+import { freePorts } from '../processes/free-ports';
 import {
   CertificateUse,
   issueCertificate,

@@ -5,7 +5,7 @@ import { controllersCommand } from '../../cli/processes/controllers';
 import { hostFirstBootCommand } from '../../cli/processes/host-first-boot';
 import { hostSettleCommand } from '../../cli/processes/host-settle';
 import { hostWorkerCommand } from '../../cli/processes/host-worker';
-import { PROCESSES } from '../../cli/processes';
+import { PROCESSES } from '../../cli/processes/processes';
 import type { ProcessCommand } from '../../cli/processes/process-command';
 import { processCommand } from '../../cli/processes/run-process';
 import { serverCommand } from '../../cli/processes/server';

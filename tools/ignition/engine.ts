@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinary } from '../binaries';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 
 export interface EngineOptions {
   /** Directory for the engine's own files; keeps the merged config. */

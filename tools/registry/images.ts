@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 
 /** Files of one layer, by path below the root. */
 export type LayerFiles = Readonly<Record<string, string | Buffer>>;

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startProcess, waitUntilReady, type ManagedProcess } from '../processes/managed-process';
-import { freePorts } from '../processes/ports';
+import { freePorts } from '../processes/free-ports';
 import { adoptDirectory } from '../processes/watchdog';
 import { bytesOf, readAccessLog, servedBlobs, type ServedBlob } from './access-log';
 import { ensureRegistry } from './program';

@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 import { ensureVerifyingSkopeo } from './verifying-skopeo';
 
 /** Settings for `registries.d`: where to look for the signatures of every image. */

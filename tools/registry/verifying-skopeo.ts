@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { withLock } from '../binaries/lock';
 import { reportOnStderr, withProgress, type Report } from '../binaries/progress';
-import { run } from '../binaries/run';
+import { run } from '../binaries/run-program';
 import { isExecutable } from '../binaries/search-path';
 import { readSettings, type BinarySettings } from '../binaries/settings';
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import type { Cluster } from '../cluster';
-import { freePorts } from '../processes/ports';
+import { freePorts } from '../processes/free-ports';
 import type { ManagedProcess } from '../processes/managed-process';
 import { startProcess, waitUntilReady } from '../processes/managed-process';
 import { repositoryRoot } from '../repository-root';

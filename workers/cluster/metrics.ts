@@ -2,7 +2,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { ActivityRun } from '../../activities/ports';
+import type { ActivityRun } from '../../activities/cluster/ports';
 import type { ClusterCaches } from '../../adapters/kube/cluster-caches';
 import type {
   DrainProgress,

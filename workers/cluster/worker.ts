@@ -8,9 +8,9 @@ import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import { clusterActivitiesForWorker } from '../../activities/cluster';
-import { currentRun } from '../../activities/run';
-import type { ClusterPorts } from '../../activities/ports';
+import { clusterActivitiesForWorker } from '../../activities/cluster/cluster-activities';
+import { currentRun } from '../../activities/cluster/activity-run';
+import type { ClusterPorts } from '../../activities/cluster/ports';
 import { connectKube, type KubeClient } from '../../adapters/kube/client';
 import {
   createClusterCaches,
@@ -34,10 +34,13 @@ import { createWorkerMetrics, type WorkerMetrics } from './metrics';
 import type { ClusterWorkerSettings } from '../../process/settings';
 import { freeLoopbackPort, startHealthServer } from '../../process/health-server';
 import { createLogger, type Logger } from '../../process/logging';
-import { OpenUpdates } from '../../process/temporal/client';
-import { TemporalLink, tellSilence } from '../../process/temporal/link';
+import { OpenUpdates } from '../../process/temporal/open-updates';
+import { TemporalConnection, tellSilence } from '../../process/temporal/connection';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
-import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+} from '../../process/temporal/connection-options';
 import { UNREPLAYABLE_FAILS } from './unreplayable';
 import { untilAvailable } from '../../process/until-available';
 import { whenAborted } from '../../process/when-aborted';
@@ -103,7 +106,7 @@ interface WorkerState {
   /** Named by `/readyz`, besides servers that become absent later. */
   readonly waitingFor: Set<string>;
   /** To Temporal; undefined before the first answer. */
-  link?: TemporalLink<NativeConnection>;
+  link?: TemporalConnection<NativeConnection>;
 }
 
 function waitsOf({ kube, link, waitingFor }: WorkerState): readonly string[] {
@@ -141,7 +144,7 @@ async function serve(
   become(waitingFor, `Temporal at ${settings.temporalAddress}`);
   const identity = `cluster-worker@${hostname()}-${process.pid}`;
   installTemporalRuntime(log, sdkMetrics);
-  const link = await TemporalLink.open(linkOptions(settings, log), signal);
+  const link = await TemporalConnection.open(linkOptions(settings, log), signal);
   state.link = link;
   become(waitingFor, 'the start of the worker');
   const ended = new AbortController();
@@ -204,7 +207,7 @@ function linkOptions(settings: ClusterWorkerSettings, log: Logger) {
 interface Polling {
   readonly activities: object;
   readonly identity: string;
-  readonly link: TemporalLink<NativeConnection>;
+  readonly link: TemporalConnection<NativeConnection>;
   readonly log: Logger;
   readonly signal: AbortSignal;
   readonly waitingFor: Set<string>;

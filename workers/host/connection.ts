@@ -4,12 +4,15 @@ import { NativeConnection } from '@temporalio/worker';
 import { withoutNoise } from './order-log';
 import type { HostTemporalSettings } from './settings';
 import type { Logger } from '../../process/logging';
-import { TemporalLink } from '../../process/temporal/link';
+import { TemporalConnection } from '../../process/temporal/connection';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
-import { type ConnectionOptions, connectionOptions } from '../../process/temporal/target';
+import {
+  type ConnectionOptions,
+  connectionOptions,
+} from '../../process/temporal/connection-options';
 
-/** Shared by all workers of the process. */
-export type HostLink = TemporalLink<NativeConnection>;
+/** Under all workers of the process. */
+export type HostConnection = TemporalConnection<NativeConnection>;
 
 interface Connecting {
   readonly signal: AbortSignal;
@@ -27,13 +30,13 @@ interface Connecting {
 export async function connected(
   settings: HostTemporalSettings,
   { signal, log, deadline }: Connecting,
-  work: (link: HostLink) => Promise<void>,
+  work: (link: HostConnection) => Promise<void>,
 ): Promise<boolean> {
   installTemporalRuntime(withoutNoise(log));
-  let link: HostLink | undefined;
+  let link: HostConnection | undefined;
   const isOver = (): boolean => !signal.aborted && deadline?.aborted === true;
   try {
-    link = await TemporalLink.open(
+    link = await TemporalConnection.open(
       {
         address: settings.temporalAddress,
         namespace: settings.temporalNamespace,

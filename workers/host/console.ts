@@ -1,10 +1,12 @@
 /** `slipway host status` and `slipway host settle`, for a person at the console of a machine. */
 
-import { readHostReport } from '../../host/report/report';
-import { reportLines } from '../../host/report/report-text';
-import { settleMachine } from '../../host/settle/before-kubelet';
+import { type MachineStatus, readMachineStatus } from '../../host/status/machine-status';
+import { statusLines } from '../../host/status/status-text';
+import { settleMachine } from './settle-program';
 import { type HostWorkerOptions, readMachineSettings } from './settings';
 import { createLogger } from '../../process/logging';
+import { createMachinePorts } from './machine-ports';
+import type { MachineSettings } from './machine-settings';
 
 interface Console {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -22,10 +24,16 @@ export async function printHostStatus(
   output: 'table' | 'json',
   { environment, write }: Console,
 ): Promise<boolean> {
-  const report = await readHostReport(readMachineSettings(flags, environment));
-  const text = output === 'json' ? JSON.stringify(report, null, 2) : reportLines(report).join('\n');
+  const status = await machineStatus(readMachineSettings(flags, environment));
+  const text = output === 'json' ? JSON.stringify(status, null, 2) : statusLines(status).join('\n');
   write(`${text}\n`);
-  return report.problems.length === 0;
+  return status.problems.length === 0;
+}
+
+/** Looks at everything; what cannot be read is a problem in the answer, never an exception. */
+export function machineStatus(settings: MachineSettings): Promise<MachineStatus> {
+  const open = () => createMachinePorts(settings, { isLooking: true });
+  return readMachineStatus({ ...settings, open });
 }
 
 /**

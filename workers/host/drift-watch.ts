@@ -8,7 +8,7 @@ import {
   createReportClient,
   type ConfigClientOptions,
 } from '../../adapters/host';
-import type { HostPorts } from '../../activities/host';
+import type { LastingPorts } from '../../host/ports';
 import type { Logger } from '../../process/logging';
 
 export interface DriftPlace {
@@ -20,11 +20,9 @@ export interface DriftPlace {
   readonly kubeletUnit?: DriftPorts['kubeletUnit'];
 }
 
-type Ports = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
-
 /** Watches until the signal aborts; never throws. */
 export async function watchHostDrift(
-  ports: Ports,
+  ports: LastingPorts,
   { root, endpoint, kubeletUnit = () => undefined }: DriftPlace,
   options: Omit<DriftOptions, 'log'> & { readonly log: Logger },
 ): Promise<void> {

@@ -5,12 +5,12 @@ import { messageOf } from '../../core/errors';
 import { fewLines } from '../../core/few';
 import { installTemporalRuntime } from '../../process/temporal/runtime';
 import type { HostWorkerSettings } from './settings';
-import type { HostLink } from './connection';
+import type { HostConnection } from './connection';
 import { withoutNoise } from './order-log';
 import type { Logger } from '../../process/logging';
 
-/** The part of the connection that health shows. */
-export type Linked = Pick<HostLink, 'waitingFor' | 'deathSentence'>;
+/** The connection under the hosts, as far as health tells of it. */
+export type Linked = Pick<HostConnection, 'waitingFor' | 'deathSentence'>;
 
 export interface WatchedHosts {
   readonly onConfigured: (node: string, config: string | undefined) => void;

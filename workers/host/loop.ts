@@ -9,15 +9,17 @@ import { withFailures } from '../../activities/failures';
 import {
   createHostActivities,
   currentStep,
-  rebootIsDue,
   withHeartbeats,
-} from '../../activities/host';
+} from '../../activities/host/host-activities';
+import { rebootIsDue } from '../../host/settle/settle-at-start';
 import { messageOf } from '../../core/errors';
 import { hostQueue } from '../../core/names';
 import type { HostActivities } from '../../workflows/host-contracts';
-import type { HostLink } from './connection';
+import type { HostConnection } from './connection';
 import { type DriftPlace, watchHostDrift } from './drift-watch';
-import { logged, telling } from './order-log';
+import { logged } from './order-log';
+import type { Host } from '../../host/host';
+import { telling } from '../../host/log';
 import { settleHost, type SettlingHost } from '../../host/settle/settle-again';
 import type { Logger } from '../../process/logging';
 import { untilAvailable } from '../../process/until-available';
@@ -37,9 +39,9 @@ export interface LastReboot {
   request?: ((reason: string) => void) | undefined;
 }
 
-/** A host without its Temporal worker. */
-export interface Host extends SettlingHost {
-  /** Shown in the Temporal UI for the activities of this host. */
+/** Everything about a host but its Temporal worker. */
+export interface ServedHost extends Host, SettlingHost {
+  /** Shown in the Temporal UI beside whatever this host does. */
   readonly identity: string;
   /** Default: one of the loop's own. */
   readonly lastReboot?: LastReboot;
@@ -47,12 +49,10 @@ export interface Host extends SettlingHost {
   readonly drift?: DriftPlace;
   /** Wraps the activities; for simulations. */
   readonly around?: (activities: HostActivities) => HostActivities;
-  /** Takes the machine down and up again; a real one never returns. */
-  reboot(reason: string, signal: AbortSignal): Promise<void>;
 }
 
 export interface HostLoopOptions {
-  readonly link: Pick<HostLink, 'connection' | 'follow' | 'untilSetUp'>;
+  readonly link: Pick<HostConnection, 'connection' | 'follow' | 'untilSetUp'>;
   readonly namespace: string;
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -63,7 +63,7 @@ export interface HostLoopOptions {
 }
 
 /** Runs the host until the signal aborts. */
-export async function runHost(host: Host, options: HostLoopOptions): Promise<void> {
+export async function runHost(host: ServedHost, options: HostLoopOptions): Promise<void> {
   const ended = new AbortController();
   const signal = AbortSignal.any([options.signal, ended.signal]);
   const watching =
@@ -82,7 +82,7 @@ export async function runHost(host: Host, options: HostLoopOptions): Promise<voi
   }
 }
 
-async function serveThroughReboots(host: Host, options: HostLoopOptions): Promise<void> {
+async function serveThroughReboots(host: ServedHost, options: HostLoopOptions): Promise<void> {
   const { signal, log } = options;
   const wish: RebootWish = { stop: () => undefined };
   const { lastReboot = {} } = host;
@@ -104,7 +104,7 @@ async function serveThroughReboots(host: Host, options: HostLoopOptions): Promis
  * The worker carries out orders until it has ended: a later one may have undone the update of the
  * reboot. If that is not known, the machine reboots as requested.
  */
-async function isStillDue(host: Host, log: Logger): Promise<boolean> {
+async function isStillDue(host: ServedHost, log: Logger): Promise<boolean> {
   try {
     return await host.exclusive(() => rebootIsDue({ ...host.ports, now: () => new Date() }));
   } catch (error) {
@@ -115,7 +115,7 @@ async function isStillDue(host: Host, log: Logger): Promise<boolean> {
 
 /** Reboots; returns why the machine is still up, if it is. */
 async function rebootHost(
-  host: Host,
+  host: ServedHost,
   reason: string,
   { signal, log }: HostLoopOptions,
 ): Promise<string | undefined> {
@@ -141,8 +141,8 @@ interface Serving extends HostLoopOptions {
   readonly lastReboot: LastReboot;
 }
 
-/** Serves the host's queue until a stop or a reboot is due. */
-async function serve(host: Host, options: Serving): Promise<void> {
+/** Serves the host's queue until it should stop or a reboot is due. */
+async function serve(host: ServedHost, options: Serving): Promise<void> {
   const { signal, lastReboot, wish } = options;
   if (wish.reason !== undefined) return;
   const stop = new AbortController();

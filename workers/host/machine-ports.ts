@@ -8,13 +8,11 @@ import {
   createVitals,
 } from '../../adapters/host';
 import { failureName } from '../../core/errors';
-import type { HostPorts, UpdateHeader, UpdateMark } from '../../host/ports';
+import type { HostPorts, MachinePorts, UpdateHeader, UpdateMark } from '../../host/ports';
 import type { MachineSettings } from './machine-settings';
 import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
 
-export type MachinePorts = Omit<HostPorts, 'reboot' | 'context' | 'now' | 'configs'>;
-
-/** Reading must change nothing: opening the journal would otherwise drop one that never began. */
+/** What looks at a machine changes nothing: the journal drops what never began when it is opened. */
 const LOOKING = { change: async () => undefined, removeDirectory: async () => undefined };
 
 /**

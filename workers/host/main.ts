@@ -26,12 +26,12 @@ const COMMANDS: Readonly<Record<string, Run>> = {
     return 0;
   },
   async 'host-settle'(argv, signal) {
-    const { runHostSettle } = await import('../../host/settle/before-kubelet.js');
+    const { runHostSettle } = await import('./settle-program.js');
     await runHostSettle(readFlags(argv, MACHINE_FLAGS), signal, environment);
     return 0;
   },
   async 'host-first-boot'(argv, signal) {
-    const { runHostFirstBoot } = await import('../../host/first-boot/attempts.js');
+    const { runHostFirstBoot } = await import('./first-boot-program.js');
     await runHostFirstBoot(readFlags(argv, MACHINE_FLAGS), signal, environment);
     return 0;
   },

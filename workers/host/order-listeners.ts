@@ -1,4 +1,4 @@
-/** Calls listeners when orders of a host begin and end. */
+/** Tells listeners of the orders of a host as they begin and end. */
 
 import type { HostActivities, HostOrder } from '../../workflows/host-contracts';
 
@@ -14,11 +14,11 @@ interface Listeners {
   readonly onEnded: () => void;
 }
 
-/** Wraps the activities to call the listeners. */
-export function noting(activities: HostActivities, listeners: Listeners): HostActivities {
-  const noted = Object.entries(activities).map(([name, activity]) => {
+/** The same activities; the listeners hear of each. */
+export function tellListeners(activities: HostActivities, listeners: Listeners): HostActivities {
+  const telling = Object.entries(activities).map(([name, activity]) => {
     const run = activity as (order: HostOrder) => Promise<unknown>;
-    const note = async (order: HostOrder): Promise<unknown> => {
+    const tell = async (order: HostOrder): Promise<unknown> => {
       if (name === WRITES) listeners.onWriting(order);
       try {
         const result = await run(order);
@@ -28,7 +28,7 @@ export function noting(activities: HostActivities, listeners: Listeners): HostAc
         listeners.onEnded();
       }
     };
-    return [name, note];
+    return [name, tell];
   });
-  return Object.fromEntries(noted) as HostActivities;
+  return Object.fromEntries(telling) as HostActivities;
 }

@@ -69,8 +69,3 @@ export function withoutNoise(log: Logger): Logger {
   quiet.warn = unlessNoise('warn');
   return quiet;
 }
-
-/** The port `warn` of `HostPorts`. */
-export function telling(node: string, log: Logger): { readonly warn: (sentence: string) => void } {
-  return { warn: (reason) => log.warn({ node, reason }, 'went on without') };
-}

@@ -1,7 +1,7 @@
 /** Settings that every host worker has. */
 
 import type { LogSettings } from '../../process/logging';
-import type { TemporalPlace } from '../../process/temporal/target';
+import type { TemporalPlace } from '../../process/temporal/connection-options';
 
 /** PEM files of one node's identity: its kubelet client certificate. */
 export interface NodeCredentials {

@@ -23,7 +23,7 @@ import {
 import type { HostProcessSettings, HostWorkerOptions, NodeCredentials } from './setting-types';
 import { SettingsReader } from './settings-reader';
 import { LOG_LEVELS } from '../../process/logging';
-import type { TemporalPlace } from '../../process/temporal/target';
+import type { TemporalPlace } from '../../process/temporal/connection-options';
 
 export interface SimulatedHostsSettings extends HostProcessSettings {
   readonly kind: 'simulated';

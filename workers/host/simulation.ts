@@ -5,13 +5,11 @@
 
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  createExclusive,
-  currentStep,
-  type HostPorts,
-  installFirstConfig,
-  readCurrentConfig,
-} from '../../activities/host';
+import { currentStep } from '../../activities/host/host-activities';
+import { createExclusive } from '../../host/exclusive';
+import { installFirstConfig } from '../../host/first-boot/first-boot';
+import type { HostPorts } from '../../host/ports';
+import { readCurrentConfig } from '../../host/records/configs';
 import { createConfigClient, createHostUsers, createJournal } from '../../adapters/host';
 import {
   createFailurePlan,
@@ -26,9 +24,9 @@ import { SIMULATED_HOST } from '../../core/names';
 import { splitKernelArguments } from '../../core/os';
 import type { HostActivities } from '../../workflows/host-contracts';
 import { type BootReports, createBootReports } from './simulated-boot-reports';
-import type { HostLink } from './connection';
+import type { HostConnection } from './connection';
 import { createLimit } from './concurrency-limit';
-import { type Host, runHost } from './loop';
+import { type ServedHost, runHost } from './loop';
 import type { SimulatedHostsSettings } from './settings';
 import { becomeOnlyWorker } from './single-process';
 import type { Logger } from '../../process/logging';
@@ -43,15 +41,15 @@ export interface SimulatedHostEvents {
   readonly onConfigured?: (node: string, config: string | undefined) => void;
   /** The host serves its queue, again after each reboot. */
   readonly onPolling?: (node: string) => void;
-  /** The connection of the hosts. */
-  readonly onLink?: (link: HostLink) => void;
+  /** There is a connection under them, for as long as they run. */
+  readonly onLink?: (link: HostConnection) => void;
 }
 
 /** Runs the hosts until the signal aborts. */
 export async function runSimulatedHosts(
   settings: SimulatedHostsSettings,
   input: {
-    readonly link: HostLink;
+    readonly link: HostConnection;
     readonly signal: AbortSignal;
     readonly log: Logger;
     readonly events?: SimulatedHostEvents;
@@ -107,7 +105,7 @@ export async function runSimulatedHosts(
 }
 
 interface MadeHost {
-  readonly host: Host;
+  readonly host: ServedHost;
   readonly machine: SimulatedMachine;
 }
 
@@ -133,7 +131,7 @@ async function makeHost(
     },
   });
   const reports = bootReportsOf(settings, node, { signal, log });
-  const host: Host = {
+  const host: ServedHost = {
     node,
     identity: `${SIMULATED_HOST}${node}`,
     exclusive: createExclusive(),

@@ -5,18 +5,24 @@
 
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createExclusive, dropFallback } from '../../activities/host';
+import { createExclusive } from '../../host/exclusive';
+import { dropFallback } from '../../host/update/fallback';
 import { createConfigClient } from '../../adapters/host';
 import { messageOf } from '../../core/errors';
-import { type Confirmation, confirmation, goBackByItself } from '../../host/confirm/after-reboot';
-import { noting, type WritingOrder } from './order-listeners';
-import { AwaitedWord } from '../../host/confirm/before-reboot';
+import {
+  type ConfirmAfterReboot,
+  confirmAfterReboot,
+  goBackAndReboot,
+} from '../../host/confirm/after-reboot';
+import { tellListeners, type WritingOrder } from './order-listeners';
+import { ConfirmBeforeReboot } from '../../host/confirm/before-reboot';
+import { bareHost } from './bare-host';
 import { connected } from './connection';
-import { tellSilence } from '../../process/temporal/link';
+import { tellSilence } from '../../process/temporal/connection';
 import { journalLogger } from './journal-logger';
-import { KubeletEndpoint, kubeletFinder, startWhatWaited } from './kubelet';
+import { KubeletEndpoint, kubeletFinder, startWhatWaited } from '../../host/kubelet';
 import { createLimit } from './concurrency-limit';
-import { type Host, type LastReboot, runHost } from './loop';
+import { type ServedHost, type LastReboot, runHost } from './loop';
 import { createMachinePorts } from './machine-ports';
 import { createNotifier, type SystemdNotifier } from './systemd-notify';
 import { rebootMachine } from './reboot';
@@ -31,7 +37,7 @@ import type {
 } from './settings';
 import { settingsOrBack } from '../../host/confirm/last-resort';
 import { becomeOnlyWorker, WORKER_LOCK } from './single-process';
-import { type Connection, createHostState } from '../../host/report/worker-state';
+import { type Connection, createWorkerState } from '../../host/status/worker-state';
 import { runSimulatedHosts, type SimulatedHostEvents } from './simulation';
 import { createLogger, type Logger } from '../../process/logging';
 
@@ -106,7 +112,9 @@ async function readInTime(
   const isSimulated = flags['simulate'] !== undefined || flags['nodes'] !== undefined;
   if (isSimulated) return read();
   const resort = { signal, log, onWaiting };
-  return settingsOrBack(read, { flags, environment }, resort).finally(() => systemd?.close());
+  return settingsOrBack(read, () => bareHost(flags, environment, resort), resort).finally(() =>
+    systemd?.close(),
+  );
 }
 
 export interface SimulatedHosts {
@@ -197,7 +205,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   const findKubelet = kubeletFinder(settings, log);
   findKubelet();
   const endpoint = new KubeletEndpoint(settings.serverUrl, findKubelet);
-  const state = createHostState(settings.root, settings.temporalAddress, log);
+  const state = createWorkerState(settings.root, settings.temporalAddress, log);
   let shown: Connection | undefined;
   const show = (connection: Connection): void => {
     if (connection === shown) return;
@@ -206,7 +214,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     void systemd.status(SHOWN[connection]);
   };
   const lastReboot: LastReboot = {};
-  const host: Host = {
+  const host: ServedHost = {
     node,
     identity: `slipway-host@${node}`,
     exclusive: createExclusive(),
@@ -219,7 +227,7 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
     onUnsettled: (reason) => again.failed(reason),
     around: (activities) =>
       state.watch(
-        noting(activities, {
+        tellListeners(activities, {
           onWriting: (order) => beginsToWrite(order),
           onCarriedOut: () => carriedOut(),
           onEnded: () => hasEnded(),
@@ -259,36 +267,40 @@ async function serveMachine({ settings, systemd }: Machine, running: Running): P
   const reason = await settleHost(host, log);
   await systemd.ready(reason === undefined ? 'waiting for Temporal' : `rebooting: ${reason}`);
   if (reason !== undefined) await goDown(reason);
-  const awaited = await confirmation(host, settings.reconnectSeconds, log);
-  // The fallback of an update that was given up before its reboot.
-  if (!awaited.isAwaited() && reason === undefined) {
+  const afterReboot = await confirmAfterReboot(host, settings.reconnectSeconds, log);
+  // Of an update that was given up before its reboot.
+  if (!afterReboot.isAwaited() && reason === undefined) {
     await dropFallback(ports.files).catch((error: unknown) =>
       log.error({ node, reason: messageOf(error) }, 'slipway-host-fallback cannot be called off'),
     );
   }
-  const word = new AwaitedWord(host, { signal, log, seconds: settings.reconnectSeconds });
-  await word.look();
-  carriedOut = () => awaited.carriedOut();
-  // A failed order may have written what cuts the machine off.
+  const beforeReboot = new ConfirmBeforeReboot(host, {
+    signal,
+    log,
+    seconds: settings.reconnectSeconds,
+  });
+  await beforeReboot.look();
+  carriedOut = () => afterReboot.carriedOut();
+  // One that has failed may have written what cuts the machine off.
   hasEnded = () => {
     again.look();
-    void word.look();
-    void awaited.look();
+    void beforeReboot.look();
+    void afterReboot.look();
   };
-  beginsToWrite = (order) => word.begin(order);
+  beginsToWrite = (order) => beforeReboot.begin(order);
   await waitJitter(settings.startJitterSeconds, signal);
   const isCutOff = await serveOrders(settings, {
-    ...{ host, running, awaited, word, connection: { shown: () => shown, show } },
-    isUrgent: () => awaited.isAwaited() || word.isAwaited,
+    ...{ host, running, afterReboot, beforeReboot, connection: { shown: () => shown, show } },
+    isUrgent: () => afterReboot.isAwaited() || beforeReboot.isAwaited,
   });
-  if (isCutOff) await goBackByItself(host, signal, log, awaited.why());
+  if (isCutOff) await goBackAndReboot(host, signal, log, afterReboot.why());
 }
 
 interface ServingMachine {
-  readonly host: Host;
+  readonly host: ServedHost;
   readonly running: Running;
-  readonly awaited: Confirmation;
-  readonly word: AwaitedWord;
+  readonly afterReboot: ConfirmAfterReboot;
+  readonly beforeReboot: ConfirmBeforeReboot;
   readonly connection: {
     readonly shown: () => Connection | undefined;
     readonly show: (connection: Connection) => void;
@@ -300,16 +312,23 @@ interface ServingMachine {
 /** Serves until the process should stop; true = Temporal was not reached in time. */
 function serveOrders(
   settings: SingleHostSettings,
-  { host, running, awaited, word, connection: { shown, show }, isUrgent }: ServingMachine,
+  {
+    host,
+    running,
+    afterReboot,
+    beforeReboot,
+    connection: { shown, show },
+    isUrgent,
+  }: ServingMachine,
 ): Promise<boolean> {
   const { log, signal } = running;
   const { node } = host;
-  const { deadline } = awaited;
+  const { deadline } = afterReboot;
   return connected(settings, { log, signal, deadline }, async (link) => {
     running.events?.onLink?.(link);
     const contact = (): void => {
-      awaited.contact();
-      word.contact();
+      afterReboot.contact();
+      beforeReboot.contact();
     };
     contact();
     const ended = new AbortController();
@@ -326,7 +345,7 @@ function serveOrders(
       },
       isUrgent,
       onUrgent: (listener) => {
-        const ends = [word.onAwaited(listener), awaited.onAwaited(listener)];
+        const ends = [beforeReboot.onAwaited(listener), afterReboot.onAwaited(listener)];
         return () => {
           for (const end of ends) end();
         };

@@ -6,7 +6,7 @@
 import { access, constants, lstat, readdir, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import { hasCode } from '../root-paths';
 import type { RunCommand } from './command';
 import type { BootNeeds } from './driver';

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Deployment, OsStatus } from '../types';
+import type { Deployment, OsStatus } from './os-status';
 import type { BootcEntry, BootcStatus } from './bootc-status';
 import { readBootId } from './boot-id';
 import { kernelOptions, readLoaderEntries, withoutDeployment } from './loader-entries';

@@ -3,7 +3,7 @@
  * format versioned, so unknown lines are skipped.
  */
 
-import type { PullProgress } from '../types';
+import type { PullProgress } from './os-status';
 
 /** The first version whose `switch` surely has `--progress-fd`. */
 const HAS_PROGRESS_SINCE = [1, 3] as const;

@@ -9,7 +9,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fail } from '../../../core/errors';
-import type { OsStatus, StepContext } from '../types';
+import type { OsStatus, StepContext } from './os-status';
 import { nextOf, statusOf } from './bootc-deployments';
 import { hasProgress, readProgressLine } from './bootc-progress';
 import { readBootcStatus, type BootcEntry, type BootcStatus } from './bootc-status';

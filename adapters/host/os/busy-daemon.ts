@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, failureName, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import type { ProgramOptions, RunProgram } from './program';
 
 const PAUSE_MS = 5_000;

@@ -1,6 +1,6 @@
 /** The port of the operating system, for all drivers. */
 
-import type { OsStatus, StepContext } from '../types';
+import type { OsStatus, StepContext } from './os-status';
 
 export const OS_DRIVER_NAMES = ['rpm-ostree', 'bootc', 'ostree', 'none', 'simulated'] as const;
 export type OsDriverName = (typeof OS_DRIVER_NAMES)[number];

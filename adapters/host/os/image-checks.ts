@@ -6,7 +6,7 @@
 import { statfs } from 'node:fs/promises';
 import { fail } from '../../../core/errors';
 import { imageDigest } from '../../../core/os';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import type { ImageGate } from './image-gate';
 import { readImageDemand, type PolicyVerdict } from './image-policy';
 

@@ -1,7 +1,7 @@
 /** A driver's questions about an image, before and after another program pulls it. */
 
 import { fail, failureName, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 
 export interface ImageGate {
   /**

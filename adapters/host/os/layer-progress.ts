@@ -4,7 +4,7 @@
  */
 
 import { failureName } from '../../../core/errors';
-import type { PullProgress, StepContext } from '../types';
+import type { PullProgress, StepContext } from './os-status';
 import { readJson } from './json-fields';
 import type { RunProgram } from './program';
 import { type Layer, layersIn, pulledLayers } from './pulled-layers';

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { fail } from '../../../core/errors';
 import { splitKernelArguments } from '../../../core/os';
-import type { OsStatus } from '../types';
+import type { OsStatus } from './os-status';
 import type { OsDriver } from './driver';
 
 const REASON = 'the driver "none" does not change the operating system';

@@ -1,7 +1,7 @@
 /** Calls slipway-ostree: it prints lines of progress, then one JSON object. */
 
 import { fail } from '../../../core/errors';
-import type { PullProgress } from '../types';
+import type { PullProgress } from './os-status';
 import { failed, lastJson, type CommandOptions, type RunCommand } from './command';
 
 export interface OstreeCallOptions extends Pick<CommandOptions, 'signal' | 'timeoutMs'> {

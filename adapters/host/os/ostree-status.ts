@@ -1,7 +1,7 @@
 /** Maps the answers of slipway-ostree to the port. */
 
 import { fail } from '../../../core/errors';
-import type { Deployment, OsStatus } from '../types';
+import type { Deployment, OsStatus } from './os-status';
 import type { ImageFacts } from './image-checks';
 import { type JsonFields, readFields } from './json-fields';
 

@@ -7,7 +7,7 @@
 
 import { fail } from '../../../core/errors';
 import { rpmOstreeKernelArguments, spelledAs } from '../../../core/os';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import { readBootId } from './boot-id';
 import { runCommand, type RunCommand } from './command';
 import type { OsDriver } from './driver';

@@ -1,7 +1,7 @@
 /** The deployments of a machine with rpm-ostree, and which one boots next. */
 
 import { fail } from '../../../core/errors';
-import type { Deployment, OsStatus } from '../types';
+import type { Deployment, OsStatus } from './os-status';
 import { readBootId } from './boot-id';
 import { kernelOptions, readLoaderEntries, withoutDeployment } from './loader-entries';
 import type { RunProgram } from './program';

@@ -8,7 +8,7 @@
 import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fail, failureName, messageOf } from '../../../core/errors';
-import type { StepContext } from '../types';
+import type { StepContext } from './os-status';
 import type { RunProgram } from './program';
 import { registryCredentials } from './registry-credentials';
 

@@ -6,7 +6,7 @@
  */
 
 import { fail } from '../../../core/errors';
-import type { OsStatus, StepContext } from '../types';
+import type { OsStatus, StepContext } from './os-status';
 import { onceIdle, untilFree, type Pause } from './busy-daemon';
 import type { OsDriver } from './driver';
 import { requireDigest } from './image-checks';

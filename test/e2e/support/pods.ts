@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cluster } from '../../../tools/cluster';
 import { type ManagedProcess, startProcess } from '../../../tools/processes/managed-process';
-import { freePorts } from '../../../tools/processes/ports';
+import { freePorts } from '../../../tools/processes/free-ports';
 
 const NAMESPACE = '/api/v1/namespaces/slipway';
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/slipway/deployments';

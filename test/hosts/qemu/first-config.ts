@@ -1,6 +1,6 @@
 /** Configs as Ignition leaves them on the disk of a machine that lacks their kernel arguments. */
 
-import { CURRENT_CONFIG_FILE } from '../../../host/records/records';
+import { CURRENT_CONFIG_FILE } from '../../../host/records/configs';
 import { digestOfTag } from '../build/oci-layout';
 import { REGISTRY } from '../machine/os-registry';
 import { type InstalledFile, installedDisk } from './disk';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { requireCargo, requireLibraries } from '../../../tools/binaries/cargo';
 import { withLock } from '../../../tools/binaries/lock';
 import { reportOnStderr, withProgress } from '../../../tools/binaries/progress';
-import { run } from '../../../tools/binaries/run';
+import { run } from '../../../tools/binaries/run-program';
 import { sourceDigest } from '../../../tools/binaries/rust-programs';
 import { isExecutable } from '../../../tools/binaries/search-path';
 import { readSettings, type BinarySettings } from '../../../tools/binaries/settings';

@@ -121,7 +121,7 @@ it('waits for both servers, works when they are there, says when one goes, and s
   await eventually(async () => expect((await get(`${metrics}/readyz`)).status).toBe(200));
   const answers = lines.filter(({ msg }) => msg === 'server answers').map(({ server }) => server);
   const back = `Temporal at ${temporal.address}`;
-  // The API server says what it allows only a moment after it answers; who asks in that moment says so once more.
+  // The API server grants rights only a moment after it answers; a check in between logs the line once more.
   expect(answers.filter((server) => server !== 'the Kubernetes API')).toEqual([back, back]);
   expect(lines.filter(({ msg }) => msg === 'Kubernetes API answers again')).toHaveLength(1);
 

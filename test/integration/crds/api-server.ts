@@ -27,14 +27,14 @@ export interface TestApiServer {
   /** A kubeconfig for a user of this name, with the rights that RBAC gives. */
   kubeconfigFor(user: string): Promise<string>;
   /**
-   * Creates an object from YAML as somebody wrote it: the API server's own reader reads it.
+   * Creates an object from YAML as written: the API server parses it.
    *
    * @throws Error with the answer of the API server when it refuses
    */
   createWritten(resource: Resource, yaml: string): Promise<void>;
-  /** What `kubectl get -o wide` shows of one object, by column: the API server fills the cells. */
+  /** The columns of `kubectl get -o wide` for one object, filled in by the API server. */
   printed(resource: Resource, name: string): Promise<Readonly<Record<string, unknown>>>;
-  /** Ends the API server as a crash does; etcd stays. */
+  /** Kills the API server as a crash does; etcd stays. */
   kill(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -105,7 +105,6 @@ async function post(url: URL, yaml: string, credentials: TlsCredentials): Promis
   if (status !== 201) throw new Error(`POST ${url.pathname}: ${status} ${said}`);
 }
 
-/** A `meta.k8s.io/v1` Table of one object. */
 interface Table {
   readonly columnDefinitions: readonly { readonly name: string }[];
   readonly rows: readonly [{ readonly cells: readonly unknown[] }];

@@ -1,4 +1,4 @@
-/** A config with everything that a file, a unit and a user can have, in each version of Ignition 3. */
+/** A config with every property of files, units and users, in each version of Ignition 3. */
 
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';

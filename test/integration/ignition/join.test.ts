@@ -1,6 +1,6 @@
 /**
- * A machine joins: the real engine fetches its first config over TLS, through a pointer config with a
- * token and an authority, and writes it.
+ * A machine joins: the real engine fetches its first config over TLS, with token and authority from a pointer
+ * config, and writes it.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -28,7 +28,7 @@ import { applyPresets, describeTree, makeMachineTree } from './machine-tree';
 import { FACTS, renderedPool } from './pools';
 import { differences } from './trees';
 
-// The engine is built here if nobody did before.
+// The engine may have to be built.
 jest.setTimeout(15 * 60_000);
 
 const POOL = 'worker';
@@ -103,7 +103,7 @@ function pointer(more: { readonly token?: string; readonly authority?: string } 
     token,
     ...more,
   });
-  // Without it, the engine asks a server that it does not believe until somebody turns it off.
+  // Otherwise the engine retries an untrusted server for ever.
   return { ...rest, ignition: { ...(ignition as object), timeouts: { httpTotal: 5 } } };
 }
 
@@ -164,7 +164,7 @@ describe('a machine that joins', () => {
   });
 });
 
-/** Whether a path is the other one, below it, or on the way to it. */
+/** Whether a path equals the other one, or is below or above it. */
 function isPartOf(path: string, own: string): boolean {
   return path === own || path.startsWith(`${own}/`) || own.startsWith(`${path}/`);
 }

@@ -1,4 +1,4 @@
-/** Pools as the render controller makes them, and all that a cluster can add to a first config. */
+/** Pools as the render controller makes them, and all additions of a cluster to a first config. */
 
 import { gunzipSync } from 'node:zlib';
 import type { KubeObject } from '../../../adapters/kube/resources';
@@ -14,7 +14,6 @@ export const ports = {
 };
 export const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 const AUTHORITY = Buffer.from(PEM).toString('base64');
-/** All that a cluster can add. */
 export const FACTS: FirstBootFacts = {
   kubeconfig: bootstrapKubeconfig({
     server: 'https://api.example.com:6443',
@@ -26,7 +25,7 @@ export const FACTS: FirstBootFacts = {
   registryAuthorities: { 'registry.example.com:5000': PEM },
 };
 
-/** MachineConfigs of deploy/samples and deploy/examples, and one with everything that a config can have. */
+/** MachineConfigs of deploy/samples and deploy/examples, and one with every property. */
 function sources(): readonly MachineConfig[] {
   const everything = {
     kind: 'MachineConfig',

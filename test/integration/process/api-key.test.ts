@@ -1,4 +1,4 @@
-/** The API key of a machine on its way to Temporal, as a server sees it that takes nothing else. */
+/** The API key of a machine on its way to Temporal, at a server that accepts nothing else. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
@@ -13,8 +13,8 @@ import {
 } from '../../../tools/cluster/certificates';
 import { readHostSettings } from '../../../workers/host/settings';
 import { createLogger } from '../../../process/logging';
-import { TemporalLink } from '../../../process/temporal/link';
-import { connectionOptions } from '../../../process/temporal/target';
+import { TemporalConnection } from '../../../process/temporal/connection';
+import { connectionOptions } from '../../../process/temporal/connection-options';
 
 jest.setTimeout(60_000);
 
@@ -60,7 +60,7 @@ it('is sent over TLS, and another one when its file has changed', async () => {
     temporalApiKeyFile: keyFile,
   });
   let nowMs = 0;
-  const link = await TemporalLink.open(
+  const link = await TemporalConnection.open(
     {
       address: settings.temporalAddress,
       namespace: settings.temporalNamespace,

@@ -1,4 +1,4 @@
-/** Mutual TLS in front of a Temporal server, which can change its mind about whom it lets in. */
+/** Mutual TLS in front of a Temporal server; the trusted authority can be changed. */
 
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { createServer, type TLSSocket } from 'node:tls';
@@ -7,9 +7,9 @@ import type { Credentials } from '../../../tools/cluster/certificates';
 export interface TlsFront {
   /** `host:port` */
   readonly address: string;
-  /** Common names of the clients that have a connection now. */
+  /** Common names of the clients with an open connection. */
   clients(): readonly string[];
-  /** From now on only clients of this authority; connections of others are cut, as at their next idle. */
+  /** Accepts only clients of this authority; other connections are cut, as after an idle time. */
   onlyTrust(authority: Credentials): void;
   close(): Promise<void>;
 }

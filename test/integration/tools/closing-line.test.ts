@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { repositoryRoot } from '../../../tools/repository-root';
 
-/** Each takes a while on a busy machine: npm and two or three programs one after the other. */
+/** Slow on a busy machine: npm and two or three programs in sequence. */
 const LIMIT_MS = 60_000;
-/** A file in the clone: a project's runner has been there. */
+/** A file in the clone, which a project's runner writes. */
 const RAN = 'ran';
 
 let clone: string;
@@ -242,7 +242,7 @@ function put(path: string, text: string): void {
   writeFileSync(join(clone, path), text, { mode: 0o755 });
 }
 
-/** A program that ends well once the file is there, and badly when it does not come. */
+/** A program that succeeds once the file exists, and fails when it does not come. */
 function untilThere(path: string): string {
   return [
     "const { existsSync } = require('node:fs');",

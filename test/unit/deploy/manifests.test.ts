@@ -1,4 +1,4 @@
-import { FIRST_BOOT_PLACES } from '../../../activities/host';
+import { FIRST_BOOT_PLACES } from '../../../host/first-boot/ignition-files';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, parseDocument } from 'yaml';
@@ -156,7 +156,7 @@ describe('a machine', () => {
     expect(first).toMatch(/^After=slipway-host-settle\.service /m);
     expect(first).toMatch(/^Before=.* slipway-host\.service$/m);
     expect(first).toMatch(/^ExecStart=\S*slipway host-first-boot$/m);
-    // Every boot would wait for it, as conditions are looked at last.
+    // Every boot would wait for it, because conditions are checked last.
     expect(first).not.toMatch(/^(Wants|After|Requires)=.*network-online/m);
   });
 
@@ -167,7 +167,7 @@ describe('a machine', () => {
     expect(fallback).toMatch(/^Type=simple$/m);
     expect(fallback).toMatch(/^ExecStart=\/usr\/local\/bin\/slipway-host-fallback$/m);
     expect(fallback).toMatch(/^WantedBy=multi-user\.target$/m);
-    // What is missing may be what these need.
+    // These may be what is missing.
     expect(fallback).not.toMatch(/^(Requires|After|EnvironmentFile)=/m);
   });
 

@@ -19,9 +19,9 @@ import {
   DEFAULT_DURATIONS,
   simulatedOwnership,
 } from '../../../adapters/simulation';
-import { createHostActivities } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
 import type { HostPorts, UpdateHeader, UpdateMark } from '../../../host/ports';
-import { digestOf } from '../../../host/records/records';
+import { digestOf } from '../../../host/records/configs';
 import { canonicalConfig } from '../../../core/machine-config/canonical';
 import { fail } from '../../../core/errors';
 import type { RenderedSpec } from '../../../core/machine-config/types';
@@ -37,7 +37,7 @@ export interface TestConfig {
   readonly spec: RenderedSpec;
 }
 
-/** A rendered config: every field is there, `config` is Ignition 3.5. */
+/** A rendered config with every field; `config` is Ignition 3.5. */
 export function aConfig(
   name: string,
   fields: Partial<Omit<RenderedSpec, 'config'>> & {
@@ -59,7 +59,6 @@ export function aConfig(
   return { reference: { name, digest: digestOf(bytes) }, bytes, spec };
 }
 
-/** A file of a config with plain text. */
 export function aFile(path: string, text: string, mode = 0o644) {
   const source = `data:,${encodeURIComponent(text)}`;
   return { path, mode, overwrite: true, contents: { source } };
@@ -114,7 +113,7 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
     clock,
     ports,
     activities: async (fs?: FileSystem) => createHostActivities(await ports(fs)),
-    /** Boots the machine, whatever is staged and released. */
+    /** Boots the machine; a staged and released deployment takes over. */
     boot: async (options = { broken: false }) => {
       const { os } = await ports();
       return (os as Awaited<ReturnType<typeof createSimulatedOs>>).boot(options);
@@ -123,7 +122,7 @@ export async function aHost(configs: readonly TestConfig[], at?: { readonly root
   };
 }
 
-/** An order for a config; each step gets its own ID, as workflows give it. */
+/** An order for a config; each step has its own ID, as in workflows. */
 export function orderFor(
   config: TestConfig,
   step: string,
@@ -139,7 +138,7 @@ export function orderFor(
   };
 }
 
-/** Takes a fresh host all the way onto its first config: prepared, applied, booted, committed. */
+/** Brings a new host to its first config: prepared, applied, booted, committed. */
 export async function bootInto(host: TestHost, config: TestConfig): Promise<void> {
   const activities = await host.activities();
   await activities.prepareUpdate(orderFor(config, 'p', { orderId: 'old/p' }));

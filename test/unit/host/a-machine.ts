@@ -1,4 +1,4 @@
-/** Directory trees of machines as distributions of Kubernetes lay them out. */
+/** Directory trees of machines, as distributions of Kubernetes lay them out. */
 
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -17,7 +17,6 @@ export function layOut(root: string, tree: Tree): void {
 
 const UNIT = '[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n';
 
-/** A unit in a directory, and the link that enables it. */
 export function enabledUnit(
   name: string,
   directory = '/etc/systemd/system',
@@ -33,14 +32,14 @@ export function installedUnit(name: string, directory = '/etc/systemd/system'): 
   return { [`${directory}/${name}`]: UNIT };
 }
 
-/** As kubelets keep a certificate that they asked for: a link to the last one, by its whole path. */
+/** A kubelet keeps requested certificates like this: a link to the last one, by its absolute path. */
 export const ROTATED: Tree = {
   '/var/lib/kubelet/pki/kubelet-client-2026-01-01-00-00-00.pem': 'PEM',
   '/var/lib/kubelet/pki/kubelet-client-current.pem':
     '-> /var/lib/kubelet/pki/kubelet-client-2026-01-01-00-00-00.pem',
 };
 
-/** What k3s or RKE2 has once it has joined. */
+/** The files of k3s or RKE2 after the join. */
 export const agentOf = (program: 'k3s' | 'rke2'): Tree => {
   const agent = `/var/lib/rancher/${program}/agent`;
   return Object.fromEntries(
@@ -73,7 +72,7 @@ export const OKD: Tree = {
 export const K3S_SERVER: Tree = { ...enabledUnit('k3s.service'), ...agentOf('k3s') };
 export const K3S_AGENT: Tree = { ...enabledUnit('k3s-agent.service'), ...agentOf('k3s') };
 
-/** The archive and the package of RKE2 bring both units. */
+/** The archive and the package of RKE2 contain both units. */
 export const RKE2_SERVER: Tree = {
   ...enabledUnit('rke2-server.service', '/usr/local/lib/systemd/system'),
   ...installedUnit('rke2-agent.service', '/usr/local/lib/systemd/system'),

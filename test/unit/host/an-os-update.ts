@@ -1,4 +1,4 @@
-/** Two configs with an OS image each, and a file that tells them apart. */
+/** Two configs with an OS image each, and a file that distinguishes them. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * A host whose `/etc` belongs to its deployments, as on image-based systems: a staged deployment gets
- * a copy of the running one when it is finalized at a clean shutdown, and the old one keeps what was
- * written. A power cut loses what was staged.
+ * A host whose `/etc` belongs to its deployments, as on image-based systems: a staged deployment gets a copy of
+ * the running one when it is finalized at an orderly shutdown, and the old one keeps later changes. A power cut
+ * drops the staged one.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -17,14 +17,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHostActivities, settleAtStart, type Settlement } from '../../../activities/host';
+import { createHostActivities } from '../../../activities/host/host-activities';
+import { settleAtStart, type Settlement } from '../../../host/settle/settle-at-start';
 import type { OsStatus } from '../../../host/ports';
 import { SIMULATED_OS_FILE } from '../../../adapters/simulation/os-driver';
 import { aHost, orderFor, type TestConfig } from './a-host';
 
 export type OstreeHost = Awaited<ReturnType<typeof anOstreeHost>>;
 
-/** The host, on `first` in a booted deployment of its image. */
 export async function anOstreeHost(first: TestConfig, configs: readonly TestConfig[]) {
   const host = await aHost([first, ...configs]);
   const etcs = mkdtempSync(join(tmpdir(), 'slipway-etcs-'));
@@ -46,20 +46,20 @@ export async function anOstreeHost(first: TestConfig, configs: readonly TestConf
     swap(before.booted.id, (await status()).booted.id);
   }
 
-  /** A clean shutdown: what is staged and released is finalized with the `/etc` of this moment. */
+  /** An orderly shutdown: a staged and released deployment is finalized with the present `/etc`. */
   async function reboot(): Promise<void> {
     const { staged } = await status();
     if (staged?.locked === false) execFileSync('cp', ['-a', etc, etcOf(staged.id)]);
     await boot();
   }
 
-  /** What was staged is gone, released or not: nobody had the time to finalize it. */
+  /** Drops a staged deployment, released or not: it is not finalized. */
   async function powerCut(): Promise<void> {
     await (await os()).discard();
     await boot();
   }
 
-  /** Somebody booted a deployment of their own, made from the running one. */
+  /** A person boots another deployment, made from the running one. */
   async function bootOther(id: string, image: string): Promise<void> {
     const { booted } = await status();
     const file = join(host.root, SIMULATED_OS_FILE);
@@ -104,7 +104,7 @@ export async function anOstreeHost(first: TestConfig, configs: readonly TestConf
       };
       return createHostActivities({ ...ports, files });
     },
-    /** Somebody changed the booted deployment behind everybody's back. */
+    /** Changes the booted deployment without the product's knowledge. */
     changeBooted(change: Partial<OsStatus['booted']>): void {
       const file = join(host.root, SIMULATED_OS_FILE);
       const state = JSON.parse(readFileSync(file, 'utf8')) as OsStatus;
@@ -116,7 +116,7 @@ export async function anOstreeHost(first: TestConfig, configs: readonly TestConf
     powerCut,
     bootOther,
     settleOnce,
-    /** What the program before the kubelet does, with the reboot that it may ask for. */
+    /** Runs the program before the kubelet, with the reboot that it may ask for. */
     async settle(): Promise<Settlement> {
       const settled = await settleOnce();
       if (settled.reboot !== undefined) await reboot();

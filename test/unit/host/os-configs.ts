@@ -1,4 +1,4 @@
-/** Configs with an OS image each that an operating system can have, and a file that tells them apart. */
+/** Configs with an OS image each, and a file that distinguishes them. */
 
 import { aConfig, aFile } from './a-host';
 

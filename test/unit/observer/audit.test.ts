@@ -108,7 +108,7 @@ describe('a cordon that is left without a mark', () => {
 
   type Write = readonly [parts: Parameters<typeof node>[1], by?: string];
 
-  /** What is wrong at rest after these writes of a node; `by` = Slipway's users only, as in the log. */
+  /** Violations at rest after these writes of a node; `by` = Slipway's users only, as in the log. */
   function leftAfter(...writes: readonly Write[]): readonly string[] {
     const record = new RolloutRecord({});
     const judge = new AuditJudge(record);

@@ -8,7 +8,7 @@ import {
 
 const STATE = 'machineconfiguration.openshift.io/state';
 
-/** Node `a` is out of service with its update, `b` serves, `c` has failed, the update of `d` is being started. */
+/** Node `a` is out of service with its update, `b` serves, `c` has failed, the update of `d` is starting. */
 const OUTSIDE: Outside = {
   isOpen: (id) => id === 'update-node/a',
   isStarting: (id) => id === 'update-node/d',

@@ -12,11 +12,11 @@ interface Told {
   readonly version: string;
 }
 
-/** What each watch is told before it is cut; the last one stays open. */
+/** Events of each watch before it is cut; the last one stays open. */
 let watches: Told[][];
 let asked: URLSearchParams[];
 let server: Server;
-/** Of whatever is followed: one that a test has not ended would be opened again for ever. */
+/** Stop functions: a watch that a test leaves open would be reopened for ever. */
 let stops: (() => void)[];
 
 beforeEach(async () => {
@@ -43,10 +43,10 @@ afterEach(() => {
 interface Seen {
   readonly seen: string[];
   readonly gone: string[];
-  /** Both in their order. */
+  /** Events of both kinds, in order. */
   readonly told: string[];
   readonly sight: Sight;
-  /** Resolves with the first object that is gone. */
+  /** Resolves with the first deleted object. */
   readonly loss: Promise<void>;
   stop(): void;
 }

@@ -9,11 +9,11 @@ interface Scene {
   readonly record: RolloutRecord;
   readonly temporal: Sight;
   readonly apiServer: Sight;
-  /** What the verdict is, a line each. */
+  /** The findings, a line each. */
   judge(restMs?: number): Promise<readonly string[]>;
 }
 
-/** A pool at rest, with an observer that can look at the API server and has never looked at Temporal. */
+/** A pool at rest, with an observer that can read the API server and has never reached Temporal. */
 function scene(): Scene {
   const record = new RolloutRecord({});
   record.nodeSeen(node('a'), 0);

@@ -3,7 +3,7 @@ import type { ObservedNode, ObservedStatus } from '../../observer/observed';
 const GROUP = 'machineconfiguration.openshift.io';
 let version = 0;
 
-/** A node that serves on `rendered-worker-a`, at rest. */
+/** A node in service on `rendered-worker-a`, at rest. */
 export function node(name: string, parts: Partial<ObservedNode> = {}): ObservedNode {
   version += 1;
   return {
@@ -20,12 +20,12 @@ export function node(name: string, parts: Partial<ObservedNode> = {}): ObservedN
   };
 }
 
-/** A node that serves, as its kubelet registers it: it says nothing of configs. */
+/** A node in service as its kubelet registers it, without a config. */
 export function joined(name: string, parts: Partial<ObservedNode> = {}): ObservedNode {
   return { ...node(name, parts), annotations: {} };
 }
 
-/** Labels, of a node or of those that a pool wants. */
+/** Labels of a node, or of a pool's selector. */
 export function role(...names: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(names.map((name) => [`node-role.kubernetes.io/${name}`, '']));
 }
@@ -35,7 +35,7 @@ export function poolOf(name: string, parts: Partial<ObservedStatus> = {}): Obser
   return status(name, { nodeSelector: { matchLabels: role(name) }, ...parts });
 }
 
-/** What a Node says of its configs. */
+/** The config annotations of a Node. */
 export function on(current: string, desired = current, state = 'Done') {
   return {
     [`${GROUP}/currentConfig`]: current,
@@ -63,7 +63,7 @@ export function condition(value: string, message = '') {
   return { status: value, reason: '', message };
 }
 
-/** Of a pool whose nodes are all on its config and serve. */
+/** Of a pool whose nodes are all on its config and in service. */
 export const POOL_CONDITIONS = {
   Updated: condition('True'),
   Updating: condition('False'),

@@ -11,7 +11,7 @@ const GROUP = '/apis/machineconfiguration.openshift.io/v1';
 const TARGET = 'rendered-infra-a';
 const LABELS = role('worker', 'infra');
 
-/** As an API server says it. */
+/** Objects as the API server returns them. */
 const OBJECTS: Readonly<Record<string, object>> = {
   '/api/v1/nodes': { metadata: { name: 'a', resourceVersion: '7', labels: LABELS }, spec: {} },
   [`${GROUP}/machineconfigpools`]: {

@@ -1,4 +1,4 @@
-/** What is heard of the observer's process, also when that is ended in the middle of a word. */
+/** Messages of the observer's process, also when it ends in the middle of one. */
 
 import { PassThrough } from 'node:stream';
 import { Hears } from '../../observer/own-process';

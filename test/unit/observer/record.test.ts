@@ -1,4 +1,4 @@
-/** Planted violations: each is found, by its name, and what only looks like one is not. */
+/** Planted violations: each is found by its name, and what only looks like one is not. */
 
 import type { ObservedNode, ObservedPod } from '../../observer/observed';
 import { RolloutRecord } from '../../observer/record';
@@ -227,7 +227,7 @@ describe('I5, reboots', () => {
 
   test('not two for an update that succeeds', () => {
     const changes = [node('a'), working('boot-1'), working('boot-2'), working('boot-3')];
-    expect(judge(changes)).toEqual([]); // it may be going back
+    expect(judge(changes)).toEqual([]); // it may be rolling back
     expect(judge([...changes, done('boot-3')])).toEqual([
       ['I5', `a: rebooted 2 times for its update to ${NEW}`],
     ]);

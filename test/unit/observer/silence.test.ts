@@ -9,11 +9,11 @@ const OPEN = ['update-node/a', 'pool-rollout/worker'];
 interface Scene {
   readonly record: RolloutRecord;
   blockers: Record<string, string>;
-  /** Whoever should answer for the workflows is away. */
+  /** No worker answers for the workflows. */
   away: boolean;
-  /** Have come to their end since it was listed what runs. */
+  /** Workflows that ended after the list of running ones was read. */
   readonly ended: Set<string>;
-  /** Happens before the answer of a workflow. */
+  /** Runs before the answer of a workflow. */
   meanwhile: (id: string) => void;
   look(atMs: number, ids?: readonly string[]): Promise<readonly string[]>;
   silence: Silence;
@@ -156,7 +156,9 @@ describe('a time in which nobody could look', () => {
     expect(await look(160_000 + SILENCE_MS)).toEqual([]);
   });
 
-  /** Looks every three seconds; `isFailing` says which of them fail. @returns what was found, and when it was first */
+  /**
+   * Checks every three seconds; `isFailing` says which of them fail. @returns the findings, with their first time
+   */
   async function looking(scenery: Scene, isFailing: (count: number) => boolean, untilMs: number) {
     const found: [atMs: number, text: string][] = [];
     for (let count = 0; count * 3_000 <= untilMs; count += 1) {
@@ -180,7 +182,7 @@ describe('a time in which nobody could look', () => {
     const found = await looking(scenery, (count) => count % 20 === 19, 600_000);
     const text = 'waits, and nobody answers who asks for what';
     expect(found.map(([, told]) => told)).toEqual([`I6 a: ${text}`, `I6 worker: ${text}`]);
-    // Asked in vain from 45 s on; each time that nobody could look comes on top.
+    // Unanswered from 45 s on; times without a check are added.
     expect(found[0]?.[0]).toBeGreaterThanOrEqual(45_000 + UNANSWERED_MS);
     expect(found[0]?.[0]).toBeLessThan(45_000 + UNANSWERED_MS + SILENCE_MS);
   });
@@ -240,7 +242,7 @@ describe('a node belongs to the pool that its labels name, whatever it says that
   const INFRA = 'rendered-infra-a';
   const BEHIND = 'I6 infra: 1 nodes are behind, and no rollout runs';
 
-  /** A pool of workers that is done, and one of infra nodes, with this one beside them. */
+  /** A pool of workers that is done, and a pool of infra nodes with this node. */
   function beside(found: ObservedNode, parts: Partial<ObservedStatus> = {}): Scene {
     const made = scene();
     made.record.nodeSeen(node('a', { annotations: on(NEW) }), 1);

@@ -7,7 +7,7 @@ import { FAILED_LIMIT, GOOD_LIMIT } from '../../../server/join-limit';
 const NOW = Date.parse('2030-01-01T00:00:00Z');
 const ADDRESS = '192.0.2.7';
 
-/** A token for a pool, with the header that shows it. */
+/** A token for a pool, with its header. */
 function aToken(pool = 'worker', seconds = 3600) {
   const { id, text, hash } = newJoinToken(randomBytes);
   const expiresAt = instantOf(NOW + seconds * 1000);
@@ -15,7 +15,7 @@ function aToken(pool = 'worker', seconds = 3600) {
   return { id, record, authorization: `Bearer ${text}` };
 }
 
-/** A gate with these tokens; its clocks stand still until `pass`. */
+/** A gate with these tokens; its clocks stop until `pass`. */
 function aGate(
   records: readonly JoinTokenRecord[],
   options: Partial<JoinGateOptions> & { readonly isSynced?: boolean } = {},

@@ -10,7 +10,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** So long looks are behind. */
+/** Checks of the pool are outdated for this time. */
 function failFor(age: PictureAge, ms: number): void {
   age.lookWasBehind();
   jest.advanceTimersByTime(ms);

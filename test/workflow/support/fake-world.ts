@@ -18,7 +18,7 @@ import { nodeDeleted } from '../../../activities/cluster/known-node';
 import { RoomInPools, type TakeRoom } from '../../../activities/cluster/room-in-pool';
 import { written } from '../../../activities/cluster/written-node';
 import { createFindRunningUpdates } from '../../../activities/cluster/find-running-updates';
-import type { DatedLookup, NodeChange, RunningUpdates } from '../../../activities/ports';
+import type { DatedLookup, NodeChange, RunningUpdates } from '../../../activities/cluster/ports';
 import { toFailure } from '../../../activities/failures';
 import { fail } from '../../../core/errors';
 import {
@@ -44,7 +44,7 @@ import {
   progressQuery,
   type RolloutProgress,
 } from '../../../workflows/messages';
-import { OpenUpdates } from '../../../process/temporal/client';
+import { OpenUpdates } from '../../../process/temporal/open-updates';
 import type { poolRollout } from '../../../workflows/pool-rollout';
 import type { updateNode } from '../../../workflows/update-node';
 import { aHost, fakeHostActivities, type FakeHost } from './fake-hosts';

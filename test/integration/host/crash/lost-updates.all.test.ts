@@ -1,7 +1,7 @@
 /** A host whose process dies at any call of an order that follows a lost update. */
 
-import { createHostActivities } from '../../../../activities/host';
-import { readCurrentConfig } from '../../../../host/records/records';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { readCurrentConfig } from '../../../../host/records/configs';
 import type { HostOrder } from '../../../../workflows/host-contracts';
 import { motdOf } from '../../../unit/host/an-os-update';
 import { anOstreeHost, type OstreeHost } from '../../../unit/host/an-ostree-host';

@@ -1,5 +1,5 @@
 import { createAwaitNodeReady } from '../../../../activities/cluster/await-node-ready';
-import type { ClusterPorts } from '../../../../activities/ports';
+import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import type { Node } from '../../../../core/node/types';
 import type { AwaitReadyProgress } from '../../../../workflows/cluster-contracts';
@@ -25,7 +25,7 @@ function aNode(ready: 'True' | 'False', since?: string, resourceVersion = '1'): 
   return { metadata: { name: 'n', resourceVersion }, spec: {}, status: { conditions } };
 }
 
-/** The API server, and a watch that shows what it has, or has fallen silent. */
+/** An API server and a watch, which may be silent. */
 class Scene {
   readonly outcome = jest.fn<undefined, [string]>();
   readonly heartbeats: AwaitReadyProgress[] = [];
@@ -37,7 +37,7 @@ class Scene {
   #heardAt = performance.now();
   #changed: (event: object) => void = () => undefined;
 
-  /** Waits for the node, ordered at `START`; the clock of the worker says whatever the test sets. */
+  /** Waits for the node, ordered at `START`; the test sets the worker's clock. */
   constructor(
     private actual: Node | undefined,
     lastHeartbeat?: unknown,
@@ -55,7 +55,7 @@ class Scene {
     this.speaks();
   }
 
-  /** Of other nodes, for a while: what has become of this one it has yet to show. */
+  /** The watch shows other nodes only. */
   async lags(seconds: number): Promise<void> {
     const behind = this.#shown;
     for (let half = 0; half < seconds * 2; half += 1) {
@@ -65,7 +65,6 @@ class Scene {
     }
   }
 
-  /** Of this node or of another one. */
   speaks(): void {
     if (this.#isSilent) return;
     this.#heardAt = performance.now();
@@ -88,7 +87,7 @@ class Scene {
     this.speaks();
   }
 
-  /** The watch is taken up again, and has yet to show what has changed meanwhile. */
+  /** The watch is restarted, and does not show the changes in between yet. */
   reopens(): void {
     this.#isAway = false;
     this.#heardAt = performance.now();

@@ -4,7 +4,7 @@ import {
   holdChange,
   releaseChange,
 } from '../../../../activities/cluster/node-changes';
-import type { NodeChange } from '../../../../activities/ports';
+import type { NodeChange } from '../../../../activities/cluster/ports';
 import { ANNOTATION } from '../../../../core/names';
 import { isDone, isTargetedAt } from '../../../../core/node/predicates';
 import type { Node, NodeTaint } from '../../../../core/node/types';
@@ -29,7 +29,7 @@ function aNode(
   };
 }
 
-/** What the API server would store. */
+/** The Node as the API server would store it. */
 function applied(node: Node, change: NodeChange | undefined): Node {
   const annotations = { ...node.metadata.annotations };
   for (const [key, value] of Object.entries(change?.annotations ?? {})) {
@@ -263,7 +263,7 @@ it('refuses to repair a node that is back in service, so that it takes no slot f
   const repair = { ...cordonInput, repair: true };
 
   expect(() => cordonChange(aNode(done), repair)).toThrow(/needs a slot of its own/);
-  // An update has begun on it, and somebody has put it back into service.
+  // An update has begun on it, and a person has put it back into service.
   const working = { ...done, [ANNOTATION.STATE]: 'Working' };
   expect(() => cordonChange(aNode(working), repair)).toThrow(/is back in service, so its update/);
   const left = aNode({ ...working, [ANNOTATION.CORDONED_BY]: 'update-node/n' }, true);

@@ -1,5 +1,5 @@
 import { RoomInPools, type TakeRoom } from '../../../../activities/cluster/room-in-pool';
-import type { ClusterPorts } from '../../../../activities/ports';
+import type { ClusterPorts } from '../../../../activities/cluster/ports';
 import { fail } from '../../../../core/errors';
 import { ANNOTATION } from '../../../../core/names';
 import type { Node } from '../../../../core/node/types';
@@ -19,7 +19,7 @@ const DONE = {
   [ANNOTATION.STATE]: 'Done',
 };
 
-/** Half way to another config, and in service all the same. */
+/** Half way to another config, and in service. */
 function serving(name: string, run?: string): Node {
   const { metadata, ...rest } = aNode(name);
   const mark = run === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: `2030-01-01T00:00:00Z/${run}` };
@@ -27,7 +27,7 @@ function serving(name: string, run?: string): Node {
   return { ...rest, metadata: { ...metadata, annotations } };
 }
 
-/** The same, out of service, under the cordon of that update. */
+/** Half way to another config, and out of service under the cordon of that update. */
 function left(name: string): Node {
   const { metadata, ...rest } = serving(name);
   const annotations = { ...metadata.annotations, [ANNOTATION.CORDONED_BY]: `update-node/${name}` };
@@ -52,7 +52,7 @@ function aPool(name: string, maxUnavailable?: number | string): MachineConfigPoo
 }
 
 /**
- * @param now - the nodes as the API server has them; default: as they are shown
+ * @param now - the nodes in the API server; default: as in the cache
  * @param open - the runs of updates that Temporal has
  */
 function portsWith(
@@ -90,7 +90,7 @@ function portsWith(
   return { ports, read };
 }
 
-/** The same, of which nothing has been heard for so long. */
+/** Ports whose cache has been silent for this time. */
 function silentPorts(shown: readonly Node[], now: readonly Node[], silentMs: number) {
   const { ports, read } = portsWith(shown, 1, now);
   const known = [...shown];
@@ -115,7 +115,6 @@ function silentPorts(shown: readonly Node[], now: readonly Node[], silentMs: num
   };
 }
 
-/** One cordon that is written at once. */
 function look(...shown: Parameters<typeof portsWith>): {
   readonly done: Promise<void>;
   readonly read: string[];
@@ -131,7 +130,7 @@ function look(...shown: Parameters<typeof portsWith>): {
 
 const stepOf = (node: string) => ({ ...STEP, node, workflowId: `update-node/${node}` });
 
-/** A cordon whose write is under way until the test ends it. */
+/** A cordon whose write is in progress until the test ends it. */
 function cordon(room: RoomInPools, name: string) {
   let end: (outcome: 'written' | 'failed') => void = () => undefined;
   let again: TakeRoom = () => undefined;
@@ -151,7 +150,7 @@ function cordon(room: RoomInPools, name: string) {
     end: (outcome: 'written' | 'failed') => {
       end(outcome);
     },
-    /** The write conflicted, and is decided again on the Node as it is now. */
+    /** The write conflicted, and is decided again on the present Node. */
     decideAgain: () => {
       again(aNode(name));
     },
@@ -460,7 +459,7 @@ describe('cordons that are written at the same time', () => {
 });
 
 describe('cordons of several cluster workers at the same time', () => {
-  /** Each in a process of its own, on the same picture. */
+  /** Each in its own process, with the same cache. */
   const cordonIn = (
     { ports }: ReturnType<typeof portsWith>,
     slot: Pick<CordonNodeInput, 'node' | 'slotNumber' | 'slotCounts' | 'slotsPending'>,

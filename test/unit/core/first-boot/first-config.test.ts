@@ -112,7 +112,7 @@ describe('the first config of a machine', () => {
       const config = aConfig({ kernelArguments: { shouldExist: ['mitigations=off'] } });
       const before = JSON.stringify(config);
 
-      // Twice: what was served once must not be in what is served next.
+      // Twice: one result must not leak into the next.
       serve(config, version);
       const { served, contents } = serve(config, version);
 
@@ -122,7 +122,7 @@ describe('the first config of a machine', () => {
       ) as MachineConfig;
       expect(encapsulated.spec.kernelArguments).toEqual(['quiet', 'mitigations=off']);
       expect(JSON.stringify(config)).toBe(before);
-      // The machine is on the rendered config, not on this one.
+      // The current config of the machine is the rendered config, not this one.
       const whole = JSON.parse(contents(FIRST_BOOT_FILE.SERVED_CONFIG)) as MachineConfig;
       expect(whole.metadata.annotations?.['slipway.dev/moved-kernel-arguments']).toBe('1');
     },

@@ -8,7 +8,6 @@ import {
   parseJoinToken,
 } from '../../../../core/join';
 
-/** Tokens as `newJoinToken` makes them, of any bytes. */
 const aToken = fc
   .record({
     id: fc.uint8Array({ minLength: 5, maxLength: 5 }),

@@ -128,7 +128,7 @@ describe('one argument, in whatever spelling', () => {
     ['k=a', 'xk=a'],
     ['k="a b"', 'k=a'],
     ['acpi_osi=', 'acpi_osi'],
-    // The kernel takes these two for one name, systemd and dracut do not, and no boot loader changes them.
+    // The kernel takes these two for one name; systemd and dracut do not, and no boot loader changes them.
     ['rd-neednet=1', 'rd_neednet=1'],
     ['K=a', 'k=a'],
   ])('%s is not %s', (one, other) => {

@@ -1,19 +1,19 @@
-/** An update whose files are written, and after which nobody can be reached: the machine goes back by itself, in place. */
+/**
+ * The files of an update are written, and then no server can be reached: the machine rolls back by itself, without
+ * a reboot.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import {
-  awaitsConfirmation,
-  createExclusive,
-  createHostActivities,
-  goBackAlone,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { createExclusive } from '../../../../host/exclusive';
 import type { HostPorts, UpdateHeader } from '../../../../host/ports';
 import type { HostActivities } from '../../../../workflows/host-contracts';
-import type { Host } from '../../../../workers/host/loop';
-import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence';
-import { AwaitedWord } from '../../../../host/confirm/before-reboot';
+import type { Host } from '../../../../host/host';
+import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence-timer';
+import { ConfirmBeforeReboot } from '../../../../host/confirm/before-reboot';
 import { createLogger, type Logger } from '../../../../process/logging';
 import {
   aConfig,
@@ -38,13 +38,13 @@ const REBOOTED = aConfig('rendered-worker-rebooted', {
 const OTHER = aConfig('rendered-worker-other', {
   config: { storage: { files: [aFile('/etc/motd', 'other')] } },
 });
-/** What its orders hear from then on. */
+/** The answer to its later orders. */
 const REFUSED = {
   name: 'OrderRefused',
   message: expect.stringMatching(/taken back: Temporal was out of reach/) as string,
 };
 const POLICIES = { files: [{ path: '/etc/motd', actions: [{ type: 'None' as const }] }] };
-/** Of a repair of drift. */
+/** Plan of a repair of drift. */
 const PLAN = {
   files: { changed: ['/etc/motd'], removed: [] },
   units: { changed: [], removed: [] },
@@ -55,13 +55,13 @@ const PLAN = {
 let machine: TestHost;
 let ports: HostPorts;
 let host: Host;
-let word: AwaitedWord;
+let word: ConfirmBeforeReboot;
 let log: Logger;
 let stop: AbortController;
 let reboots: string[];
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 const order = (step: string) => orderFor(NEW, step, { disruptionPolicies: POLICIES });
-/** Of another update of the same node. */
+/** An order of another update of the same node. */
 const later = (config: TestConfig, step: string) =>
   orderFor(config, step, {
     orderId: `update-node/worker-1/run-2/${step}`,
@@ -75,7 +75,6 @@ beforeEach(async () => {
   ports = await machine.ports();
   host = {
     node: 'worker-1',
-    identity: 'test',
     exclusive: createExclusive(),
     ports,
     reboot: async (reason) => void reboots.push(reason),
@@ -86,9 +85,9 @@ beforeEach(async () => {
   word = aWord();
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
 });
-/** Of the process that runs. */
-function aWord(its: Host = host): AwaitedWord {
-  return new AwaitedWord(its, { signal: stop.signal, log, seconds: 600 });
+/** State of the running process. */
+function aWord(its: Host = host): ConfirmBeforeReboot {
+  return new ConfirmBeforeReboot(its, { signal: stop.signal, log, seconds: 600 });
 }
 
 afterEach(() => {
@@ -121,20 +120,20 @@ async function startAnew(): Promise<void> {
   await word.look();
 }
 
-/** As long as nobody is reached; whatever comes of it is done. */
+/** No server is reached for this time; resolves after all consequences. */
 async function silence(seconds: number): Promise<void> {
   jest.advanceTimersByTime(seconds * 1000);
   await host.exclusive(async () => undefined);
 }
 
-/** Opens it, and what waits for that. */
+/** Opens it, and the promise that waits for that. */
 function aGate(): [open: () => void, opened: Promise<void>] {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return [() => open(), opened];
 }
 
-/** The process is stopped for hours and goes on: what is due by then is late, before anything else comes. */
+/** The process is frozen for hours and resumes: due timers fire late, before any other event. */
 async function standstill(): Promise<void> {
   jest.advanceTimersToNextTimer();
   await host.exclusive(async () => undefined);
@@ -406,7 +405,7 @@ it('is decided by an answer that comes after the time in which its commit was to
   machine.clock.uptime += 1_200;
 
   word.contact();
-  // Also when an order ends that left it as it was.
+  // Also when an order ends that changed nothing.
   await word.look();
 
   expect(word.isAwaited).toBe(false);
@@ -575,7 +574,7 @@ describe('with a reboot', () => {
 });
 
 describe('that is written in part', () => {
-  /** The file is written, and what comes after it does not come to its end. */
+  /** The file is written, and the next action does not complete. */
   async function writePart(): Promise<void> {
     const setKernelArguments = () => Promise.reject(new Error('cut off'));
     const os = { ...ports.os, setKernelArguments };
@@ -622,7 +621,7 @@ it('is none that another boot has found: that one is confirmed with a reboot', a
   const later = aWord();
   await later.look();
 
-  expect(await awaitsConfirmation(host.ports)).toBeDefined();
+  expect(await unconfirmedAfterReboot(host.ports)).toBeDefined();
   expect(later.isAwaited).toBe(false);
 });
 
@@ -663,8 +662,8 @@ it('is noted as taken back once the disk is free, where it was full when that be
 describe('a way back that does not end', () => {
   let discards: number;
 
-  /** The process, of which this part of the way back fails as often. */
-  function aProcess(failures: number): AwaitedWord {
+  /** A process in which this part of the rollback fails that often. */
+  function aProcess(failures: number): ConfirmBeforeReboot {
     const { os } = host.ports;
     let left = failures;
     const discard = async () => {

@@ -4,8 +4,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { UpdateHeader } from '../../../../host/ports';
-import { confirmation } from '../../../../host/confirm/after-reboot';
+import { confirmAfterReboot } from '../../../../host/confirm/after-reboot';
 import { settingsOrBack } from '../../../../host/confirm/last-resort';
+import { bareHost } from '../../../../workers/host/bare-host';
 import { createMachinePorts } from '../../../../workers/host/machine-ports';
 import { createLogger } from '../../../../process/logging';
 import { aConfig, orderFor } from '../a-host';
@@ -40,21 +41,25 @@ describe('settings that an update took away', () => {
   });
 
   const given = () => ({
-    flags: { root, driver: 'none', node: 'worker-1', configFile: join(root, 'damaged.yaml') },
-    environment: {},
+    root,
+    driver: 'none',
+    node: 'worker-1',
+    configFile: join(root, 'damaged.yaml'),
   });
-  const resort = (more: object = {}) => ({
-    signal: stop.signal,
-    log,
-    reboot: async (reason: string) => void reboots.push(`${reason}: ${motd()}`),
-    ...more,
-  });
+  const resort = (more: object = {}) => ({ signal: stop.signal, log, ...more });
+  const find =
+    (flags: object = given()) =>
+    () =>
+      bareHost(
+        { ...flags },
+        {},
+        { log, reboot: async (reason) => void reboots.push(`${reason}: ${motd()}`) },
+      );
 
   /** An update that rebooted into this boot. */
   async function bootUpdate(driver: UpdateHeader['driver'] = 'none'): Promise<void> {
-    const { flags } = given();
     const { ports } = await createMachinePorts({
-      ...flags,
+      ...given(),
       driver: 'none',
       kubelet: {},
       kubeletHealthSeconds: 0,
@@ -78,21 +83,21 @@ describe('settings that an update took away', () => {
   }
 
   it('are a failure at once when no update waits to be confirmed', async () => {
-    await expect(settingsOrBack(read, given(), resort())).rejects.toThrow(/authorityFile/);
+    await expect(settingsOrBack(read, find(), resort())).rejects.toThrow(/authorityFile/);
     expect(reboots).toEqual([]);
   });
 
   it('take the machine back when the time is over', async () => {
     await bootUpdate();
     const over = new AbortController();
-    const confirm = async (host: Parameters<typeof confirmation>[0]) => {
-      const found = await confirmation(host, 600, log, () => 0);
+    const confirm = async (host: Parameters<typeof confirmAfterReboot>[0]) => {
+      const found = await confirmAfterReboot(host, 600, log, () => 0);
       expect(found.deadline.aborted).toBe(false);
       return { ...found, deadline: over.signal };
     };
     const onWaiting = async () => over.abort();
 
-    const settings = await settingsOrBack(read, given(), resort({ confirm, onWaiting }));
+    const settings = await settingsOrBack(read, find(), resort({ confirm, onWaiting }));
 
     expect(settings).toBeUndefined();
     expect(reboots).toEqual(['the update is taken back: old']);
@@ -100,11 +105,11 @@ describe('settings that an update took away', () => {
 
   it('take it back with the OS driver of the update, when they do not say another', async () => {
     await bootUpdate('ostree');
-    const { node, configFile } = given().flags;
+    const { node, configFile } = given();
     const hosts: string[] = [];
-    const confirm = async (host: Parameters<typeof confirmation>[0]) => {
+    const confirm = async (host: Parameters<typeof confirmAfterReboot>[0]) => {
       hosts.push(host.ports.os.name);
-      return confirmation(host, 600, log, () => 0);
+      return confirmAfterReboot(host, 600, log, () => 0);
     };
     problem = 'driver: expected one of auto, none';
 
@@ -112,7 +117,7 @@ describe('settings that an update took away', () => {
       problem = undefined;
     };
     const more = resort({ confirm, onWaiting, lookMs: 1 });
-    await settingsOrBack(read, { flags: { root, node, configFile }, environment: {} }, more);
+    await settingsOrBack(read, find({ root, node, configFile }), more);
 
     expect(hosts).toEqual(['ostree']);
   });
@@ -123,7 +128,7 @@ describe('settings that an update took away', () => {
       problem = undefined;
     };
 
-    const settings = await settingsOrBack(read, given(), resort({ onWaiting, lookMs: 1 }));
+    const settings = await settingsOrBack(read, find(), resort({ onWaiting, lookMs: 1 }));
 
     expect(settings).toBe('settings');
     expect(reboots).toEqual([]);

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createExclusive } from '../../../../activities/host';
+import { createExclusive } from '../../../../host/exclusive';
 import { type DriftPorts, watchDrift } from '../../../../host/drift/watch';
 import {
   createMachineTree,
@@ -96,7 +96,7 @@ async function updateTo(
   }
 }
 
-/** Starts watching; a full look comes at the start only. */
+/** Starts watching; a full check comes only at the start. */
 async function start(timing: object = {}, change: (ports: DriftPorts) => DriftPorts = (p) => p) {
   const base = await host.ports();
   const probe = createPathProbe(host.root);
@@ -233,7 +233,7 @@ describe('a host that is watched', () => {
   });
 
   it('looks at everything now and then, and reads nothing that was not written since', async () => {
-    // Nothing is heard here: only the slow look can find it.
+    // Without events: only the slow check can find drift.
     const deaf = (ports: DriftPorts): DriftPorts => ({
       ...ports,
       watch: () => ({ set: () => undefined, close: () => undefined }),
@@ -307,7 +307,7 @@ describe('a host that is watched', () => {
       await start({ registered: 1 });
       await reported(isClean);
 
-      // As systemd does it, at each start.
+      // As systemd sets it, at each start.
       const started = (invocation: string) => () => {
         symlinkSync(invocation, join(units, '.#new'));
         renameSync(join(units, '.#new'), join(units, `invocation:${unit}`));
@@ -461,7 +461,7 @@ describe('a host whose pool wants repair', () => {
           ...ports.systemd,
           restart: () => {
             resolve(readFileSync(real('/var/lib/slipway/drift.json'), 'utf8'));
-            // As if the process ended here: nothing that comes after a repair is done.
+            // As if the process ended here, after a repair.
             return new Promise<never>((_, reject) => {
               stop.signal.addEventListener('abort', () => reject(new Error('the process ends')));
             });

@@ -1,17 +1,18 @@
-/** The program of a first boot: what it waits for, when it gives up, and what it says meanwhile. */
+/** The program of a first boot: its waits, its end, and its messages. */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { FIRST_BOOT_PLACES, readFirstBoot, writeFirstBoot } from '../../../../activities/host';
+import { readFirstBoot, writeFirstBoot } from '../../../../host/first-boot/first-boot-record';
+import { FIRST_BOOT_PLACES } from '../../../../host/first-boot/ignition-files';
 import type { HostPorts } from '../../../../host/ports';
 import { fail } from '../../../../core/errors';
 import { firstBoot } from '../../../../host/first-boot/attempts';
-import { readHostReport } from '../../../../host/report/report';
-import { reportLines } from '../../../../host/report/report-text';
+import { machineStatus } from '../../../../workers/host/console';
+import { statusLines } from '../../../../host/status/status-text';
 import { createLogger } from '../../../../process/logging';
 import { aConfig, aFile, aHost, type TestHost } from '../a-host';
 
-// Each attempt writes what a crash must not lose.
+// Each attempt syncs its records.
 jest.setTimeout(60_000);
 
 const CONFIG = aConfig('rendered-worker-1', {
@@ -23,7 +24,7 @@ let host: TestHost;
 let pauses: number[];
 let reboots: string[];
 let clockMs: number;
-/** Thrown by the driver instead of changing kernel arguments. */
+/** The driver throws it instead of changing kernel arguments. */
 let trouble: (() => Error | undefined) | undefined;
 const abort = new AbortController();
 
@@ -55,33 +56,38 @@ const start = (
   more: {
     readonly pause?: (ms: number) => Promise<void>;
     readonly leap?: number;
-    /** How far the time of day is from the time that has passed. */
+    /** Difference between the time of day and monotonic time. */
     readonly timeOfDay?: () => number;
     readonly files?: (files: HostPorts['files']) => HostPorts['files'];
   } = {},
 ) =>
-  firstBoot(settings(), {
-    signal: abort.signal,
-    log: createLogger({ process: 'test', level: 'silent' }),
-    now: () => new Date(clockMs + (more.timeOfDay?.() ?? 0)),
-    clock: () => clockMs,
-    pause: async (ms) => {
-      pauses.push(ms);
-      clockMs += more.leap ?? ms;
-      await more.pause?.(ms);
+  firstBoot(
+    {
+      node: 'worker-1',
+      ports: async () => {
+        const ports = await host.ports();
+        const setKernelArguments: typeof ports.os.setKernelArguments = async (...given) => {
+          const error = trouble?.();
+          if (error !== undefined) throw error;
+          await ports.os.setKernelArguments(...given);
+        };
+        const files = more.files?.(ports.files) ?? ports.files;
+        return { ...ports, files, os: { ...ports.os, setKernelArguments } };
+      },
+      reboot: async (reason) => void reboots.push(reason),
     },
-    reboot: async (reason) => void reboots.push(reason),
-    ports: async () => {
-      const ports = await host.ports();
-      const setKernelArguments: typeof ports.os.setKernelArguments = async (...given) => {
-        const error = trouble?.();
-        if (error !== undefined) throw error;
-        await ports.os.setKernelArguments(...given);
-      };
-      const files = more.files?.(ports.files) ?? ports.files;
-      return { ...ports, files, os: { ...ports.os, setKernelArguments } };
+    {
+      signal: abort.signal,
+      log: createLogger({ process: 'test', level: 'silent' }),
+      now: () => new Date(clockMs + (more.timeOfDay?.() ?? 0)),
+      clock: () => clockMs,
+      pause: async (ms) => {
+        pauses.push(ms);
+        clockMs += more.leap ?? ms;
+        await more.pause?.(ms);
+      },
     },
-  });
+  );
 const record = async () => readFirstBoot((await host.ports()).files);
 
 describe('the program of a first boot', () => {
@@ -102,8 +108,8 @@ describe('the program of a first boot', () => {
     const lines: string[] = [];
     const look = async (): Promise<void> => {
       if (lines.length > 0) return;
-      const report = await readHostReport(settings());
-      lines.push(...reportLines(report));
+      const report = await machineStatus(settings());
+      lines.push(...statusLines(report));
     };
 
     await start({ pause: look });
@@ -132,7 +138,7 @@ describe('the program of a first boot', () => {
 
     await start({ timeOfDay: () => (pauses.length === 0 ? -years : 0) });
 
-    // Each attempt begins with the config that is here, whatever became of the one before.
+    // Each attempt begins with the local config, whatever happened before.
     expect(pauses).toHaveLength(3);
     expect(reboots).toHaveLength(1);
   });
@@ -157,7 +163,7 @@ describe('the program of a first boot', () => {
       }),
     ).rejects.toMatchObject({ name: 'ImageRefused' });
 
-    // It went on trying, too.
+    // It also kept trying.
     expect(pauses.length).toBeGreaterThan(2);
   });
 
@@ -167,7 +173,7 @@ describe('the program of a first boot', () => {
     await expect(start()).rejects.toMatchObject({ name: 'ImageRefused' });
 
     expect(pauses.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(600_000);
-    expect((await readHostReport(settings())).problems).toContainEqual(
+    expect((await machineStatus(settings())).problems).toContainEqual(
       'the first boot is not complete: another architecture',
     );
   });
@@ -204,7 +210,7 @@ describe('the program of a first boot', () => {
     const cut = { state: 'waiting', since, attempts: 1, reboots: 1, reason: 'no route' } as const;
     await writeFirstBoot((await host.ports()).files, cut);
 
-    expect((await readHostReport(settings())).problems).toEqual([]);
+    expect((await machineStatus(settings())).problems).toEqual([]);
     expect(await start()).toEqual({ kind: 'none' });
 
     expect(await record()).toEqual({ state: 'complete', since, attempts: 1, reboots: 1 });
@@ -216,7 +222,7 @@ describe('the program of a first boot', () => {
 
     rmSync(join(host.root, FIRST_BOOT_PLACES.ENCAPSULATED));
 
-    const report = await readHostReport(settings());
+    const report = await machineStatus(settings());
     expect(report.problems.join()).not.toContain('first boot');
     expect(report).not.toHaveProperty('firstBoot');
   });
@@ -233,7 +239,7 @@ describe('the program of a first boot', () => {
     const boots = async (): Promise<void> => {
       for (let boot = 0; boot < 10; boot += 1) {
         await start();
-        // A power cut: what was staged is lost.
+        // A power cut drops the staged deployment.
         await (await host.ports()).os.discard();
         await host.boot();
       }
@@ -241,7 +247,7 @@ describe('the program of a first boot', () => {
 
     await expect(boots()).rejects.toMatchObject({ name: 'WrongDeployment' });
 
-    // Three, and each time what had started on the files that went back starts again.
+    // Three, and after each a restart of what had started on files that were undone.
     expect(reboots).toHaveLength(6);
     expect(await record()).toMatchObject({ state: 'failed', reboots: 3 });
   });

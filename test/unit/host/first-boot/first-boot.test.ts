@@ -1,10 +1,12 @@
-/** From what Ignition leaves to a machine that is on its config, whatever happens in between. */
+/** From the state after Ignition to a machine on its config, with any fault in between. */
 
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { completeFirstBoot, FIRST_BOOT_PLACES, settleAtStart } from '../../../../activities/host';
-import { readCurrentConfig } from '../../../../host/records/records';
+import { completeFirstBoot } from '../../../../host/first-boot/first-boot';
+import { FIRST_BOOT_PLACES } from '../../../../host/first-boot/ignition-files';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
+import { readCurrentConfig } from '../../../../host/records/configs';
 import { decodeDataUrl } from '../../../../core/encoding';
 import {
   FIRST_BOOT_FILE,
@@ -40,14 +42,14 @@ const OLD_NEXT = aConfig('rendered-worker-5', {
   osImageURL: INSTALLED_IMAGE,
   config: { storage: { files }, kernelArguments: ignitionArguments },
 });
-/** Arguments that the boot loader, and whoever installed the machine, spell otherwise. */
+/** Arguments that the boot loader and the installer spell differently. */
 const QUOTED = aConfig('rendered-worker-7', {
   osImageURL: INSTALLED_IMAGE,
   kernelArguments: ['cgroup_no_v1="all"', 'dyndbg="file a +p" psi=0', ''],
   config: { storage: { files } },
 });
 const SPELLED_OTHERWISE = ['cgroup_no_v1=all', '"dyndbg=file a +p"', 'psi=0'];
-/** The same files on the machine as it is. */
+/** The same files on the unchanged machine. */
 const AGREED = aConfig('rendered-worker-2', {
   osImageURL: INSTALLED_IMAGE,
   config: { storage: { files } },
@@ -61,7 +63,9 @@ const write = (path: string, text: string, mode = 0o644): void => {
   writeFileSync(at(path), text, { mode });
 };
 
-/** What Ignition leaves of a config, and the server adds to it, which `moved` arguments for an old one. */
+/**
+ * The state that Ignition leaves of a config with the server's additions; `moved` = arguments for an old Ignition.
+ */
 function ignite({ reference: { name }, spec }: TestConfig, moved: readonly string[] = []): void {
   const annotations = { 'slipway.dev/moved-kernel-arguments': String(moved.length) };
   const metadata = { name, ...(moved.length === 0 ? {} : { annotations }) };
@@ -77,7 +81,7 @@ function ignite({ reference: { name }, spec }: TestConfig, moved: readonly strin
   write(FIRST_BOOT_PLACES.ENCAPSULATED, JSON.stringify(empty));
 }
 
-/** What Ignition leaves of the bytes that the server makes of a config. */
+/** The state that Ignition leaves of the served bytes of a config. */
 function igniteServed({ reference: { name }, spec }: TestConfig, facts: FirstBootFacts): void {
   const machineConfig = { metadata: { name }, spec } as MachineConfig;
   const ignition = readServedIgnition(machineConfig, { gunzip: gunzipSync });
@@ -90,7 +94,7 @@ function igniteServed({ reference: { name }, spec }: TestConfig, facts: FirstBoo
   }
 }
 
-/** The two programs before the kubelet, with the reboots that they ask for; how many there were. */
+/** Runs the two programs before the kubelet, with the reboots that they ask for; returns their number. */
 async function bootUntilComplete(): Promise<number> {
   for (let reboots = 0; ; reboots += 1) {
     await host.settle();
@@ -113,7 +117,7 @@ async function expectComplete(config: TestConfig): Promise<void> {
 
 beforeEach(async () => {
   host = await anOstreeHost(INSTALLED, [SERVED, AGREED, NEXT, OLD_IGNITION, OLD_NEXT, QUOTED]);
-  // A machine that nobody has managed yet.
+  // A machine that was never managed.
   rmSync(at('/etc/machine-config-daemon/currentconfig'));
   rmSync(at('/var/lib/slipway/committed.json'));
 });
@@ -152,7 +156,7 @@ describe('a first boot', () => {
       'audit=0',
     ]);
     await expectComplete(OLD_IGNITION);
-    // What follows changes what is its own, and no argument of the Ignition.
+    // Later updates change their own arguments, and none of Ignition's.
     const activities = await host.activities();
     const { plan } = await activities.prepareUpdate(
       orderFor(OLD_NEXT, 'prepareUpdate', { orderId: 'next' }),
@@ -239,7 +243,7 @@ describe('a first boot', () => {
     write('/usr/etc/motd', 'of the image');
     ignite(AGREED);
     await bootUntilComplete();
-    // As in later updates, for root alone.
+    // As in later updates, only for root.
     expect(statSync(at('/etc/machine-config-daemon/orig')).mode & 0o777).toBe(0o700);
 
     const activities = await host.activities();
@@ -257,7 +261,7 @@ describe('a first boot', () => {
 
     let counted = 0;
     const first = completeFirstBoot(await host.ports(), async () => void (counted += 1));
-    // Nothing was undone, so nothing is made and counted again.
+    // Nothing was undone, so nothing is repeated and counted.
     expect({ ...(await first), counted }).toMatchObject({ kind: 'reboot', counted: 0 });
 
     await host.reboot();
@@ -284,7 +288,7 @@ describe('a first boot', () => {
       rmSync(at('/etc/machine-config-daemon/currentconfig'));
       rmSync(at('/var/lib/slipway/committed.json'));
       ignite(SERVED);
-      // An update takes it away, so that there is something to put back.
+      // An update removes it, so that there is something to restore.
       write(IGNITION_PRESETS, 'enable a.service');
       await completeFirstBoot(await host.ports());
       await host.powerCut();
@@ -370,7 +374,7 @@ describe('a first boot', () => {
       rmSync(at('/var/lib/slipway/committed.json'));
       ignite(SERVED);
     };
-    /** Both boots in a process that may die; then as many as it takes. */
+    /** Both boots in a process that may die; then as many as needed. */
     const live = async (dying: ReturnType<typeof dyingAt>): Promise<boolean> => {
       try {
         const first = await completeFirstBoot(await host.ports(dying.fs));

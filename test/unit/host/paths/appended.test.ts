@@ -107,7 +107,7 @@ describe('a file that a config appends to', () => {
   it('finds its original again when Ignition wrote the file', async () => {
     const config = withFiles('a', { path: '/etc/a', append: [piece('one\n')] });
     await change(config);
-    // As if this host had never heard of the path before.
+    // As if this host had no record of the path.
     rmSync(at(originalPath('/etc/a')));
 
     await change(withFiles('b', { path: '/etc/a', append: [piece('two\n')] }));

@@ -1,6 +1,6 @@
 /**
- * Directories and links of a config: Ignition makes them, on a new machine only. A change of them is
- * refused, and what became of them on the machine is not looked at: both as in MCO.
+ * Directories and links of a config: Ignition makes them, on a new machine only. A change of them is refused, and
+ * their state is not checked: both as in MCO.
  */
 
 import {
@@ -61,7 +61,7 @@ const at = (path: string) => join(host.root, path);
 
 beforeEach(async () => {
   host = await aHost([OLD, NEW, NO_LINKS, BEFORE, BELOW, ...changed.map(([, one]) => one)]);
-  // As Ignition has left them.
+  // As Ignition leaves them.
   mkdirSync(at('etc/dir'), { recursive: true });
   chmodSync(at('etc/dir'), 0o700);
   symlinkSync('/etc/one', at('etc/link'));

@@ -1,4 +1,4 @@
-/** Of some files nothing differs but the owner, or an extended attribute: the way back brings those, too. */
+/** A rollback also restores files that differ only in owner or extended attributes. */
 
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ async function goBack() {
   await activities.verifyBack(orderFor(NEW, 'verifyBack'));
 }
 
-/** As simulated machines keep it, which tests may run on without being root. */
+/** As simulated machines keep it, because tests may run without root. */
 async function ownerOf(path: string) {
   const { files } = await host.ports();
   const facts = await files.facts(path);

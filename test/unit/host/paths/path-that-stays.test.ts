@@ -1,8 +1,9 @@
-/** A path that cannot be put back on a machine that reaches nobody: it boots all the same, so that the others count. */
+/** A path that cannot be restored on a machine without contact: it boots nevertheless, for the other paths. */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { goBackAlone, settleAtStart } from '../../../../activities/host';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import type { HostPorts } from '../../../../host/ports';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
 
@@ -16,7 +17,7 @@ const [OLD, NEW] = (['old', 'new'] as const).map((name) =>
 let host: TestHost;
 const read = (path: string) => readFileSync(join(host.root, path), 'utf8');
 
-/** A process that is asked for reboots. */
+/** A process that records requested reboots. */
 async function aProcess(): Promise<HostPorts & { readonly asked: string[] }> {
   const asked: string[] = [];
   const request = (reason: string) => void asked.push(reason);
@@ -36,7 +37,7 @@ beforeEach(async () => {
 });
 afterEach(() => host.remove());
 
-/** Nobody boots for it again and again. */
+/** No boot is repeated for it. */
 async function expectNamedAndNoBoot(): Promise<void> {
   expect(read('/etc/network')).toBe('old');
   await expect(settleAtStart(await host.ports())).rejects.toThrow(/zz/);

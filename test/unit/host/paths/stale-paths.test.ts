@@ -33,7 +33,7 @@ describe('a path that a config no longer has', () => {
   });
   afterEach(() => host.remove());
 
-  /** Takes the host to a config, without the reboot: nothing here needs one to be seen. */
+  /** Changes the config without the reboot, which does not matter here. */
   async function change(config: TestConfig): Promise<void> {
     if (!configs.includes(config)) configs.push(config);
     run += 1;
@@ -89,7 +89,7 @@ describe('a path that a config no longer has', () => {
     const path = '/etc/tool/token';
     const CLAIMED = withFiles('a', aFile(path, 'ours'), aFile('/etc/new', 'ours'));
     const modes = () => ORIGINAL_PLACES.map((place) => statSync(at(place)).mode & 0o777);
-    /** As MCO and earlier versions did. */
+    /** As MCO does. */
     const leaveOpen = (): void => {
       for (const place of ORIGINAL_PLACES) {
         write(`${place}/etc/another`, 'theirs');

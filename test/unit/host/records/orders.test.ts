@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../a-host';
 
 const ONE = aConfig('rendered-worker-1', {

@@ -1,8 +1,8 @@
-/** A unit that a config enables and no machine has is found before the node is disturbed. */
+/** A unit that a config enables and the machine lacks is found before the node is disturbed. */
 
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { createNoneDriver } from '../../../../adapters/host';
 import type { IgnitionUnit } from '../../../../core/machine-config/types';
 import { aConfig, aFile, orderFor, type TestConfig } from '../a-host';
@@ -170,7 +170,7 @@ describe('an update that takes no reboot', () => {
 describe('an update with another image', () => {
   const NEW_IMAGE = withUnits('image', [ON], { osImageURL: OTHER_IMAGE });
 
-  /** What the driver has staged, with a tree as ostree has it. */
+  /** The staged deployment has a tree as in ostree. */
   async function prepareWithTree(files: Readonly<Record<string, string>>) {
     const ports = await host.ports();
     const stage: typeof ports.os.stage = async (...all) => {

@@ -1,4 +1,4 @@
-/** What is done about services, told by what systemd says of them. */
+/** Actions on services, by their state in systemd. */
 
 import type { HostPorts, UnitState } from '../../../../host/ports';
 import { performActions, tellOfOldFiles } from '../../../../host/services/services';
@@ -41,7 +41,7 @@ const restart = (serviceName: string): DisruptionAction => ({
   restart: { serviceName },
 });
 
-/** systemd that answers the given states one after the other, the last one for ever. */
+/** A systemd that returns these states in order; the last one repeats. */
 function aSystemd(states: Readonly<Record<string, readonly UnitState[]>>) {
   const told: string[] = [];
   const said: string[] = [];

@@ -1,8 +1,8 @@
-/** Services after an update that failed or was called off halfway: they must have the old files. */
+/** Services after an update that failed or was cancelled half-way: they must run with the old files. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import type { HostPorts } from '../../../../host/ports';
 import type { NodeDisruptionPolicy } from '../../../../core/disruption';
 import { fail } from '../../../../core/errors';
@@ -33,7 +33,7 @@ const LOADED = { load: 'loaded', type: 'simple', restartPolicy: 'no', upMs: 0, h
 
 describe('services of an update that does not hold', () => {
   let host: TestHost;
-  /** What happened to services, each with the file that was there at that moment. */
+  /** Events of services, each with the file at that moment. */
   let told: string[];
 
   beforeEach(async () => {
@@ -50,7 +50,7 @@ describe('services of an update that does not hold', () => {
     orderFor(to, step, { disruptionPolicies: POLICIES });
   const contents = () => readFileSync(join(host.root, 'etc/one.conf'), 'utf8');
 
-  /** @param failing - a service that does not come up on anything but the old file */
+  /** @param failing - a service that starts only with the old file */
   async function ports(failing?: string): Promise<HostPorts> {
     const real = await host.ports();
     return {

@@ -1,4 +1,4 @@
-/** Units of a config after the boot that brought them, told by what systemd says of them. */
+/** Units of a config after the boot that brought them, by their state in systemd. */
 
 import type { HostPorts, OpenJournal, UnitState } from '../../../../host/ports';
 import { proveUnits } from '../../../../host/services/unit-health';
@@ -30,10 +30,10 @@ const FAILED: UnitState = {
 const BETWEEN: UnitState = { ...FAILED, active: 'activating', sub: 'auto-restart' };
 const OF_SOCKET = { type: '', restartPolicy: '' };
 
-/** What systemd says of a unit so many milliseconds after the first look. */
+/** State of a unit, by milliseconds after the first check. */
 type Story = (at: number) => UnitState;
 
-/** A service that ends every so often, and is started again after a while. */
+/** A service that ends regularly, and is restarted after a pause. */
 function loop(period: number, pause: number, as: Partial<UnitState> = {}): Story {
   return (at) => {
     const restarts = Math.floor((at + pause) / period);
@@ -51,7 +51,7 @@ interface Proof {
 
 const enabled = (name: string): IgnitionUnit => ({ name, enabled: true, contents: '[Unit]\n' });
 
-/** Milliseconds that it took, by the pauses that were made. */
+/** @returns the duration in milliseconds, from its pauses */
 async function prove({ units, before = [], systemd }: Proof): Promise<number> {
   let waited = 0;
   const [old, next] = [before, units].map((list) =>
@@ -177,7 +177,7 @@ describe('a unit that an update brought', () => {
 
 describe('a service that is started again and again', () => {
   it.each([
-    // Seen between two starts, or by systemd's count alone.
+    // Found between two starts, or by systemd's counter alone.
     ['at once', loop(1_000, 600)],
     ['after two seconds', loop(2_100, 100)],
     ['after four seconds', loop(4_000, 400)],

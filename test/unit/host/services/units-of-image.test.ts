@@ -1,4 +1,4 @@
-/** Units that come, or go, with the OS image of the very update that enables or drops them. */
+/** Units that come or go with the OS image of the update that enables or drops them. */
 
 import { lstatSync, mkdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -35,7 +35,7 @@ async function begin(first: TestConfig): Promise<void> {
 }
 afterEach(() => host.remove());
 
-/** The unit, in the tree of a deployment, or in the running one. */
+/** Writes the unit into the tree of a deployment, or into the running one. */
 function write(path: string, text: string, tree = ''): void {
   const file = join(host.root, tree, path);
   mkdirSync(dirname(file), { recursive: true });
@@ -56,7 +56,7 @@ async function apply(config: TestConfig, image: Readonly<Record<string, string>>
   await activities.applyUpdate(step(config, 'applyUpdate'));
 }
 
-/** Boots the staged deployment: its `/usr` is the machine's now. */
+/** Boots the staged deployment with its `/usr`. */
 async function reboot(config: TestConfig, image: Readonly<Record<string, string>>): Promise<void> {
   await (await host.activities()).armReboot(step(config, 'armReboot'));
   await host.reboot();
@@ -153,7 +153,7 @@ describe('an image that lacks what the running one has of the host worker', () =
   const UNIT = `${VENDOR}/slipway-host.service`;
   const PROGRAM = '/usr/lib/slipway/slipway-host.cjs';
 
-  /** What is prepared again after the image turned out to have these files. */
+  /** Prepares again, now with these files in the image. */
   async function prepare(config: TestConfig, image: Readonly<Record<string, string>>) {
     const activities = await host.activities();
     await activities.prepareUpdate(step(config, 'prepareUpdate'));

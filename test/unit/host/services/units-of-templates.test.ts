@@ -1,4 +1,4 @@
-/** A template and its instances: disabling the one takes the links of the others. */
+/** A template and its instances: disabling the template removes the links of its instances. */
 
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,6 @@ afterEach(() => host.remove());
 
 const UNITS = 'etc/systemd/system';
 
-/** Every link below `*.wants`. */
 function links(): readonly string[] {
   return readdirSync(join(host.root, UNITS), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.includes('.wants/'))

@@ -1,4 +1,4 @@
-/** Units that `Also` of others enables and disables: no other change of the config takes their links. */
+/** Units that `Also` of other units enables and disables: no other change of the config removes their links. */
 
 import { mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -35,7 +35,7 @@ function write(path: string, text: string): void {
   writeFileSync(file, text);
 }
 
-/** A machine whose distribution enables nothing by itself. */
+/** A machine whose distribution enables nothing. */
 async function furnish(...configs: readonly TestConfig[]): Promise<void> {
   host = await aHost(configs);
   write('/usr/lib/systemd/system-preset/90.preset', 'disable *\n');
@@ -53,7 +53,6 @@ async function apply(to: TestConfig): Promise<void> {
   await activities.applyUpdate(orderFor(to, 'applyUpdate'));
 }
 
-/** Every link that enables a unit. */
 function links(): readonly string[] {
   const directory = join(host.root, 'etc/systemd/system');
   return readdirSync(directory, { recursive: true, encoding: 'utf8', withFileTypes: true })

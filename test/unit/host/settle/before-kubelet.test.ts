@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import type { UpdateHeader } from '../../../../host/ports';
-import { startWhatWaited } from '../../../../workers/host/kubelet';
+import { startWhatWaited } from '../../../../host/kubelet';
 import { createMachinePorts } from '../../../../workers/host/machine-ports';
 import { journalDestination } from '../../../../workers/host/journal-logger';
-import { settleMachine } from '../../../../host/settle/before-kubelet';
-import { createHostState } from '../../../../host/report/worker-state';
+import { settleBeforeKubelet } from '../../../../host/settle/before-kubelet';
+import { createWorkerState } from '../../../../host/status/worker-state';
 import { createLogger, type Logger } from '../../../../process/logging';
 import { aConfig, orderFor } from '../a-host';
 
@@ -58,15 +58,16 @@ describe('settling before the kubelet', () => {
     return file;
   }
   const settle = (workerIs: 'active' | 'activating' | 'inactive') =>
-    settleMachine(settings(), {
-      signal: abort.signal,
-      log,
-      systemctl: systemctl(workerIs),
-      pauseMs: 1,
-      reboot: async (reason) => void reboots.push(`${reason}: ${motd()}`),
-    });
+    settleBeforeKubelet(
+      {
+        ...settings(),
+        ports: async () => (await createMachinePorts(settings())).ports,
+        reboot: async (reason) => void reboots.push(`${reason}: ${motd()}`),
+      },
+      { signal: abort.signal, log, systemctl: systemctl(workerIs), pauseMs: 1 },
+    );
 
-  /** An update that wrote a file, in a boot that is over. */
+  /** An update that wrote a file in an earlier boot. */
   async function leaveHalfWritten(): Promise<void> {
     const { ports } = await createMachinePorts(settings());
     const order = orderFor(aConfig('rendered-worker-new'), 'applyUpdate');
@@ -110,7 +111,7 @@ describe('settling before the kubelet', () => {
 
   it('leaves it to a worker that runs and has not settled yet', async () => {
     await leaveHalfWritten();
-    createHostState(root, 'temporal:7233', log).connection('waiting');
+    createWorkerState(root, 'temporal:7233', log).connection('waiting');
 
     await expect(settle('activating')).rejects.toThrow(/settles by itself; stop it first/);
     expect(motd()).toBe('half of it');
@@ -118,10 +119,10 @@ describe('settling before the kubelet', () => {
 
   it('does not believe a worker that is gone that it has settled', async () => {
     await leaveHalfWritten();
-    createHostState(root, 'temporal:7233', log).settled();
+    createWorkerState(root, 'temporal:7233', log).settled();
     const file = join(root, 'run/slipway/host.json');
     const state = JSON.parse(readFileSync(file, 'utf8')) as object;
-    // More than the kernel ever gives to a process.
+    // Above the kernel's maximum for a process ID.
     writeFileSync(file, JSON.stringify({ ...state, pid: 2 ** 30 }));
 
     await expect(settle('activating')).rejects.toThrow(/settles by itself; stop it first/);
@@ -129,7 +130,7 @@ describe('settling before the kubelet', () => {
 
   it('is done when the worker that runs has settled', async () => {
     await leaveHalfWritten();
-    createHostState(root, 'temporal:7233', log).settled();
+    createWorkerState(root, 'temporal:7233', log).settled();
 
     expect(await settle('active')).toEqual({});
     expect(motd()).toBe('half of it');
@@ -149,7 +150,7 @@ describe('settling before the kubelet', () => {
 
   describe('what waited for it', () => {
     const told = () => readFileSync(join(root, 'told'), 'utf8').trim().split('\n');
-    /** A systemctl that takes words down; each of these verbs ends like this. */
+    /** A systemctl that records its arguments; each of these verbs ends with this status. */
     function systemctlThat(ends: Readonly<Record<string, number>>): string {
       const file = join(root, 'systemctl');
       const cases = Object.entries(ends).map(([verb, code]) => `  ${verb}) exit ${code};;`);

@@ -1,12 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  rebootIsDue,
-  settleAtStart,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { rebootIsDue, settleAtStart } from '../../../../host/settle/settle-at-start';
 import type { HostPorts } from '../../../../host/ports';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
@@ -41,7 +37,7 @@ describe('a host worker that starts', () => {
     const ports = await host.ports();
 
     expect(await settleAtStart(ports)).toEqual({});
-    expect(await awaitsConfirmation(ports)).toBeUndefined();
+    expect(await unconfirmedAfterReboot(ports)).toBeUndefined();
   });
 
   it('has to be verified after the boot of an update, within the time that was ordered', async () => {
@@ -50,15 +46,15 @@ describe('a host worker that starts', () => {
     await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
     const order = { ...orderFor(NEW, 'armReboot'), reconnectSeconds: 90 };
     await activities.armReboot(order);
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
 
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({ reconnectSeconds: 90 });
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({ reconnectSeconds: 90 });
     await (await host.activities()).verifyUpdate(orderFor(NEW, 'verifyUpdate'));
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
 
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
   });
 
   it('makes up for a reboot that was armed and did not happen', async () => {
@@ -68,7 +64,7 @@ describe('a host worker that starts', () => {
     await host.boot();
 
     expect(await settleAtStart(await host.ports())).toEqual({});
-    expect(await awaitsConfirmation(await host.ports())).toEqual({});
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({});
   });
 
   it('releases the deployment when the process died before it had', async () => {
@@ -114,7 +110,7 @@ describe('a host worker that starts', () => {
     expect(motd()).toBe('old');
     expect((await (await host.ports()).os.status()).staged).toBeUndefined();
 
-    // The update makes all of it again, and reboots once.
+    // The update repeats everything, and reboots once.
     const activities = await host.activities();
     const verifying = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom: bootId };
     await expect(activities.verifyUpdate(verifying)).rejects.toMatchObject({
@@ -150,7 +146,7 @@ describe('a host worker that starts', () => {
       expect(motd()).toBe('old');
       const ports = await host.ports();
       expect((await ports.os.status()).staged).toBeUndefined();
-      // A clock that is put right does not bring it back.
+      // A corrected clock does not start the wait again.
       host.clock.now = new Date('2030-01-01T00:00:00Z');
       expect((await settleAtStart(ports)).reboot).toBeUndefined();
       expect(motd()).toBe('old');
@@ -168,7 +164,7 @@ describe('a host worker that starts', () => {
       ).rejects.toMatchObject({ name: 'NotYetRebooted' });
 
       expect(host.reboots).toEqual(['update to rendered-worker-new']);
-      // The order that armed it this time is the one whose expiry counts.
+      // Only the expiry of the last order that armed it counts.
       expect((await settleAtStart(await host.ports())).reboot).toBe(
         'update to rendered-worker-new',
       );
@@ -272,7 +268,7 @@ describe('a host worker that starts', () => {
   });
 
   describe('of a way back that an order began and did not end', () => {
-    /** On the new deployment, in service again: its update has given up, and a person uncordoned the node. */
+    /** On the new deployment, in service again: its update gave up, and a person uncordoned the node. */
     async function failToGoBack(): Promise<HostPorts> {
       await armNew();
       await host.boot();
@@ -301,7 +297,7 @@ describe('a host worker that starts', () => {
       expect(host.reboots).toEqual(['update to rendered-worker-new']);
     });
 
-    /** As above, but its operating system does not tell how it is. */
+    /** Like `failToGoBack`, but the state of the operating system is unreadable. */
     async function failUnseen(boot?: { broken: boolean }): Promise<HostPorts> {
       await armNew();
       await host.boot(boot);
@@ -329,7 +325,7 @@ describe('a host worker that starts', () => {
       const ports = await failUnseen();
 
       expect(await settleAtStart(ports)).toEqual(withoutReboot);
-      // The machine goes down by itself: it comes up where it would have been taken.
+      // The machine reboots by itself, into the deployment of the rollback.
       await host.boot();
       expect((await settleAtStart(await host.ports())).reboot).toBeUndefined();
       expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
@@ -409,7 +405,7 @@ describe('a host worker that starts', () => {
 
     expect((await settleAtStart(await host.ports())).what).toMatch(/booted deployment .* again/);
     expect(motd()).toBe('old');
-    // What had started on the new files starts again.
+    // Programs that had started on the new files start again.
     await host.boot();
     expect((await settleAtStart(await host.ports())).reboot).toBeUndefined();
     const activities = await host.activities();
@@ -461,7 +457,7 @@ describe('a host worker that starts', () => {
     expect(await settleAtStart(ports)).toEqual({
       what: 'took the update to rendered-worker-new back: nobody was reached',
     });
-    expect(await awaitsConfirmation(ports)).toBeUndefined();
+    expect(await unconfirmedAfterReboot(ports)).toBeUndefined();
     expect(motd()).toBe('old');
     expect((await ports.os.status()).booted.image).toBe('quay.io/os@sha256:1');
     const activities = await host.activities();

@@ -1,8 +1,8 @@
-/** What a machine that starts does beside putting files back, and what it takes for the deployment that it waits for. */
+/** Actions of a starting machine beside the undo, and the deployment that it expects. */
 
 import { chmodSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { settleAtStart } from '../../../../activities/host';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import { isStaged } from '../../../../host/transaction/unfinished-update';
 import {
   aConfig,
@@ -35,7 +35,7 @@ describe('systemd, when the old deployment came up and the files are put back', 
   });
   afterEach(() => host.remove());
 
-  /** The unit as systemd finds it each time that it reads its units. */
+  /** The unit, each time that systemd reads its units. */
   async function unitsRead(config: TestConfig): Promise<readonly string[]> {
     const activities = await host.activities();
     await activities.prepareUpdate(orderFor(config, 'prepareUpdate'));
@@ -71,7 +71,7 @@ describe('files that are put back at the start', () => {
   let host: TestHost;
   const read = (path: string) => readFileSync(join(host.root, path), 'utf8');
 
-  /** The machine goes down by itself with files of an update that takes a reboot. */
+  /** The machine reboots by itself with files of an update that takes a reboot. */
   beforeEach(async () => {
     host = await aHost([BEFORE, AFTER]);
     await bootInto(host, BEFORE);

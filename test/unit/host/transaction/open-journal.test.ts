@@ -1,11 +1,8 @@
-/** A journal that another OS driver has begun: left alone by everything that could undo it. */
+/** A journal that another OS driver has begun is left alone by every kind of undo. */
 
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  settleAtStart,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import type { HostPorts } from '../../../../host/ports';
 import { aHost, bootInto, orderFor, type TestHost } from '../a-host';
 import { motdOf, NEW, OLD } from '../an-os-update';
@@ -22,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => host.remove());
 
-/** The same machine after somebody named another driver in its settings. */
+/** The same machine after the driver in its settings was changed. */
 async function renamed(): Promise<{ readonly ports: HostPorts; readonly called: string[] }> {
   const ports = await host.ports();
   const called: string[] = [];
@@ -47,7 +44,7 @@ describe('a journal of another OS driver', () => {
   const at = (step: string) => orderFor(NEW, step, { orderId: `later/${step}` });
   it.each<[string, (ports: HostPorts) => Promise<unknown>]>([
     ['a start', (ports) => settleAtStart(ports)],
-    ['the look for what is to be confirmed', (ports) => awaitsConfirmation(ports)],
+    ['the look for what is to be confirmed', (ports) => unconfirmedAfterReboot(ports)],
     ['a way back without orders', (ports) => goBackAlone(ports, 'nobody was reached')],
     ['an order to go back', (ports) => createHostActivities(ports).goBack(at('goBack'))],
     ['the proof of that', (ports) => createHostActivities(ports).verifyBack(at('verifyBack'))],

@@ -1,8 +1,10 @@
-/** An update that sets a password has one entry of `/etc/shadow`: the others are those of whoever changes them meanwhile. */
+/**
+ * An update that sets a password owns one entry of `/etc/shadow`; other programs may change the others meanwhile.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { goBackAlone } from '../../../../activities/host';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { treeOf } from '../../adapters/host/trees';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
 

@@ -1,4 +1,4 @@
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { fail } from '../../../../core/errors';
 import { aHost, bootInto, orderFor, type TestHost } from '../a-host';
 import { NEW, OLD } from '../an-os-update';
@@ -12,7 +12,7 @@ afterEach(() => {
   host.remove();
 });
 
-/** Somebody else's transaction keeps the operating system from doing what it is asked, the times that are told. */
+/** Another transaction makes the operating system busy at these attempts. */
 async function busyAt(isBusy: (time: number) => boolean, asked: 'status' | 'finalize' = 'status') {
   const ports = await host.ports();
   const said: string[] = [];

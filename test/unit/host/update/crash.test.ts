@@ -1,4 +1,4 @@
 import { describeCrashes } from './describe-crashes';
 
-// Every call in test/integration/host/crash.all.test.ts.
+// test/integration/host/crash covers every call.
 describeCrashes(47);

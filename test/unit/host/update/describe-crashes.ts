@@ -1,4 +1,4 @@
-/** What a host must hold whenever its process may die; run at some crash points, or at all. */
+/** Conditions that a host must satisfy whenever its process dies; run at some crash points, or at all. */
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -24,7 +24,7 @@ const unit = (name: string, text: string, more: object = {}) => ({
   ...more,
 });
 
-/** Every kind of change that an update can make is in the step from one to the other. */
+/** Between the two is every kind of change of an update. */
 const OLD = aConfig('rendered-worker-old', {
   config: {
     storage: {
@@ -69,12 +69,12 @@ const NEW = aConfig('rendered-worker-new', {
   },
 });
 
-/** The process is dead: this call and every later one fails, also those that would clean up. */
+/** The process is dead: this and every later call fails, also calls for cleanup. */
 class Crash extends Error {
   override readonly name = 'Crash';
 }
 
-/** A file system whose process dies at the n-th call that changes something. */
+/** A file system whose process dies at the n-th changing call. */
 export function dyingAt(step: number): { fs: FileSystem; steps: () => number } {
   let steps = 0;
   const count = (): void => {
@@ -106,7 +106,7 @@ export function dyingAt(step: number): { fs: FileSystem; steps: () => number } {
       const handle = await NODE_FILE_SYSTEM.open(...args);
       const whole = handle.writeFile.bind(handle);
       return Object.assign(handle, {
-        // Half of the data is on disk when the process dies while it writes.
+        // Half of the data is on disk when the process dies during a write.
         async writeFile(data: Buffer) {
           steps += 1;
           if (steps >= step) {
@@ -124,13 +124,13 @@ export function dyingAt(step: number): { fs: FileSystem; steps: () => number } {
   return { fs, steps: () => steps };
 }
 
-/** Everything below a root, extended attributes too. Slipway's own state is left out. */
+/** Everything below a root, with extended attributes, without Slipway's own state. */
 function snapshot(root: string): Readonly<Record<string, string>> {
   const tree = Object.entries(treeOf(root));
   return Object.fromEntries(tree.filter(([name]) => name !== 'var' && name !== 'var/lib'));
 }
 
-/** What the operating system brought, and the configs build on. */
+/** Files of the operating system, on which the configs build. */
 function furnish(root: string): void {
   writeFileSync(join(root, 'etc/grows'), 'original\n', { mode: 0o640 });
   writeFileSync(join(root, 'etc/sudoers'), 'root\n', { mode: 0o440 });
@@ -153,7 +153,7 @@ async function install(host: TestHost, config: TestConfig): Promise<void> {
   await activities.commitUpdate(order('commitUpdate'));
 }
 
-/** Memory where there is some: a copy of the tree is made for every crash point. */
+/** In memory when possible: every crash point copies the tree. */
 const SCRATCH = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 /** @param every - 1 = the process dies at every call once, 10 = at every tenth */
@@ -183,7 +183,7 @@ export function describeCrashes(every: number): void {
       copyTree(template.root, root);
     };
 
-    /** How many changing calls a whole update makes, and what the disk is like afterwards. */
+    /** Number of changing calls of a whole update, and the disk afterwards. */
     async function wholeUpdate() {
       const host = await aHost([OLD, NEW], { root });
       const { fs, steps } = dyingAt(Number.POSITIVE_INFINITY);
@@ -239,7 +239,7 @@ export function describeCrashes(every: number): void {
       for (let step = 1; step <= counting.steps(); step += every) {
         restart();
         const dying = dyingAt(step);
-        // It does not fail on what it only does as well as it can; that it died is what counts.
+        // Best-effort steps do not fail; only the death counts.
         await goBack(dying.fs).catch(() => undefined);
         expect(dying.steps()).toBeGreaterThanOrEqual(step);
         await goBack(NODE_FILE_SYSTEM);

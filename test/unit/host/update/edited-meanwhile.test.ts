@@ -1,8 +1,8 @@
-/** A person edits what a config manages in the middle of an update: what is theirs, and what the update must undo. */
+/** A person edits managed files during an update: which edits stay, and what the update must undo. */
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { aConfig, aFile, aHost, bootInto, orderFor, type TestHost } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
 
@@ -36,7 +36,7 @@ const order = (step: string, run = 'run-1') =>
   orderFor(NEW, step, { orderId: `update-node/worker-1/${run}/${step}` });
 const journal = async () => (await host.ports()).journal.open();
 
-/** A process that says what it has to say. */
+/** A process with its log. */
 async function activities(of: Pick<TestHost, 'ports'> = host) {
   const ports = await of.ports();
   return createHostActivities({ ...ports, warn: (sentence) => void warnings.push(sentence) });

@@ -1,12 +1,13 @@
 /**
- * An update that failed on a host and was lost, with Temporal's database, before its node could say so: the next update to
- * the same config says it, and the machine does not boot into it again.
+ * An update failed on a host and was lost, with Temporal's database, before its Node showed it: the next update to
+ * the same config reports the failure, and the machine does not boot into that config again.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities, goBackAlone } from '../../../../activities/host';
-import { readCurrentConfig } from '../../../../host/records/records';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { readCurrentConfig } from '../../../../host/records/configs';
 import type { HostOrder } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestConfig, type TestHost } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
@@ -14,18 +15,18 @@ import { motdOf } from '../an-os-update';
 import { image, NEW, NEXT, OLD } from '../os-configs';
 
 const FAILED = 'VerifyFailed: unit a.service has failed';
-/** What the node says. */
+/** The failure on the Node. */
 const SAID = {
   name: 'EarlierUpdateFailed',
   message: `rendered-worker-new has failed on worker-1 in an update that was lost: ${FAILED}`,
 };
 
-/** Of an update after the first one, which was lost. */
+/** An order of an update after the lost one. */
 const later = (config: TestConfig, step: string, run = 2): HostOrder => ({
   ...orderFor(config, step, { orderId: `update-node/worker-1/run-${run}/${step}` }),
   afterLost: true,
 });
-/** Of one that begins when all has been said: a person has told to try the node again. */
+/** An order of an update that a person requested with a retry, after the failure was shown. */
 const told = (config: TestConfig, step: string): HostOrder =>
   orderFor(config, step, { orderId: `update-node/worker-1/run-9/${step}` });
 
@@ -45,7 +46,7 @@ async function bootedIntoNew(): Promise<void> {
   host.reboots.length = 0;
 }
 
-/** It was ordered to go back, and its reboot has not come. */
+/** The rollback was ordered, and its reboot has not come. */
 async function goingBack(failed?: string): Promise<string> {
   await bootedIntoNew();
   const order = { ...orderFor(NEW, 'goBack'), ...(failed === undefined ? {} : { failed }) };
@@ -60,7 +61,7 @@ async function bootBack(): Promise<void> {
   await host.settle();
 }
 
-/** It is back, and nobody has proven that. */
+/** It is rolled back, and not verified. */
 async function backUnproven(failed?: string): Promise<void> {
   await goingBack(failed);
   await bootBack();
@@ -103,7 +104,7 @@ describe('an update that failed and was lost', () => {
     expect(await picture()).toEqual(ON_OLD);
     expect((await host.status()).rollback?.image).not.toBe(image('2'));
     expect(host.reboots).toEqual([]);
-    // The answer was lost; and so is the update, before its node could say it.
+    // The answer was lost, and so is the update, before its Node showed it.
     await expect(activities.prepareUpdate(later(NEW, 'prepareUpdate'))).rejects.toMatchObject(SAID);
     await expect(activities.discardStaged(later(NEW, 'discardStaged'))).resolves.toEqual({
       currentConfig: OLD.reference.name,

@@ -1,8 +1,10 @@
-/** What a shell needs to take a machine back on which no host worker comes up. */
+/** The files with which a shell rolls back a machine on which no host worker starts. */
 
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dropFallback, goBackAlone, settleAtStart } from '../../../../activities/host';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
+import { dropFallback } from '../../../../host/update/fallback';
 import {
   aConfig,
   aFile,
@@ -14,7 +16,7 @@ import {
 } from '../a-host';
 import { motdOf, NEW, OLD } from '../an-os-update';
 
-/** The same image: nothing but a file that takes a reboot. */
+/** The same image, and a file whose change takes a reboot. */
 const NEW_FILE = aConfig('rendered-worker-file', {
   osImageURL: 'quay.io/os@sha256:1',
   config: { storage: { files: [aFile('/etc/motd', 'other')] } },
@@ -110,7 +112,7 @@ describe('a machine that the shell has taken back', () => {
     const previous = await bootedId();
     rebootedFrom = await arm(NEW, 90);
     await host.boot();
-    // As the shell does it, beside processes that do not start.
+    // As the shell does it when no process starts.
     await (await host.ports()).os.rollback(previous);
     writeFileSync(unstarted(), readFileSync(unconfirmed()));
     await dropFallback((await host.ports()).files);

@@ -1,4 +1,4 @@
-/** The force file: skips the check of the disk, writes everything again, reboots, and is used up. */
+/** The force file: skips the check of the disk, writes everything again, reboots, and is removed. */
 
 import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ it('brings a drifted host back to its config, through a drain and a reboot', asy
   expect(alreadyOnTarget).toBe(false);
   expect(plan).toMatchObject({ reboot: true, drain: true, actions: [{ type: 'Reboot' }] });
   expect(plan.summary).toBe('reboot: everything is written again');
-  // Not used up yet: the drain comes now, and may not come to an end.
+  // Not removed yet: the drain comes next, and may not complete.
   expect(existsSync(force())).toBe(true);
 
   await activities.applyUpdate(order('apply'));

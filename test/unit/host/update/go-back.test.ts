@@ -1,13 +1,10 @@
-/** The way back when things go wrong on it, and what keeps an update from being committed after it. */
+/** Faults during rollback, and what prevents a commit of the update afterwards. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  readCurrentConfig,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { readCurrentConfig } from '../../../../host/records/configs';
 import type { HostPorts } from '../../../../host/ports';
 import type { HostActivities } from '../../../../workflows/host-contracts';
 import { fail } from '../../../../core/errors';
@@ -41,12 +38,12 @@ const verifying = (rebootedFrom: string) => ({ ...orderFor(NEW, 'verifyUpdate'),
 describe('an update that was verified for one of before, which completes its node then', () => {
   it('need not reach anybody in time any more, in no later boot', async () => {
     const bootId = await rebootIntoNew();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({});
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({});
     await (await host.activities()).verifyUpdate(verifying(bootId));
 
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
   });
 
   it('is not taken back without an order any more', async () => {
@@ -77,7 +74,7 @@ describe('an update that was verified, and whose node is completed only after it
     return activities;
   }
 
-  /** By the next update to the same config, which hears whether an earlier one has failed. */
+  /** The next update to the same config learns whether an earlier one failed. */
   const prepareAfter = async () =>
     (await host.activities()).prepareUpdate(
       orderFor(NEW, 'p', { orderId: 'update-node/n/run-2/p', afterLost: true }),
@@ -86,12 +83,12 @@ describe('an update that was verified, and whose node is completed only after it
   it('must reach somebody until then, in later boots as from their beginning', async () => {
     await verified();
     const now = { commitBy: { ...commitBy(), uptime: 2_200 }, isVerified: true };
-    expect(await awaitsConfirmation(await host.ports())).toEqual(now);
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual(now);
     await host.boot();
-    expect(await awaitsConfirmation(await host.ports())).toEqual({ commitBy: commitBy() });
+    expect(await unconfirmedAfterReboot(await host.ports())).toEqual({ commitBy: commitBy() });
 
     await (await host.activities()).commitUpdate(committing());
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
   });
 
   it('is taken back without an order when nobody is reached', async () => {
@@ -107,7 +104,7 @@ describe('an update that was verified, and whose node is completed only after it
     const activities = await verified();
     await activities.verifyUpdate({ ...orderFor(NEW, 'v'), orderId: 'update-node/n/run-2/v' });
 
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
     expect(await goBackAlone(await host.ports(), 'nobody was reached')).toBe(false);
   });
 
@@ -203,7 +200,7 @@ describe('an update that the machine has begun to take back by itself', () => {
 });
 
 describe('a disk without space', () => {
-  /** Nothing in `/var/lib/slipway` but the journal can be written. */
+  /** Nothing in `/var/lib/slipway` except the journal can be written. */
   async function withFullDisk(): Promise<HostPorts> {
     const ports = await host.ports();
     const writeFile: typeof ports.files.writeFile = async (path, state) => {
@@ -261,7 +258,7 @@ describe('what a person mends after the way back', () => {
 });
 
 describe('an operating system whose programs do not answer', () => {
-  /** Each of these fails so often, and says so. */
+  /** Each of these calls fails that often. */
   async function stumbling(often: Partial<Record<'status' | 'discard' | 'rollback', number>>) {
     const ports = await host.ports();
     const left = { ...often };
@@ -322,7 +319,7 @@ describe('an operating system whose programs do not answer', () => {
     await expect(deaf()).rejects.toMatchObject(told);
     expect(await ports.journal.open()).toBeDefined();
 
-    // Nothing of the update can be gone on with, and the rest of the way back is made when they do.
+    // The update cannot continue; the rollback is completed when these calls succeed.
     const activities = await host.activities();
     await expect(activities.armReboot(orderFor(NEW, 'armReboot'))).rejects.toMatchObject({
       name: 'OrderRefused',

@@ -1,4 +1,4 @@
-/** What somebody did to directories between an update and its way back: it must lead to the old config all the same. */
+/** Directories changed between an update and its rollback, which must still lead to the old config. */
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -11,7 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
-import { createHostActivities, goBackAlone, settleAtStart } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { settleAtStart } from '../../../../host/settle/settle-at-start';
 import { type FileSystem, NODE_FILE_SYSTEM } from '../../../../adapters/host';
 import { treeOf } from '../../adapters/host/trees';
 import {
@@ -48,7 +50,7 @@ const OLD = aConfig('rendered-worker-old', {
     systemd: { units: [unit([{ name: '1.conf', contents: '[Unit]\n' }])] },
   },
 } as Parameters<typeof aConfig>[1]);
-/** Drops all that is in two directories. */
+/** Drops all files in two directories. */
 const NEW = aConfig('rendered-worker-new', {
   config: {
     storage: {

@@ -1,8 +1,8 @@
-/** A machine that got a config which is refused today must be able to go to a good one. */
+/** A machine with a config that is refused today must be able to change to a good one. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readCurrentConfig, writeCurrentConfig } from '../../../../host/records/records';
+import { readCurrentConfig, writeCurrentConfig } from '../../../../host/records/configs';
 import type { RenderedSpec } from '../../../../core/machine-config/types';
 import {
   aConfig,
@@ -20,7 +20,7 @@ const NOT_TOML = aFile('/etc/containers/registries.conf', 'this is no [ TOML');
 
 type Parts = Omit<RenderedSpec['config'], 'ignition'>;
 
-/** Each was rendered, or served to a first boot, by something that did not look closely. */
+/** Accepted once by a program with fewer checks. */
 const BAD: Readonly<Record<string, Parts>> = {
   'a file below the link of another': {
     storage: {
@@ -49,7 +49,7 @@ afterEach(() => host.remove());
 
 const at = (path: string): string => join(host.root, path);
 
-/** Its record and its files, whoever wrote them. */
+/** The machine's record and files, as for this config. */
 async function onIts(config: TestConfig): Promise<void> {
   host = await aHost([config, GOOD]);
   await bootInto(host, GOOD);

@@ -1,8 +1,12 @@
-/** What cannot be put back in the `/etc` of the update's deployment keeps no machine there: the old one has an `/etc` of its own. */
+/**
+ * A path that cannot be restored in the `/etc` of the update's deployment does not keep the machine there: the old
+ * deployment has its own `/etc`.
+ */
 
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities, goBackAlone } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { goBackAlone } from '../../../../host/confirm/unconfirmed';
 import { JOURNAL_DIRECTORY } from '../../../../adapters/host';
 import { aConfig, aFile, orderFor } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
@@ -32,7 +36,7 @@ const image = async () => (await host.status()).booted.image;
 const marks = async () => (await (await host.ports()).journal.open())?.marks() ?? [];
 const verifyBack = async () => (await host.activities()).verifyBack(orderFor(NEW, 'verifyBack'));
 
-/** Somebody's own files are where a file was. */
+/** A directory with other files is in the place of a file. */
 function block(path: string): void {
   rmSync(join(host.root, path));
   mkdirSync(join(host.root, path));

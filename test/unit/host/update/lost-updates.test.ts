@@ -1,12 +1,13 @@
 /**
- * An update whose machine rebooted into it and whose workflow is lost, with Temporal's database: what the
- * next order makes of it. It is neither committed unproven, nor thrown away half.
+ * A machine rebooted into an update whose workflow is lost, with Temporal's database: the next order neither
+ * commits it unverified nor undoes a part of it.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities, rebootIsDue } from '../../../../activities/host';
-import { readCurrentConfig, readKeptConfig } from '../../../../host/records/records';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { rebootIsDue } from '../../../../host/settle/settle-at-start';
+import { readCurrentConfig, readKeptConfig } from '../../../../host/records/configs';
 import { fail } from '../../../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, orderFor, type TestConfig } from '../a-host';
@@ -24,10 +25,10 @@ afterEach(() => host.remove());
 const later = (config: TestConfig, step: string): HostOrder =>
   orderFor(config, step, { orderId: `update-node/worker-1/run-2/${step}` });
 
-/** What an order says while the Node has not heard of the new config. */
+/** Fields of an order while the Node does not show the new config. */
 const NODE_ON_OLD: Partial<HostOrder> = { currentConfig: OLD.reference };
 
-/** The machine is up on the new deployment, and nobody has asked yet whether it holds. */
+/** The machine runs the new deployment, and no verification was ordered yet. */
 async function loseRebooted(): Promise<string> {
   const activities = await host.activities();
   await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
@@ -39,7 +40,7 @@ async function loseRebooted(): Promise<string> {
   return bootId;
 }
 
-/** The same, and its workflow has asked; whether its node is Ready it has not heard. */
+/** The host was verified; its workflow did not learn whether the node was Ready. */
 async function loseVerified(): Promise<string> {
   const bootId = await loseRebooted();
   const activities = await host.activities();
@@ -53,7 +54,7 @@ async function loseCommitting(): Promise<void> {
   await (await (await host.ports()).journal.open())?.mark({ kind: 'committing' });
 }
 
-/** One bit of the config that was kept for the update. */
+/** Flips one bit of the config that was kept for the update. */
 function damageKept(): void {
   const path = join(host.root, 'var/lib/slipway/desired.json');
   const bytes = readFileSync(path);
@@ -61,7 +62,7 @@ function damageKept(): void {
   writeFileSync(path, bytes);
 }
 
-/** The activities of a machine whose kubelet is like this. */
+/** The activities of a machine with a healthy or unhealthy kubelet. */
 async function withKubelet(isWell: boolean) {
   const ports = await host.ports();
   const kubeletHealthy = async (): Promise<void> => {
@@ -287,7 +288,7 @@ describe('an update that was lost after its reboot', () => {
     await back.verifyBack({ ...later(NEXT, 'verifyBack'), rebootedFrom: bootId });
     expect(await picture()).toEqual(ON_OLD);
 
-    // The rollout tries the node again: nothing is in the way any more.
+    // The rollout tries the node again, and nothing prevents it.
     const third = (step: string) =>
       orderFor(NEXT, step, { orderId: `update-node/w/run-3/${step}` });
     const next = await host.activities();
@@ -365,7 +366,7 @@ describe('services that a lost update restarted after a drain', () => {
 describe('a way back that was lost before its reboot', () => {
   it('is not closed on the deployment that it is to leave', async () => {
     await loseRebooted();
-    // The reboot does not come about, and the workflow that waits for it is gone.
+    // The reboot does not take place, and the workflow that waits for it is lost.
     await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
     const activities = await host.activities();
 
@@ -457,7 +458,7 @@ describe('an order of another update that begins nothing', () => {
   it.each(['verifyUpdate', 'commitUpdate', 'verifyBack', 'discardStaged'] as const)(
     '%s leaves an update alone that is applied',
     async (step) => {
-      // Nothing of it shows on the running system: only the journal tells that it is there.
+      // Nothing of it shows on the running system; only the journal has it.
       const sameFiles = aConfig('rendered-worker-same-files', {
         ...OLD.spec,
         osImageURL: image('4'),
@@ -471,7 +472,7 @@ describe('an order of another update that begins nothing', () => {
 
       await leavesAlone(() => activities[step](later(OLD, step)));
 
-      // And its own orders go on.
+      // Orders of the update itself go on.
       await activities.armReboot(orderFor(sameFiles, 'armReboot', { orderId: 'x' }));
       await host.reboot();
       const after = await host.activities();

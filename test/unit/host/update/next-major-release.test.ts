@@ -1,4 +1,4 @@
-/** An image of the next major release, on a machine with SSH keys: sshd reads them in another place then. */
+/** An image of the next major release on a machine with SSH keys: its sshd reads them from another place. */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ afterEach(() => host.remove());
 
 const at = (path: string) => join(host.root, path);
 
-/** What the image that is booted says it is. */
+/** The release of the booted image. */
 function release(platform: string): void {
   mkdirSync(at('/usr/lib'), { recursive: true });
   writeFileSync(at('/usr/lib/os-release'), `ID="rhel"\nPLATFORM_ID="platform:${platform}"\n`);

@@ -1,18 +1,13 @@
 /**
- * A machine that loses its power, or is rebooted by somebody, in each phase of an update. Whatever the
- * kubelet then starts on is one config with its own operating system, never a mixture; and the update
- * goes on or is undone, as far as a host can tell.
+ * A machine loses power, or is rebooted by a person, in each phase of an update. The kubelet then starts on one
+ * whole config with its own operating system; and the update goes on or is undone, as far as a host can tell.
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import {
-  awaitsConfirmation,
-  createHostActivities,
-  goBackAlone,
-  rebootIsDue,
-  settleAtStart,
-} from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
+import { unconfirmedAfterReboot, goBackAlone } from '../../../../host/confirm/unconfirmed';
+import { rebootIsDue, settleAtStart } from '../../../../host/settle/settle-at-start';
 import { fail } from '../../../../core/errors';
 import { aConfig, aFile, orderFor } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
@@ -68,7 +63,7 @@ afterEach(() => host.remove());
 const motd = () => readFileSync(join(host.root, 'etc/motd'), 'utf8');
 const hasAdded = () => existsSync(join(host.root, 'etc/added'));
 
-/** What the kubelet would start on. */
+/** The state on which the kubelet would start. */
 async function picture() {
   const { booted } = await host.status();
   return { image: booted.image, motd: motd(), added: hasAdded() };
@@ -95,7 +90,7 @@ async function upTo(last: (typeof STEPS)[number]): Promise<string> {
   return bootId;
 }
 
-/** The host after a way back: everything as before, and nothing left of the update. */
+/** The host after a rollback: in its old state, with nothing left of the update. */
 async function expectAsBefore(): Promise<void> {
   expect(await picture()).toEqual(ON_OLD);
   const { staged, rollback } = await host.status();
@@ -209,7 +204,7 @@ describe('a power cut', () => {
     const settle = () => settleAtStart({ ...ports, systemd: { ...ports.systemd, state } });
 
     expect((await settle()).what).toMatch(/ostree could not put deployment .* in place as the/);
-    // The boot after knows nothing of it any more.
+    // The next boot has no trace of it.
     await host.reboot();
     expect(await host.settleOnce()).not.toHaveProperty('reboot');
     expect(await picture()).toEqual(ON_OLD);
@@ -284,7 +279,7 @@ describe('a power cut', () => {
     expect((await host.status()).pending).toBeDefined();
 
     expect((await host.settle()).what).toMatch(/booted deployment .* again/);
-    // Nobody's next boot starts it.
+    // No later boot starts it.
     expect((await host.status()).pending).toBeUndefined();
     expect(await picture()).toEqual(ON_OLD);
     const order = { ...orderFor(NEW, 'verifyUpdate'), rebootedFrom };
@@ -347,7 +342,7 @@ describe('a power cut', () => {
     const order = await writeReloaded();
     await host.powerCut();
     expect((await host.settle()).what).toMatch(/adopted the update/);
-    // A process that starts again notes it once.
+    // A process that starts again records it once.
     await host.settle();
     expect(host.serviceActions).toEqual([]);
 
@@ -360,7 +355,7 @@ describe('a power cut', () => {
   });
 
   it('the same: the boot has to be confirmed until it is verified, as one that was ordered', async () => {
-    const awaited = async () => awaitsConfirmation(await host.ports());
+    const awaited = async () => unconfirmedAfterReboot(await host.ports());
     const order = await writeReloaded();
     expect(await awaited()).toBeUndefined();
 
@@ -378,14 +373,14 @@ describe('a power cut', () => {
 
     await goBackAlone(await host.ports(), 'nobody was reached');
     expect(motd()).toBe('old');
-    // A process that dies before the boot does not forget it: what started on the new files runs still.
+    // A process that dies before the boot does not forget it: programs that started on the new files still run.
     expect((await host.settleOnce()).reboot).toBe('the update is taken back');
     await host.reboot();
 
     const { what, reboot } = await host.settleOnce();
     expect(what).toMatch(/back: nobody was reached/);
     expect(reboot).toBeUndefined();
-    expect(await awaitsConfirmation(await host.ports())).toBeUndefined();
+    expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
     const activities = await host.activities();
     await expect(activities.verifyUpdate(order('verifyUpdate'))).rejects.toMatchObject({
       message: expect.stringContaining('nobody was reached') as string,
@@ -396,7 +391,7 @@ describe('a power cut', () => {
   });
 });
 
-/** An update without a reboot, as far as its files. */
+/** An update without a reboot, up to its files. */
 async function writeReloaded() {
   const order = (step: string) => orderFor(RELOADED, step, { disruptionPolicies: RELOAD });
   const activities = await host.activities();
@@ -415,7 +410,7 @@ describe('an order to reboot that fails', () => {
     const order = orderFor(NEW, 'armReboot');
     await expect(failing.armReboot(order)).rejects.toMatchObject({ name: 'OsCommandFailed' });
 
-    // A process that starts now, hours later maybe, on a node in service.
+    // A process that starts now, perhaps hours later, on a node in service.
     expect(await host.settleOnce()).toEqual({});
     expect(await rebootIsDue(ports)).toBe(false);
     expect(host.reboots).toEqual([]);
@@ -458,7 +453,7 @@ describe('the way back', () => {
     const back = await (await host.activities()).goBack(orderFor(NEW, 'goBack'));
     expect(back.rebooting).toBe(true);
     await host.reboot();
-    // What was written before the update's reboot is still in the /etc of the old deployment.
+    // Files from before the update's reboot are still in the /etc of the old deployment.
     expect(motd()).toBe('new');
 
     expect((await host.settle()).what).toMatch(/took the update .* back/);
@@ -527,7 +522,7 @@ describe('the way back', () => {
       for (let step = 1; step <= whole.steps(); step += 3) {
         await begin();
         const dying = await host.ports(dyingAt(step).fs);
-        // It does not fail on what it only does as well as it can; that nobody reboots is what counts.
+        // Best-effort steps do not fail; only the missing reboot counts.
         await settleAtStart(dying).catch(() => undefined);
 
         expect({ step, reboot: (await host.settleOnce()).reboot }).toEqual({
@@ -535,7 +530,7 @@ describe('the way back', () => {
           reboot: expect.any(String) as string,
         });
         expect(await picture()).toEqual(ON_OLD);
-        // A process that starts once more in this boot knows it, too.
+        // Another process of this boot knows it, too.
         expect((await host.settleOnce()).reboot).toBeDefined();
         await host.reboot();
         expect((await host.settleOnce()).reboot).toBeUndefined();

@@ -1,9 +1,9 @@
 /**
- * Values of kernel arguments may be secret. What activities answer, report and fail with is kept in
- * histories, annotations and logs, so no value may be in it; the machine gets them all the same.
+ * Values of kernel arguments may be secret. Answers, reports and failures of activities are kept in histories,
+ * annotations and logs, so they must not contain a value; the machine gets all values.
  */
 
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { findOsDrift } from '../../../../host/drift/compare';
 import type { HostPorts } from '../../../../host/ports';
 import { messageOf } from '../../../../core/errors';
@@ -40,7 +40,7 @@ async function activities(more: Partial<HostPorts> = {}) {
   return createHostActivities({ ...ports, warn, context: () => ({ signal, progress }), ...more });
 }
 
-/** What a step answers, or fails with. */
+/** The answer of a step, or its failure. */
 async function hear(work: Promise<unknown>): Promise<string> {
   const text = await work.then((result) => JSON.stringify(result ?? null), messageOf);
   told.push(text);

@@ -9,9 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { createHostActivities } from '../../../../activities/host';
+import { createHostActivities } from '../../../../activities/host/host-activities';
 import { planFor } from '../../../../host/update/plan-update';
-import { CURRENT_CONFIG_FILE } from '../../../../host/records/records';
+import { CURRENT_CONFIG_FILE } from '../../../../host/records/configs';
 import {
   aConfig,
   aFile,
@@ -45,7 +45,7 @@ const NEW = aConfig('rendered-worker-new', {
   },
 });
 
-/** Takes a host through a whole update, with the reboot if the plan has one. */
+/** A whole update, with the reboot if the plan has one. */
 async function update(host: TestHost, config: TestConfig, run = 'run-1') {
   const activities = await host.activities();
   const order = (step: string) => ({
@@ -187,7 +187,7 @@ describe('the update of a host', () => {
         name: 'VerifyFailed',
         message: 'the running kernel was still given: [nosmt=…]',
       });
-      // The image brings one of its own.
+      // The image brings an argument of its own.
       await verifyWith(['root=/dev/sda', 'audit=1', ...given], ['audit=1']);
     } finally {
       other.remove();

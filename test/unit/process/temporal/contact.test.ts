@@ -1,6 +1,6 @@
 import { watchContact } from '../../../../process/temporal/contact';
 
-/** A connection whose calls end like this, one after the other. */
+/** A connection whose calls end like this, in order. */
 function answering(...answers: readonly (undefined | { readonly code?: number })[]) {
   const left = [...answers];
   const getSystemInfo = async () => {

@@ -1,4 +1,4 @@
-import type { ActivityRun } from '../../../../activities/ports';
+import type { ActivityRun } from '../../../../activities/cluster/ports';
 import type { ClusterCaches } from '../../../../adapters/kube/cluster-caches';
 import { createWorkerMetrics } from '../../../../workers/cluster/metrics';
 

@@ -1,4 +1,4 @@
-/** A host worker whose metrics cannot be served: it serves its queue all the same. */
+/** A host worker whose metrics cannot be served still serves its queue. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -7,7 +7,7 @@ import { watchHosts } from '../../../../workers/host/health';
 import type { HostWorkerSettings } from '../../../../workers/host/settings';
 import { createLogger } from '../../../../process/logging';
 
-// It is loaded late and by the name of the compiled file, which is not here.
+// The product loads it late and by the name of the compiled file, which does not exist here.
 jest.mock(
   '../../../../process/health-server.js',
   () => jest.requireActual<object>('../../../../process/health-server'),
@@ -16,7 +16,7 @@ jest.mock(
 
 type Line = Record<string, unknown>;
 
-/** A log in which a line may be waited for. */
+/** A log with a wait for a line. */
 function listening() {
   const lines: Line[] = [];
   const waiting: { readonly key: string; readonly found: (line: Line) => void }[] = [];

@@ -1,17 +1,17 @@
-/** One host through Temporal workers that come and go; Temporal's own part is played here. */
+/** One host with Temporal workers that come and go; the test plays Temporal. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NativeConnection } from '@temporalio/worker';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { createExclusive } from '../../../../activities/host';
+import { createExclusive } from '../../../../host/exclusive';
 import { createLimit } from '../../../../workers/host/concurrency-limit';
-import { type Host, type LastReboot, runHost } from '../../../../workers/host/loop';
+import { type ServedHost, type LastReboot, runHost } from '../../../../workers/host/loop';
 import { createLogger } from '../../../../process/logging';
 import type { HostActivities } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../host/a-host';
 
-/** What the next workers do while they run, in order. */
+/** Actions of the next workers, in order. */
 let lives: ((activities: HostActivities, end: Promise<void>) => Promise<void>)[] = [];
 let created = 0;
 jest.mock('@temporalio/worker', () => ({
@@ -33,7 +33,7 @@ const OTHER = aConfig('rendered-worker-other', { osImageURL: 'quay.io/os@sha256:
 const log = createLogger({ process: 'test', level: 'silent' });
 
 let machine: TestHost;
-let host: Host;
+let host: ServedHost;
 let stop: AbortController;
 let reboots: string[];
 beforeEach(async () => {
@@ -68,7 +68,7 @@ const run = () =>
     limit: createLimit(1),
   });
 
-/** In the future as the machine of the test sees it, and as this process does. */
+/** In the future for the machine and for this process. */
 const later = { notAfter: '2099-01-01T00:00:00Z' };
 const give = (activities: HostActivities, step: 'prepareUpdate' | 'applyUpdate' | 'armReboot') =>
   new MockActivityEnvironment().run(activities[step], orderFor(NEW, step, later));
@@ -140,7 +140,7 @@ describe('a reboot that was asked for', () => {
   it('does not come when the next update has undone what it was for', async () => {
     lives.push(async (activities) => {
       await arm(activities);
-      // It had been picked up already when the worker was to end.
+      // It had been picked up before the worker was told to end.
       const orderId = 'update-node/worker-1/run-2/prepareUpdate';
       await new MockActivityEnvironment().run(
         activities.prepareUpdate,

@@ -4,7 +4,7 @@ import { transformFileSync } from '@swc/core';
 
 const ROOT = resolve(__dirname, '../../../..');
 
-/** What a file loads as soon as it is loaded; types and dynamic imports are not. */
+/** Static imports of a file, without types and dynamic imports. */
 function loadedBy(file: string): readonly string[] {
   const { code } = transformFileSync(file, {
     jsc: { parser: { syntax: 'typescript' }, target: 'es2023' },
@@ -40,7 +40,7 @@ function sourceOf(path: string): string {
 
 describe('the program before the kubelet', () => {
   it('loads no Temporal: it works when nothing else does', () => {
-    const { files, packages } = graphOf('host/settle/before-kubelet.ts');
+    const { files, packages } = graphOf('workers/host/settle-program.ts');
     const outside = [...packages].filter((name) => !name.startsWith('node:'));
 
     expect([...files]).toContain('host/settle/settle-at-start.ts');

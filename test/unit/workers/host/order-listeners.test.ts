@@ -1,6 +1,6 @@
-/** Who hears of the orders of a host. */
+/** Listeners for the orders of a host. */
 
-import { noting } from '../../../../workers/host/order-listeners';
+import { tellListeners } from '../../../../workers/host/order-listeners';
 import type { HostActivities, HostOrder } from '../../../../workflows/host-contracts';
 
 const ORDER: HostOrder = {
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 function applying(applyUpdate: HostActivities['applyUpdate']): HostActivities {
-  return noting({ applyUpdate } as HostActivities, {
+  return tellListeners({ applyUpdate } as HostActivities, {
     onWriting: ({ orderId }) => heard.push(orderId),
     onCarriedOut: () => heard.push('carried out'),
     onEnded: () => heard.push('ended'),
@@ -42,7 +42,10 @@ it('hears of the end of one that fails: it may have written what cuts the machin
 it('does not take an order for one that writes, which does not', async () => {
   const verifyUpdate = () => Promise.reject(new Error('not yet'));
   const listeners = { onCarriedOut: jest.fn(), onEnded: jest.fn(), onWriting: jest.fn() };
-  const { verifyUpdate: noted } = noting({ verifyUpdate } as unknown as HostActivities, listeners);
+  const { verifyUpdate: noted } = tellListeners(
+    { verifyUpdate } as unknown as HostActivities,
+    listeners,
+  );
 
   await expect(noted(ORDER)).rejects.toThrow('not yet');
   expect([listeners.onWriting, listeners.onEnded].map((one) => one.mock.calls.length)).toEqual([

@@ -14,7 +14,7 @@ let owedFile: string;
 let process: AbortController;
 let isAway: boolean;
 let told: string[];
-/** Called after each report, heard or not. */
+/** Called after each report, answered or not. */
 let onReport: () => void;
 
 const kubelet: SimulatedKubelet = {

@@ -1,4 +1,4 @@
-/** What the worker of one machine does before and until it reaches Temporal. */
+/** Actions of the worker of one machine before it reaches Temporal. */
 
 import {
   chmodSync,
@@ -14,16 +14,16 @@ import {
 import { tmpdir, uptime } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { createExclusive } from '../../../../activities/host';
+import { createExclusive } from '../../../../host/exclusive';
 import { fail } from '../../../../core/errors';
 import {
-  confirmation,
-  goBackByItself,
+  confirmAfterReboot,
+  goBackAndReboot,
   secondsSinceBoot,
 } from '../../../../host/confirm/after-reboot';
-import type { Host } from '../../../../workers/host/loop';
+import type { ServedHost } from '../../../../workers/host/loop';
 import { settleHost, settlingAgain } from '../../../../host/settle/settle-again';
-import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence';
+import { LAST_QUESTION_SECONDS } from '../../../../host/confirm/silence-timer';
 import { createNotifier, watchdogMs } from '../../../../workers/host/systemd-notify';
 import { createLogger, type Logger } from '../../../../process/logging';
 import { aConfig, aFile, aHost, orderFor, type TestHost } from '../../host/a-host';
@@ -38,12 +38,12 @@ const NEW = aConfig('rendered-worker-new', {
 });
 
 let machine: TestHost;
-let host: Host;
+let host: ServedHost;
 let log: Logger;
 let lines: Record<string, unknown>[];
-/** In the order in which they came about, each with the file at that moment. */
+/** In order, each with the file at that moment. */
 let events: string[];
-/** Room for the question that is asked when the time is over. */
+/** Time for the last question after the limit. */
 const LAST_MS = LAST_QUESTION_SECONDS * 1000;
 const motd = () => readFileSync(join(machine.root, 'etc/motd'), 'utf8');
 
@@ -72,7 +72,7 @@ beforeEach(async () => {
 });
 afterEach(() => machine.remove());
 
-/** The host as a process that starts now sees it. */
+/** The host as a new process sees it. */
 async function refresh(): Promise<void> {
   host = {
     node: 'worker-1',
@@ -85,7 +85,7 @@ async function refresh(): Promise<void> {
 
 describe('the start', () => {
   it('settles an unfinished update', async () => {
-    // The new deployment does not come up: the files must be back before anything reads them.
+    // The new deployment does not start: the files must be undone before any program reads them.
     await (await machine.ports()).os.discard();
     await machine.boot();
     await refresh();
@@ -129,7 +129,7 @@ describe('the start', () => {
         signal: stop.signal,
         pauseMs: 1,
       });
-      const unsettled: Host = {
+      const unsettled: ServedHost = {
         ...host,
         ports: { ...host.ports, os: { ...os, status } },
         onUnsettled: (reason) => again.failed(reason),
@@ -237,7 +237,7 @@ describe('the confirmation of an update', () => {
     await machine.boot();
     await refresh();
 
-    const { deadline } = await confirmation(host, 600, log, () => up);
+    const { deadline } = await confirmAfterReboot(host, 600, log, () => up);
 
     expect(deadline.aborted).toBe(false);
     expect(secondsGiven()).toBe(left);
@@ -248,7 +248,7 @@ describe('the confirmation of an update', () => {
     await refresh();
     jest.useFakeTimers();
     try {
-      const { deadline } = await confirmation(host, 600, log, () => 100);
+      const { deadline } = await confirmAfterReboot(host, 600, log, () => 100);
 
       await jest.advanceTimersByTimeAsync(499_999 + LAST_MS);
       expect(deadline.aborted).toBe(false);
@@ -277,7 +277,7 @@ describe('the confirmation of an update', () => {
     await refresh();
     jest.useFakeTimers();
     try {
-      const { deadline, contact } = await confirmation(host, 600, log, () => 100);
+      const { deadline, contact } = await confirmAfterReboot(host, 600, log, () => 100);
 
       await jest.advanceTimersByTimeAsync(499_999);
       contact();
@@ -295,9 +295,9 @@ describe('the confirmation of an update', () => {
     await refresh();
     jest.useFakeTimers();
     try {
-      const { deadline } = await confirmation(host, 600, log, () => 100);
+      const { deadline } = await confirmAfterReboot(host, 600, log, () => 100);
 
-      // Stopped for hours: the next timer is late, and comes before any answer can.
+      // Frozen for hours: the next timer is late, and fires before any answer can arrive.
       jest.advanceTimersToNextTimer();
       expect(deadline.aborted).toBe(false);
       await jest.advanceTimersByTimeAsync(600_000 + LAST_MS);
@@ -312,7 +312,7 @@ describe('the confirmation of an update', () => {
     writeFileSync(unconfirmed, '600\nearlier\n');
     await machine.boot();
     await refresh();
-    const { contact } = await confirmation(host, 600, log, () => 0);
+    const { contact } = await confirmAfterReboot(host, 600, log, () => 0);
     expect(existsSync(unconfirmed)).toBe(true);
 
     const removed = new Promise<void>((resolve) => {
@@ -334,7 +334,7 @@ describe('the confirmation of an update', () => {
     await refresh();
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
     try {
-      const { deadline, carriedOut, look } = await confirmation(host, 600, log, () => 0);
+      const { deadline, carriedOut, look } = await confirmAfterReboot(host, 600, log, () => 0);
       carriedOut();
       await look();
       await jest.advanceTimersByTimeAsync(3_600_000);
@@ -342,11 +342,11 @@ describe('the confirmation of an update', () => {
     } finally {
       jest.useRealTimers();
     }
-    expect((await confirmation(host, 600, log, () => 0)).deadline.aborted).toBe(false);
+    expect((await confirmAfterReboot(host, 600, log, () => 0)).deadline.aborted).toBe(false);
 
     await (await machine.activities()).verifyUpdate(orderFor(NEW, 'v'));
 
-    expect((await confirmation(host, 600, log, () => 0)).isAwaited()).toBe(false);
+    expect((await confirmAfterReboot(host, 600, log, () => 0)).isAwaited()).toBe(false);
   });
 
   it('is no answer to a machine by a name that no order of the update reaches', async () => {
@@ -355,7 +355,7 @@ describe('the confirmation of an update', () => {
     Object.assign(host, { node: 'localhost', ports: { ...host.ports, node: 'localhost' } });
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
     try {
-      const { deadline, contact, why } = await confirmation(host, 600, log, () => 0);
+      const { deadline, contact, why } = await confirmAfterReboot(host, 600, log, () => 0);
       jest.advanceTimersByTime(600 * 1000);
       contact();
       expect(deadline.aborted).toBe(false);
@@ -370,13 +370,13 @@ describe('the confirmation of an update', () => {
   describe('once it was verified, and waits for its commit,', () => {
     const proof = () => ({ ...orderFor(NEW, 'v'), commitWithinSeconds: 1_200 });
 
-    /** Of a process in which that order was carried out. */
+    /** A process in which that order was carried out. */
     async function verified(first: () => Promise<void> = async () => undefined) {
       await machine.boot();
       await refresh();
       const { bootId } = await host.ports.os.status();
       const kernel = async () => bootId;
-      const found = await confirmation(host, 600, log, () => 100, kernel);
+      const found = await confirmAfterReboot(host, 600, log, () => 100, kernel);
       await (await machine.activities()).verifyUpdate(proof());
       found.carriedOut();
       await first();
@@ -419,15 +419,15 @@ describe('the confirmation of an update', () => {
       const { isAwaited, contact, look } = await verified();
       machine.clock.uptime += 1_200;
       contact();
-      // Also when an order ends that left it as it was.
+      // Also when an order ends that changed nothing.
       await look();
 
       expect(isAwaited()).toBe(false);
-      // So it stays when the next process finds nobody, days later and after another boot.
+      // This holds when the next process reaches no server, days later and after another boot.
       await host.exclusive(async () => undefined);
       await machine.boot();
       await refresh();
-      expect((await confirmation(host, 600, log, () => 0)).isAwaited()).toBe(false);
+      expect((await confirmAfterReboot(host, 600, log, () => 0)).isAwaited()).toBe(false);
     });
 
     it('is decided by no step of the clock: the update may be what set it', async () => {
@@ -455,7 +455,7 @@ describe('the confirmation of an update', () => {
     it('says when it begins to be waited for once more', async () => {
       await machine.boot();
       await refresh();
-      const found = await confirmation(host, 600, log, () => 100);
+      const found = await confirmAfterReboot(host, 600, log, () => 100);
       let begun = 0;
       found.onAwaited(() => void (begun += 1));
       found.carriedOut();
@@ -473,7 +473,7 @@ describe('the confirmation of an update', () => {
       await machine.boot();
       await refresh();
       jest.spyOn(Date, 'now').mockReturnValue(machine.clock.now.getTime() + 3_600_000);
-      const { isAwaited, contact } = await confirmation(host, 600, log, () => 0);
+      const { isAwaited, contact } = await confirmAfterReboot(host, 600, log, () => 0);
       expect(isAwaited()).toBe(true);
       contact();
       jest.restoreAllMocks();
@@ -485,7 +485,7 @@ describe('the confirmation of an update', () => {
       await verified();
       jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
       try {
-        const { deadline } = await confirmation(host, 600, log, () => 100_000);
+        const { deadline } = await confirmAfterReboot(host, 600, log, () => 100_000);
         jest.advanceTimersByTime((600 + LAST_QUESTION_SECONDS - 1) * 1000);
         expect(deadline.aborted).toBe(false);
         jest.advanceTimersByTime(1000);
@@ -504,7 +504,7 @@ describe('the confirmation of an update', () => {
     jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'Date'] });
     try {
       const boot = async () => 'another boot';
-      const { deadline, contact, why } = await confirmation(host, 600, log, () => 0, boot);
+      const { deadline, contact, why } = await confirmAfterReboot(host, 600, log, () => 0, boot);
       jest.advanceTimersByTime(600_000);
       contact();
       jest.advanceTimersByTime(LAST_QUESTION_SECONDS * 1000);
@@ -521,7 +521,7 @@ describe('the confirmation of an update', () => {
     const os = { ...host.ports.os, status: async () => Promise.reject(new Error('no rpm-ostree')) };
     host = { ...host, ports: { ...host.ports, os } };
 
-    const { deadline } = await confirmation(
+    const { deadline } = await confirmAfterReboot(
       host,
       600,
       log,
@@ -536,14 +536,14 @@ describe('the confirmation of an update', () => {
   it('is not asked for without an update', async () => {
     await (await machine.activities()).goBack(orderFor(NEW, 'goBack'));
 
-    expect((await confirmation(host, 600, log, () => 0)).isAwaited()).toBe(false);
+    expect((await confirmAfterReboot(host, 600, log, () => 0)).isAwaited()).toBe(false);
   });
 
   it('puts everything back before it reboots when nobody was reached', async () => {
     await machine.boot();
     await refresh();
 
-    await goBackByItself(host, new AbortController().signal, log);
+    await goBackAndReboot(host, new AbortController().signal, log);
 
     expect(events).toEqual(['reboot (the update is taken back) old']);
     await machine.boot();
@@ -563,7 +563,7 @@ describe('the confirmation of an update', () => {
         if (last === 'commitUpdate') await activities.commitUpdate(orderFor(NEW, 'c'));
       });
 
-      await Promise.all([ordered, goBackByItself(host, new AbortController().signal, log)]);
+      await Promise.all([ordered, goBackAndReboot(host, new AbortController().signal, log)]);
 
       expect(events).toEqual([]);
       expect(motd()).toBe('new');

@@ -1,4 +1,4 @@
-// A host worker as far as its lock goes: says `waits` and `works`, and stays until stdin ends.
+// A host worker up to its lock: prints `waits` and `works`, and stays until stdin ends.
 import { becomeOnlyWorker } from '../../../../../workers/host/single-process';
 import type { Logger } from '../../../../../process/logging';
 
