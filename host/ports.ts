@@ -1,4 +1,4 @@
-/** What the host activities need of a machine. `adapters/host` has the real ports. */
+/** The ports of the host activities. `adapters/host` has the real ones. */
 
 import { uptime as kernelUptime } from 'node:os';
 import type {
@@ -52,22 +52,21 @@ export interface BeforeUpdate {
 /** An unfinished update, in the journal's first entry. */
 export interface UpdateHeader {
   readonly orderId: string;
-  /** What the names of deployments are from. Absent = written by a version that did not record it. */
-  readonly driver?: OsDriver['name'];
+  /** The driver that names the deployments. */
+  readonly driver: OsDriver['name'];
   readonly target: ConfigReference;
   /** Absent: the host had no config before. */
   readonly previous?: ConfigReference;
   /** Booted when the update began. */
   readonly previousDeployment: string;
-  /** Absent = written by a version that did not record it. */
-  readonly before?: BeforeUpdate;
+  readonly before: BeforeUpdate;
   /**
    * How long the machine may be without Temporal until it has rebooted; absent: the host's setting.
    */
   readonly reconnectSeconds?: number;
-  /** The machine, as its orders name it; absent = written by a version that did not record it. */
-  readonly node?: string;
-  /** The one of Temporal that they come from; absent = written by a version that did not record it. */
+  /** The machine, as its orders name it. */
+  readonly node: string;
+  /** The one of Temporal that they come from; absent = the process that began it hears none. */
   readonly namespace?: string;
   /** A person requested force: the disk need not match the previous config. */
   readonly forced?: boolean;
@@ -82,27 +81,19 @@ export interface UpdateHeader {
 export type UpdateMark =
   /**
    * Everything is on disk. `deployment` is the one that the next boot should start, the booted one
-   * when nothing is staged; absent = written by a version that did not record it. `reconnectSeconds`
-   * is that of the header, for versions that read it here.
+   * when nothing is staged; absent = a repair, which takes no boot.
    */
-  | {
-      readonly kind: 'applied';
-      readonly deployment?: string;
-      readonly digest?: string;
-      readonly reconnectSeconds?: number;
-    }
+  | { readonly kind: 'applied'; readonly deployment?: string; readonly digest?: string }
   /**
    * Reloads and restarts have begun: services may run on the new files. `running` = those that ran
    * before; absent: not known.
    */
   | { readonly kind: 'servicesBegun'; readonly running?: readonly string[] }
-  /** All reloads and restarts are done. */
   | { readonly kind: 'services' }
   /** The reboot is due. */
   | {
       readonly kind: 'armed';
       readonly bootId: string;
-      /** The deployment that should boot. */
       readonly expected: string;
       /** Preparations of the reboot are not complete: only an order continues, and marks again without it. */
       readonly begun?: true;
@@ -110,8 +101,7 @@ export type UpdateMark =
       readonly attempt?: number;
       /** How long the machine then may be without Temporal; absent: the host's setting. */
       readonly reconnectSeconds?: number;
-      /** Until when the order is valid. */
-      readonly notAfter?: string;
+      readonly notAfter: string;
     }
   /** Verified in this boot. The latest counts; without a time for the commit, the update is decided. */
   | {
@@ -187,13 +177,12 @@ export interface HostPorts {
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** What a host has for as long as its process runs; the others belong to what it is doing. */
+/** The ports that last as long as the process; the others belong to the running activity. */
 export type LastingPorts = Omit<HostPorts, 'reboot' | 'context' | 'now'>;
 
-/** What a machine has by itself, without the server. */
+/** The ports that need no server. */
 export type MachinePorts = Omit<LastingPorts, 'configs'>;
 
-/** Of the kernel. */
 export function secondsUp({ uptime = kernelUptime }: Pick<HostPorts, 'uptime'>): number {
   return uptime();
 }
@@ -222,7 +211,6 @@ export async function kernelBootId({
   }
 }
 
-/** The latest mark of a kind, if there is one. */
 export function markOf<Kind extends UpdateMark['kind']>(
   journal: OpenJournal,
   kind: Kind,

@@ -42,11 +42,11 @@ export async function changeInTurn<Step extends NodeStep>(
   try {
     return await attempt(step);
   } catch (error) {
-    if (failureName(error) !== 'UpdateSuperseded' || run === undefined) throw error;
+    if (failureName(error) !== 'UpdateSuperseded') throw error;
     const outlived = against;
     if (outlived === undefined || !(await ports.updates.isOpen(name, run.id))) throw error;
     const fields = { node: name, mark: outlived };
-    ports.run().log.warn('the mark on the node is of no later update; it is overruled', fields);
+    ports.run().log.warn('the mark on the node is not of a later update; overruling it', fields);
     return attempt({ ...step, outlived });
   }
 }

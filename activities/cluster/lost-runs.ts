@@ -6,16 +6,14 @@ import { servesHalfDone } from '../../core/rollout';
 import type { RunningUpdates } from './ports';
 import { inParallel } from './in-parallel';
 
-/** Concurrent requests to Temporal. */
 const PARALLEL = 10;
 
 /**
  * Which nodes that serve half done nobody works on. The Node names the run that took it; one that is over
- * never begins again, so each is asked for until it is. Of a Node that names none, as earlier versions, MCO or a
- * person leave it, any update is asked for: the next one writes the name of its run first.
+ * never begins again, so each is asked for until it is. Of a Node that names none, as MCO or a person
+ * leave it, any update is asked for: the next one writes the name of its run first.
  */
 export class LostRuns {
-  /** By node. */
   readonly #over = new Map<string, string>();
   /** Nodes without the name of a run, and without an update. */
   readonly #idle = new Set<string>();

@@ -12,7 +12,7 @@ import {
   isDegraded,
   isUnschedulable,
 } from '../../core/node/predicates';
-import { lastRunOf, turnOf, type TurnStep } from '../../core/node/turn';
+import { lastRunOf, laterMark, turnOf, type TurnStep } from '../../core/node/turn';
 import type { Node } from '../../core/node/types';
 import { hasUpdateTaint, otherTaints } from '../../core/node/update-taint';
 import type { MachineConfigPool } from '../../core/pool/types';
@@ -65,16 +65,19 @@ export type Turned<Step extends Pick<NodeStep, 'run'> = Pick<NodeStep, 'run'>> =
  * The mark of the writing run. It is part of the same PATCH, so that of two writers the slower
  * decides again.
  *
- * @throws `UpdateSuperseded` when this run no longer has the turn
+ * @throws `UpdateSuperseded` when this run no longer has the turn, `RefusedRequest` when a later Slipway
+ *   wrote the mark
  */
 export function marked(
   node: Node,
   { run, outlived }: Turned,
   step: TurnStep,
 ): Readonly<Record<string, string>> {
-  if (run === undefined) return {};
   const { name } = node.metadata;
-  const turn = turnOf(annotationOf(node, ANNOTATION.UPDATE_RUN), run, step, outlived);
+  const mark = annotationOf(node, ANNOTATION.UPDATE_RUN);
+  const later = laterMark(name, mark);
+  if (later !== undefined) throw fail('RefusedRequest', later, { node: name });
+  const turn = turnOf(mark, run, step, outlived);
   if (turn.ok) return { [ANNOTATION.UPDATE_RUN]: turn.mark };
   throw fail(
     'UpdateSuperseded',
@@ -125,7 +128,7 @@ function refuseToRepair(node: Node): void {
   if (isLeftUnavailable(node) || isDownUnknown(node)) return;
   const what = isInService(node)
     ? 'is back in service'
-    : `was left by no update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
+    : `was not left unavailable by an update (it is unavailable for another reason: ${unavailability(node) ?? 'unknown'})`;
   throw fail(
     'SlotNeeded',
     `node ${node.metadata.name} ${what}, so its update needs a slot of its own`,
@@ -134,7 +137,7 @@ function refuseToRepair(node: Node): void {
 }
 
 /**
- * A retry clears the mark before it starts an update. A rollback is what the person wants.
+ * A retry clears the mark before it starts an update. A rollback is never refused, because the person wants it.
  *
  * @throws `HeldByUser` when a person has skipped the node, or cancelled its update
  */
@@ -222,7 +225,6 @@ export function isOutOfService(
   return untouched !== true && (!isInService(node) || hasTaken(run, node));
 }
 
-/** Whether this run took the node and has not returned it; if not known, it did. */
 function hasTaken(run: ReleaseNodeInput['run'], node: Node): boolean {
   const last = lastRunOf(annotationOf(node, ANNOTATION.UPDATE_RUN));
   return run === undefined || last === undefined || (last.id === run.id && !last.isOver);
@@ -348,7 +350,6 @@ function ownCordonLifted(node: Node): { readonly unschedulable?: false } {
   return isCordonedBySlipway(node) && !isCordonedByPerson(node) ? { unschedulable: false } : {};
 }
 
-/** The fields that differ from the Node; undefined = none. */
 function difference(node: Node, wanted: NodeChange): NodeChange | undefined {
   const annotations = Object.entries(wanted.annotations ?? {}).filter(
     ([key, value]) => (node.metadata.annotations?.[key] ?? null) !== value,

@@ -19,14 +19,12 @@ import { startedOnNewFiles } from '../transaction/unfinished-update';
 
 type Ports = Pick<HostPorts, 'node' | 'namespace' | 'journal' | 'os'>;
 
-/** The deadline for the commit of a verified update. */
 export interface CommitBy {
   readonly at: Date;
   /** In seconds of kernel uptime; absent: it was verified in another boot. */
   readonly uptime?: number;
 }
 
-/** An update that may have cut the machine off. */
 export interface Unconfirmed {
   /** From the order; absent: the host's setting. */
   readonly reconnectSeconds?: number;
@@ -36,7 +34,7 @@ export interface Unconfirmed {
    */
   readonly commitBy?: CommitBy;
   /**
-   * The update changed the task queue or the address at which the machine asks for orders: no order
+   * The update changed the task queue or the namespace in which the machine asks for orders: no order
    * of this update reaches it. A sentence.
    */
   readonly unreached?: string;
@@ -63,7 +61,7 @@ export async function unconfirmedAfterReboot(ports: Ports): Promise<UnconfirmedB
   if (!hasBooted) return undefined;
   const isVerified = markOf(journal, 'verified')?.bootId === bootId;
   return {
-    ...unconfirmed(ports, journal, bootId, armed ?? markOf(journal, 'applied')),
+    ...unconfirmed(ports, journal, bootId, armed ?? journal.header),
     ...(isVerified ? { isVerified } : {}),
   };
 }
@@ -84,8 +82,8 @@ export async function unconfirmedBeforeReboot(ports: Ports): Promise<Unconfirmed
   const isArmed = armed !== undefined && armed.begun !== true;
   if (isArmed || header.repair === true || isOfFirstBoot(header)) return undefined;
   const { bootId } = await ports.os.status();
-  if (header.before?.bootId !== bootId) return undefined;
-  return unconfirmed(ports, journal, bootId, markOf(journal, 'applied') ?? header);
+  if (header.before.bootId !== bootId) return undefined;
+  return unconfirmed(ports, journal, bootId, header);
 }
 
 /** Neither an answer of Temporal nor its absence changes the result. */
@@ -161,12 +159,12 @@ function unconfirmed(
 function whyUnreached(ports: Ports, header: UpdateHeader): string | undefined {
   // A first boot has no orders, and may itself set the name.
   if (isOfFirstBoot(header)) return undefined;
-  const { node = ports.node, namespace = ports.namespace } = header;
+  const { node, namespace = ports.namespace } = header;
   if (node !== ports.node) {
-    return `the machine goes by the name ${ports.node} since the update, and no order to ${node} reaches it`;
+    return `the update changed the name of the machine to ${ports.node}, and orders for ${node} do not reach it`;
   }
   if (ports.namespace !== undefined && namespace !== ports.namespace) {
-    return `the host worker asks for orders in the namespace ${ports.namespace} of Temporal since the update, and those of ${namespace} do not reach it`;
+    return `the update changed the Temporal namespace of the host worker to ${ports.namespace}, and orders in ${namespace} do not reach it`;
   }
   return undefined;
 }
@@ -199,11 +197,11 @@ async function takeBackForGood(
   const takenOverToo = markOf(journal, 'goingBack') === undefined;
   const note = () => noteBackAlone(ports.files, journal.header, { ...alone, takenOverToo });
   // First, so that it survives a crash; but a full disk must not prevent the rollback.
-  await atBest(ports, 'cannot note that the update is taken back', note);
+  await atBest(ports, 'cannot record the rollback of the update', note);
   try {
     await goBack(ports, alone);
   } finally {
-    await atBest(ports, 'cannot note that the update was taken back', note);
+    await atBest(ports, 'cannot record that the update was rolled back', note);
   }
 }
 
@@ -215,7 +213,7 @@ function stays(journal: OpenJournal): boolean {
 }
 
 /**
- * Rolls back the update that `awaitsWord`, without a reboot: its node may be in service, and
+ * Rolls back the update of `unconfirmedBeforeReboot`, without a reboot: its node may be in service, and
  * Temporal may be absent. Safe to repeat.
  *
  * @param because - a sentence, kept for a later order

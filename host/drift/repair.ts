@@ -23,7 +23,6 @@ export type RepairPorts = Pick<
 >;
 
 export interface RepairInput {
-  /** The config that the host is on. */
   readonly config: HostConfig;
   readonly findings: readonly DriftFinding[];
   /** With defaults. */
@@ -64,7 +63,6 @@ export async function repairDrift(ports: RepairPorts, input: RepairInput): Promi
 interface Affordable {
   readonly due: readonly DriftFinding[];
   readonly actions: readonly DisruptionAction[];
-  /** Only the first few. */
   readonly refusals: readonly string[];
 }
 
@@ -110,6 +108,7 @@ async function rewrite(
   const id = `repair/${ports.now().toISOString()}`;
   const journal = await ports.journal.begin(id, {
     orderId: id,
+    node: ports.node,
     driver: ports.os.name,
     target: config.reference,
     previous: config.reference,

@@ -73,7 +73,6 @@ export async function pathChanges(
   return { changes, files: touched.file, units: touched.unit };
 }
 
-/** The change; undefined when the disk is right. */
 async function changeTo(
   ports: Ports,
   path: string,
@@ -124,8 +123,8 @@ function onlyUnmasks(wanted: WantedPath): boolean {
 }
 
 /**
- * Whether an earlier config put there what is there: the one before, or one of which earlier versions left the
- * file behind with the record of what it had replaced.
+ * Whether an earlier config put there what is there: the one before, or one of which MCO left the file behind with the
+ * record of what it had replaced.
  */
 async function isOurs({ files }: Ports, path: string, claimed?: WantedPath): Promise<boolean> {
   if (claimed !== undefined && claimed.kind !== 'absent') return true;
@@ -169,7 +168,6 @@ function isKept(path: string): boolean {
   );
 }
 
-/** The numeric owner on this host; default: root. */
 export async function ownerOf(
   { users }: Pick<HostPorts, 'users'>,
   wish: OwnerWish,

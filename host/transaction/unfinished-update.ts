@@ -52,7 +52,7 @@ export function standingOf(journal: OpenJournal, status: OsStatus, now: Date): S
   const back = markOf(journal, 'goingBack');
   if (back !== undefined) {
     if (isOld && (back.unseen === true || back.bootId !== bootId)) {
-      const because = back.because ?? 'it was being taken back';
+      const because = back.because ?? 'it was being rolled back';
       return { kind: 'undo', because, again: back.again === true };
     }
     const boots = bootsBack(journal);
@@ -69,16 +69,11 @@ type GoingBack = Extract<UpdateMark, { kind: 'goingBack' }>;
  * In the boot in which it began, a rollback reboots only if the request was complete. After a
  * failed order, the order is repeated or its update has given up, and the node may be in service,
  * with pods. In any other boot the machine has lost its pods anyway.
- *
- * Marks of versions that noted no `due` are no exception. Where such a version was stopped between
- * request and reboot, the update waits in vain and keeps the node cordoned until it is retried.
- * Taking every old mark for due would reboot each node in service whose rollback had failed.
  */
 function mayBootBack(back: GoingBack, bootId: string): boolean {
   return back.bootId !== bootId || back.due === true;
 }
 
-/** Whether a person chose a deployment that is neither the new nor the old one. */
 export function isForeign(journal: OpenJournal, status: OsStatus): boolean {
   const isOld = status.booted.id === journal.header.previousDeployment;
   return !isOld && hasBooted(journal, status) && !isOfUpdate(journal, status);
@@ -93,12 +88,9 @@ function expectedId(journal: OpenJournal): string {
 /** Whether this may be another boot than the one in which the update began. */
 function hasBooted(journal: OpenJournal, { bootId }: OsStatus): boolean {
   const { before } = journal.header;
-  return (
-    markOf(journal, 'armed') !== undefined || (before !== undefined && before.bootId !== bootId)
-  );
+  return markOf(journal, 'armed') !== undefined || before.bootId !== bootId;
 }
 
-/** Whether the booted deployment is the one that the update made. */
 function isOfUpdate(journal: OpenJournal, { booted }: OsStatus): boolean {
   const { plan, previousDeployment } = journal.header;
   const expected = expectedId(journal);
@@ -140,7 +132,6 @@ export function failedAlone(journal: OpenJournal): string | undefined {
     .at(0);
 }
 
-/** Boots in which the rollback began or continued. */
 function bootsBack(journal: OpenJournal): ReadonlySet<string> {
   const marks = journal.marks().flatMap((mark) => (mark.kind === 'goingBack' ? [mark.bootId] : []));
   return new Set(marks.filter((id) => id !== undefined));
@@ -160,7 +151,6 @@ export function appliedDeployment(journal: OpenJournal, id: string): NamedDeploy
   return { id, ...(digest === undefined || id !== deployment ? {} : { digest }) };
 }
 
-/** Whether this deployment is staged, locked or not. */
 export function isStaged({ id, digest }: NamedDeployment, { staged }: OsStatus): boolean {
   if (staged?.id !== id) return false;
   return digest === undefined || staged.digest === undefined || staged.digest === digest;
@@ -178,7 +168,7 @@ function stillDue(
   status: OsStatus,
   now: Date,
 ): Standing {
-  const expired = notAfter === undefined ? undefined : expiredText(notAfter, now);
+  const expired = expiredText(notAfter, now);
   if (expired !== undefined) {
     return { kind: 'undo', because: `the order to reboot ${expired}`, again: true };
   }
@@ -221,7 +211,7 @@ export function startedOnNewFiles(
   { bootId }: Pick<OsStatus, 'bootId'>,
 ): boolean {
   const { before, plan, repair } = journal.header;
-  const isOtherBoot = before !== undefined && before.bootId !== bootId;
+  const isOtherBoot = before.bootId !== bootId;
   const isWhole =
     markOf(journal, 'applied') !== undefined && markOf(journal, 'armed') === undefined;
   return isOtherBoot && isWhole && repair !== true && !plan.reboot && !changesOs(plan);
@@ -231,7 +221,7 @@ export function startedOnNewFiles(
 function unarmed(journal: OpenJournal, status: OsStatus): Standing {
   const { bootId, booted } = status;
   const { before, previousDeployment } = journal.header;
-  if (before === undefined || before.bootId === bootId) return { kind: 'asLeft' };
+  if (before.bootId === bootId) return { kind: 'asLeft' };
   if (booted.id !== previousDeployment) {
     // Only drivers without a lock get here.
     return { kind: 'goOnBack', reboots: true };
@@ -250,7 +240,7 @@ export function foreignText(node: string, journal: OpenJournal, { booted }: OsSt
   const expected = expectedId(journal);
   return (
     `${node} booted deployment ${booted.id}, which is neither the one of ${target.name} (${expected}) ` +
-    `nor the one before (${previousDeployment}): somebody chose it, and nothing was changed; ` +
+    `nor the one before (${previousDeployment}): a person chose it, and nothing was changed; ` +
     'boot one of the two to have the update finished or undone'
   );
 }

@@ -1,5 +1,3 @@
-/** Applies files, units, keys, password and the staged deployment, through the undo journal. */
-
 import { SHADOW_PATH } from '../../adapters/host';
 import { fail, failureName, messageOf } from '../../core/errors';
 import type { UpdatePlan } from '../../core/node/plan';
@@ -84,7 +82,6 @@ export async function applyUpdate(
     await journal.mark({
       ...{ kind: 'applied', deployment: id },
       ...(digest === undefined ? {} : { digest }),
-      ...within,
     });
     return { files: changes.files.size, units: changes.units.size };
   } catch (error) {

@@ -12,7 +12,7 @@ import type { HostPorts, MachinePorts, UpdateHeader, UpdateMark } from '../../ho
 import type { MachineSettings } from './machine-settings';
 import { type ChosenDriver, chooseDriver, createOsDriver } from './os-driver';
 
-/** What looks at a machine changes nothing: the journal drops what never began when it is opened. */
+/** Reading must change nothing: opening the journal would otherwise drop one that never began. */
 const LOOKING = { change: async () => undefined, removeDirectory: async () => undefined };
 
 /**
@@ -47,7 +47,9 @@ export async function createMachinePorts(
 }
 
 /** An unreadable journal is reported when it is settled. */
-async function begunWith(journal: HostPorts['journal']): Promise<UpdateHeader['driver']> {
+async function begunWith(
+  journal: HostPorts['journal'],
+): Promise<UpdateHeader['driver'] | undefined> {
   try {
     return (await journal.open())?.header.driver;
   } catch (error) {

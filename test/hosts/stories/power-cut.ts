@@ -23,7 +23,7 @@ export function everything(world: World) {
   });
 }
 
-/** What the next boot of a machine without power starts from. */
+/** The state from which a machine without power starts again. */
 interface Cut {
   /** Number of starts before. */
   readonly boots: number;

@@ -22,7 +22,8 @@ const DONE = {
 /** Half way to another config, and in service. */
 function serving(name: string, run?: string): Node {
   const { metadata, ...rest } = aNode(name);
-  const mark = run === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: `2030-01-01T00:00:00Z/${run}` };
+  const mark =
+    run === undefined ? {} : { [ANNOTATION.UPDATE_RUN]: `v1/2030-01-01T00:00:00Z/${run}` };
   const annotations = { ...metadata.annotations, ...mark, [ANNOTATION.STATE]: 'Working' };
   return { ...rest, metadata: { ...metadata, annotations } };
 }
@@ -169,7 +170,7 @@ it('refuses when others have gone down since the slot was given, and names them'
   const { done } = look([aNode('a'), aNode('b', false), aNode('c')], 1);
   await expect(done).rejects.toMatchObject({
     name: 'SlotNeeded',
-    message: 'pool worker has no room any more: maxUnavailable is 1, and out of service are b',
+    message: 'pool worker has no free slot: maxUnavailable is 1, and out of service are b',
   });
 });
 
@@ -385,7 +386,7 @@ describe('cordons that are written at the same time', () => {
 
     await expect(third?.done).rejects.toMatchObject({
       ...noRoom,
-      message: 'pool worker has no room any more: maxUnavailable is 2, and out of service are a, b',
+      message: 'pool worker has no free slot: maxUnavailable is 2, and out of service are a, b',
     });
     first?.end('written');
     second?.end('written');
@@ -488,7 +489,7 @@ describe('cordons of several cluster workers at the same time', () => {
 
     await expect(all[1]).rejects.toMatchObject({
       name: 'SlotNeeded',
-      message: 'pool worker has no room for slot 2 any more: maxUnavailable is 1',
+      message: 'pool worker has no free slot 2: maxUnavailable is 1',
     });
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(shown.read).toEqual([]);
@@ -518,7 +519,9 @@ describe('cordons of several cluster workers at the same time', () => {
     const shown = portsWith([aNode('a'), aNode('b'), down], 2);
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1, []));
 
-    await expect(all[1]).rejects.toThrow('maxUnavailable is 2, and down by themselves are d');
+    await expect(all[1]).rejects.toThrow(
+      'maxUnavailable is 2, and unavailable for another reason are d',
+    );
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
   });
 
@@ -544,12 +547,12 @@ describe('cordons of several cluster workers at the same time', () => {
     );
 
     await expect(all[2]).rejects.toThrow(
-      'maxUnavailable is 4, and out of service are d, e, and on their way out are a, b',
+      'maxUnavailable is 4, and out of service are d, e, and about to leave service are a, b',
     );
     expect(await outcomes(all)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
   });
 
-  it('are counted by slots of an earlier version as they were: with what an update has left', async () => {
+  it('are counted with what an update has left when those are too many to name', async () => {
     const shown = portsWith([aNode('a'), aNode('b'), shows('f', failed, true)], 3);
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 2));
 
@@ -561,7 +564,7 @@ describe('cordons of several cluster workers at the same time', () => {
     const all = ['a', 'b'].map((node, index) => cordonBy(shown, node, index + 1));
 
     await expect(all[1]).rejects.toThrow(
-      'no room for slot 2 any more: maxUnavailable is 2, and down by themselves are d',
+      'no free slot 2: maxUnavailable is 2, and unavailable for another reason are d',
     );
     expect(await outcomes(all)).toEqual(['fulfilled', 'rejected']);
   });

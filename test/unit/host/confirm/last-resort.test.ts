@@ -70,6 +70,7 @@ describe('settings that an update took away', () => {
     const { booted } = await ports.os.status();
     const journal = await ports.journal.begin(order.orderId, {
       orderId: order.orderId,
+      node: order.node,
       driver,
       target: order.config,
       previousDeployment: booted.id,
@@ -79,7 +80,10 @@ describe('settings that an update took away', () => {
     await journal.record(['/etc/motd']);
     writeFileSync(join(root, 'etc/motd'), 'new');
     await journal.mark({ kind: 'applied' });
-    await journal.mark({ kind: 'armed', bootId: 'old', expected: booted.id });
+    await journal.mark({
+      ...{ kind: 'armed', bootId: 'old', expected: booted.id },
+      notAfter: order.notAfter,
+    });
   }
 
   it('are a failure at once when no update waits to be confirmed', async () => {
@@ -100,7 +104,7 @@ describe('settings that an update took away', () => {
     const settings = await settingsOrBack(read, find(), resort({ confirm, onWaiting }));
 
     expect(settings).toBeUndefined();
-    expect(reboots).toEqual(['the update is taken back: old']);
+    expect(reboots).toEqual(['the update is rolled back: old']);
   });
 
   it('take it back with the OS driver of the update, when they do not say another', async () => {

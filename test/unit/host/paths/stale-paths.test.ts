@@ -117,7 +117,7 @@ describe('a path that a config no longer has', () => {
       expect(modes()).toEqual([0o700, 0o700]);
     });
 
-    it('and stays so when the update is taken back, with all that was there', async () => {
+    it('and stays so when the update is rolled back, with all that was there', async () => {
       leaveOpen();
       if (!configs.includes(CLAIMED)) configs.push(CLAIMED);
       const activities = await host.activities();
@@ -206,7 +206,7 @@ describe('a path that a config no longer has', () => {
     it.each([
       ['the next config that unmasks it', withUnit('again', { mask: false })],
       ['the config that leaves it', NOTHING],
-    ])('is settled by %s when an earlier version left it behind', async (_what, next) => {
+    ])('is settled by %s when MCO left it behind', async (_what, next) => {
       await change(UNMASKED);
       write(path, 'of a config long gone');
       write(noOriginalPath(path), '');

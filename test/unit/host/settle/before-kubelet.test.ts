@@ -73,6 +73,8 @@ describe('settling before the kubelet', () => {
     const order = orderFor(aConfig('rendered-worker-new'), 'applyUpdate');
     const journal = await ports.journal.begin(order.orderId, {
       orderId: order.orderId,
+      node: order.node,
+      driver: 'none',
       target: order.config,
       previousDeployment: 'none',
       before: {
@@ -98,7 +100,7 @@ describe('settling before the kubelet', () => {
     expect((await settle('inactive')).what).toMatch(/rebooted by itself in the middle/);
 
     expect(motd()).toBe('old');
-    expect(reboots).toEqual([expect.stringMatching(/starts again: old$/)]);
+    expect(reboots).toEqual([expect.stringMatching(/start again: old$/)]);
     expect(lines.at(-1)).toMatch(/^<4>\{"level":"warn".*unfinished update settled/);
   });
 

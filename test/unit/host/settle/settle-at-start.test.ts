@@ -40,7 +40,7 @@ describe('a host worker that starts', () => {
     expect(await unconfirmedAfterReboot(ports)).toBeUndefined();
   });
 
-  it('has to be verified after the boot of an update, within the time that was ordered', async () => {
+  it('has to commit after the boot of an update, and to reach Temporal in the time that was ordered until then', async () => {
     const activities = await host.activities();
     await activities.prepareUpdate(orderFor(NEW, 'prepareUpdate'));
     await activities.applyUpdate(orderFor(NEW, 'applyUpdate'));
@@ -51,6 +51,10 @@ describe('a host worker that starts', () => {
     await host.boot();
     expect(await unconfirmedAfterReboot(await host.ports())).toEqual({ reconnectSeconds: 90 });
     await (await host.activities()).verifyUpdate(orderFor(NEW, 'verifyUpdate'));
+    expect(await unconfirmedAfterReboot(await host.ports())).toMatchObject({
+      reconnectSeconds: 90,
+    });
+    await (await host.activities()).commitUpdate(orderFor(NEW, 'commitUpdate'));
     expect(await unconfirmedAfterReboot(await host.ports())).toBeUndefined();
 
     await host.boot();
@@ -77,7 +81,7 @@ describe('a host worker that starts', () => {
     expect((await os.status()).staged?.locked).toBe(true);
     const { id } = (await os.status()).staged ?? { id: '' };
     const { bootId } = await os.status();
-    await opened?.mark({ kind: 'armed', bootId, expected: id });
+    await opened?.mark({ kind: 'armed', bootId, expected: id, notAfter: '2030-01-01T01:00:00Z' });
 
     expect((await settleAtStart(await host.ports())).reboot).toBe('update to rendered-worker-new');
     await host.boot();
@@ -140,8 +144,8 @@ describe('a host worker that starts', () => {
 
       expect(reboot).toBeUndefined();
       expect(what).toBe(
-        'took the update to rendered-worker-new back: the order to reboot expired at ' +
-          '2030-01-01T01:00:00Z, and the clock of this host says 2030-01-01T01:00:00.001Z',
+        'rolled back the update to rendered-worker-new: the order to reboot expired at ' +
+          '2030-01-01T01:00:00Z; the clock of this host shows 2030-01-01T01:00:00.001Z',
       );
       expect(motd()).toBe('old');
       const ports = await host.ports();
@@ -184,7 +188,7 @@ describe('a host worker that starts', () => {
         activities.verifyUpdate({ ...orderFor(NEW, 'verifyUpdate'), rebootedFrom }),
       ).rejects.toMatchObject({
         name: 'OrderRefused',
-        message: expect.stringContaining('the clock of this host says') as string,
+        message: expect.stringContaining('the clock of this host shows') as string,
       });
       expect(await activities.goBack(orderFor(NEW, 'goBack'))).toMatchObject({ rebooting: false });
       await activities.verifyBack(orderFor(NEW, 'verifyBack'));
@@ -200,19 +204,6 @@ describe('a host worker that starts', () => {
       await activities.prepareUpdate(orderOf('run-2', 'prepareUpdate', '2030-01-01T02:00:00Z'));
       await activities.applyUpdate(orderOf('run-2', 'applyUpdate', '2030-01-01T02:00:00Z'));
       await activities.armReboot(orderOf('run-2', 'armReboot', '2030-01-01T02:00:00Z'));
-      host.clock.now = late;
-
-      expect((await settleAtStart(await host.ports())).reboot).toBe(
-        'update to rendered-worker-new',
-      );
-    });
-
-    it('boots all the same when an earlier version of the host worker has armed it', async () => {
-      await armNew();
-      const { journal, os } = await host.ports();
-      const { bootId, staged } = await os.status();
-      const opened = await journal.open();
-      await opened?.mark({ kind: 'armed', bootId, expected: staged?.id ?? '' });
       host.clock.now = late;
 
       expect((await settleAtStart(await host.ports())).reboot).toBe(
@@ -261,7 +252,7 @@ describe('a host worker that starts', () => {
     await opened?.mark({ kind: 'goingBack', bootId: (await os.status()).bootId, due: true });
     expect(motd()).toBe('new');
 
-    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
+    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is rolled back');
     expect(motd()).toBe('old');
     await host.boot();
     expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
@@ -284,7 +275,7 @@ describe('a host worker that starts', () => {
     }
 
     const withoutReboot = {
-      what: 'went on taking the update to rendered-worker-new back; its reboot waits for an order',
+      what: 'continued to roll back the update to rendered-worker-new; its reboot waits for an order',
     };
 
     it('puts the files back and does not reboot: the node may be in service', async () => {
@@ -340,7 +331,7 @@ describe('a host worker that starts', () => {
       expect(back.rebooting).toBe(true);
     });
 
-    it('nor for a journal of a version that did not note whether its reboot was asked for', async () => {
+    it('nor when nobody has asked for the reboot of its way back', async () => {
       await armNew();
       await host.boot();
       const ports = await host.ports();
@@ -358,7 +349,7 @@ describe('a host worker that starts', () => {
       expect(back.rebooting).toBe(true);
       const ports = await host.ports();
       expect(await rebootIsDue(ports)).toBe(true);
-      expect((await settleAtStart(ports)).reboot).toBe('the update is taken back');
+      expect((await settleAtStart(ports)).reboot).toBe('the update is rolled back');
       await host.boot();
       expect((await (await host.ports()).os.status()).booted.image).toBe('quay.io/os@sha256:1');
       const verifying = { ...orderFor(NEW, 'verifyBack'), rebootedFrom: back.bootId };
@@ -381,7 +372,7 @@ describe('a host worker that starts', () => {
       await host.boot();
 
       const ports = await host.ports();
-      expect((await settleAtStart(ports)).reboot).toBe('the update is taken back');
+      expect((await settleAtStart(ports)).reboot).toBe('the update is rolled back');
       expect(await rebootIsDue(ports)).toBe(true);
     });
 
@@ -395,7 +386,7 @@ describe('a host worker that starts', () => {
       const dying = { ...ports, os: { ...ports.os, rollback } };
       await expect(goBackAlone(dying, 'nobody was reached')).rejects.toThrow('killed');
 
-      expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
+      expect((await settleAtStart(await host.ports())).reboot).toBe('the update is rolled back');
     });
   });
 
@@ -418,13 +409,16 @@ describe('a host worker that starts', () => {
   });
 
   it.each(['start', 'next order'])('undoes a repair that was cut off, at the %s', async (when) => {
-    const { journal, os } = await host.ports();
+    const ports = await host.ports();
+    const { journal, os } = ports;
     const { bootId, booted } = await os.status();
     const order = orderFor(NEW, 'prepareUpdate');
     const { plan } = await (await host.activities()).prepareUpdate(order);
     await os.discard();
     const cut = await journal.begin('repair/1', {
       orderId: 'repair/1',
+      node: ports.node,
+      driver: ports.os.name,
       target: OLD.reference,
       previousDeployment: booted.id,
       before: { bootId, kernelArguments: [], extensions: [], kernelType: 'default' },
@@ -449,13 +443,13 @@ describe('a host worker that starts', () => {
     const bootId = await armNew();
     await host.boot();
     await goBackAlone(await host.ports(), 'nobody was reached');
-    expect(host.reboots.at(-1)).toBe('the update is taken back');
-    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is taken back');
+    expect(host.reboots.at(-1)).toBe('the update is rolled back');
+    expect((await settleAtStart(await host.ports())).reboot).toBe('the update is rolled back');
     await host.boot();
 
     const ports = await host.ports();
     expect(await settleAtStart(ports)).toEqual({
-      what: 'took the update to rendered-worker-new back: nobody was reached',
+      what: 'rolled back the update to rendered-worker-new: nobody was reached',
     });
     expect(await unconfirmedAfterReboot(ports)).toBeUndefined();
     expect(motd()).toBe('old');
