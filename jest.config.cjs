@@ -43,7 +43,11 @@ module.exports = {
     project('workflow'),
     project('replay'),
     project('simulation'),
-    project('integration'),
+    // One control plane for all files, which run one after the other.
+    project('integration', {
+      globalSetup: '<rootDir>/test/integration/support/global-setup.ts',
+      globalTeardown: '<rootDir>/test/integration/support/global-teardown.ts',
+    }),
     project('e2e'),
     project('faults'),
     // Real machines need root and their own network (tools/setup/in-namespace.sh).

@@ -137,7 +137,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     await stop();
     throw error;
   }
-  return describeCluster(layout, controlPlane, stop);
+  return clusterOf(layout, controlPlane, stop);
 }
 
 /** Creates Nodes, a few at a time, and waits until KWOK has made them Ready and pods can be scheduled to them. */
@@ -154,7 +154,8 @@ export async function createNodes(
   );
 }
 
-interface ControlPlane {
+/** A hand on the processes of a cluster. */
+export interface ControlPlane {
   start(): Promise<void>;
   stop(how: { readonly inOrder: boolean }): Promise<void>;
   startOne(name: ClusterProcess): Promise<void>;
@@ -200,7 +201,8 @@ function createControlPlane(layout: ClusterLayout, names: readonly ClusterProces
   };
 }
 
-function describeCluster(
+/** A cluster whose processes somebody has started. */
+export function clusterOf(
   layout: ClusterLayout,
   controlPlane: ControlPlane,
   stopProcesses: () => Promise<void>,

@@ -1,6 +1,6 @@
 // `npm run faults -- [--rounds N] [--seed S] [--only TEXT] [--write]`: injects faults into real processes and
-// counts. Rounds go through the whole table (docs/reliability.md); without `--rounds` it runs the sample of `npm
-// test`. `--write` replaces the counts of the same suites in docs/reliability.md, with rounds and commit; `--into
+// counts. Rounds go through the whole table (docs/reliability.md); without `--rounds` it runs the sample of
+// `npm run test:all`. `--write` replaces the counts of the same suites in docs/reliability.md, with rounds and commit; `--into
 // FILE` writes to another document. Fewer rounds than in the document are refused without `--fewer-rounds`.
 // `--from FILE` takes the counts of an earlier run (the last is `.slipway/faults.jsonl`) and runs nothing. Exit
 // status 1, with nothing written, when a promise was broken or the run is refused.
@@ -23,7 +23,7 @@ const { values } = parseArgs({
     into: { type: 'string', default: join(root, 'docs', 'reliability.md') },
   },
 });
-// 0 = the sample of `npm test`.
+// 0 = the sample of `npm run test:all`.
 const rounds = values.rounds === undefined ? 0 : wholeNumber('--rounds', values.rounds, 1);
 const seed = wholeNumber('--seed', values.seed, 0);
 const results = join(root, '.slipway', 'faults.jsonl');
@@ -65,7 +65,7 @@ function refuse(why) {
 function strike() {
   rmSync(results, { force: true });
   const test = join(root, 'tools', 'setup', 'test.mjs');
-  const only = values.only === undefined ? [] : ['--testPathPatterns', values.only];
+  const only = ['--testPathPatterns', values.only ?? 'test/faults'];
   const { status: ended } = spawnSync(process.execPath, [test, 'faults', ...only], {
     cwd: root,
     stdio: 'inherit',

@@ -3,13 +3,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { endGroup, isStopped, startGroup } from './test-processes.mjs';
 
-/** One file after the other: each starts a whole cluster. */
+/** One file after the other: each has a whole cluster. */
 const ONE_BY_ONE = new Set(['integration', 'e2e', 'faults', 'hosts']);
-/** Half of the cores when it runs beside another project. */
-const BESIDE_ANOTHER = ['--maxWorkers=50%'];
 /**
- * Of everything. What hangs is ended and counted, and the others still are. The slowest, with machines that
- * boot, takes 50 on two cores that all projects share. Whoever runs one project alone, for hours maybe, ends it.
+ * Beside others. What hangs is ended and counted, and the others still are: no part takes longer as a whole.
+ * Whoever runs one project alone, for hours maybe, ends it.
  */
 const LIMIT_MINUTES = 70;
 const ALL_DAY = 24 * 60;
@@ -19,17 +17,17 @@ const GRACE_MS = 30_000;
 /**
  * Runs it to its end. Beside another one, what it printed is written as one piece.
  *
- * @param {{ root: string, title: string, name: string, outputFile: string, rest: readonly string[],
- *   alone: boolean }} project - `title` = by which it is announced: a project may be run in parts
+ * @param {{ root: string, name: string, outputFile: string, rest: readonly string[], alone: boolean }} project -
+ *   `rest` = more arguments of jest
  * @returns {Promise<number | null>} jest's exit status; null when it was ended, or not even begun
  */
-export async function runProject({ root, title, name, outputFile, rest, alone }) {
+export async function runProject({ root, name, outputFile, rest, alone }) {
   if (isStopped()) return null;
   const started = Date.now();
-  process.stdout.write(`== ${title} tests …\n`);
+  process.stdout.write(`== ${name} tests …\n`);
   const [command, args] = commandOf(root, name, [
     ...['--selectProjects', name, '--json', `--outputFile=${outputFile}`],
-    ...(ONE_BY_ONE.has(name) ? ['--runInBand'] : alone ? [] : BESIDE_ANOTHER),
+    ...(ONE_BY_ONE.has(name) ? ['--runInBand'] : []),
     ...rest,
   ]);
   // `--json` also prints the results to standard output; the human report goes to standard error.
@@ -38,7 +36,7 @@ export async function runProject({ root, title, name, outputFile, rest, alone })
   child.stderr?.on('data', (chunk) => said.push(chunk));
   const minutes = alone ? ALL_DAY : LIMIT_MINUTES;
   let limit = setTimeout(() => {
-    said.push(Buffer.from(`\nslipway: ${title} took over ${minutes} minutes and was ended\n`));
+    said.push(Buffer.from(`\nslipway: ${name} took over ${minutes} minutes and was ended\n`));
     endGroup(child, 'SIGTERM');
     limit = setTimeout(() => endGroup(child, 'SIGKILL'), GRACE_MS);
   }, minutes * 60_000);
@@ -48,7 +46,7 @@ export async function runProject({ root, title, name, outputFile, rest, alone })
   } finally {
     clearTimeout(limit);
     const seconds = Math.round((Date.now() - started) / 1000);
-    process.stdout.write(`\n== ${title}: ${seconds} s\n${Buffer.concat(said).toString()}`);
+    process.stdout.write(`\n== ${name}: ${seconds} s\n${Buffer.concat(said).toString()}`);
   }
 }
 

@@ -1,53 +1,29 @@
-// `npm test`: everything, cheapest first; does all its own set-up. The closing line counts all suites,
-// and there is one also when the set-up fails: what that keeps from running counts as failed.
-// `npm test -- unit workflow` runs only those projects; other arguments go to jest.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+// `npm test`: what every change has to pass; `npm run test:all`: everything else (test-selection.mjs). Does all its
+// own set-up. The closing line counts all suites, and there is one also when the set-up fails: what that keeps from
+// running counts as failed.
+// `npm test -- unit workflow` runs only those projects; other arguments go to jest, which then chooses the files.
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { requireHostPackages, requireUnitPackages } from './host-packages.mjs';
 import { runSetUp, stop } from './test-processes.mjs';
 import { runProject } from './test-project.mjs';
+import { Report } from './test-report.mjs';
+import { LANES, selectionOf, wantedBy } from './test-selection.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-/**
- * One at a time of each lane: what computes, what starts clusters and mostly waits for them, and
- * machines, which take less than half of one core of two while they boot, wait and are cut off.
- * The first lane begins with what needs no servers, the second with what needs no more than those: on a new machine
- * the rest is fetched and built meanwhile.
- */
-const LANES = [
-  ['unit', 'simulation', 'workflow', 'replay', 'integration'],
-  ['e2e', 'faults'],
-  ['hosts'],
-];
 const NEED_SERVERS = new Set(['replay', 'workflow', 'integration', 'e2e', 'faults', 'hosts']);
 /** Machines of their own, with root. */
 const HOSTS = 'hosts';
-/**
- * Files that wait more than they compute (for machines that are cut off, and for updates that are cancelled at each
- * step), and would make theirs the longest lanes: where everything is run, they are one more.
- */
-const APART = new Map([
-  [HOSTS, 'test/hosts/network'],
-  ['faults', 'test/faults/cancel'],
-]);
 /** Real registries, sysroots, mounts and clocks: root, and the same packages. */
 const NEED_HOST_PACKAGES = new Set(['integration', 'faults', HOSTS]);
 
-const known = LANES.flat();
-const wanted = process.argv.slice(2).filter((argument) => known.includes(argument));
-const rest = process.argv.slice(2).filter((argument) => !known.includes(argument));
-const lanes = LANES.map((lane) =>
-  lane.filter((name) => wanted.length === 0 || wanted.includes(name)),
-);
-const projects = lanes.flat();
-const alone = lanes.filter((lane) => lane.length > 0).length < 2;
-const isSplit = !alone && rest.length === 0;
-
+const report = new Report(root);
 /** Project → why it cannot run. The other projects run. */
 const obstacles = new Map();
-const totals = { passed: 0, failed: 0, skipped: 0 };
+const { parts, write } = chosen();
+const projects = [...new Set(parts.flatMap((part) => [...part.keys()]))];
 
 // At once, not after a quarter of an hour of other tests; it is counted as a failure at the end.
 const needHosts = projects.some((name) => NEED_HOST_PACKAGES.has(name));
@@ -65,15 +41,25 @@ const servers = prepareServers();
 const standIns = servers.then(prepareStandIns);
 const machines = standIns.then(prepareMachines);
 try {
-  await runProjects();
+  for (const part of parts) await runPart(part);
 } catch (error) {
-  fail(`the tests were not run: ${error.message}`);
+  report.fail(`the tests were not run: ${error.message}`);
   stop();
 }
 await machines;
-if (totals.skipped > 0) process.stdout.write(`\n${totals.skipped} skipped`);
-process.stdout.write(`\n${totals.passed} passed, ${totals.failed} failed\n`);
-process.exit(totals.failed > 0 ? 1 : 0);
+if (write) report.writeSeconds();
+report.say();
+process.exit(report.failed > 0 ? 1 : 0);
+
+function chosen() {
+  try {
+    const wanted = wantedBy(process.argv.slice(2));
+    return { parts: selectionOf(root, wanted), write: wanted.write };
+  } catch (error) {
+    report.fail(error.message);
+    return { parts: [], write: false };
+  }
+}
 
 /** Binaries first, so that no test's own time limit includes a build. */
 async function prepareServers() {
@@ -113,54 +99,35 @@ async function untilPrepared(name) {
   if (name === HOSTS) await machines;
 }
 
-async function runProjects() {
+/** @param {Map<string, readonly string[]>} part - project → arguments of jest */
+async function runPart(part) {
+  const lanes = LANES.map((lane) => lane.filter((name) => part.has(name)));
+  const alone = lanes.filter((lane) => lane.length > 0).length < 2;
   const directory = mkdtempSync(join(tmpdir(), 'slipway-test-'));
   try {
-    await Promise.all([...lanes.map(jobsOf), jobsApart()].map((jobs) => runLane(jobs, directory)));
+    await Promise.all(lanes.map((lane) => runLane(lane, part, { directory, alone })));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-function jobsOf(lane) {
-  return lane.map((name) => {
-    const apart = isSplit ? APART.get(name) : undefined;
-    return { title: name, name, rest: apart ? ['--testPathIgnorePatterns', apart] : rest };
-  });
-}
-
-function jobsApart() {
-  if (!isSplit) return [];
-  return [...APART]
-    .filter(([name]) => projects.includes(name))
-    .map(([name, path]) => ({
-      title: `${name} ${path}`,
-      name,
-      rest: ['--testPathPatterns', path],
-    }));
-}
-
-async function runLane(jobs, directory) {
-  for (const job of jobs) {
-    await untilPrepared(job.name);
-    const obstacle = obstacles.get(job.name);
+async function runLane(lane, part, { directory, alone }) {
+  for (const name of lane) {
+    await untilPrepared(name);
+    const obstacle = obstacles.get(name);
     if (obstacle !== undefined) {
-      fail(`${job.title} tests were not run: ${obstacle}`);
+      report.fail(`${name} tests were not run: ${obstacle}`);
       continue;
     }
-    const outputFile = join(directory, `${job.title.replaceAll('/', '-')}.json`);
+    const outputFile = join(directory, `${name}.json`);
     try {
-      count(job.title, outputFile, await runProject({ root, ...job, outputFile, alone }));
+      const status = await runProject({ root, name, outputFile, rest: part.get(name), alone });
+      report.count(name, outputFile, status);
     } catch (error) {
       // The other lanes go on, and are counted.
-      fail(`${job.title} tests were not run to their end: ${error.message}`);
+      report.fail(`${name} tests were not run to their end: ${error.message}`);
     }
   }
-}
-
-function fail(sentence) {
-  process.stderr.write(`\nslipway: ${sentence}\n`);
-  totals.failed += 1;
 }
 
 /** One sentence; undefined when nothing is missing. */
@@ -171,19 +138,4 @@ function whatLacks(require) {
   } catch (error) {
     return error.message;
   }
-}
-
-function count(name, outputFile, status) {
-  let results;
-  try {
-    results = JSON.parse(readFileSync(outputFile, 'utf8'));
-  } catch (error) {
-    fail(`jest left no results for ${name}: ${error.message}`);
-    return;
-  }
-  totals.passed += results.numPassedTests;
-  totals.skipped += results.numPendingTests + results.numTodoTests;
-  // A suite that does not load has no failed tests of its own.
-  const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
-  totals.failed += failed === 0 && status !== 0 ? 1 : failed;
 }

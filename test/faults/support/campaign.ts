@@ -1,4 +1,4 @@
-/** How much is struck: a sample in `npm test`, rounds of everything with `npm run faults`. */
+/** How much is struck: a sample in tests, rounds of everything with `npm run faults`. */
 
 import { wholeNumberOf } from '../../../tools/whole-number';
 import { BOUNDARIES, SERVICE_BOUNDARIES, type AnyBoundary } from './boundaries';
@@ -7,7 +7,7 @@ import { BLOWS, VICTIMS, type Blow, type Victim } from './strike';
 /** From the environment, because jest takes no arguments of its own. */
 export interface Campaign {
   readonly seed: number;
-  /** 0 = the sample of `npm test`; otherwise how often the whole table is struck. */
+  /** 0 = the sample that tests take; otherwise how often the whole table is struck. */
   readonly rounds: number;
 }
 

@@ -9,7 +9,7 @@ import { ANNOTATION, FIELD_MANAGER } from '../../../core/names';
 import { mcnConditions } from '../../../core/node/conditions';
 import { NodePhase } from '../../../core/node/lifecycle';
 import type { MachineConfigPool } from '../../../core/pool/types';
-import { CRDS } from '../crds/api-server';
+import { CRDS } from '../crds/install';
 import { until } from '../tools/until';
 import {
   aConfig,

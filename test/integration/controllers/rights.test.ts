@@ -6,7 +6,7 @@ import {
 } from '../../../adapters/kube/resources';
 import { ANNOTATION } from '../../../core/names';
 import { until } from '../tools/until';
-import { manifests } from '../crds/api-server';
+import { manifests } from '../crds/install';
 import {
   aConfig,
   aFile,

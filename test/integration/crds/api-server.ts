@@ -1,9 +1,7 @@
-/** etcd and a kube-apiserver with Slipway's CRDs, for tests of API objects and controllers. */
+/** A kube-apiserver with Slipway's CRDs and nobody else: what the tests of API objects and controllers need. */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { get, request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json, text } from 'node:stream/consumers';
 import { parseAllDocuments } from 'yaml';
@@ -12,11 +10,9 @@ import type { KubeObject, Resource } from '../../../adapters/kube/resources';
 import type { Log } from '../../../adapters/kube/transport';
 import { CertificateUse, issueCertificate } from '../../../tools/cluster/certificates';
 import { writeKubeconfig } from '../../../tools/cluster/kubeconfig';
-import { startClusterProcess } from '../../../tools/cluster/control-plane';
-import { prepareLayout } from '../../../tools/cluster/layout';
 import { EXAMPLES, filledExample, SAMPLES } from '../../unit/deploy/filled-examples';
-
-export const DEPLOY = join(__dirname, '..', '..', '..', 'deploy');
+import { emptyCluster } from '../support/empty-cluster';
+import { takeControlPlane } from '../support/taken-control-plane';
 
 export const QUIET: Log = {
   debug: () => undefined,
@@ -44,40 +40,15 @@ export interface TestApiServer {
   stop(): Promise<void>;
 }
 
-export interface Crd extends KubeObject {
-  readonly spec: {
-    readonly versions: readonly {
-      readonly additionalPrinterColumns?: readonly {
-        readonly name: string;
-        readonly priority?: number;
-      }[];
-    }[];
-  };
-  readonly status?: {
-    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-  };
-}
-
-export const CRDS: Resource<Crd> = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
-
-/** Starts the two servers in their own directory and installs `deploy/crds`. */
+/** The API server of all files, emptied. */
 export async function startApiServer(): Promise<TestApiServer> {
-  const directory = await mkdtemp(join(tmpdir(), 'slipway-api-'));
-  const layout = await prepareLayout(directory);
-  const etcd = await startClusterProcess('etcd', layout);
-  let server = await startClusterProcess('kube-apiserver', layout);
+  const { layout, start, kill } = takeControlPlane();
   const client = await connectKube({
     kubeconfig: layout.adminKubeconfig,
     userAgent: 'slipway-tests',
     log: QUIET,
   });
-  await installCrds(client);
+  await emptyCluster(layout);
   const urlOf = ({ group, version, plural }: Resource, name = ''): URL =>
     new URL(`/apis/${group}/${version}/${plural}/${name}`.replace(/\/$/, ''), layout.server);
   const administrator = async (): Promise<TlsCredentials> => {
@@ -91,7 +62,7 @@ export async function startApiServer(): Promise<TestApiServer> {
     client,
     kubeconfig: layout.adminKubeconfig,
     kubeconfigFor: async (user) => {
-      const path = join(directory, `${user}.kubeconfig`);
+      const path = join(layout.directory, `${user}.kubeconfig`);
       await writeKubeconfig(path, {
         server: layout.server,
         authority: layout.authority.certificate,
@@ -106,15 +77,11 @@ export async function startApiServer(): Promise<TestApiServer> {
     createWritten: async (resource, yaml) => post(urlOf(resource), yaml, await administrator()),
     printed: async (resource, name) =>
       cellsOf(await readAsTable(urlOf(resource, name), await administrator())),
-    kill: () => server.kill(),
-    start: async () => {
-      server = await startClusterProcess('kube-apiserver', layout);
-    },
+    kill: () => kill('kube-apiserver'),
+    start: () => start('kube-apiserver'),
     stop: async () => {
       client.close();
-      await server.kill();
-      await etcd.kill();
-      await rm(directory, { recursive: true, force: true });
+      await start('kube-apiserver');
     },
   };
 }
@@ -159,33 +126,7 @@ function cellsOf({
   return Object.fromEntries(columnDefinitions.map(({ name }, index) => [name, cells[index]]));
 }
 
-async function installCrds(client: KubeClient): Promise<void> {
-  const crds = await manifests<Crd>('crds');
-  for (const crd of crds) await client.create(CRDS, crd);
-  const waiting = new Set(crds.map((crd) => crd.metadata.name));
-  const list = await client.list(CRDS);
-  list.items.filter(isEstablished).forEach((crd) => waiting.delete(crd.metadata.name));
-  if (waiting.size === 0) return;
-  const signal = AbortSignal.timeout(60_000);
-  for await (const { object } of client.watch(CRDS, {
-    resourceVersion: list.resourceVersion,
-    signal,
-  })) {
-    if (isEstablished(object)) waiting.delete(object.metadata.name);
-    if (waiting.size === 0) return;
-  }
-  throw new Error(`never established: ${[...waiting].join(', ')}`);
-}
-
-function isEstablished(crd: Crd): boolean {
-  return (
-    crd.status?.conditions?.some(
-      ({ type, status }) => type === 'Established' && status === 'True',
-    ) ?? false
-  );
-}
-
-/** The documents of `deploy/samples` and `deploy/examples`, filled in, by file name. */
+/** The documents of `deploy/samples` and of `deploy/examples`, filled in, by file name. */
 export function filledManifests<T extends KubeObject>(): readonly T[] {
   const texts = [...readdirSync(SAMPLES).map(sample), ...readdirSync(EXAMPLES).map(filledExample)];
   return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as T));
@@ -193,15 +134,4 @@ export function filledManifests<T extends KubeObject>(): readonly T[] {
 
 function sample(name: string): string {
   return readFileSync(join(SAMPLES, name), 'utf8');
-}
-
-/** The documents of every file in a folder below `deploy`, by file name. */
-export async function manifests<T extends KubeObject>(folder: string): Promise<readonly T[]> {
-  const files = (await readdir(join(DEPLOY, folder)))
-    .filter((file) => file.endsWith('.yaml'))
-    .sort();
-  const texts = await Promise.all(
-    files.map((file) => readFile(join(DEPLOY, folder, file), 'utf8')),
-  );
-  return texts.flatMap((text) => parseAllDocuments(text).map((document) => document.toJS() as T));
 }

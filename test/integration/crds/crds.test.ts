@@ -11,7 +11,8 @@ import {
 } from '../../../adapters/kube/resources';
 import * as schemas from '../../../adapters/api-schemas';
 import { NodeCondition } from '../../../core/names';
-import { filledManifests, CRDS, manifests, startApiServer, type TestApiServer } from './api-server';
+import { filledManifests, startApiServer, type TestApiServer } from './api-server';
+import { CRDS, manifests } from './install';
 
 const RESOURCES: readonly Resource[] = [
   CONTROLLER_CONFIGS,

@@ -13,8 +13,10 @@ import {
 } from '../../../adapters/kube/cluster-caches';
 import type { KubeObject, Resource } from '../../../adapters/kube/resources';
 import type { Log } from '../../../adapters/kube/transport';
-import { startCluster, type Cluster } from '../../../tools/cluster';
+import { clusterOf, type Cluster } from '../../../tools/cluster';
 import { repositoryRoot } from '../../../tools/repository-root';
+import { emptyCluster } from '../support/empty-cluster';
+import { takeControlPlane, type TakenControlPlane } from '../support/taken-control-plane';
 
 export interface KubeFixture {
   readonly cluster: Cluster;
@@ -39,8 +41,11 @@ export function recordedLog(): RecordedLog {
   return { lines, debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
+/** The control plane of all files, emptied, with what plays kubelets and Kubernetes' own controllers. */
 export async function startKubeFixture(): Promise<KubeFixture> {
-  const cluster = await startCluster();
+  const plane = takeControlPlane();
+  await emptyCluster(plane.layout);
+  const cluster = await clusterOn(plane);
   try {
     const log = recordedLog();
     const admin = await connectKube({
@@ -48,7 +53,7 @@ export async function startKubeFixture(): Promise<KubeFixture> {
       userAgent: 'slipway-tests',
       log,
     });
-    for (const folder of ['deploy/crds', 'deploy/rbac']) await applyFolder(admin, folder);
+    await applyFolder(admin, 'deploy/rbac');
     const workerKubeconfig = await cluster.kubeconfigFor({ commonName: 'slipway-cluster-worker' });
     const worker = await connectKube({
       kubeconfig: workerKubeconfig,
@@ -71,6 +76,30 @@ export async function startKubeFixture(): Promise<KubeFixture> {
     await cluster.stop();
     throw error;
   }
+}
+
+const CLIENTS = ['kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
+
+async function clusterOn(plane: TakenControlPlane): Promise<Cluster> {
+  const start = async (): Promise<void> => {
+    await plane.start('kube-apiserver');
+    await Promise.all(CLIENTS.map((name) => plane.start(name)));
+  };
+  const stop = async (): Promise<void> => {
+    await plane.start('kube-apiserver');
+    await Promise.all(CLIENTS.map((name) => plane.kill(name)));
+  };
+  await start();
+  return clusterOf(
+    plane.layout,
+    {
+      ...{ start, stop, running: () => [] },
+      startOne: plane.start,
+      killOne: plane.kill,
+      endOne: plane.end,
+    },
+    stop,
+  );
 }
 
 async function applyFolder(admin: KubeClient, folder: string): Promise<void> {

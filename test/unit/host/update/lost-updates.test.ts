@@ -12,7 +12,6 @@ import { fail } from '../../../../core/errors';
 import type { HostOrder, PreparedUpdate } from '../../../../workflows/host-contracts';
 import { aConfig, aFile, orderFor, type TestConfig, type TestOrder } from '../a-host';
 import { anOstreeHost, type OstreeHost } from '../an-ostree-host';
-import { dyingAt } from './describe-crashes';
 import { motdOf } from '../an-os-update';
 import { image, NEW, NEXT, OLD } from '../os-configs';
 
@@ -299,35 +298,6 @@ describe('an update that was lost after its reboot', () => {
     await host.reboot();
     expect((await picture()).motd).toBe('next');
   });
-
-  it.each([
-    ['verified', loseVerified, ON_NEW, undefined],
-    ['never verified', loseRebooted, LEFT, true],
-  ])(
-    'and was %s is neither committed unproven nor put back half by a process that dies in it',
-    async (_, lose, expected, unsettled) => {
-      const order = { ...later(OLD, 'prepareUpdate'), currentConfig: NEW.reference };
-      const prepare = async (fs?: ReturnType<typeof dyingAt>['fs']) =>
-        createHostActivities(await host.ports(fs)).prepareUpdate(order);
-      const begin = async (): Promise<void> => {
-        host.remove();
-        host = await anOstreeHost(OLD, [NEW, NEXT]);
-        await lose();
-      };
-      await begin();
-      const whole = dyingAt(Number.POSITIVE_INFINITY);
-      await prepare(whole.fs);
-      for (let step = 1; step <= whole.steps(); step += 3) {
-        await begin();
-        await prepare(dyingAt(step).fs).catch(() => undefined);
-        expect(await host.settle()).toEqual({});
-        const prepared = await prepare();
-        expect({ step, ...(await picture()) }).toEqual({ step, ...expected });
-        expect(prepared.unsettled).toBe(unsettled);
-      }
-    },
-    120_000,
-  );
 });
 
 describe('services that a lost update restarted after a drain', () => {
@@ -457,36 +427,6 @@ describe('an update that was taken over before its reboot, and is not gone on wi
     await expect(discarded).resolves.toEqual({ unsettled: true });
     expect((await picture()).isOpen).toBe(true);
   });
-
-  it.each([
-    ['by the end of its update', 'discardStaged', NEW],
-    ['by an update to another config', 'prepareUpdate', NEXT],
-  ] as const)(
-    'is never left half undone %s',
-    async (_, order, config) => {
-      const undo = async (fs?: ReturnType<typeof dyingAt>['fs']) =>
-        createHostActivities(await host.ports(fs))[order](
-          orderFor(config, order, { orderId: `update-node/worker-1/run-3/${order}` }),
-        );
-      const begin = async (): Promise<void> => {
-        host.remove();
-        host = await anOstreeHost(OLD, [NEW, NEXT]);
-        await takeOver('applyUpdate');
-      };
-      await begin();
-      const whole = dyingAt(Number.POSITIVE_INFINITY);
-      await undo(whole.fs);
-      for (let step = 1; step <= whole.steps(); step += 2) {
-        await begin();
-        await undo(dyingAt(step).fs).catch(() => undefined);
-        const next = orderFor(NEW, 'x', { orderId: 'update-node/worker-1/run-4/prepareUpdate' });
-        await (await host.activities()).prepareUpdate(next);
-        const { isOpen, motd } = await picture();
-        expect({ step, isOpen, motd }).toEqual({ step, isOpen, motd: isOpen ? 'new' : 'old' });
-      }
-    },
-    120_000,
-  );
 
   it('is left to a drain once it rebooted', async () => {
     await loseRebooted();

@@ -1,16 +1,19 @@
-import { readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
-import ts from 'typescript';
+import { transformFileSync } from '@swc/core';
 
 const ROOT = resolve(__dirname, '../../../..');
 
 /** Static imports of a file, without types and dynamic imports. */
 function loadedBy(file: string): readonly string[] {
-  const { outputText } = ts.transpileModule(readFileSync(file, 'utf8'), {
-    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
+  const { code } = transformFileSync(file, {
+    jsc: { parser: { syntax: 'typescript' }, target: 'es2023' },
+    module: { type: 'es6' },
+    swcrc: false,
   });
-  const statements = outputText.matchAll(
-    /^(?:import|export)\s(?:[\w*{}\s,$]+\sfrom\s)?\s*['"]([^'"]+)['"]/gm,
+  const statements = code.matchAll(
+    // A comment that stands before it may be on the same line.
+    /(?:^|\*\/ *)(?:import|export)\s(?:[\w*{}\s,$]+\sfrom\s)?\s*['"]([^'"]+)['"]/gm,
   );
   return [...statements].map(([, specifier]) => specifier ?? '');
 }
@@ -32,7 +35,7 @@ function graphOf(entry: string): { readonly files: Set<string>; readonly package
 
 function sourceOf(path: string): string {
   const plain = path.replace(/\.js$/, '');
-  return ts.sys.fileExists(`${plain}.ts`) ? `${plain}.ts` : join(plain, 'index.ts');
+  return existsSync(`${plain}.ts`) ? `${plain}.ts` : join(plain, 'index.ts');
 }
 
 describe('the program before the kubelet', () => {

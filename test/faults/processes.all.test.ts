@@ -1,6 +1,6 @@
 /**
  * Every process is struck at the boundaries of the phases of an update; the rollout completes, and no promise is
- * broken. `npm run faults` strikes each process at each boundary in each way; `npm test` takes a sample in which
+ * broken. `npm run faults` strikes each process at each boundary in each way; without rounds it takes a sample in which
  * each process and each boundary occurs.
  */
 

@@ -1,6 +1,5 @@
 /** Machines join, their Nodes are deleted and registered again, and they change their pool. */
 
-import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { poolRolloutId, updateNodeId } from '../../core/names';
 import { postNodes } from '../../tools/cluster/nodes';
@@ -11,10 +10,10 @@ import type { RolloutProgress } from '../../workflows/messages';
 import { filledExample } from '../unit/deploy/filled-examples';
 import { cordonsOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
 import { PATIENCE_MS } from './machine/deadline';
-import { createMachine, type Machine } from './machine/machine';
-import { joinPool } from './machine/join';
+import type { Machine } from './machine/machine';
 import { hostConfig, plainFile } from './support/configs';
 import { POOL } from './support/fleet';
+import { installMachine } from './support/new-machine';
 import {
   CURRENT_CONFIG,
   START_MS,
@@ -81,22 +80,9 @@ async function endOf<T>(workflowId: string): Promise<T> {
   }
 }
 
-/** A machine installed with the older image, and its Node as a kubelet registers it. */
 async function install(name: string, number: number): Promise<Machine> {
-  const directory = process.env['SLIPWAY_HOSTS_DIRECTORY'] ?? '';
-  const { cluster, images, pointer, product, temporal } = world.fleet;
-  const machine = await createMachine({
-    directory: join(directory, 'machines'),
-    ...{ name, number },
-    image: images.v1,
-    kernelArguments: ['root=/dev/vda', 'ro'],
-  });
+  const machine = await installMachine(world, name, number);
   installed.push(machine);
-  await joinPool(machine, {
-    ...{ cluster, pointer },
-    ...{ temporal: temporal.address, hostEndpoint: product.hostEndpoint },
-  });
-  await postNodes(world.api, [{ name, labels: { 'kubernetes.io/hostname': name } }]);
   return machine;
 }
 

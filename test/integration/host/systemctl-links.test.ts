@@ -16,10 +16,10 @@ import {
   createHostFiles,
   createOfflineSystemd,
   type EnablementChange,
-} from '../../../../adapters/host';
-import { NO_ATTRIBUTES } from '../../../../adapters/host/attributes';
-import { verbsFor } from '../../../../adapters/host/systemctl';
-import { simulatedOwnership } from '../../../../adapters/simulation';
+} from '../../../adapters/host';
+import { NO_ATTRIBUTES } from '../../../adapters/host/attributes';
+import { verbsFor } from '../../../adapters/host/systemctl';
+import { simulatedOwnership } from '../../../adapters/simulation';
 
 const ETC = 'etc/systemd/system';
 const VENDOR = 'usr/lib/systemd/system';

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { repositoryRoot } from '../../../../tools/repository-root';
+import { repositoryRoot } from '../../../tools/repository-root';
 
 /** Slow on a busy machine: npm and two or three programs in sequence. */
 const LIMIT_MS = 60_000;
@@ -21,7 +21,7 @@ afterEach(() => {
 test(
   'tests that pass are counted over all projects, and the exit status is 0',
   () => {
-    expect(run('npm', ['test', '--silent', '--', 'replay', 'e2e'])).toMatchObject({
+    expect(run('npm', ['test', '--silent', '--', 'simulation', 'e2e'])).toMatchObject({
       last: '4 passed, 0 failed',
       status: 0,
     });
@@ -34,7 +34,7 @@ test(
   () => {
     put('node_modules/.bin/jest', jestThat({ numPassedTests: 3, numPendingTests: 2 }));
 
-    const { lines } = run('npm', ['test', '--silent', '--', 'replay']);
+    const { lines } = run('npm', ['test', '--silent', '--', 'simulation']);
 
     expect(lines.slice(-2)).toEqual(['2 skipped', '3 passed, 0 failed']);
   },
@@ -46,7 +46,7 @@ test(
   () => {
     put('tools/setup/build.mjs', 'process.exit(2);');
 
-    const ended = run('npm', ['test', '--silent', '--', 'replay', 'e2e']);
+    const ended = run('npm', ['test', '--silent', '--', 'simulation', 'e2e']);
 
     expect(ended).toMatchObject({ last: '0 passed, 2 failed', status: 1 });
     expect(ended.errors).toContain('the build failed (exit status 2)');
@@ -59,7 +59,7 @@ test(
   () => {
     put('dist/tools/fetch.js', 'process.exit(1);');
 
-    const ended = run('npm', ['test', '--silent', '--', 'replay', 'workflow', 'e2e']);
+    const ended = run('npm', ['test', '--silent', '--', 'simulation', 'workflow', 'e2e']);
 
     expect(ended).toMatchObject({ last: '2 passed, 2 failed', status: 1 });
     expect(ended.errors).toContain('the development servers are not there (exit status 1)');
@@ -72,7 +72,7 @@ test(
   () => {
     put('dist/tools/fetch.js', untilThere(RAN));
 
-    const ended = run('npm', ['test', '--silent', '--', 'replay', 'e2e']);
+    const ended = run('npm', ['test', '--silent', '--', 'simulation', 'e2e']);
 
     expect(ended).toMatchObject({ last: '4 passed, 0 failed', status: 0 });
   },
@@ -98,9 +98,9 @@ test(
 
 test.each([
   [['hosts'], 1],
-  [['replay', 'hosts'], 3],
-  [['replay', 'hosts', 'test/hosts/power'], 2],
-  [['replay', 'faults', 'hosts'], 5],
+  [['simulation', 'hosts'], 2],
+  [['simulation', 'hosts', 'test/hosts/power'], 2],
+  [['simulation', 'faults', 'hosts'], 3],
 ])(
   'what waits longest has a lane of its own beside other projects, and is counted (%j)',
   (args, runs) => {
@@ -126,7 +126,7 @@ test(
   () => {
     rmSync(join(clone, 'node_modules', '.bin', 'jest'));
 
-    expect(run('npm', ['test', '--silent', '--', 'replay', 'e2e'])).toMatchObject({
+    expect(run('npm', ['test', '--silent', '--', 'simulation', 'e2e'])).toMatchObject({
       last: '0 passed, 2 failed',
       status: 1,
     });
@@ -139,10 +139,10 @@ test(
   () => {
     put('tools/setup/build.mjs', "process.kill(process.ppid, 'SIGINT');");
 
-    const ended = run('node', ['tools/setup/test.mjs', 'replay']);
+    const ended = run('node', ['tools/setup/test.mjs', 'simulation']);
 
     expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
-    expect(ended.lines).not.toContain('== replay tests …');
+    expect(ended.lines).not.toContain('== simulation tests …');
   },
   LIMIT_MS,
 );
@@ -152,7 +152,7 @@ test(
   () => {
     const nowhere = { TMPDIR: join(clone, 'nowhere') };
 
-    const ended = run('node', ['tools/setup/test.mjs', 'replay'], nowhere);
+    const ended = run('node', ['tools/setup/test.mjs', 'simulation'], nowhere);
 
     expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
     expect(ended.errors).toContain('ENOENT');
@@ -186,7 +186,42 @@ test(
   LIMIT_MS,
 );
 
-/** The parts of `npm test` and of continuous integration, with stand-ins for the slow ones. */
+test(
+  'files for `npm run test:all` are left out of `npm test`, and dealt to parts of which each is run once',
+  () => {
+    const files = ['a', 'b', 'c', 'd'].map((name) => `test/simulation/${name}.all.test.ts`);
+    for (const file of [...files, 'test/simulation/short.test.ts']) put(file, '');
+    put('node_modules/.bin/jest', jestThat({ numPassedTests: 1 }));
+    const seconds = Object.fromEntries(files.map((file, index) => [file, 10 * index]));
+    put('tools/setup/test-seconds.json', JSON.stringify(seconds));
+
+    run('npm', ['test', '--silent', '--', 'simulation']);
+    expect(ran()).toContain('--testPathIgnorePatterns \\.all\\.test\\.ts$');
+    const parts = ['1/2', '2/2'].map((part) => {
+      run('npm', ['run', '--silent', 'test:all', '--', 'part', part, 'simulation']);
+      return ran().match(/test\/simulation\/\S+/g);
+    });
+    // The longest first, each to the part that has least to do.
+    expect(parts).toEqual([
+      [files[3], files[0]],
+      [files[2], files[1]],
+    ]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a part that is none counts as failed, and nothing is run',
+  () => {
+    const ended = run('npm', ['run', '--silent', 'test:all', '--', 'part', '3/2']);
+
+    expect(ended).toMatchObject({ last: '0 passed, 1 failed', status: 1 });
+    expect(ended.errors).toContain('part: give k/n');
+  },
+  LIMIT_MS,
+);
+
+/** What `npm test` and continuous integration consist of, with stand-ins for what takes minutes. */
 function aClone(): string {
   clone = mkdtempSync(join(tmpdir(), 'slipway-closing-line-'));
   for (const path of ['tools/setup', 'package.json', '.ci/run'])
@@ -216,7 +251,12 @@ function untilThere(path: string): string {
   ].join('\n');
 }
 
-/** A runner that leaves these results, and writes a file. */
+/** With what the runner ran last. */
+function ran(): string {
+  return readFileSync(join(clone, RAN), 'utf8');
+}
+
+/** A runner that leaves these results, and says in a file with what it has run. */
 function jestThat(results: Readonly<Record<string, number>>): string {
   const none = {
     numPassedTests: 0,
@@ -229,7 +269,7 @@ function jestThat(results: Readonly<Record<string, number>>): string {
     `#!${process.execPath}`,
     "const file = process.argv.find((one) => one.startsWith('--outputFile=')).slice(13);",
     `require('node:fs').writeFileSync(file, '${JSON.stringify({ ...none, ...results })}');`,
-    `require('node:fs').writeFileSync('${RAN}', '');`,
+    `require('node:fs').writeFileSync('${RAN}', process.argv.slice(2).join(' '));`,
   ].join('\n');
 }
 

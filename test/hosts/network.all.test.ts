@@ -1,16 +1,15 @@
 /** A host is cut off from one of its peers, or from all, at each moment of an update. */
 
 import type { RolloutPolicySpec } from '../../core/pool/types';
-import { isApplied } from '../e2e/support/disk-at-rest';
-import { changesOf, markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import { changesOf, markOf, wasEverCordoned } from '../e2e/support/judgements';
 import { hostConfig, plainFile, service } from './support/configs';
 import { restartOnChange } from './support/disruption';
 import { POOL } from './support/fleet';
-import { holdAt } from './support/held-program';
 import { untilMissed } from './support/missed';
+import { expectToGoOnThrough, type Cut, type Moment } from './stories/network-cut';
 import { type Peer, portOf } from './support/peers';
 import { wrongAtRest } from './support/on-disk';
-import { type Picture, pictureOf, rootOf } from './support/picture';
+import { type Picture, pictureOf } from './support/picture';
 import {
   CURRENT_CONFIG,
   DESIRED_CONFIG,
@@ -84,16 +83,6 @@ function everything() {
   });
 }
 
-type Moment = (config: string, boots: number) => Promise<void>;
-
-interface Cut {
-  readonly peer: Peer;
-  /** When the cut begins. */
-  readonly at: Moment | 'at first' | 'held';
-  /** Resolves when the cut had its effect, or lasted long enough to have one. */
-  readonly until: Moment;
-}
-
 const logged =
   (...texts: readonly string[]): Moment =>
   () =>
@@ -107,15 +96,11 @@ const prepared = logged('"activity":"prepareUpdate"', 'update prepared');
 const applied = logged('"activity":"applyUpdate"', 'config applied');
 const arms = logged('"activity":"armReboot"', 'Activity started');
 
-/** Its files are written, and its journal does not say yet that all is applied; its answer is lost, too. */
-const IN_APPLY = 'kernel-arguments';
-
 const CUTS: readonly (readonly [string, Cut])[] = [
   ['registry before it pulls', { peer: 'registry', at: 'at first', until: logged('PullFailed') }],
   ['Temporal before it pulls', { peer: 'Temporal', at: pulls, until: missed }],
   ['API server before it pulls', { peer: 'API server', at: pulls, until: applied }],
   ['registry before it applies', { peer: 'registry', at: prepared, until: updated }],
-  ['server before it applies', { peer: 'server', at: prepared, until: rebooted }],
   ['Temporal before it applies', { peer: 'Temporal', at: prepared, until: missed }],
   ['API server before it applies', { peer: 'API server', at: prepared, until: rebooted }],
   ['registry while it applies', { peer: 'registry', at: 'held', until: updated }],
@@ -132,34 +117,7 @@ const CUTS: readonly (readonly [string, Cut])[] = [
 
 test.each(CUTS)(
   'cut off from the %s: it goes on by itself, with one reboot',
-  async (_what, { peer, at, until }) => {
-    const { machine } = world;
-    await world.atRest(machine.name);
-    const mark = markOf(world.record);
-    const boots = machine.launcher.boots();
-    const cut = () => machine.network.cut(portOf(world.fleet, peer));
-    const held = at === 'held' ? await holdAt(machine, IN_APPLY) : undefined;
-    if (at === 'at first') await cut();
-    const config = await world.roll(everything());
-    if (typeof at === 'function') {
-      await at(config, boots);
-      await cut();
-    }
-    if (held !== undefined) {
-      await held.untilReached();
-      await cut();
-      expect(isApplied(rootOf(machine))).toBe(false);
-      await held.release();
-    }
-    expect(world.node(machine.name).annotations[CURRENT_CONFIG]).not.toBe(config);
-    await until(config, boots);
-    await machine.network.heal();
-
-    await world.allUpdatedTo(config);
-    expect(await wrongAtRest(world, config)).toEqual([]);
-    expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
-    expect(rebootsOf(world.record, machine.name, mark)).toEqual([config]);
-  },
+  (_what, cut) => expectToGoOnThrough(world, everything(), cut),
   STORY_MS,
 );
 

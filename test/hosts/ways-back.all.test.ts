@@ -1,9 +1,10 @@
 /** Every failure of an update on a real machine, which must be in its old state afterwards. */
 
 import { markOf, wasEverCordoned } from '../e2e/support/judgements';
-import { hostConfig, type HostConfigParts, plainFile, service } from './support/configs';
+import { hostConfig, plainFile, service } from './support/configs';
 import { wrongAtRest } from './support/on-disk';
 import { pictureOf } from './support/picture';
+import { expectWayBack } from './stories/way-back';
 import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
 
 const NAME = '50-story';
@@ -28,38 +29,10 @@ afterAll(async () => {
   await world?.stop();
 }, STOP_MS);
 
-/** Applies it, waits until it failed, and expects the old state. @returns the reason shown */
-async function expectWayBack(parts: HostConfigParts): Promise<string> {
-  const { machine } = world;
-  await world.atRest(machine.name);
-  const before = await pictureOf(machine);
-  await world.roll(hostConfig(NAME, parts));
-  const reason = await world.failedAndBack(machine.name, world.fleet.firstConfig);
-  await world.atRest(machine.name);
-  expect(await pictureOf(machine)).toEqual(before);
-  return reason;
-}
-
-test(
-  'an image whose kubelet does not start: the machine goes back, byte for byte',
-  async () => {
-    const reason = await expectWayBack({
-      osImageURL: world.fleet.images['no-kubelet'],
-      kernelArguments: ['nosmt'],
-      files: [plainFile('/etc/story.conf', 'of the story\n')],
-    });
-
-    expect(reason).toMatch(/kubelet/i);
-    // The first boot, the update, the rollback, and one more because early services had read the update's files.
-    expect(world.machine.launcher.boots()).toBe(4);
-  },
-  STORY_MS,
-);
-
 test(
   'a unit of the new image that is enabled with it, and another one that fails: byte for byte back',
   async () => {
-    const reason = await expectWayBack({
+    const reason = await expectWayBack(world, NAME, {
       osImageURL: world.fleet.images.v2,
       units: [
         {
@@ -170,7 +143,9 @@ test(
 test(
   'a unit that fails: the machine goes back',
   async () => {
-    const reason = await expectWayBack({ units: [service('story.service', '/usr/bin/false')] });
+    const reason = await expectWayBack(world, NAME, {
+      units: [service('story.service', '/usr/bin/false')],
+    });
 
     expect(reason).toContain('story.service');
   },
@@ -182,7 +157,7 @@ test(
   async () => {
     // Too slow for systemd's start limit, and up at most checks.
     const command = "/bin/sh -c 'sleep 2; exit 3'\nRestart=always\nRestartSec=1";
-    const reason = await expectWayBack({ units: [service('story.service', command)] });
+    const reason = await expectWayBack(world, NAME, { units: [service('story.service', command)] });
 
     expect(reason).toContain('story.service does not come up');
     expect(reason).toContain('exit status 3');
@@ -200,7 +175,7 @@ test(
       'echo mine >/etc/immovable.conf && chattr +i /etc/immovable.conf',
     );
     try {
-      const reason = await expectWayBack({
+      const reason = await expectWayBack(world, NAME, {
         files: [
           plainFile('/etc/a-first.conf', 'first\n'),
           plainFile('/etc/immovable.conf', 'of the story\n'),
@@ -227,7 +202,7 @@ test(
     const boots = machine.launcher.boots();
     const file = plainFile('/etc/story.conf', 'of the story\n');
 
-    const reason = await expectWayBack({ osImageURL: fleet.images.v2, files: [file] });
+    const reason = await expectWayBack(world, NAME, { osImageURL: fleet.images.v2, files: [file] });
     expect(reason).toMatch(
       /ostree could not put deployment .* in place .*: .*Read-only file system/,
     );

@@ -1,0 +1,128 @@
+/** Of each kind of story on real machines the one that proves most; `npm run test:all` has the others. */
+
+import { markOf, rebootsOf, wasEverCordoned } from '../e2e/support/judgements';
+import type { Machine } from './machine/machine';
+import { hostConfig, plainFile, service } from './support/configs';
+import { POOL } from './support/fleet';
+import { expectToGoOnThrough } from './stories/network-cut';
+import { installMachine } from './support/new-machine';
+import { wrongAtRest } from './support/on-disk';
+import { expectWholeOrBackAfterCut, NAME } from './stories/power-cut';
+import { expectWayBack } from './stories/way-back';
+import { START_MS, startWorld, STOP_MS, STORY_MS, type World } from './support/world';
+
+const NEW = `${POOL}-1`;
+
+let world: World;
+let joining: Machine | undefined;
+
+beforeAll(async () => {
+  world = await startWorld({
+    hosts: 1,
+    policy: { verify: { readySeconds: 1 } },
+    // The power is cut: a reboot that no order asked for.
+    broken: ['I5'],
+  });
+}, START_MS);
+
+// Back to the first config, so that each story begins at the same place.
+afterEach(async () => {
+  await world.machine.network.heal();
+  await world.machine.launcher.powerOn();
+  // The last story has two machines, and none comes after it.
+  if (world.target() === world.fleet.firstConfig || joining !== undefined) return;
+  await world.unroll(NAME);
+  await world.allUpdatedTo(world.fleet.firstConfig);
+  expect(await wrongAtRest(world, world.fleet.firstConfig)).toEqual([]);
+}, STORY_MS);
+
+afterAll(async () => {
+  await joining?.remove();
+  await world?.stop();
+}, STOP_MS);
+
+/** Everything that needs the reboot, and what needs none. */
+function everything() {
+  return hostConfig(NAME, {
+    osImageURL: world.fleet.images.v2,
+    kernelArguments: ['nosmt'],
+    files: [plainFile('/etc/story.conf', 'of the story\n', 0o640)],
+    units: [service('story.service', '/usr/bin/sleep infinity')],
+  });
+}
+
+test(
+  'an update: image, file, unit and kernel argument arrive together, after one reboot',
+  async () => {
+    const { machine, record } = world;
+    const mark = markOf(record);
+
+    const config = await world.roll(everything());
+    await world.allUpdatedTo(config);
+
+    expect(rebootsOf(record, machine.name, mark)).toEqual([config]);
+    expect(wasEverCordoned(record, machine.name, mark)).toBe(true);
+    expect(await machine.output('cat', '/usr/lib/os-version')).toBe('v2\n');
+    expect(await machine.output('cat', '/proc/cmdline')).toContain('nosmt');
+    expect(await machine.output('systemctl', 'is-active', 'story.service')).toBe('active\n');
+    expect(await wrongAtRest(world, config)).toEqual([]);
+  },
+  STORY_MS,
+);
+
+test(
+  'a rollback: of an image whose kubelet does not start the machine goes back, byte for byte',
+  async () => {
+    const boots = world.machine.launcher.boots();
+
+    const reason = await expectWayBack(world, NAME, {
+      osImageURL: world.fleet.images['no-kubelet'],
+      kernelArguments: ['nosmt'],
+      files: [plainFile('/etc/story.conf', 'of the story\n')],
+    });
+
+    expect(reason).toMatch(/kubelet/i);
+    // The update, the way back, and one more: early services had read the update's files.
+    expect(world.machine.launcher.boots() - boots).toBe(3);
+  },
+  STORY_MS,
+);
+
+test(
+  'a power cut when the reboot is armed leaves the update whole, or the machine as it was',
+  () => expectWholeOrBackAfterCut(world, '"activity":"armReboot"', 'reboot armed'),
+  STORY_MS,
+);
+
+test(
+  'a network cut: without the server before it applies it goes on by itself, with one reboot',
+  () =>
+    expectToGoOnThrough(world, everything(), {
+      peer: 'server',
+      at: () => world.machine.untilLogged('"activity":"prepareUpdate"', 'update prepared'),
+      until: (_config, boots) => world.machine.launcher.untilBoots(boots + 1),
+    }),
+  STORY_MS,
+);
+
+test(
+  'a machine that joins gets image and kernel arguments with one reboot, and is a member without another one',
+  async () => {
+    const config = await world.roll(everything());
+    await world.allUpdatedTo(config);
+    const mark = markOf(world.record);
+
+    joining = await installMachine(world, NEW, 2);
+    await joining.launcher.powerOn();
+    const labels = { [`node-role.kubernetes.io/${POOL}`]: '' };
+    await world.api.call('PATCH', `/api/v1/nodes/${NEW}`, { metadata: { labels } });
+    await world.until(`${NEW} is seen`, () => world.record.node(NEW) !== undefined);
+    await world.allUpdatedTo(config, [`${POOL}-0`, NEW]);
+
+    expect(joining.launcher.boots()).toBe(2);
+    expect(await joining.output('cat', '/usr/lib/os-version')).toBe('v2\n');
+    expect(await joining.output('cat', '/proc/cmdline')).toContain('nosmt');
+    expect(wasEverCordoned(world.record, NEW, mark)).toBe(false);
+  },
+  STORY_MS,
+);

@@ -1,0 +1,5 @@
+import './global-setup';
+
+export default async function stopControlPlane(): Promise<void> {
+  await globalThis.slipwayControlPlane?.stop();
+}

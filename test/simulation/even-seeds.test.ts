@@ -1,5 +1,0 @@
-import { describeHalf } from './describe-half';
-
-describe('simulated rollouts, even seeds', () => {
-  describeHalf(1);
-});

@@ -1,0 +1,5 @@
+import { batchesOf, describeSeeds } from './describe-seeds';
+
+describe('simulated rollouts, odd seeds', () => {
+  describeSeeds(batchesOf(0));
+});

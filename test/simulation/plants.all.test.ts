@@ -1,0 +1,4 @@
+import { describePlants } from './describe-plants';
+import { PLANTS } from './plants';
+
+describePlants(PLANTS);
