@@ -160,7 +160,7 @@ describe('a machine', () => {
     expect(first).not.toMatch(/^(Wants|After|Requires)=.*network-online/m);
   });
 
-  it('has a way back that needs no program of its own, and does not hold up the boot', () => {
+  it('has a rollback that needs no program of its own, and does not hold up the boot', () => {
     const fallback = readFileSync(join(DEPLOY, 'host', 'slipway-host-fallback.service'), 'utf8');
 
     expect(fallback).toMatch(/^ConditionPathExists=\/var\/lib\/slipway\/unconfirmed$/m);
@@ -187,7 +187,7 @@ describe('a machine', () => {
     expect(settle).not.toMatch(mounting);
   });
 
-  it('is told only settings that it knows', () => {
+  it('gets only settings that it knows', () => {
     const { values, problems } = parseConfig(
       readFileSync(join(DEPLOY, 'host', 'host.yaml'), 'utf8'),
       'host.yaml',

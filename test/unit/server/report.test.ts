@@ -329,7 +329,7 @@ describe('PUT /host/report', () => {
       expect(turns).toEqual([false, false, true, false]);
     });
 
-    it('counts who is out of service, and not the host itself', async () => {
+    it('counts the nodes out of service, and not the host itself', async () => {
       const server = aServer({ policy, others });
       drifted(server, LONG_AGO);
       server.state.time = 2 * REPAIR_WINDOW.window;
@@ -351,7 +351,7 @@ describe('PUT /host/report', () => {
       expect(await may(server)).toBe(true);
     });
 
-    it('keeps the places of a window, whoever is repaired or drifts in the middle of it', async () => {
+    it('keeps the places of a window, whichever nodes drift or are repaired in the middle of it', async () => {
       const server = aServer({ policy, others });
       drifted(server, LONG_AGO);
       server.state.time = 2 * REPAIR_WINDOW.window;
@@ -361,7 +361,7 @@ describe('PUT /host/report', () => {
       expect(await may(server)).toBe(true);
     });
 
-    it('gives no turn where nobody can mean what the pool says', async () => {
+    it('gives no turn with an invalid limit of the pool', async () => {
       const server = aServer({ policy, others, maxUnavailable: 0 });
       drifted(server, LONG_AGO);
       for (const window of [0, 1, 2, 3]) {

@@ -146,7 +146,7 @@ describe('a directory of the config that somebody removed', () => {
     expect(await directoryFacts('/etc/made/below')).toMatchObject({ mode: 0o755 });
   });
 
-  it('is gone again when the update is taken back', async () => {
+  it('is gone again when the update is rolled back', async () => {
     const activities = await host.activities();
     await activities.prepareUpdate(orderFor(BELOW, 'prepareUpdate'));
     await activities.applyUpdate(orderFor(BELOW, 'applyUpdate'));

@@ -117,7 +117,7 @@ describe('a path that a config no longer has', () => {
       expect(modes()).toEqual([0o700, 0o700]);
     });
 
-    it('and stays so when the update is taken back, with all that was there', async () => {
+    it('and stays so when the update is rolled back, with all that was there', async () => {
       leaveOpen();
       if (!configs.includes(CLAIMED)) configs.push(CLAIMED);
       const activities = await host.activities();

@@ -116,7 +116,7 @@ describe('a unit that only the new image brings', () => {
     expect(readlinkSync(join(host.root, 'etc/systemd/system/guard.service'))).toBe('/dev/null');
   });
 
-  it('leaves nothing behind on the way back', async () => {
+  it('leaves nothing behind during rollback', async () => {
     await begin(PLAIN);
     const { id } = (await host.status()).booted;
     await apply(ENABLED, BRINGS);

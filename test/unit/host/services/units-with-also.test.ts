@@ -154,7 +154,7 @@ it('a disabled unit stays so when a preset enables the one that names it', async
   expect(await drift(to)).toBeUndefined();
 });
 
-it('the way back restores every link', async () => {
+it('the rollback restores every link', async () => {
   const [from, to] = [
     config('old', SERVICE, SOCKET),
     config('new', { ...SERVICE, contents: unit('other.target', 'pair.socket') }, SOCKET),

@@ -118,7 +118,7 @@ describe('an update that failed and was lost', () => {
   it.each([
     ['before its reboot', false],
     ['and reboots while the next one waits for its slot', true],
-  ])('%s is taken back once the node is drained, and named', async (_, reboots) => {
+  ])('%s is rolled back once the node is drained, and named', async (_, reboots) => {
     await goingBack(FAILED);
     const activities = await host.activities();
 
@@ -163,7 +163,7 @@ describe('an update that failed and was lost', () => {
     });
   });
 
-  it('is not forgotten by a process that dies on the way back, and does not come back to it', async () => {
+  it('is not forgotten by a process that dies during rollback, and does not come back to it', async () => {
     const goBack = async (fs?: ReturnType<typeof dyingAt>['fs']) =>
       createHostActivities({ ...(await host.ports(fs)), pause: async () => undefined }).goBack({
         ...orderFor(NEW, 'goBack'),
@@ -218,7 +218,7 @@ describe('an update that failed and was lost', () => {
   }, 120_000);
 });
 
-describe('a way back that nobody called a failure', () => {
+describe('a rollback that nobody called a failure', () => {
   it.each([
     ['was ordered for another reason', async () => backUnproven()],
     [
@@ -282,7 +282,7 @@ describe('a machine that has gone back by itself, whose update is lost,', () => 
     await expectTriedWhenTold();
   });
 
-  it('although an order had begun the way back, for another reason, says nothing', async () => {
+  it('although an order had begun the rollback, for another reason, says nothing', async () => {
     await bootedIntoNew();
     const ports = await host.ports();
     const rollback = () => Promise.reject(new Error('the process died'));

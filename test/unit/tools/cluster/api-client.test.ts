@@ -64,7 +64,7 @@ test('a refusal that names no time, as that of a budget, is final', async () => 
   expect(asked).toBe(1);
 });
 
-test('whoever wants any answer gets the first', async () => {
+test('a caller that accepts any answer gets the first', async () => {
   answers = [REINITIALIZING, WELL];
 
   expect(await client.send('GET', '/x')).toMatchObject({ status: 429 });
