@@ -112,7 +112,7 @@ it('two slots that reach two workers after the limit was lowered to one', async 
   expect(world.leftovers()).toEqual([]);
 });
 
-it('an update that a lost rollout had stopped for another config is begun anew, and held by nobody', async () => {
+it('an update that a lost rollout had stopped for another config is started again, and not held', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
@@ -167,7 +167,7 @@ it('an update answers a new rollout also when it is cancelled in the same moment
   expect(world.leftovers()).toEqual([]);
 });
 
-it('the late word of a rollout of another pool takes no update from its own', async () => {
+it('a late signal from the rollout of another pool takes no update from its own rollout', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
   const preparing = world.hold('prepareUpdate', node);
@@ -252,7 +252,7 @@ it('a rollout that is cancelled writes down first what a person has said of its 
   expect(world.annotation(node, ANNOTATION.HELD_FOR)).toBe(world.config);
 });
 
-it('a rollout that runs is not said to be cancelled, also where its first look was too old to see it', async () => {
+it('a rollout that runs is not said to be cancelled, also where its first check was too old to see it', async () => {
   const world = await bench.world({ nodes: 1 });
   const draining = world.hold('drainNode', world.name(1));
   await world.startRollout();
@@ -306,7 +306,7 @@ it('a node whose update was lost tries another config only when the canary is ve
   expect(world.leftovers()).toEqual([]);
 });
 
-it('a node that a person puts back into service, whose host could not be taken back, has no slot', async () => {
+it('a node that a person puts back into service, whose host could not be rolled back, has no slot', async () => {
   const world = await bench.world({ nodes: 2 });
   const [first, second] = [world.name(1), world.name(2)];
   world.failWith('applyUpdate', first, 'ApplyFailed', 'disk full');
@@ -351,7 +351,7 @@ it('a new config that arrives while the last things are written is rolled out, t
   expect(world.violations).toEqual([]);
 });
 
-it('a verified node of an earlier host worker is never taken back, and never written by two at once', async () => {
+it('a verified node of an earlier host worker is never rolled back, and never written by two at once', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
   world.host(node).isOfBefore = true;
@@ -431,7 +431,7 @@ it('a config that comes while a host of before tidies up waits for it, without a
   expect(world.leftovers()).toEqual([]);
 });
 
-it('a rollout that is cancelled before its first look stops the updates of the one before', async () => {
+it('a rollout that is cancelled before its first check stops the updates of the one before', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
   const draining = world.hold('drainNode', node);
@@ -454,7 +454,7 @@ it('a rollout that is cancelled before its first look stops the updates of the o
   expect(world.leftovers()).toEqual([]);
 });
 
-it('a rollout that is cancelled, and cannot look at its pool, has the pool remember it', async () => {
+it('a rollout that is cancelled, and cannot check its pool, has the pool remember it', async () => {
   const world = await bench.world({ nodes: 1 });
   world.failWith('selectNodes', '', 'ApiRefused', 'rendered configs may not be read');
   const marking = world.hold('markRolloutCancelled');

@@ -89,7 +89,7 @@ describe('a drain that timed out', () => {
       ...(isTriedAgain === undefined ? {} : { isTriedAgain }),
     });
 
-  it('has failed when its update says so, also before the first look of a new run', () => {
+  it('has failed when its update says so, also before the first check of a new run', () => {
     const rollout = new Rollout({ pool: 'worker', carry: aRollout().carry() });
 
     rollout.finished(timedOut(false));
@@ -165,7 +165,7 @@ describe('a rollout without a free slot', () => {
 });
 
 describe('a prepared update without a slot', () => {
-  it('is told whom it waits for, not while the whole rollout waits for a person', () => {
+  it('names the nodes that it waits for, not while the whole rollout waits for a person', () => {
     const rollout = aRollout();
     work(rollout, 'b');
     rollout.start('a', 'c2');
@@ -305,7 +305,7 @@ describe('slots', () => {
     expect(toGrant(rollout)).toEqual([]);
   });
 
-  it('tell the next look in which version a node was seen in service, until it is as new', () => {
+  it('tell the next check in which version a node was seen in service, until it is as new', () => {
     const rollout = aRollout();
     work(rollout, 'a');
     rollout.finished(aReport('a'));
@@ -565,7 +565,7 @@ describe('slots', () => {
   });
 });
 
-describe('updates whose end nobody tells', () => {
+describe('updates whose end is not reported', () => {
   it('are the adopted and the carried ones', () => {
     const rollout = aRollout();
     work(rollout, 'started');
@@ -675,7 +675,7 @@ describe('a failure', () => {
     expect(failedCount(rollout)).toBe(0);
   });
 
-  it('is shown by a look of an earlier version, which says neither its age nor what it is behind with', () => {
+  it('is shown by a check of an earlier version, which says neither its age nor what it is behind with', () => {
     const rollout = aRollout();
     work(rollout, 'a');
     rollout.finished(aReport('a', { outcome: 'failed', reason: 'boom' }));
@@ -766,7 +766,7 @@ describe('a hold', () => {
     }
   });
 
-  it('is kept until any view shows it when nobody said how new it is', () => {
+  it('is kept until any view shows it when its version is unknown', () => {
     const rollout = cancelled();
     rollout.holdIsWritten('a', undefined);
 
@@ -815,7 +815,7 @@ describe('a halted rollout', () => {
     expect(toGrant(rollout)).toEqual(['d']);
   });
 
-  it('is one as soon as a look shows what the update under way has yet to say', () => {
+  it('is one as soon as a check shows what the update under way has yet to say', () => {
     const shown = (givenBackBy: string) =>
       aView({
         policy: { ...policy, failureThreshold: 1 },
@@ -992,7 +992,7 @@ describe('a halted rollout of which a person tells to try a failed node again', 
   });
 });
 
-describe('the picture that a look is made from', () => {
+describe('the cache that a check is made from', () => {
   const versions = { nodes: 12, pools: 3, policies: 0 };
 
   it('is as new as that of the look before, also in the next run', () => {
@@ -1017,7 +1017,7 @@ describe('the picture that a look is made from', () => {
     expect(next.pictureAge.ofNextLook()).toEqual(told);
   });
 
-  it('is as new also when a look has failed', () => {
+  it('is as new also when a check has failed', () => {
     const rollout = aRollout(aView({ versions }));
 
     rollout.lookFailed('the watch of nodes is behind', true);
@@ -1197,7 +1197,7 @@ describe('a node that a person has asked for', () => {
   });
 });
 
-describe('a rollout that stands still', () => {
+describe('a rollout without progress', () => {
   const lost = { node: 'lost', repair: true, unfinished: true as const };
   const left = { unavailable: ['lost', 'broken'], unfinished: ['lost'] };
   const standstills: readonly (readonly [string, Partial<PoolLook>])[] = [
@@ -1241,7 +1241,7 @@ describe('a rollout that stands still', () => {
     expect(toFinish(rollout).grant).toEqual(['lost']);
   });
 
-  it('gives none before it knows who has one', () => {
+  it('grants none before it knows which nodes have one', () => {
     const rollout = new Rollout({ pool: 'worker' });
     rollout.accept(aView({ paused: true, ...left }));
     prepared(rollout, 'lost');
@@ -1258,7 +1258,7 @@ describe('a rollout that stands still', () => {
     expect(toFinish(rollout).grant).toEqual([]);
   });
 
-  it('takes nobody up when it ends, or cannot see', () => {
+  it('takes over no node when it ends, or cannot check the pool', () => {
     const seeing = () => aRollout(aView({ paused: true, ...left, candidates: [lost] }));
     const [ending, blind] = [seeing(), seeing()];
     ending.ending = 'it was cancelled';

@@ -41,7 +41,7 @@ async function silentAtCommit(
   return { world, node, committing };
 }
 
-it('a host that was silent for a moment proves itself once more, commits, and only then its node is done', async () => {
+it('a host that was silent for a moment verifies itself once more, commits, and only then its node is done', async () => {
   const { world, node, committing } = await silentAtCommit();
   const proving = world.hold('verifyUpdate', node);
   await proving.reached;
@@ -90,7 +90,7 @@ it.each([
   },
 );
 
-it('a host that cannot commit is taken back', async () => {
+it('a host that cannot commit is rolled back', async () => {
   const world = await bench.world({ nodes: 1 });
   const node = world.name(1);
   world.failWith('commitUpdate', node, 'JournalFailed', 'the disk is gone');
@@ -126,7 +126,7 @@ it('a host that stays silent has failed on its config, which counts, and is wait
   await world.rollout().terminate();
 });
 
-it('a host that answers in between, and never the commit, is taken back after five of them', async () => {
+it('a host that answers in between, and never the commit, is rolled back after five of them', async () => {
   const { world, node, committing } = await silentAtCommit();
 
   const { reports } = await world.progressUntil(({ failed }) => failed.length === 1);
@@ -154,7 +154,7 @@ it('a node that is not Ready any more when its host answers again has failed on 
   await world.rollout().terminate();
 });
 
-it('the worker that verifies decides: one of before is decided by its proof', async () => {
+it('the worker that verifies decides: one of before is decided by its verification', async () => {
   const { world, node, committing } = await silentAtCommit({ isOfBefore: true });
   world.failWith('awaitNodeReady', node, 'NodeNotReady', 'the kubelet is silent');
 
@@ -168,7 +168,7 @@ it('the worker that verifies decides: one of before is decided by its proof', as
   await world.rollout().terminate();
 });
 
-it('a worker of before that came since the proof does not know the question: its machine stays as it is', async () => {
+it('a worker of before that came since the verification does not know the question: its machine stays as it is', async () => {
   const { world, node, committing } = await silentAtCommit({ isDone: true });
   world.failWith('verifyUpdate', node, 'VerifyFailed', 'cannot be told');
   world.host(node).isOfBefore = true;
