@@ -152,7 +152,7 @@ describe('a host whose disk fails', () => {
     ['/etc and /var on disks of their own, both full', ['/etc', '/var'], ['/etc', '/var']],
     ['/etc on a full disk of its own', ['/etc', '/var'], ['/etc']],
     ['/var on a full disk of its own', ['/etc', '/var'], ['/var']],
-  ])('goes back although not a block is left: %s', async (_what, disks, full) => {
+  ])('rolls back although not a block is left: %s', async (_what, disks, full) => {
     for (const path of disks) diskAt(path, 12);
     await install();
     await step('applyUpdate');

@@ -72,7 +72,7 @@ describe.each(SCENARIOS)('$name', (scenario) => {
     await expectWhole('there, then elsewhere', run.moments, search);
   });
 
-  it('is on its old config, whenever it dies on the way back', async () => {
+  it('is on its old config, whenever it dies during rollback', async () => {
     const applied = scenario.reboots ? 'armReboot' : 'performServiceActions';
     for (const step of [applied, 'verifyUpdate'] as const) {
       await expectWhole(`back before ${step}`, await runBack(run, step));
