@@ -184,11 +184,11 @@ test(
   STORY_MS,
 );
 
-describe('a machine that goes back by itself', () => {
+describe('a machine that rolls back by itself', () => {
   beforeAll(() => setVerify({ reconnectSeconds: SHORT_RECONNECT_SECONDS }));
 
   test.each<[Peer]>([['Temporal'], ['API server']])(
-    'out of reach of the %s after the reboot: the machine goes back, and says why',
+    'out of reach of the %s after the reboot: the machine rolls back, and says why',
     async (peer) => {
       const { machine, fleet } = world;
       await world.atRest(machine.name);
@@ -209,7 +209,7 @@ describe('a machine that goes back by itself', () => {
   );
 
   test(
-    'an update that cuts the machine off from everybody is taken back by the machine alone',
+    'an update that cuts the machine off from everybody is rolled back by the machine alone',
     async () => {
       const { machine, fleet } = world;
       await world.atRest(machine.name);
@@ -234,7 +234,7 @@ describe('a machine that goes back by itself', () => {
   );
 
   test(
-    'an update without a reboot that cuts the machine off is taken back by the machine alone, in place',
+    'an update without a reboot that cuts the machine off is rolled back by the machine alone, in place',
     async () => {
       const { machine, fleet } = world;
       await restartOnChange(fleet.manifests, LINK, 'link.service');
@@ -267,7 +267,7 @@ describe('a machine that goes back by itself', () => {
   );
 
   test(
-    'an update with a reboot that cuts the machine off before that is ordered is taken back by the machine alone, in place',
+    'an update with a reboot that cuts the machine off before that is ordered is rolled back by the machine alone, in place',
     async () => {
       const { machine } = world;
       const watched = (state: string, kernelArguments: readonly string[]) =>
@@ -303,7 +303,7 @@ describe('a machine that goes back by itself', () => {
   );
 
   test(
-    'an update that cuts the machine off once its host was verified is taken back by the machine alone',
+    'an update that cuts the machine off once its host was verified is rolled back by the machine alone',
     async () => {
       const { machine, fleet } = world;
       await restartOnChange(fleet.manifests, LATE_LINK, 'late-link.service');

@@ -41,7 +41,7 @@ async function expectWayBack(parts: HostConfigParts): Promise<string> {
 }
 
 test(
-  'an image whose kubelet does not start: the machine goes back, byte for byte',
+  'an image whose kubelet does not start: the machine rolls back, byte for byte',
   async () => {
     const reason = await expectWayBack({
       osImageURL: world.fleet.images['no-kubelet'],
@@ -168,7 +168,7 @@ test(
 );
 
 test(
-  'a unit that fails: the machine goes back',
+  'a unit that fails: the machine rolls back',
   async () => {
     const reason = await expectWayBack({ units: [service('story.service', '/usr/bin/false')] });
 
@@ -178,7 +178,7 @@ test(
 );
 
 test(
-  'a unit that crashes again and again: the machine goes back, with what it ended with',
+  'a unit that crashes again and again: the machine rolls back, with what it ended with',
   async () => {
     // Too slow for systemd's start limit, and up at most checks.
     const command = "/bin/sh -c 'sleep 2; exit 3'\nRestart=always\nRestartSec=1";
@@ -216,7 +216,7 @@ test(
 );
 
 test(
-  'a deployment that ostree cannot put in place at the shutdown: no second try, and a retry once that is mended',
+  'a deployment that ostree cannot put in place at the shutdown: no second try, and a retry once that is fixed',
   async () => {
     const { machine, fleet } = world;
     // In memory, so that the next boot lacks it: ostree cannot write the new deployment's /etc.
